@@ -1,0 +1,131 @@
+"""Every error that a user can meet, in one tree.
+
+::
+
+    SyncollError
+    ├── LocatedError          can point at file, line and column, with a caret
+    │   ├── SpecError         a spec's text is wrong (syntax, names, arity, ranges, size)
+    │   └── ModelError        a topology, collective or instance makes no sense
+    ├── UsageError            the request is wrong (an option, a combination of options)
+    ├── FileFormatError       a stored file is truncated, hand-broken, or from a newer version
+    ├── VerificationError     an algorithm does not do what its instance demands
+    ├── PluginError           a plugin is missing, broken, or registered twice
+    │   └── OptionError       a plugin option is unknown or out of its range
+    └── BackendError          a backend answered something that cannot be true
+
+A message says what happened, where, and what to do next.  Anything that is not a
+`SyncollError` is a bug of syncoll's own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = [
+    "BackendError",
+    "FileFormatError",
+    "LocatedError",
+    "ModelError",
+    "OptionError",
+    "Origin",
+    "PluginError",
+    "SpecError",
+    "SyncollError",
+    "UsageError",
+    "VerificationError",
+]
+
+_WIDEST_EXCERPT = 160
+
+
+@dataclass(frozen=True)
+class Origin:
+    """A place in a spec file: where something was written.
+
+    Args:
+        file: the file as the user named it, or a label such as ``<command line>``.
+        line: counted from 1.
+        column: counted from 1.
+        text: the whole line, without its line break.
+        width: how many columns the caret should underline, at least 1.
+    """
+
+    file: str
+    line: int
+    column: int
+    text: str
+    width: int = 1
+
+    def excerpt(self) -> str:
+        """The line with a caret under it, cut around the column when it is very long."""
+        text, column = self.text.expandtabs(1), self.column
+        if len(text) > _WIDEST_EXCERPT:
+            start = max(0, column - _WIDEST_EXCERPT // 2)
+            text, column = text[start : start + _WIDEST_EXCERPT], column - start
+        width = max(1, min(self.width, len(text) - column + 1))
+        margin = f"{self.line} | "
+        return f"{margin}{text}\n{' ' * (len(margin) + column - 1)}{'^' * width}"
+
+
+class SyncollError(Exception):
+    """Anything that is wrong with a request, a file or a plugin, in words for its user."""
+
+
+class LocatedError(SyncollError):
+    """An error that may know the place in a spec file that caused it.
+
+    Args:
+        message: what is wrong.
+        origin: where, when it came from a file.
+        expected: what would have been right, as the end of ``expected …``.
+    """
+
+    def __init__(self, message: str, origin: Origin | None = None, expected: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.origin = origin
+        self.expected = expected
+
+    def __str__(self) -> str:
+        parts = [self.message]
+        if self.origin is not None:
+            place = f"{self.origin.file}:{self.origin.line}:{self.origin.column}"
+            parts = [f"{place}: {self.message}", self.origin.excerpt()]
+        if self.expected:
+            parts.append(f"expected {self.expected}")
+        return "\n".join(parts)
+
+    def __reduce__(self) -> tuple[type[LocatedError], tuple[str, Origin | None, str]]:
+        return type(self), (self.message, self.origin, self.expected)
+
+
+class SpecError(LocatedError):
+    """The text of a spec is wrong."""
+
+
+class ModelError(LocatedError):
+    """A topology, collective or instance makes no sense, whoever built it."""
+
+
+class UsageError(SyncollError):
+    """The request itself is wrong: an option, or a combination of options."""
+
+
+class FileFormatError(SyncollError):
+    """A stored file cannot be trusted: truncated, hand-broken, or from a newer version."""
+
+
+class VerificationError(SyncollError):
+    """An algorithm does not do what its instance demands."""
+
+
+class PluginError(SyncollError):
+    """A plugin is missing, broken, or registered twice."""
+
+
+class OptionError(PluginError):
+    """A plugin option is unknown, of the wrong type, or out of its range."""
+
+
+class BackendError(SyncollError):
+    """A backend answered something that cannot be true (a bug in it, or in its adapter)."""

@@ -1,0 +1,415 @@
+"""Formula: what an encoding says and a backend decides, with every constraint kept whole.
+
+Booleans are DIMACS-style literals: variable ``v >= 1``, its negation ``-v``.  Integer variables are
+numbered on their own from 0 and have bounds.  Four kinds of constraints, each kept in flat arrays:
+
+* clause: at least one of the literals is true;
+* cardinality: ``low <= number of true literals <= high`` (at most, at least, exactly k);
+* linear: ``low <= sum(coefficient * literal) + sum(coefficient * integer) <= high``;
+* difference: ``x + distance <= y`` over integers.
+
+Each may carry an enforcer, a literal under which alone it must hold (0: it always must).  Literals
+may repeat in a row; every occurrence counts.  `FormulaBuilder` is the only source of variables: two
+of them can never hand out the same id for different things, because nothing else counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = [
+    "NO_HIGH",
+    "NO_LOW",
+    "Assignment",
+    "CardinalityRow",
+    "ClauseRow",
+    "DifferenceRow",
+    "Feature",
+    "Formula",
+    "FormulaBuilder",
+    "FormulaSize",
+    "LinearRow",
+]
+
+IntArray = npt.NDArray[np.int64]
+
+NO_LOW = -(1 << 60)
+"""The low bound of a linear row that has none."""
+NO_HIGH = 1 << 60
+"""The high bound of a linear row that has none."""
+
+
+class Feature(StrEnum):
+    """What a formula may use and a backend may offer; lowerings remove one from the other."""
+
+    CLAUSE = "clause"
+    CARDINALITY = "cardinality"
+    PSEUDO_BOOLEAN = "pseudo-boolean"  # linear rows without integer variables
+    LINEAR = "linear"  # linear rows with integer variables
+    INTEGER = "integer"  # integer variables at all
+    DIFFERENCE = "difference"
+    ENFORCEMENT = "enforcement"  # on a row that is not a clause (a clause simply takes the literal)
+
+
+class ClauseRow(NamedTuple):
+    """At least one literal is true, if the enforcer is."""
+
+    literals: list[int]
+    enforcer: int
+
+
+class CardinalityRow(NamedTuple):
+    """Between `low` and `high` of the literals are true, if the enforcer is."""
+
+    literals: list[int]
+    low: int
+    high: int
+    enforcer: int
+
+
+class LinearRow(NamedTuple):
+    """``low <= sum <= high``, if the enforcer is true; `NO_LOW` and `NO_HIGH` for one-sided rows."""
+
+    coefficients: list[int]
+    literals: list[int]
+    integer_coefficients: list[int]
+    integers: list[int]
+    low: int
+    high: int
+    enforcer: int
+
+
+class DifferenceRow(NamedTuple):
+    """``x + distance <= y`` over integer variables, if the enforcer is true."""
+
+    x: int
+    distance: int
+    y: int
+    enforcer: int
+
+
+@dataclass(frozen=True)
+class FormulaSize:
+    """How large a formula is, and which features it uses."""
+
+    booleans: int
+    integers: int
+    clauses: int
+    cardinalities: int
+    linears: int
+    differences: int
+    literals: int
+    features: frozenset[Feature]
+
+    @property
+    def variables(self) -> int:
+        """Booleans and integers together."""
+        return self.booleans + self.integers
+
+    @property
+    def constraints(self) -> int:
+        """Rows of all kinds together."""
+        return self.clauses + self.cardinalities + self.linears + self.differences
+
+
+@dataclass(frozen=True, eq=False)
+class Assignment:
+    """A value for every variable.
+
+    Args:
+        booleans: ``[num_booleans + 1]``; entry 0 is unused.
+        integers: ``[num_integers]``.
+    """
+
+    booleans: npt.NDArray[np.bool_]
+    integers: IntArray
+
+    def holds(self, literals: IntArray) -> npt.NDArray[np.bool_]:
+        """Whether each literal is true."""
+        result: npt.NDArray[np.bool_] = self.booleans[np.abs(literals)] == (literals > 0)
+        return result
+
+
+@dataclass(frozen=True, eq=False)
+class Formula:
+    """Variables and constraints, immutable; made by `FormulaBuilder`.
+
+    Rows of a kind lie one after the other: row ``i`` has the literals ``starts[i]`` to
+    ``starts[i + 1]``.  Iterate with `clauses`, `cardinalities`, `linears`, `differences`, or use
+    the arrays as they are.
+    """
+
+    num_booleans: int
+    integer_low: IntArray
+    integer_high: IntArray
+    clause_starts: IntArray
+    clause_literals: IntArray
+    clause_enforcers: IntArray
+    cardinality_starts: IntArray
+    cardinality_literals: IntArray
+    cardinality_lows: IntArray
+    cardinality_highs: IntArray
+    cardinality_enforcers: IntArray
+    linear_starts: IntArray
+    linear_literals: IntArray
+    linear_coefficients: IntArray
+    linear_integer_starts: IntArray
+    linear_integers: IntArray
+    linear_integer_coefficients: IntArray
+    linear_lows: IntArray
+    linear_highs: IntArray
+    linear_enforcers: IntArray
+    difference_rows: IntArray
+    """``[D, 4]`` with columns x, distance, y, enforcer."""
+
+    @property
+    def num_integers(self) -> int:
+        """How many integer variables there are."""
+        return len(self.integer_low)
+
+    def clauses(self) -> Iterator[ClauseRow]:
+        """Every clause, as Python integers."""
+        starts, literals = self.clause_starts.tolist(), self.clause_literals.tolist()
+        for i, enforcer in enumerate(self.clause_enforcers.tolist()):
+            yield ClauseRow(literals[starts[i] : starts[i + 1]], enforcer)
+
+    def cardinalities(self) -> Iterator[CardinalityRow]:
+        """Every cardinality row, as Python integers."""
+        starts, literals = self.cardinality_starts.tolist(), self.cardinality_literals.tolist()
+        rest = zip(self.cardinality_lows.tolist(), self.cardinality_highs.tolist(),
+                   self.cardinality_enforcers.tolist(), strict=True)  # fmt: skip
+        for i, (low, high, enforcer) in enumerate(rest):
+            yield CardinalityRow(literals[starts[i] : starts[i + 1]], low, high, enforcer)
+
+    def linears(self) -> Iterator[LinearRow]:
+        """Every linear row, as Python integers."""
+        starts, int_starts = self.linear_starts.tolist(), self.linear_integer_starts.tolist()
+        coefficients, literals = self.linear_coefficients.tolist(), self.linear_literals.tolist()
+        int_coefficients = self.linear_integer_coefficients.tolist()
+        integers = self.linear_integers.tolist()
+        rest = zip(self.linear_lows.tolist(), self.linear_highs.tolist(),
+                   self.linear_enforcers.tolist(), strict=True)  # fmt: skip
+        for i, (low, high, enforcer) in enumerate(rest):
+            a, b = slice(starts[i], starts[i + 1]), slice(int_starts[i], int_starts[i + 1])
+            yield LinearRow(coefficients[a], literals[a], int_coefficients[b], integers[b],
+                            low, high, enforcer)  # fmt: skip
+
+    def differences(self) -> Iterator[DifferenceRow]:
+        """Every difference row, as Python integers."""
+        for x, distance, y, enforcer in self.difference_rows.tolist():
+            yield DifferenceRow(x, distance, y, enforcer)
+
+    def size(self) -> FormulaSize:
+        """Counts, and the features in use."""
+        features: set[Feature] = set()
+        if len(self.clause_enforcers):
+            features.add(Feature.CLAUSE)
+        if len(self.cardinality_enforcers):
+            features.add(Feature.CARDINALITY)
+        has_integers = np.diff(self.linear_integer_starts) > 0
+        if has_integers.any():
+            features.add(Feature.LINEAR)
+        if len(has_integers) and not has_integers.all():
+            features.add(Feature.PSEUDO_BOOLEAN)
+        if self.num_integers:
+            features.add(Feature.INTEGER)
+        if len(self.difference_rows):
+            features.add(Feature.DIFFERENCE)
+        enforcers = (self.cardinality_enforcers, self.linear_enforcers, self.difference_rows[:, 3])
+        if any(e.any() for e in enforcers):
+            features.add(Feature.ENFORCEMENT)
+        return FormulaSize(
+            booleans=self.num_booleans,
+            integers=self.num_integers,
+            clauses=len(self.clause_enforcers),
+            cardinalities=len(self.cardinality_enforcers),
+            linears=len(self.linear_enforcers),
+            differences=len(self.difference_rows),
+            literals=len(self.clause_literals) + len(self.cardinality_literals)
+            + len(self.linear_literals),
+            features=frozenset(features),
+        )  # fmt: skip
+
+    def violation(self, assignment: Assignment) -> str | None:
+        """The first constraint that the assignment breaks, in words; None when it is a model."""
+        if assignment.booleans.shape != (self.num_booleans + 1,):
+            return f"{assignment.booleans.shape[0] - 1} Booleans, not {self.num_booleans}"
+        if assignment.integers.shape != (self.num_integers,):
+            return f"{len(assignment.integers)} integers, not {self.num_integers}"
+        values = assignment.integers
+        outside = np.flatnonzero((values < self.integer_low) | (values > self.integer_high))
+        if len(outside):
+            return f"integer {outside[0]} = {values[outside[0]]} is out of its bounds"
+
+        def active(enforcers: IntArray) -> npt.NDArray[np.bool_]:
+            return (enforcers == 0) | assignment.holds(enforcers)
+
+        def row_sums(cells: IntArray, starts: IntArray) -> IntArray:
+            sums = np.concatenate([[0], np.cumsum(cells)])
+            return sums[starts[1:]] - sums[starts[:-1]]
+
+        def true(literals: IntArray) -> IntArray:
+            return assignment.holds(literals).astype(np.int64)
+
+        counts = row_sums(true(self.clause_literals), self.clause_starts)
+        for i in np.flatnonzero(active(self.clause_enforcers) & (counts == 0))[:1]:
+            return f"clause {i} has no true literal"
+        counts = row_sums(true(self.cardinality_literals), self.cardinality_starts)
+        wrong = (counts < self.cardinality_lows) | (counts > self.cardinality_highs)
+        for i in np.flatnonzero(active(self.cardinality_enforcers) & wrong)[:1]:
+            return f"cardinality row {i} counts {counts[i]}"
+        sums = row_sums(self.linear_coefficients * true(self.linear_literals), self.linear_starts)
+        sums += row_sums(self.linear_integer_coefficients * values[self.linear_integers],
+                         self.linear_integer_starts)  # fmt: skip
+        wrong = (sums < self.linear_lows) | (sums > self.linear_highs)
+        for i in np.flatnonzero(active(self.linear_enforcers) & wrong)[:1]:
+            return f"linear row {i} sums to {sums[i]}"
+        x, distance, y, enforcers = self.difference_rows.T
+        wrong = values[x] + distance > values[y]
+        for i in np.flatnonzero(active(enforcers) & wrong)[:1]:
+            return f"difference row {i} does not hold"
+        return None
+
+
+class FormulaBuilder:
+    """Collects variables and constraints, then `build`s a `Formula`.
+
+    Args:
+        base: a formula whose variables (not its constraints) the new one starts with, so that a
+            lowering keeps their ids.
+        keep_integers: whether the integer variables of `base` are taken over too.
+    """
+
+    def __init__(self, base: Formula | None = None, *, keep_integers: bool = True) -> None:
+        self._num_booleans = base.num_booleans if base else 0
+        keep = base is not None and keep_integers
+        self._integer_low: list[int] = base.integer_low.tolist() if base and keep else []
+        self._integer_high: list[int] = base.integer_high.tolist() if base and keep else []
+        self._clause_starts, self._clause_literals = [0], list[int]()
+        self._clause_enforcers: list[int] = []
+        self._cardinality_starts, self._cardinality_literals = [0], list[int]()
+        self._cardinality_lows: list[int] = []
+        self._cardinality_highs: list[int] = []
+        self._cardinality_enforcers: list[int] = []
+        self._linear_starts, self._linear_literals = [0], list[int]()
+        self._linear_coefficients: list[int] = []
+        self._linear_integer_starts, self._linear_integers = [0], list[int]()
+        self._linear_integer_coefficients: list[int] = []
+        self._linear_lows: list[int] = []
+        self._linear_highs: list[int] = []
+        self._linear_enforcers: list[int] = []
+        self._difference_rows: list[tuple[int, int, int, int]] = []
+
+    def boolean(self) -> int:
+        """A new Boolean variable; the id is its positive literal."""
+        self._num_booleans += 1
+        return self._num_booleans
+
+    def booleans(self, count: int) -> range:
+        """So many new Boolean variables."""
+        first = self._num_booleans + 1
+        self._num_booleans += count
+        return range(first, first + count)
+
+    def integer(self, low: int, high: int) -> int:
+        """A new integer variable with ``low <= value <= high``; its number."""
+        if low > high:
+            raise ValueError(f"an integer variable between {low} and {high} has no value")
+        self._integer_low.append(low)
+        self._integer_high.append(high)
+        return len(self._integer_low) - 1
+
+    def bounds_of(self, integer: int) -> tuple[int, int]:
+        """The low and high bound of an integer variable."""
+        return self._integer_low[integer], self._integer_high[integer]
+
+    def clause(self, literals: Sequence[int], enforcer: int = 0) -> None:
+        """At least one of the literals is true.  No literals: false."""
+        self._clause_literals.extend(literals)
+        self._clause_starts.append(len(self._clause_literals))
+        self._clause_enforcers.append(enforcer)
+
+    def cardinality(
+        self, literals: Sequence[int], low: int, high: int, enforcer: int = 0
+    ) -> None:
+        """Between `low` and `high` of the literals are true."""
+        self._cardinality_literals.extend(literals)
+        self._cardinality_starts.append(len(self._cardinality_literals))
+        self._cardinality_lows.append(low)
+        self._cardinality_highs.append(high)
+        self._cardinality_enforcers.append(enforcer)
+
+    def at_most(self, literals: Sequence[int], k: int, enforcer: int = 0) -> None:
+        """At most k of the literals are true."""
+        self.cardinality(literals, 0, k, enforcer)
+
+    def at_least(self, literals: Sequence[int], k: int, enforcer: int = 0) -> None:
+        """At least k of the literals are true."""
+        self.cardinality(literals, k, len(literals), enforcer)
+
+    def exactly(self, literals: Sequence[int], k: int, enforcer: int = 0) -> None:
+        """Exactly k of the literals are true."""
+        self.cardinality(literals, k, k, enforcer)
+
+    def linear(
+        self,
+        coefficients: Sequence[int] = (),
+        literals: Sequence[int] = (),
+        integer_coefficients: Sequence[int] = (),
+        integers: Sequence[int] = (),
+        low: int = NO_LOW,
+        high: int = NO_HIGH,
+        enforcer: int = 0,
+    ) -> None:
+        """``low <= sum(coefficients * literals) + sum(…) <= high``; a literal counts 1 if true."""
+        if len(coefficients) != len(literals) or len(integer_coefficients) != len(integers):
+            raise ValueError("a linear row needs one coefficient for every variable")
+        self._linear_literals.extend(literals)
+        self._linear_coefficients.extend(coefficients)
+        self._linear_starts.append(len(self._linear_literals))
+        self._linear_integers.extend(integers)
+        self._linear_integer_coefficients.extend(integer_coefficients)
+        self._linear_integer_starts.append(len(self._linear_integers))
+        self._linear_lows.append(low)
+        self._linear_highs.append(high)
+        self._linear_enforcers.append(enforcer)
+
+    def difference(self, x: int, distance: int, y: int, enforcer: int = 0) -> None:
+        """``x + distance <= y`` for integer variables x and y."""
+        self._difference_rows.append((x, distance, y, enforcer))
+
+    def build(self) -> Formula:
+        """The formula so far; the builder may go on."""
+
+        def array(values: list[int]) -> IntArray:
+            return np.array(values, dtype=np.int64)
+
+        return Formula(
+            num_booleans=self._num_booleans,
+            integer_low=array(self._integer_low),
+            integer_high=array(self._integer_high),
+            clause_starts=array(self._clause_starts),
+            clause_literals=array(self._clause_literals),
+            clause_enforcers=array(self._clause_enforcers),
+            cardinality_starts=array(self._cardinality_starts),
+            cardinality_literals=array(self._cardinality_literals),
+            cardinality_lows=array(self._cardinality_lows),
+            cardinality_highs=array(self._cardinality_highs),
+            cardinality_enforcers=array(self._cardinality_enforcers),
+            linear_starts=array(self._linear_starts),
+            linear_literals=array(self._linear_literals),
+            linear_coefficients=array(self._linear_coefficients),
+            linear_integer_starts=array(self._linear_integer_starts),
+            linear_integers=array(self._linear_integers),
+            linear_integer_coefficients=array(self._linear_integer_coefficients),
+            linear_lows=array(self._linear_lows),
+            linear_highs=array(self._linear_highs),
+            linear_enforcers=array(self._linear_enforcers),
+            difference_rows=np.array(self._difference_rows, dtype=np.int64).reshape(-1, 4),
+        )

@@ -1,0 +1,78 @@
+"""Outcome: what a backend answers, and the limits within which it may look for the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from syncoll.formula.formula import Assignment
+
+__all__ = ["Limits", "Outcome", "StopReason", "Verdict"]
+
+
+class Verdict(StrEnum):
+    """Three answers; `UNKNOWN` is never reported as `UNSAT`."""
+
+    SAT = "sat"
+    UNSAT = "unsat"
+    UNKNOWN = "unknown"
+
+
+class StopReason(StrEnum):
+    """Why a backend stopped."""
+
+    DECIDED = "decided"
+    TIME_LIMIT = "time limit"
+    MEMORY_LIMIT = "memory limit"
+    INTERRUPTED = "interrupted"
+    LICENCE = "licence"
+    GAVE_UP = "gave up"  # the solver says itself that it cannot decide this
+    CRASHED = "crashed"
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How long and how large a backend's run may become.
+
+    Args:
+        seconds: wall-clock time limit; None for none.
+        memory_bytes: limit on the resident memory of the solver's process; None for none.
+        threads: how many threads the solver may use; a solver without threads uses one.
+        seed: seed of the solver's random choices.
+    """
+
+    seconds: float | None = None
+    memory_bytes: int | None = None
+    threads: int = 1
+    seed: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """A verdict, with the assignment if it is sat, and why the backend stopped.
+
+    Args:
+        verdict: sat, unsat or unknown.
+        assignment: of the formula that was asked; present exactly when the verdict is sat.
+        reason: `StopReason.DECIDED` exactly when the verdict is not unknown.
+        message: details for people, such as what to use instead when a licence is too small.
+        seconds: wall-clock seconds by phase: ``lower``, ``load``, ``solve`` …
+        statistics: whatever the solver counts: conflicts, branches, nodes …
+        proof: for unsat, the backend's proof, where it was asked for one and can give it.
+    """
+
+    verdict: Verdict
+    assignment: Assignment | None = None
+    reason: StopReason = StopReason.DECIDED
+    message: str = ""
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    statistics: Mapping[str, float] = field(default_factory=dict)
+    proof: bytes | None = None
+
+    def __post_init__(self) -> None:
+        if (self.verdict is Verdict.SAT) != (self.assignment is not None):
+            raise ValueError(f"verdict {self.verdict} and an assignment exclude each other"
+                             if self.assignment else "sat needs an assignment")  # fmt: skip
+        if (self.verdict is Verdict.UNKNOWN) == (self.reason is StopReason.DECIDED):
+            raise ValueError(f"verdict {self.verdict} with reason {self.reason}")

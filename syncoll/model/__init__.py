@@ -1,0 +1,17 @@
+"""The types that specs, encodings, searches and files share: frozen, and checked when built."""
+
+from syncoll.model.algorithm import Algorithm
+from syncoll.model.collective import Collective, RelationTable
+from syncoll.model.instance import Instance
+from syncoll.model.topology import UNREACHABLE, BandwidthBound, Link, Topology
+
+__all__ = [
+    "UNREACHABLE",
+    "Algorithm",
+    "BandwidthBound",
+    "Collective",
+    "Instance",
+    "Link",
+    "RelationTable",
+    "Topology",
+]

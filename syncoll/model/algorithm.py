@@ -1,0 +1,128 @@
+"""Algorithm: a candidate solution (Q, T) (SCCL paper, section 3.3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.errors import ModelError
+
+if TYPE_CHECKING:
+    from syncoll.model.instance import Instance
+    from syncoll.model.topology import Topology
+
+__all__ = ["Algorithm"]
+
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Algorithm:
+    """What is sent where in which step, and how many rounds each step has.
+
+    Nothing here says that it is right: that is the verifier's business.
+
+    Args:
+        rounds_per_step: Q, the rounds of steps ``0 … S-1``.
+        sends: T as an integer array ``[M, 4]`` with columns chunk, source, destination, step.
+            Kept in order of step, chunk, source, destination.
+    """
+
+    rounds_per_step: tuple[int, ...]
+    sends: IntArray
+
+    def __post_init__(self) -> None:
+        sends = np.array(self.sends, dtype=np.int64)
+        if sends.size == 0:
+            sends = sends.reshape(0, 4)
+        if sends.ndim != 2 or sends.shape[1] != 4:
+            raise ModelError(f"sends of shape {sends.shape}", None, "an array of shape [M, 4]")
+        sends = sends[np.lexsort((sends[:, 2], sends[:, 1], sends[:, 0], sends[:, 3]))]
+        sends.setflags(write=False)
+        object.__setattr__(self, "sends", sends)
+        object.__setattr__(self, "rounds_per_step", tuple(int(r) for r in self.rounds_per_step))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Algorithm):
+            return NotImplemented
+        return self.rounds_per_step == other.rounds_per_step and np.array_equal(
+            self.sends, other.sends
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.rounds_per_step, self.sends.tobytes()))
+
+    @property
+    def steps(self) -> int:
+        """S."""
+        return len(self.rounds_per_step)
+
+    @property
+    def rounds(self) -> int:
+        """R, the sum over all steps."""
+        return sum(self.rounds_per_step)
+
+    def least_rounds(self, topology: Topology) -> list[int]:
+        """For each step the fewest rounds whose capacity holds its sends."""
+        loads = np.zeros((len(topology.links), self.steps), dtype=np.int64)
+        index = topology.link_index
+        links = [index[a, b] for a, b in self.sends[:, 1:3].tolist()]
+        np.add.at(loads, (links, self.sends[:, 3]), 1)
+        least = [0] * self.steps
+        for bound, members in zip(topology.bounds, topology.bound_links, strict=True):
+            b = bound.chunks_per_round
+            for step, load in enumerate(loads[members].sum(axis=0).tolist()):
+                least[step] = max(least[step], -(-load * b.denominator // b.numerator))
+        return least
+
+    def without_useless_sends(self, instance: Instance) -> Algorithm:
+        """Drops every send without which each chunk still gets where it must.
+
+        A send is useful when it brings a chunk to a node that lacks it, and that node is in the
+        chunk's post or sends the chunk on.  Of several deliveries of a chunk to a node the
+        earliest stays.
+        """
+        kept = np.zeros(len(self.sends), dtype=bool)
+        has = set(zip(*(a.tolist() for a in np.nonzero(instance.pre)), strict=True))
+        rows = self.sends.tolist()
+        for i, (chunk, _, destination, _) in enumerate(rows):  # in order of steps
+            if (chunk, destination) not in has:
+                has.add((chunk, destination))
+                kept[i] = True
+        needed = set(zip(*(a.tolist() for a in np.nonzero(instance.post)), strict=True))
+        for i in range(len(rows) - 1, -1, -1):
+            chunk, source, destination, _ = rows[i]
+            kept[i] &= (chunk, destination) in needed
+            if kept[i]:
+                needed.add((chunk, source))
+        return replace(self, sends=self.sends[kept])
+
+    def with_rounds(self, topology: Topology, total: int) -> Algorithm:
+        """The same sends with rounds that add up to `total`, spare ones in the last busy step.
+
+        Raises:
+            ModelError: when the sends need more than `total` rounds.
+        """
+        rounds = self.least_rounds(topology)
+        spare = total - sum(rounds)
+        if spare < 0:
+            raise ModelError(f"the sends need {sum(rounds)} rounds, more than {total}")
+        for step in range(self.steps):  # an idle step gets a round of its own while there are any
+            if spare and rounds[step] == 0:
+                rounds[step], spare = 1, spare - 1
+        if self.steps:
+            rounds[-1] += spare
+        return replace(self, rounds_per_step=tuple(rounds))
+
+    def tightened(self, topology: Topology) -> Algorithm:
+        """The same sends with the fewest rounds, and without steps in which nothing is sent."""
+        rounds = self.least_rounds(topology)
+        busy = [step for step in range(self.steps) if rounds[step]]
+        renumber = np.zeros(self.steps, dtype=np.int64)
+        renumber[busy] = np.arange(len(busy))
+        sends = self.sends.copy()
+        sends[:, 3] = renumber[sends[:, 3]] if len(sends) else sends[:, 3]
+        return Algorithm(tuple(rounds[step] for step in busy), sends)

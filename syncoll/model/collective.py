@@ -1,0 +1,130 @@
+"""Collective: where chunks start and where they must end (SCCL paper, section 3.2.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.errors import ModelError, Origin
+from syncoll.model.instance import BoolArray, Instance
+
+if TYPE_CHECKING:
+    from syncoll.model.topology import Topology
+
+__all__ = ["Collective", "RelationTable"]
+
+
+@dataclass(frozen=True)
+class RelationTable:
+    """The pre- and postcondition of a collective for one P and one C.
+
+    Args:
+        pre: ``[G, P]``, chunk c starts at node n.
+        post: ``[G, P]``, chunk c must end at node n.
+    """
+
+    pre: BoolArray
+    post: BoolArray
+
+
+@dataclass(frozen=True)
+class Collective:
+    """A non-combining collective: a relation table for every P and C.
+
+    Args:
+        name: how people call it, arguments included: ``broadcast(root=3)``.
+        tabulate: (P, C) to the relation table.  Raises `ModelError` when the collective has no
+            meaning for that P at all.
+        admits: (P, C) to whether the collective is defined for C chunks per node; alltoall, say,
+            needs a multiple of P.  Must be cheap: the search asks it for every candidate C.
+        requirement: what ``admits`` asks for, in words.
+        origin: where a spec file defines it.
+    """
+
+    name: str
+    tabulate: Callable[[int, int], RelationTable]
+    admits: Callable[[int, int], bool] = field(default=lambda _nodes, _chunks: True)
+    requirement: str = ""
+    origin: Origin | None = field(default=None, compare=False)
+
+    @classmethod
+    def from_relations(
+        cls,
+        name: str,
+        chunks: Callable[[int, int], int],
+        pre: Callable[..., Any],
+        post: Callable[..., Any],
+        *,
+        admits: Callable[[int, int], bool] = lambda _nodes, _chunks: True,
+        requirement: str = "",
+    ) -> Collective:
+        """Builds a collective from functions.
+
+        Args:
+            name: how people call it.
+            chunks: ``(P, C)`` to the number of global chunks G.
+            pre: ``(c, n, P, C)`` to whether chunk c starts at node n.  Called once with index
+                arrays that broadcast to ``[G, P]``; when it cannot work on arrays (it uses
+                ``and``, say), once for each pair.
+            post: the same for where chunks must end.
+            admits: see the class.
+            requirement: see the class.
+        """
+
+        def tabulate(nodes: int, per_node: int) -> RelationTable:
+            count = chunks(nodes, per_node)
+            return RelationTable(*(_tabulate(f, count, nodes, per_node) for f in (pre, post)))
+
+        return cls(name, tabulate, admits, requirement)
+
+    @classmethod
+    def from_arrays(cls, name: str, pre: npt.ArrayLike, post: npt.ArrayLike) -> Collective:
+        """Builds a collective from Boolean arrays ``[chunk, node]`` for C = 1.
+
+        For larger C every chunk is cut into C chunks with the same pre and post.
+
+        Raises:
+            ModelError: when the arrays are not of one two-dimensional shape.
+        """
+        first, last = np.asarray(pre, dtype=bool), np.asarray(post, dtype=bool)
+        if first.ndim != 2 or first.shape != last.shape:
+            raise ModelError(f"collective {name}: pre of shape {first.shape}, post {last.shape}",
+                             None, "two arrays of one shape [chunk, node]")  # fmt: skip
+
+        def tabulate(nodes: int, per_node: int) -> RelationTable:
+            if first.shape[1] != nodes:
+                raise ModelError(f"collective {name} is defined for {first.shape[1]} nodes only, "
+                                 f"this topology has {nodes}")  # fmt: skip
+            return RelationTable(np.tile(first, (per_node, 1)), np.tile(last, (per_node, 1)))
+
+        return cls(name, tabulate)
+
+    def instantiate(self, topology: Topology, *, chunks: int, steps: int, rounds: int) -> Instance:
+        """The synthesis problem (G, S, R, P, B, pre, post) for C = `chunks`.
+
+        Raises:
+            ModelError: when C is not admitted, post is empty, or a post cannot be reached on this
+                topology.
+        """
+        nodes = topology.num_nodes
+        if chunks < 1 or not self.admits(nodes, chunks):
+            raise ModelError(
+                f"collective {self.name} is not defined for C = {chunks} on {nodes} nodes",
+                self.origin, self.requirement or "at least 1 chunk")  # fmt: skip
+        table = self.tabulate(nodes, chunks)
+        return Instance(topology, self.name, chunks, steps, rounds, table.pre, table.post,
+                        self.origin)  # fmt: skip
+
+
+def _tabulate(relation: Callable[..., Any], count: int, nodes: int, chunks: int) -> BoolArray:
+    c, n = np.arange(count)[:, None], np.arange(nodes)[None, :]
+    try:
+        whole = np.asarray(relation(c, n, nodes, chunks), dtype=bool)
+        return np.broadcast_to(whole, (count, nodes)).copy()
+    except ValueError:  # the relation is written for single numbers
+        cells = [[bool(relation(i, j, nodes, chunks)) for j in range(nodes)] for i in range(count)]
+        return np.array(cells, dtype=bool).reshape(count, nodes)

@@ -1,0 +1,127 @@
+"""Instance: one synthesis problem, the paper's tuple (G, S, R, P, B, pre, post)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.errors import ModelError, Origin
+from syncoll.model.topology import UNREACHABLE, Topology
+
+__all__ = ["BoolArray", "Instance"]
+
+BoolArray = npt.NDArray[np.bool_]
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Instance:
+    """Is there an algorithm of S steps and R rounds that takes every chunk from pre to post?
+
+    Rounds of a step may be 0, so "S steps" means at most S, and the answer can only change from
+    no to yes as S or R grows.
+
+    Args:
+        topology: P and B.
+        collective: the collective's name, for people and files.
+        chunks: C, the chunks into which one node's data is cut.
+        steps: S.
+        rounds: R, the sum of all steps' rounds.
+        pre: ``[G, P]``, chunk c starts at node n.
+        post: ``[G, P]``, chunk c must end at node n.
+        origin: where a spec file defines the collective.
+
+    Raises:
+        ModelError: on arrays of a wrong shape, an empty post, or a chunk that cannot reach a node
+            of its post on this topology.
+    """
+
+    topology: Topology
+    collective: str
+    chunks: int
+    steps: int
+    rounds: int
+    pre: BoolArray
+    post: BoolArray
+    origin: Origin | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        for name in ("pre", "post"):
+            array = np.array(getattr(self, name), dtype=bool)
+            array.setflags(write=False)
+            object.__setattr__(self, name, array)
+        nodes = self.topology.num_nodes
+        if self.pre.ndim != 2 or self.pre.shape != self.post.shape or self.pre.shape[1] != nodes:
+            raise ModelError(
+                f"collective {self.collective}: pre of shape {self.pre.shape} and post of shape "
+                f"{self.post.shape} on {nodes} nodes", self.origin,
+                f"two arrays of one shape [G, {nodes}]")  # fmt: skip
+        for name, value, least in (("C", self.chunks, 1), ("S", self.steps, 0),
+                                   ("R", self.rounds, 0)):  # fmt: skip
+            if value < least:
+                raise ModelError(f"{name} = {value}", None, f"{name} of at least {least}")
+        if not self.post.any():
+            raise ModelError(f"the post of collective {self.collective} is empty: nothing is to do",
+                             self.origin, "at least one chunk that must reach a node")  # fmt: skip
+        lost = np.argwhere(self.post & (self.distance_from_pre >= UNREACHABLE))
+        if len(lost):
+            chunk, node = (int(x) for x in lost[0])
+            starts = np.flatnonzero(self.pre[chunk]).tolist()
+            where = f"starts at {_nodes(starts)}" if starts else "starts nowhere"
+            raise ModelError(
+                f"collective {self.collective} on {self.topology.name}: chunk {chunk} must reach "
+                f"node {node}, but it {where}, from where no path leads there", self.origin,
+                "a post that can be reached over the topology's links")  # fmt: skip
+
+    @property
+    def num_chunks(self) -> int:
+        """G, the global number of chunks."""
+        return int(self.pre.shape[0])
+
+    @cached_property
+    def distance_from_pre(self) -> IntArray:
+        """``[G, P]``: links from the nearest node that has chunk c at the start to node n."""
+        distances = self.topology.distances
+        result = np.full(self.pre.shape, UNREACHABLE, dtype=np.int64)
+        for row, members in self._rows(self.pre):
+            if row.any():
+                result[members] = distances[row].min(axis=0)
+        return result
+
+    @cached_property
+    def distance_to_post(self) -> IntArray:
+        """``[G, P]``: links from node n to the nearest node that still lacks chunk c at the start."""
+        distances = self.topology.distances
+        result = np.full(self.pre.shape, UNREACHABLE, dtype=np.int64)
+        for row, members in self._rows(self.post & ~self.pre):
+            if row.any():
+                result[members] = distances[:, row].min(axis=1)
+        return result
+
+    @cached_property
+    def least_steps(self) -> int:
+        """The distance bound a_l on S: no chunk travels faster than one link a step."""
+        return int(self.distance_from_pre[self.post].max())
+
+    @cached_property
+    def chunk_classes(self) -> tuple[IntArray, ...]:
+        """The chunks in classes of equal pre and post rows: members of one are interchangeable."""
+        both = np.concatenate([self.pre, self.post], axis=1)
+        return tuple(members for _, members in self._rows(both))
+
+    @staticmethod
+    def _rows(array: BoolArray) -> list[tuple[BoolArray, IntArray]]:
+        """The distinct rows, each with the positions where it stands, in order of appearance."""
+        groups: dict[bytes, list[int]] = defaultdict(list)
+        for i, row in enumerate(array):
+            groups[row.tobytes()].append(i)
+        return [(array[members[0]], np.array(members)) for members in groups.values()]
+
+
+def _nodes(nodes: list[int]) -> str:
+    shown = ", ".join(str(n) for n in nodes[:6]) + (", …" if len(nodes) > 6 else "")
+    return f"node {shown}" if len(nodes) == 1 else f"nodes {shown}"

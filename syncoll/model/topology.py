@@ -1,0 +1,236 @@
+"""Topology: nodes, directed links, and the bandwidth relation B (SCCL paper, section 3.2.1)."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.errors import ModelError, Origin
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+__all__ = ["UNREACHABLE", "BandwidthBound", "Link", "Topology"]
+
+Link = tuple[int, int]
+"""A directed link: (source node, destination node)."""
+
+UNREACHABLE = 1 << 30
+"""The distance between nodes that no path connects; larger than any number of steps."""
+
+
+@dataclass(frozen=True)
+class BandwidthBound:
+    """One element (L, b) of the bandwidth relation B.
+
+    In a step of ``r`` rounds at most ``b * r`` sends use the links of ``L`` together.
+
+    Args:
+        links: the set L, sorted and without repeats.
+        chunks_per_round: b, a positive rational.
+        label: what the bound models, for people ("egress of node 3"); may be empty.
+    """
+
+    links: tuple[Link, ...]
+    chunks_per_round: Fraction
+    label: str = field(default="", compare=False)
+
+    def capacity(self, rounds: int) -> int:
+        """How many sends a step of so many rounds has room for."""
+        return int(self.chunks_per_round * rounds)
+
+
+@dataclass(frozen=True)
+class Topology:
+    """An interconnect: P nodes, directed links, and the bounds on what the links carry.
+
+    Every link must be in at least one bound; otherwise its bandwidth would be infinite.
+
+    Args:
+        name: how people call it, arguments included: ``torus(4,4)``.
+        num_nodes: P; the nodes are ``0 … P-1``.
+        links: directed links, sorted and without repeats.
+        bounds: the bandwidth relation B.
+        origin: where a spec file defines it.
+
+    Raises:
+        ModelError: on a node out of range, a self-loop, a repeated or an unbounded link, a bound
+            over a pair that is no link, or a bandwidth that is not positive.
+    """
+
+    name: str
+    num_nodes: int
+    links: tuple[Link, ...]
+    bounds: tuple[BandwidthBound, ...]
+    origin: Origin | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.num_nodes < 1:
+            raise ModelError(f"topology {self.name} has {self.num_nodes} nodes", self.origin,
+                             "at least 1 node")  # fmt: skip
+        if list(self.links) != sorted(set(self.links)):
+            raise ModelError(f"topology {self.name}: its links are not sorted and distinct",
+                             self.origin, "each directed link once, in order")  # fmt: skip
+        for source, destination in self.links:
+            for node in (source, destination):
+                if not 0 <= node < self.num_nodes:
+                    raise ModelError(
+                        f"topology {self.name}: link ({source}, {destination}) names node {node}",
+                        self.origin, f"nodes 0 to {self.num_nodes - 1}")  # fmt: skip
+            if source == destination:
+                raise ModelError(
+                    f"topology {self.name}: link ({source}, {destination}) joins a node to itself",
+                    self.origin, "two different nodes")  # fmt: skip
+        known = set(self.links)
+        bounded: set[Link] = set()
+        for bound in self.bounds:
+            if bound.chunks_per_round <= 0:
+                raise ModelError(
+                    f"topology {self.name}: bandwidth {bound.chunks_per_round} on {bound.links}",
+                    self.origin, "a bandwidth above 0; leave out links that carry nothing",
+                )  # fmt: skip
+            if not bound.links:
+                raise ModelError(f"topology {self.name}: a bandwidth bound over no links",
+                                 self.origin, "at least one link")  # fmt: skip
+            for link in bound.links:
+                if link not in known:
+                    raise ModelError(
+                        f"topology {self.name}: a bandwidth bound covers {link}, which is no link",
+                        self.origin, "pairs that are links of the topology")  # fmt: skip
+            bounded.update(bound.links)
+        for link in self.links:
+            if link not in bounded:
+                raise ModelError(
+                    f"topology {self.name}: no bandwidth bound covers link {link}", self.origin,
+                    "a bandwidth for the link, or a shared bound that contains it")  # fmt: skip
+
+    @classmethod
+    def from_links(
+        cls,
+        name: str,
+        num_nodes: int,
+        bandwidth: Mapping[Link, int | Fraction],
+        shared: Iterable[tuple[Iterable[Link], int | Fraction]] = (),
+        *,
+        unbounded: Iterable[Link] = (),
+    ) -> Topology:
+        """Builds a topology from per-link bandwidths and shared bounds.
+
+        Args:
+            name: how people call it.
+            num_nodes: P.
+            bandwidth: chunks per round of each directed link.
+            shared: further elements of B: (links, chunks per round).
+            unbounded: links without a bandwidth of their own; a shared bound must contain each.
+
+        Raises:
+            ModelError: see the class.
+        """
+        links = tuple(sorted({*bandwidth, *unbounded}))
+        bounds = [BandwidthBound((link,), Fraction(bandwidth[link]))
+                  for link in links if link in bandwidth]  # fmt: skip
+        bounds += [BandwidthBound(tuple(sorted(set(group))), Fraction(b)) for group, b in shared]
+        return cls(name, num_nodes, links, tuple(bounds))
+
+    @classmethod
+    def from_matrix(cls, name: str, matrix: npt.ArrayLike) -> Topology:
+        """Builds a topology from bandwidths ``matrix[source, destination]``, 0 for no link.
+
+        Raises:
+            ModelError: when the matrix is not square, or see the class.
+        """
+        array = np.asarray(matrix)
+        if array.ndim != 2 or array.shape[0] != array.shape[1]:
+            raise ModelError(f"topology {name}: a bandwidth matrix of shape {array.shape}",
+                             None, "a square matrix [source, destination]")  # fmt: skip
+        bandwidth = {(int(a), int(b)): Fraction(array[a, b].item())
+                     for a, b in zip(*np.nonzero(array), strict=True)}  # fmt: skip
+        return cls.from_links(name, array.shape[0], bandwidth)
+
+    @classmethod
+    def from_networkx(
+        cls, graph: nx.Graph[Any], name: str = "", *, bandwidth: str = "bandwidth"
+    ) -> Topology:
+        """Builds a topology from a networkx graph; its nodes are numbered in iteration order.
+
+        An undirected edge becomes two links.  Parallel edges of a multigraph add up.
+
+        Args:
+            graph: any networkx graph.
+            name: how people call it; the graph's own name when empty.
+            bandwidth: the edge attribute with the chunks per round, 1 where it is missing.
+
+        Raises:
+            ModelError: see the class.
+        """
+        number = {node: i for i, node in enumerate(graph.nodes)}
+        total: dict[Link, Fraction] = {}
+        for u, v, data in graph.edges(data=True):
+            a, b = number[u], number[v]
+            for link in ((a, b),) if graph.is_directed() else ((a, b), (b, a)):
+                total[link] = total.get(link, Fraction(0)) + Fraction(data.get(bandwidth, 1))
+        return cls.from_links(name or str(graph.name) or "graph", len(number), total)
+
+    @cached_property
+    def link_index(self) -> dict[Link, int]:
+        """The position of each link in `links`."""
+        return {link: i for i, link in enumerate(self.links)}
+
+    @cached_property
+    def bound_links(self) -> tuple[npt.NDArray[np.int64], ...]:
+        """For each bound the positions of its links in `links`."""
+        index = self.link_index
+        return tuple(np.array([index[link] for link in bound.links]) for bound in self.bounds)
+
+    @cached_property
+    def out_links(self) -> tuple[tuple[int, ...], ...]:
+        """For each node the positions of the links that leave it."""
+        return self._links_at(0)
+
+    @cached_property
+    def in_links(self) -> tuple[tuple[int, ...], ...]:
+        """For each node the positions of the links that enter it."""
+        return self._links_at(1)
+
+    def _links_at(self, end: int) -> tuple[tuple[int, ...], ...]:
+        at: list[list[int]] = [[] for _ in range(self.num_nodes)]
+        for i, link in enumerate(self.links):
+            at[link[end]].append(i)
+        return tuple(tuple(positions) for positions in at)
+
+    @cached_property
+    def distances(self) -> npt.NDArray[np.int64]:
+        """Links on a shortest path, ``[source, destination]``; `UNREACHABLE` where there is none."""
+        distances = np.full((self.num_nodes, self.num_nodes), UNREACHABLE, dtype=np.int64)
+        for source in range(self.num_nodes):
+            row = distances[source]
+            row[source] = 0
+            queue = deque([source])
+            while queue:
+                node = queue.popleft()
+                for i in self.out_links[node]:
+                    neighbour = self.links[i][1]
+                    if row[neighbour] == UNREACHABLE:
+                        row[neighbour] = row[node] + 1
+                        queue.append(neighbour)
+        distances.setflags(write=False)
+        return distances
+
+    def reversed(self) -> Topology:
+        """The same interconnect with every link turned round, B included."""
+        return replace(
+            self,
+            name=f"{self.name}^-1",
+            links=tuple(sorted((b, a) for a, b in self.links)),
+            bounds=tuple(
+                replace(bound, links=tuple(sorted((b, a) for a, b in bound.links)))
+                for bound in self.bounds
+            ),
+        )

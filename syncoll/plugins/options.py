@@ -1,0 +1,118 @@
+"""Option tables: what a plugin lets its user set, checked and documented in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from syncoll.errors import OptionError
+
+__all__ = ["Option", "OptionValue", "parse_options", "resolve_options"]
+
+OptionValue = bool | int | float | str
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option of a plugin.
+
+    Args:
+        name: as written on the command line: ``--set NAME=VALUE``.
+        default: its value when not set; its type is the option's type.
+        summary: one line of help.
+        low: least value of a number; None for none.
+        high: greatest value of a number; None for none.
+        choices: the values that a text may have; empty for any.
+    """
+
+    name: str
+    default: OptionValue
+    summary: str
+    low: float | None = None
+    high: float | None = None
+    choices: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> str:
+        """The type and range in words, for help and errors."""
+        if isinstance(self.default, bool):
+            return "true or false"
+        if isinstance(self.default, str):
+            return "one of " + ", ".join(self.choices) if self.choices else "text"
+        kind = "a whole number" if isinstance(self.default, int) else "a number"
+        if self.low is not None and self.high is not None:
+            return f"{kind} from {self.low:g} to {self.high:g}"
+        if self.low is not None:
+            return f"{kind} of at least {self.low:g}"
+        return f"{kind} of at most {self.high:g}" if self.high is not None else kind
+
+    def check(self, value: object, owner: str) -> OptionValue:
+        """The value, converted from text where needed.
+
+        Raises:
+            OptionError: when it is of the wrong type or out of its range.
+        """
+        try:
+            checked = self._convert(value)
+        except ValueError:
+            raise OptionError(
+                f"option {self.name} of {owner} is {value!r}; it must be {self.kind}"
+            ) from None
+        return checked
+
+    def _convert(self, value: object) -> OptionValue:
+        if isinstance(self.default, bool):
+            known = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+            if str(value).lower() not in known:
+                raise ValueError
+            return known[str(value).lower()]
+        if isinstance(self.default, str):
+            if self.choices and str(value) not in self.choices:
+                raise ValueError
+            return str(value)
+        if isinstance(value, bool):
+            raise ValueError
+        number = int(str(value)) if isinstance(self.default, int) else float(str(value))
+        if not (self.low is None or number >= self.low):
+            raise ValueError
+        if not (self.high is None or number <= self.high):
+            raise ValueError
+        return number
+
+
+def resolve_options(
+    table: Sequence[Option], given: Mapping[str, object], owner: str
+) -> dict[str, OptionValue]:
+    """Every option of the table with its value: the given one, or the default.
+
+    Args:
+        table: the plugin's options.
+        given: values by name.
+        owner: the plugin in words, for errors: ``backend cpsat``.
+
+    Raises:
+        OptionError: on an unknown name or a bad value.
+    """
+    names = {option.name for option in table}
+    for name in given:
+        if name not in names:
+            known = ", ".join(sorted(names)) or "none"
+            raise OptionError(f"{owner} has no option {name!r}; it has: {known}")
+    return {o.name: o.check(given[o.name], owner) if o.name in given else o.default for o in table}
+
+
+def parse_options(settings: Sequence[str]) -> dict[str, str]:
+    """Splits ``NAME=VALUE`` texts.
+
+    Raises:
+        OptionError: on a text without ``=``, or a name given twice.
+    """
+    result: dict[str, str] = {}
+    for setting in settings:
+        name, equals, value = setting.partition("=")
+        if not equals or not name:
+            raise OptionError(f"{setting!r} is no setting; write NAME=VALUE")
+        if name in result:
+            raise OptionError(f"option {name} is set twice")
+        result[name] = value
+    return result

@@ -1,0 +1,153 @@
+"""What a plugin registers: light records.  Importing one loads no solver.
+
+A record names the plugin, says what it can do and answers four questions in words: is it installed,
+is it licensed, can it run this, and should it?  The heavy part is loaded on first use by `load`.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from syncoll.formula import Assignment, Feature, Formula, FormulaSize, Limits, Outcome
+from syncoll.model import Algorithm, Instance
+from syncoll.plugins.options import Option, OptionValue
+
+__all__ = [
+    "Answer",
+    "Backend",
+    "BackendRecord",
+    "Encoded",
+    "Encoding",
+    "EncodingRecord",
+    "SpecLibraryRecord",
+    "installed_distribution",
+]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Yes or no, with the reason in words."""
+
+    ok: bool
+    reason: str = ""
+
+
+def installed_distribution(distribution: str, module: str, extra: str = "") -> Answer:
+    """Whether a distribution is installed, without importing it.
+
+    Args:
+        distribution: its name for pip: ``z3-solver``.
+        module: the module that it provides: ``z3``.
+        extra: the extra of syncoll that brings it, empty when a plain install does.
+    """
+    try:
+        version = importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        version = ""
+    if version and importlib.util.find_spec(module) is not None:
+        return Answer(True, f"{distribution} {version}")
+    how = f"pip install 'syncoll[{extra}]'" if extra else f"pip install {distribution}"
+    return Answer(False, f"{distribution} is not installed; {how}")
+
+
+class Encoded(Protocol):
+    """An instance as a formula, and the way back."""
+
+    @property
+    def formula(self) -> Formula:
+        """Satisfiable exactly when the instance has an algorithm."""
+
+    def decode(self, assignment: Assignment) -> Algorithm:
+        """The algorithm that a model of the formula describes."""
+
+
+class Encoding(Protocol):
+    """Turns instances into formulas."""
+
+    def encode(self, instance: Instance, options: Mapping[str, OptionValue]) -> Encoded:
+        """The formula of an instance.
+
+        Args:
+            instance: the problem.
+            options: a value for every option of the record's table.
+        """
+
+
+class Backend(Protocol):
+    """Decides formulas.  Runs in a process of its own, so it may crash but must not lie."""
+
+    def solve(
+        self, formula: Formula, limits: Limits, options: Mapping[str, OptionValue]
+    ) -> Outcome:
+        """Decides a formula that uses only features of the record.
+
+        Returns unknown, with the reason, whenever a limit ends the run; never unsat then.
+        """
+
+
+def _yes(*_: object) -> Answer:
+    return Answer(True)
+
+
+@dataclass(frozen=True)
+class EncodingRecord:
+    """An encoding's entry.
+
+    Args:
+        name: as written after ``--encoding``.
+        summary: one line.
+        load: imports and returns the encoding.
+        options: its option table.
+    """
+
+    name: str
+    summary: str
+    load: Callable[[], Encoding]
+    options: tuple[Option, ...] = ()
+
+
+@dataclass(frozen=True)
+class BackendRecord:
+    """A solver backend's entry.
+
+    Args:
+        name: as written after ``--backend``.
+        summary: one line.
+        load: imports the solver and returns the backend.
+        features: what formulas may use; the rest is lowered before the backend sees it.
+        installed: whether its library is here, answered without importing it.
+        options: its option table.
+        licensed: whether it may run here at all; may import the library.
+        can_run: whether it can run a (lowered) formula of this size.
+        should_run: whether it is a sensible choice for it.
+    """
+
+    name: str
+    summary: str
+    load: Callable[[], Backend]
+    features: frozenset[Feature]
+    installed: Callable[[], Answer]
+    options: tuple[Option, ...] = ()
+    licensed: Callable[[], Answer] = _yes
+    can_run: Callable[[FormulaSize], Answer] = _yes
+    should_run: Callable[[FormulaSize], Answer] = _yes
+
+
+@dataclass(frozen=True)
+class SpecLibraryRecord:
+    """A folder of ``.syncoll`` files whose definitions can be used by their bare names.
+
+    Args:
+        name: of the library.
+        summary: one line.
+        folder: where the files are; searched with its subfolders.
+    """
+
+    name: str
+    summary: str
+    folder: Path
