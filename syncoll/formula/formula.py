@@ -74,7 +74,7 @@ class CardinalityRow(NamedTuple):
 
 
 class LinearRow(NamedTuple):
-    """``low <= sum <= high``, if the enforcer is true; `NO_LOW` and `NO_HIGH` for one-sided rows."""
+    """``low <= sum <= high``, if the enforcer is true; one side may be `NO_LOW` or `NO_HIGH`."""
 
     coefficients: list[int]
     literals: list[int]
@@ -182,8 +182,12 @@ class Formula:
     def cardinalities(self) -> Iterator[CardinalityRow]:
         """Every cardinality row, as Python integers."""
         starts, literals = self.cardinality_starts.tolist(), self.cardinality_literals.tolist()
-        rest = zip(self.cardinality_lows.tolist(), self.cardinality_highs.tolist(),
-                   self.cardinality_enforcers.tolist(), strict=True)  # fmt: skip
+        rest = zip(
+            self.cardinality_lows.tolist(),
+            self.cardinality_highs.tolist(),
+            self.cardinality_enforcers.tolist(),
+            strict=True,
+        )
         for i, (low, high, enforcer) in enumerate(rest):
             yield CardinalityRow(literals[starts[i] : starts[i + 1]], low, high, enforcer)
 
@@ -193,12 +197,17 @@ class Formula:
         coefficients, literals = self.linear_coefficients.tolist(), self.linear_literals.tolist()
         int_coefficients = self.linear_integer_coefficients.tolist()
         integers = self.linear_integers.tolist()
-        rest = zip(self.linear_lows.tolist(), self.linear_highs.tolist(),
-                   self.linear_enforcers.tolist(), strict=True)  # fmt: skip
+        rest = zip(
+            self.linear_lows.tolist(),
+            self.linear_highs.tolist(),
+            self.linear_enforcers.tolist(),
+            strict=True,
+        )
         for i, (low, high, enforcer) in enumerate(rest):
             a, b = slice(starts[i], starts[i + 1]), slice(int_starts[i], int_starts[i + 1])
-            yield LinearRow(coefficients[a], literals[a], int_coefficients[b], integers[b],
-                            low, high, enforcer)  # fmt: skip
+            yield LinearRow(
+                coefficients[a], literals[a], int_coefficients[b], integers[b], low, high, enforcer
+            )
 
     def differences(self) -> Iterator[DifferenceRow]:
         """Every difference row, as Python integers."""
@@ -231,10 +240,11 @@ class Formula:
             cardinalities=len(self.cardinality_enforcers),
             linears=len(self.linear_enforcers),
             differences=len(self.difference_rows),
-            literals=len(self.clause_literals) + len(self.cardinality_literals)
+            literals=len(self.clause_literals)
+            + len(self.cardinality_literals)
             + len(self.linear_literals),
             features=frozenset(features),
-        )  # fmt: skip
+        )
 
     def violation(self, assignment: Assignment) -> str | None:
         """The first constraint that the assignment breaks, in words; None when it is a model."""
@@ -248,11 +258,13 @@ class Formula:
             return f"integer {outside[0]} = {values[outside[0]]} is out of its bounds"
 
         def active(enforcers: IntArray) -> npt.NDArray[np.bool_]:
-            return (enforcers == 0) | assignment.holds(enforcers)
+            result: npt.NDArray[np.bool_] = (enforcers == 0) | assignment.holds(enforcers)
+            return result
 
         def row_sums(cells: IntArray, starts: IntArray) -> IntArray:
             sums = np.concatenate([[0], np.cumsum(cells)])
-            return sums[starts[1:]] - sums[starts[:-1]]
+            result: IntArray = sums[starts[1:]] - sums[starts[:-1]]
+            return result
 
         def true(literals: IntArray) -> IntArray:
             return assignment.holds(literals).astype(np.int64)
@@ -265,8 +277,10 @@ class Formula:
         for i in np.flatnonzero(active(self.cardinality_enforcers) & wrong)[:1]:
             return f"cardinality row {i} counts {counts[i]}"
         sums = row_sums(self.linear_coefficients * true(self.linear_literals), self.linear_starts)
-        sums += row_sums(self.linear_integer_coefficients * values[self.linear_integers],
-                         self.linear_integer_starts)  # fmt: skip
+        sums += row_sums(
+            self.linear_integer_coefficients * values[self.linear_integers],
+            self.linear_integer_starts,
+        )
         wrong = (sums < self.linear_lows) | (sums > self.linear_highs)
         for i in np.flatnonzero(active(self.linear_enforcers) & wrong)[:1]:
             return f"linear row {i} sums to {sums[i]}"
@@ -335,9 +349,7 @@ class FormulaBuilder:
         self._clause_starts.append(len(self._clause_literals))
         self._clause_enforcers.append(enforcer)
 
-    def cardinality(
-        self, literals: Sequence[int], low: int, high: int, enforcer: int = 0
-    ) -> None:
+    def cardinality(self, literals: Sequence[int], low: int, high: int, enforcer: int = 0) -> None:
         """Between `low` and `high` of the literals are true."""
         self._cardinality_literals.extend(literals)
         self._cardinality_starts.append(len(self._cardinality_literals))

@@ -72,7 +72,10 @@ class Outcome:
 
     def __post_init__(self) -> None:
         if (self.verdict is Verdict.SAT) != (self.assignment is not None):
-            raise ValueError(f"verdict {self.verdict} and an assignment exclude each other"
-                             if self.assignment else "sat needs an assignment")  # fmt: skip
+            raise ValueError(
+                f"verdict {self.verdict} and an assignment exclude each other"
+                if self.assignment
+                else "sat needs an assignment"
+            )
         if (self.verdict is Verdict.UNKNOWN) == (self.reason is StopReason.DECIDED):
             raise ValueError(f"verdict {self.verdict} with reason {self.reason}")

@@ -69,7 +69,7 @@ class Algorithm:
         """For each step the fewest rounds whose capacity holds its sends."""
         loads = np.zeros((len(topology.links), self.steps), dtype=np.int64)
         index = topology.link_index
-        links = [index[a, b] for a, b in self.sends[:, 1:3].tolist()]
+        links = np.array([index[a, b] for a, b in self.sends[:, 1:3].tolist()], dtype=np.int64)
         np.add.at(loads, (links, self.sends[:, 3]), 1)
         least = [0] * self.steps
         for bound, members in zip(topology.bounds, topology.bound_links, strict=True):

@@ -92,13 +92,18 @@ class Collective:
         """
         first, last = np.asarray(pre, dtype=bool), np.asarray(post, dtype=bool)
         if first.ndim != 2 or first.shape != last.shape:
-            raise ModelError(f"collective {name}: pre of shape {first.shape}, post {last.shape}",
-                             None, "two arrays of one shape [chunk, node]")  # fmt: skip
+            raise ModelError(
+                f"collective {name}: pre of shape {first.shape}, post {last.shape}",
+                None,
+                "two arrays of one shape [chunk, node]",
+            )
 
         def tabulate(nodes: int, per_node: int) -> RelationTable:
             if first.shape[1] != nodes:
-                raise ModelError(f"collective {name} is defined for {first.shape[1]} nodes only, "
-                                 f"this topology has {nodes}")  # fmt: skip
+                raise ModelError(
+                    f"collective {name} is defined for {first.shape[1]} nodes only, "
+                    f"this topology has {nodes}"
+                )
             return RelationTable(np.tile(first, (per_node, 1)), np.tile(last, (per_node, 1)))
 
         return cls(name, tabulate)
@@ -114,10 +119,13 @@ class Collective:
         if chunks < 1 or not self.admits(nodes, chunks):
             raise ModelError(
                 f"collective {self.name} is not defined for C = {chunks} on {nodes} nodes",
-                self.origin, self.requirement or "at least 1 chunk")  # fmt: skip
+                self.origin,
+                self.requirement or "at least 1 chunk",
+            )
         table = self.tabulate(nodes, chunks)
-        return Instance(topology, self.name, chunks, steps, rounds, table.pre, table.post,
-                        self.origin)  # fmt: skip
+        return Instance(
+            topology, self.name, chunks, steps, rounds, table.pre, table.post, self.origin
+        )
 
 
 def _tabulate(relation: Callable[..., Any], count: int, nodes: int, chunks: int) -> BoolArray:

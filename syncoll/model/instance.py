@@ -58,15 +58,23 @@ class Instance:
         if self.pre.ndim != 2 or self.pre.shape != self.post.shape or self.pre.shape[1] != nodes:
             raise ModelError(
                 f"collective {self.collective}: pre of shape {self.pre.shape} and post of shape "
-                f"{self.post.shape} on {nodes} nodes", self.origin,
-                f"two arrays of one shape [G, {nodes}]")  # fmt: skip
-        for name, value, least in (("C", self.chunks, 1), ("S", self.steps, 0),
-                                   ("R", self.rounds, 0)):  # fmt: skip
+                f"{self.post.shape} on {nodes} nodes",
+                self.origin,
+                f"two arrays of one shape [G, {nodes}]",
+            )
+        for name, value, least in (
+            ("C", self.chunks, 1),
+            ("S", self.steps, 0),
+            ("R", self.rounds, 0),
+        ):
             if value < least:
                 raise ModelError(f"{name} = {value}", None, f"{name} of at least {least}")
         if not self.post.any():
-            raise ModelError(f"the post of collective {self.collective} is empty: nothing is to do",
-                             self.origin, "at least one chunk that must reach a node")  # fmt: skip
+            raise ModelError(
+                f"the post of collective {self.collective} is empty: nothing is to do",
+                self.origin,
+                "at least one chunk that must reach a node",
+            )
         lost = np.argwhere(self.post & (self.distance_from_pre >= UNREACHABLE))
         if len(lost):
             chunk, node = (int(x) for x in lost[0])
@@ -74,8 +82,10 @@ class Instance:
             where = f"starts at {_nodes(starts)}" if starts else "starts nowhere"
             raise ModelError(
                 f"collective {self.collective} on {self.topology.name}: chunk {chunk} must reach "
-                f"node {node}, but it {where}, from where no path leads there", self.origin,
-                "a post that can be reached over the topology's links")  # fmt: skip
+                f"node {node}, but it {where}, from where no path leads there",
+                self.origin,
+                "a post that can be reached over the topology's links",
+            )
 
     @property
     def num_chunks(self) -> int:
@@ -94,7 +104,7 @@ class Instance:
 
     @cached_property
     def distance_to_post(self) -> IntArray:
-        """``[G, P]``: links from node n to the nearest node that still lacks chunk c at the start."""
+        """``[G, P]``: links from node n to the nearest node that at the start still lacks chunk c."""
         distances = self.topology.distances
         result = np.full(self.pre.shape, UNREACHABLE, dtype=np.int64)
         for row, members in self._rows(self.post & ~self.pre):

@@ -73,43 +73,59 @@ class Topology:
 
     def __post_init__(self) -> None:
         if self.num_nodes < 1:
-            raise ModelError(f"topology {self.name} has {self.num_nodes} nodes", self.origin,
-                             "at least 1 node")  # fmt: skip
+            raise ModelError(
+                f"topology {self.name} has {self.num_nodes} nodes", self.origin, "at least 1 node"
+            )
         if list(self.links) != sorted(set(self.links)):
-            raise ModelError(f"topology {self.name}: its links are not sorted and distinct",
-                             self.origin, "each directed link once, in order")  # fmt: skip
+            raise ModelError(
+                f"topology {self.name}: its links are not sorted and distinct",
+                self.origin,
+                "each directed link once, in order",
+            )
         for source, destination in self.links:
             for node in (source, destination):
                 if not 0 <= node < self.num_nodes:
                     raise ModelError(
                         f"topology {self.name}: link ({source}, {destination}) names node {node}",
-                        self.origin, f"nodes 0 to {self.num_nodes - 1}")  # fmt: skip
+                        self.origin,
+                        f"nodes 0 to {self.num_nodes - 1}",
+                    )
             if source == destination:
                 raise ModelError(
                     f"topology {self.name}: link ({source}, {destination}) joins a node to itself",
-                    self.origin, "two different nodes")  # fmt: skip
+                    self.origin,
+                    "two different nodes",
+                )
         known = set(self.links)
         bounded: set[Link] = set()
         for bound in self.bounds:
             if bound.chunks_per_round <= 0:
                 raise ModelError(
                     f"topology {self.name}: bandwidth {bound.chunks_per_round} on {bound.links}",
-                    self.origin, "a bandwidth above 0; leave out links that carry nothing",
-                )  # fmt: skip
+                    self.origin,
+                    "a bandwidth above 0; leave out links that carry nothing",
+                )
             if not bound.links:
-                raise ModelError(f"topology {self.name}: a bandwidth bound over no links",
-                                 self.origin, "at least one link")  # fmt: skip
+                raise ModelError(
+                    f"topology {self.name}: a bandwidth bound over no links",
+                    self.origin,
+                    "at least one link",
+                )
             for link in bound.links:
                 if link not in known:
                     raise ModelError(
                         f"topology {self.name}: a bandwidth bound covers {link}, which is no link",
-                        self.origin, "pairs that are links of the topology")  # fmt: skip
+                        self.origin,
+                        "pairs that are links of the topology",
+                    )
             bounded.update(bound.links)
         for link in self.links:
             if link not in bounded:
                 raise ModelError(
-                    f"topology {self.name}: no bandwidth bound covers link {link}", self.origin,
-                    "a bandwidth for the link, or a shared bound that contains it")  # fmt: skip
+                    f"topology {self.name}: no bandwidth bound covers link {link}",
+                    self.origin,
+                    "a bandwidth for the link, or a shared bound that contains it",
+                )
 
     @classmethod
     def from_links(
@@ -134,8 +150,11 @@ class Topology:
             ModelError: see the class.
         """
         links = tuple(sorted({*bandwidth, *unbounded}))
-        bounds = [BandwidthBound((link,), Fraction(bandwidth[link]))
-                  for link in links if link in bandwidth]  # fmt: skip
+        bounds = [
+            BandwidthBound((link,), Fraction(bandwidth[link]))
+            for link in links
+            if link in bandwidth
+        ]
         bounds += [BandwidthBound(tuple(sorted(set(group))), Fraction(b)) for group, b in shared]
         return cls(name, num_nodes, links, tuple(bounds))
 
@@ -148,10 +167,15 @@ class Topology:
         """
         array = np.asarray(matrix)
         if array.ndim != 2 or array.shape[0] != array.shape[1]:
-            raise ModelError(f"topology {name}: a bandwidth matrix of shape {array.shape}",
-                             None, "a square matrix [source, destination]")  # fmt: skip
-        bandwidth = {(int(a), int(b)): Fraction(array[a, b].item())
-                     for a, b in zip(*np.nonzero(array), strict=True)}  # fmt: skip
+            raise ModelError(
+                f"topology {name}: a bandwidth matrix of shape {array.shape}",
+                None,
+                "a square matrix [source, destination]",
+            )
+        bandwidth = {
+            (int(a), int(b)): Fraction(array[a, b].item())
+            for a, b in zip(*np.nonzero(array), strict=True)
+        }
         return cls.from_links(name, array.shape[0], bandwidth)
 
     @classmethod
@@ -207,7 +231,7 @@ class Topology:
 
     @cached_property
     def distances(self) -> npt.NDArray[np.int64]:
-        """Links on a shortest path, ``[source, destination]``; `UNREACHABLE` where there is none."""
+        """Links on a shortest path ``[source, destination]``, or `UNREACHABLE`."""
         distances = np.full((self.num_nodes, self.num_nodes), UNREACHABLE, dtype=np.int64)
         for source in range(self.num_nodes):
             row = distances[source]

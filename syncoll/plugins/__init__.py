@@ -1,0 +1,30 @@
+"""The plugin host: what plugins register, the hooks they implement, and the manager."""
+
+from syncoll.plugins.hooks import hookimpl
+from syncoll.plugins.options import Option, OptionValue, parse_options, resolve_options
+from syncoll.plugins.records import (
+    Answer,
+    Backend,
+    BackendRecord,
+    Encoded,
+    Encoding,
+    EncodingRecord,
+    SpecLibraryRecord,
+    installed_distribution,
+)
+
+__all__ = [
+    "Answer",
+    "Backend",
+    "BackendRecord",
+    "Encoded",
+    "Encoding",
+    "EncodingRecord",
+    "Option",
+    "OptionValue",
+    "SpecLibraryRecord",
+    "hookimpl",
+    "installed_distribution",
+    "parse_options",
+    "resolve_options",
+]
