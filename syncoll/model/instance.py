@@ -104,7 +104,7 @@ class Instance:
 
     @cached_property
     def distance_to_post(self) -> IntArray:
-        """``[G, P]``: links from node n to the nearest node that at the start still lacks chunk c."""
+        """``[G, P]``: links from node n to the nearest node that must still get chunk c."""
         distances = self.topology.distances
         result = np.full(self.pre.shape, UNREACHABLE, dtype=np.int64)
         for row, members in self._rows(self.post & ~self.pre):
