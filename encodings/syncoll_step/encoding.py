@@ -1,0 +1,185 @@
+"""The step encoding: one Boolean per send and step, pruned by distance.
+
+``x[c, (u, v), s]`` says that chunk c goes over link (u, v) in step s.  A variable exists only where
+it can matter: c can be at u by step s (s is at least u's distance from c's pre), and from v there
+are enough steps left to reach a node that needs c.  On top of them
+
+* delivery: a node gets a chunk at most once, exactly once where post demands it (sending twice, or
+  to a node of pre, never helps);
+* causality: c leaves u in step s only if a send delivered it to u in a step before s;
+* capacity: for each (L, b) of the bandwidth relation and each step, sends over L <= b * r_s;
+* the rounds r_s add up to R.
+
+Size: at most G * |links| * S Booleans before pruning, as many causality rows, G * P delivery rows
+and |B| * S capacity rows.  The SCCL paper (section 3.4) reports that a Boolean for every
+(c, n, n', s) did not scale; what differs here is the pruning, and that no arithmetic over time is
+left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.formula import Assignment, Formula, FormulaBuilder
+from syncoll.model import Algorithm, Instance
+from syncoll.plugins import OptionValue
+
+__all__ = ["StepEncoded", "StepEncoding"]
+
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class StepEncoded:
+    """The formula of an instance and what its variables mean.
+
+    Args:
+        formula: satisfiable exactly when the instance has an algorithm.
+        sends: ``[V, 4]``, the send (chunk, source, destination, step) of Boolean ``1 + row``.
+        steps: S; integer variable s is r_s.
+    """
+
+    formula: Formula
+    sends: IntArray
+    steps: int
+
+    def decode(self, assignment: Assignment) -> Algorithm:
+        """The algorithm that a model describes."""
+        chosen = assignment.booleans[1 : 1 + len(self.sends)]
+        return Algorithm(tuple(assignment.integers[: self.steps].tolist()), self.sends[chosen])
+
+
+class StepEncoding:
+    """Encodes instances with one Boolean per send and step."""
+
+    def encode(self, instance: Instance, options: Mapping[str, OptionValue]) -> StepEncoded:
+        """The formula of an instance; see the module for what it says.
+
+        Args:
+            instance: the problem.
+            options: ``symmetry``: ``none``, or ``first-delivery`` to order interchangeable chunks.
+        """
+        topology, steps = instance.topology, instance.steps
+        builder = FormulaBuilder()
+        rounds = [builder.integer(0, instance.rounds) for _ in range(steps)]
+        links = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
+        source, target = links[:, 0], links[:, 1]
+
+        # The window of steps in which each chunk may use each link: [G, links].
+        first = instance.distance_from_pre[:, source]
+        last = steps - 1 - instance.distance_to_post[:, target]
+        length = np.where(instance.pre[:, target], 0, np.maximum(0, last - first + 1))
+
+        # Variables lie ordered by chunk and target, then link, then step, so that everything that
+        # may deliver c to v is one run of consecutive ids.
+        order = np.argsort(target, kind="stable")
+        counts = length[:, order].ravel()
+        variables = builder.booleans(int(counts.sum()))
+        ends = np.cumsum(counts)
+        chunk, position = np.divmod(np.repeat(np.arange(counts.size), counts), len(links))
+        link = order[position]
+        step = np.arange(len(variables)) - np.repeat(ends - counts, counts) + first[chunk, link]
+        sends = np.stack([chunk, source[link], target[link], step], axis=1)
+        ids = np.arange(1, len(variables) + 1)
+
+        _deliveries_and_causality(builder, instance, sends, ids)
+        _capacities(builder, instance, rounds, link, step, ids)
+        builder.linear(
+            integer_coefficients=[1] * steps,
+            integers=rounds,
+            low=instance.rounds,
+            high=instance.rounds,
+        )
+        if options["symmetry"] == "arrival":
+            _order_chunks(builder, instance, sends, ids)
+        return StepEncoded(builder.build(), sends, steps)
+
+
+def _order_chunks(
+    builder: FormulaBuilder, instance: Instance, sends: IntArray, ids: IntArray
+) -> None:
+    """Interchangeable chunks are delivered in the order of their numbers at one node of their post.
+
+    Any algorithm can be renumbered so, because members of a class have equal pre and post.
+    Deliveries are ordered by step, then by source.
+    """
+    missing = instance.post & ~instance.pre
+    for members in instance.chunk_classes:
+        for node in np.flatnonzero(missing[members[0]])[:1].tolist():
+            runs: list[list[int]] = []
+            for c in members.tolist():
+                rows = np.flatnonzero((sends[:, 0] == c) & (sends[:, 2] == node))
+                runs.append(ids[rows[np.lexsort((sends[rows, 1], sends[rows, 3]))]].tolist())
+            places = list(range(1, len(runs[0]) + 1))
+            for one, next_one in zip(runs[:-1], runs[1:], strict=True):
+                builder.linear(places + [-p for p in places], one + next_one, high=0)
+
+
+def _deliveries_and_causality(
+    builder: FormulaBuilder, instance: Instance, sends: IntArray, ids: IntArray
+) -> None:
+    """Each node gets a chunk once, and sends on only what it has got before."""
+    nodes = instance.topology.num_nodes
+    keys = sends[:, 0] * nodes + sends[:, 2]
+    starts = np.searchsorted(keys, np.arange(instance.num_chunks * nodes + 1))
+    bounds = starts.tolist()
+    steps = sends[:, 3]
+    missing = (instance.post & ~instance.pre).ravel().tolist()
+    # The sends of chunk c out of u, found from (c, u).
+    out_keys = sends[:, 0] * nodes + sends[:, 1]
+    out_order = np.argsort(out_keys, kind="stable")
+    out_bounds = np.searchsorted(
+        out_keys[out_order], np.arange(instance.num_chunks * nodes + 1)
+    ).tolist()
+    in_pre = instance.pre.ravel().tolist()
+    for key in range(instance.num_chunks * nodes):
+        a, b = bounds[key], bounds[key + 1]
+        if a < b:
+            run = ids[a:b].tolist()
+            if missing[key]:
+                builder.exactly(run, 1)
+            elif len(run) > 1:
+                builder.at_most(run, 1)
+        elif missing[key]:
+            builder.clause([])
+        if in_pre[key]:
+            continue
+        leaving = out_order[out_bounds[key] : out_bounds[key + 1]]
+        if not len(leaving):
+            continue
+        by_step = np.argsort(steps[a:b], kind="stable") + a
+        arrivals = ids[by_step].tolist()
+        cut = np.searchsorted(steps[by_step], steps[leaving]).tolist()
+        for variable, k in zip(ids[leaving].tolist(), cut, strict=True):
+            builder.clause([-variable, *arrivals[:k]])
+
+
+def _capacities(
+    builder: FormulaBuilder,
+    instance: Instance,
+    rounds: list[int],
+    link: IntArray,
+    step: IntArray,
+    ids: IntArray,
+) -> None:
+    """Sends over L in step s stay within b * r_s."""
+    num_links, steps = len(instance.topology.links), instance.steps
+    keys = step * num_links + link
+    order = np.argsort(keys, kind="stable")
+    bounds = np.searchsorted(keys[order], np.arange(num_links * steps + 1)).tolist()
+    sorted_ids = ids[order].tolist()
+    for bound, members in zip(instance.topology.bounds, instance.topology.bound_links, strict=True):
+        b = bound.chunks_per_round
+        for s in range(steps):
+            literals: list[int] = []
+            for i in members.tolist():
+                cell = s * num_links + i
+                literals += sorted_ids[bounds[cell] : bounds[cell + 1]]
+            if literals:
+                builder.linear(
+                    [b.denominator] * len(literals), literals, [-b.numerator], [rounds[s]], high=0
+                )
