@@ -1,7 +1,7 @@
-"""The paper's encoding: when each chunk arrives where, and along which links (SCCL, section 3.4).
+"""The paper's encoding: when each chunk arrives where, by which links (SCCL paper, section 3.4).
 
-Variables, with the paper's names: ``time[c, n]`` in ``0 … S + 1``, the step at whose end chunk c is at
-node n (S + 1: never), ``snd[n, c, n']`` for every link, and the rounds ``r[s]``.
+Variables, with the paper's names: ``time[c, n]`` in ``0 … S + 1``, the step at whose end
+chunk c is at node n (S + 1: never), ``snd[n, c, n']`` for every link, and the rounds ``r[s]``.
 
 * C1: ``time[c, n] = 0`` for pre.
 * C2: ``time[c, n] <= S`` for post.
@@ -13,8 +13,9 @@ node n (S + 1: never), ``snd[n, c, n']`` for every link, and the rounds ``r[s]``
   most ``b * r[s]``.
 * C6: the rounds add up to R.
 
-C5 speaks of ``snd and time = s``.  The equality is a Boolean ``at[c, n, s]`` tied to ``time`` by one
-linear row, the conjunction a Boolean that both imply; C5 bounds from above, so that direction is enough.
+C5 speaks of ``snd and time = s``.  The equality is a Boolean ``at[c, n, s]`` tied to ``time`` by
+one linear row, the conjunction a Boolean that both imply; C5 bounds from above, so that direction
+is enough.
 
 Pruning, which the paper does not mention but which changes no answer: a chunk reaches a node no
 sooner than its distance, and where it cannot be passed on in time it need not go at all.

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -115,7 +116,7 @@ def _order_chunks(
                 rows = np.flatnonzero((sends[:, 0] == c) & (sends[:, 2] == node))
                 runs.append(ids[rows[np.lexsort((sends[rows, 1], sends[rows, 3]))]].tolist())
             places = list(range(1, len(runs[0]) + 1))
-            for one, next_one in zip(runs[:-1], runs[1:], strict=True):
+            for one, next_one in pairwise(runs):
                 builder.linear(places + [-p for p in places], one + next_one, high=0)
 
 

@@ -1,9 +1,10 @@
-"""Replays an algorithm step by step from pre (SCCL paper, section 3.3), sharing no code with solvers.
+"""Replays an algorithm step by step from pre (SCCL paper, section 3.3).
 
-V_0 = pre; in step s every send must start where its chunk is in V_s; what arrives is added to V_{s+1}.
-At the end post must be a subset of V_S.  In every step the sends over each link set L of the bandwidth
-relation are counted against b * r_s.  The only inputs are the instance and the algorithm: neither the
-encoding's pruning nor a backend's word is used, so an error in either shows here.
+V_0 = pre; in step s every send must start where its chunk is in V_s; what arrives is added to
+V_{s+1}.  At the end post must be a subset of V_S.  In every step the sends over each link set L of
+the bandwidth relation are counted against b * r_s.  The only inputs are the instance and the
+algorithm: neither an encoding's pruning nor a backend's word is used, so an error in either shows
+here.
 """
 
 from __future__ import annotations
@@ -74,15 +75,15 @@ def violations(instance: Instance, algorithm: Algorithm, limit: int = 100) -> li
             )
         load = np.bincount(number[source, destination], minlength=len(topology.links))
         for bound, members in bounds:
-            total, b = int(load[members].sum()), bound.chunks_per_round
-            if total * b.denominator > b.numerator * rounds:
-                what = bound.label or ", ".join(f"{a}->{c}" for a, c in bound.links[:4])
+            total, per_round = int(load[members].sum()), bound.chunks_per_round
+            if total * per_round.denominator > per_round.numerator * rounds:
+                what = bound.label or ", ".join(f"{a}->{z}" for a, z in bound.links[:4])
                 what += ", …" if not bound.label and len(bound.links) > 4 else ""
                 found.append(
                     Violation(
                         "bandwidth",
                         f"step {step} of {rounds} rounds sends {total} chunks over {what}, "
-                        f"more than {b} a round",
+                        f"more than {per_round} a round",
                     )
                 )
         holds[chunk, destination] = True

@@ -1,0 +1,55 @@
+"""Demands: an instance's pre and post as classes of chunks with the same start and the same needs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from fractions import Fraction
+
+from syncoll.model import RelationTable
+
+__all__ = ["Demand", "demands", "same_shape"]
+
+
+@dataclass(frozen=True, order=True)
+class Demand:
+    """So many chunks that start at the same nodes and are needed at the same nodes.
+
+    Args:
+        sources: the nodes of pre.
+        destinations: the nodes of post that are not in pre; never empty.
+        count: how many chunks.
+    """
+
+    sources: tuple[int, ...]
+    destinations: tuple[int, ...]
+    count: int
+
+
+def demands(table: RelationTable) -> tuple[Demand, ...]:
+    """The demands of a relation table in a fixed order; chunks that are at their goal have none."""
+    missing = table.post & ~table.pre
+    counter: Counter[tuple[tuple[int, ...], tuple[int, ...]]] = Counter()
+    for starts, needs in zip(table.pre, missing, strict=True):
+        if needs.any():
+            counter[_positions(starts), _positions(needs)] += 1
+    return tuple(sorted(Demand(a, b, count) for (a, b), count in counter.items()))
+
+
+def _positions(row: object) -> tuple[int, ...]:
+    import numpy as np
+
+    return tuple(np.flatnonzero(np.asarray(row)).tolist())
+
+
+def same_shape(one: tuple[Demand, ...], per: int, other: tuple[Demand, ...], of: int) -> bool:
+    """Whether two lists of demands are equal after division by `per` and `of`.
+
+    Bounds on R/C carry over between values of C with the same shape.
+    """
+    return len(one) == len(other) and all(
+        a.sources == b.sources
+        and a.destinations == b.destinations
+        and Fraction(a.count, per) == Fraction(b.count, of)
+        for a, b in zip(one, other, strict=True)
+    )

@@ -1,0 +1,87 @@
+"""The network through which the relaxations' flows run: the topology, or its time-expansion."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.model import Topology
+
+__all__ = ["FlowNetwork"]
+
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class FlowNetwork:
+    """Arcs over places; a place is a node, or a node at a time.
+
+    Args:
+        topology: P and B.
+        steps: S, or None for the topology itself (one layer, no time).
+        tail: ``[A]``, the place that each arc leaves.
+        head: ``[A]``, the place that each arc enters.
+        link: ``[A]``, the position of the arc's link; -1 for waiting at a node, which is free.
+        step: ``[A]``, the arc's step; 0 where there is no time.
+    """
+
+    topology: Topology
+    steps: int | None
+    tail: IntArray
+    head: IntArray
+    link: IntArray
+    step: IntArray
+
+    @classmethod
+    def of(cls, topology: Topology, steps: int | None) -> FlowNetwork:
+        """The topology's own network, or its expansion over so many steps."""
+        ends = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
+        links, nodes = np.arange(len(ends)), np.arange(topology.num_nodes)
+        if steps is None:
+            return cls(topology, None, ends[:, 0], ends[:, 1], links, np.zeros_like(links))
+        layer = np.repeat(np.arange(steps), len(ends))
+        wait = np.repeat(np.arange(steps), len(nodes))
+        width = topology.num_nodes
+        return cls(
+            topology,
+            steps,
+            np.concatenate(
+                [np.tile(ends[:, 0], steps) + layer * width, np.tile(nodes, steps) + wait * width]
+            ),
+            np.concatenate(
+                [
+                    np.tile(ends[:, 1], steps) + (layer + 1) * width,
+                    np.tile(nodes, steps) + (wait + 1) * width,
+                ]
+            ),
+            np.concatenate([np.tile(links, steps), np.full(len(wait), -1)]),
+            np.concatenate([layer, wait]),
+        )
+
+    @property
+    def layers(self) -> int:
+        """How many steps have capacities of their own."""
+        return 1 if self.steps is None else self.steps
+
+    @property
+    def num_places(self) -> int:
+        """How many places there are."""
+        return self.topology.num_nodes * (1 if self.steps is None else self.steps + 1)
+
+    def goal(self, node: int) -> int:
+        """The place where a flow to the node ends."""
+        return node if self.steps is None else self.steps * self.topology.num_nodes + node
+
+    def useful(self, sources: tuple[int, ...], destination: int) -> IntArray:
+        """The arcs on some way from the sources to the destination, by distances."""
+        from_sources = self.topology.distances[list(sources)].min(axis=0)
+        to_destination = self.topology.distances[:, destination]
+        nodes = self.topology.num_nodes
+        u, v = self.tail % nodes, self.head % nodes
+        if self.steps is None:
+            return np.flatnonzero((from_sources[u] < nodes) & (to_destination[v] < nodes))
+        return np.flatnonzero(
+            (from_sources[u] <= self.step) & (to_destination[v] <= self.steps - self.step - 1)
+        )

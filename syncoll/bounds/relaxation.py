@@ -1,0 +1,325 @@
+"""Flow relaxations: linear programs whose optimum no algorithm's rounds can go below.
+
+Count for each link and step how many chunks an algorithm sends there: chunks that a node d needs
+flow through the (time-expanded) network to d.  Two relaxations of that, both in the rounds rho_t of
+each step and with link set L of step t carrying at most ``b_L * rho_t``:
+
+* together: for each destination one flow of everything that it needs, each destination under the
+  full capacities, as if all sends could be shared.  Small: |destinations| flows.
+* copies: a chunk with several destinations has a flow to each of them, and a send of it counts once
+  however many of these flows use it; chunks with one destination flow together with the others of
+  that destination.  At least as large as the first, up to |classes| * |destinations| flows.
+
+Without time (one layer) the optimum bounds R for algorithms of any number of steps, the exact form
+of the inverse bisection bandwidth in Algorithm 1 of the SCCL paper; a bisection alone is weaker:
+1/3 for alltoall on a DGX-1 is no cut.  The dual prices are rounded to rationals and become a
+`PriceCertificate`, whose exact check says what is really proved.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.bounds.demand import Demand
+from syncoll.bounds.linear_program import LinearProgram, Optimum
+from syncoll.bounds.network import FlowNetwork
+from syncoll.bounds.prices import PriceCertificate, Share
+
+__all__ = ["Relaxation", "RelaxationKind"]
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+_DENOMINATORS = (12, 840, 27720, 10**6, 10**9)
+"""Largest denominators tried in turn when a price is rounded."""
+
+
+class RelaxationKind(StrEnum):
+    """Which of the two relaxations."""
+
+    TOGETHER = "together"
+    COPIES = "copies"
+
+
+@dataclass(frozen=True)
+class _Commodity:
+    """One flow: everything that some demands send to one destination."""
+
+    destination: int
+    demands: tuple[int, ...]
+
+
+class Relaxation:
+    """One relaxation of some demands on a network.
+
+    Args:
+        network: the topology, or its time-expansion.
+        demands: what must get where.
+        kind: which relaxation.
+    """
+
+    def __init__(
+        self, network: FlowNetwork, demands: Sequence[Demand], kind: RelaxationKind
+    ) -> None:
+        self.network, self.demands, self.kind = network, tuple(demands), kind
+        topology = network.topology
+        pairs = [(i, j) for j, members in enumerate(topology.bound_links) for i in members.tolist()]
+        pairs.sort()
+        self._pair_bound = np.array([j for _, j in pairs], dtype=np.int64)
+        self._pair_start = np.searchsorted(
+            [i for i, _ in pairs], np.arange(len(topology.links) + 1)
+        )
+        self._commodities = list(self._split())
+        self._arcs = [self._useful(commodity) for commodity in self._commodities]
+
+    @property
+    def num_columns(self) -> int:
+        """About how many variables the linear program has."""
+        return sum(len(arcs) for arcs in self._arcs)
+
+    def _split(self) -> Iterator[_Commodity]:
+        by_destination: dict[int, list[int]] = defaultdict(list)
+        for k, demand in enumerate(self.demands):
+            for d in demand.destinations:
+                if self.kind is RelaxationKind.COPIES and len(demand.destinations) > 1:
+                    yield _Commodity(d, (k,))
+                else:
+                    by_destination[d].append(k)
+        for d, members in sorted(by_destination.items()):
+            yield _Commodity(d, tuple(members))
+
+    def _useful(self, commodity: _Commodity) -> IntArray:
+        sources = {n for k in commodity.demands for n in self.demands[k].sources}
+        return self.network.useful(tuple(sorted(sources)), commodity.destination)
+
+    def _is_copied(self, commodity: _Commodity) -> bool:
+        several = len(self.demands[commodity.demands[0]].destinations) > 1
+        return self.kind is RelaxationKind.COPIES and several
+
+    def solve(self, seconds: float | None = None) -> tuple[float, PriceCertificate] | None:
+        """The optimum in floating point and prices that prove about that much.
+
+        None when no optimum was found within the time.
+        """
+        program = _Program(self)
+        optimum = program.linear_program().minimise(seconds)
+        if optimum is None:
+            return None
+        topology = self.network.topology
+        best: tuple[Fraction, PriceCertificate] | None = None
+        for denominator in _DENOMINATORS:
+            certificate = program.certificate(optimum, denominator)
+            proved = certificate.check(topology, self.demands)
+            if best is None or proved > best[0]:
+                best = proved, certificate
+            if float(best[0]) >= optimum.value * (1 - 1e-9) - 1e-12:
+                break
+        assert best is not None
+        return optimum.value, best[1]
+
+
+class _Program:
+    """Assembles the linear program, and reads prices out of its dual."""
+
+    def __init__(self, relaxation: Relaxation) -> None:
+        self.relaxation = relaxation
+        self.network = relaxation.network
+        self.num_bounds = len(self.network.topology.bounds)
+        self.num_columns = self.network.layers  # the rho_t come first
+        self.num_rows = 0
+        self.rows: list[IntArray] = []
+        self.columns: list[IntArray] = []
+        self.values: list[FloatArray] = []
+        self.row_low: list[FloatArray] = []
+        self.row_high: list[FloatArray] = []
+        self.capacity_rows: dict[int | None, int] = {}  # destination, or None for all together
+        self.copy_rows: list[tuple[_Commodity, IntArray, int]] = []
+        self._assemble()
+
+    def _assemble(self) -> None:
+        together = self.relaxation.kind is RelaxationKind.TOGETHER
+        copies: dict[int, IntArray] = {}
+        if not together:
+            self.capacity_rows[None] = self._capacities()
+        for commodity, arcs in zip(
+            self.relaxation._commodities, self.relaxation._arcs, strict=True
+        ):
+            flow = self._flow(commodity, arcs)
+            on_link = self.network.link[arcs] >= 0
+            if self.relaxation._is_copied(commodity):
+                k = commodity.demands[0]
+                if k not in copies:
+                    copies[k] = self._copies()
+                self._cover(commodity, flow[on_link], arcs[on_link], copies[k])
+            else:
+                where = None if not together else commodity.destination
+                if together:
+                    self.capacity_rows[where] = self._capacities()
+                self._load(self.capacity_rows[where], flow[on_link], arcs[on_link])
+
+    def _add(self, rows: IntArray, columns: IntArray, value: float) -> None:
+        self.rows.append(rows)
+        self.columns.append(columns)
+        self.values.append(np.full(len(rows), value))
+
+    def _new_rows(self, low: FloatArray, high: FloatArray) -> int:
+        first, self.num_rows = self.num_rows, self.num_rows + len(low)
+        self.row_low.append(low)
+        self.row_high.append(high)
+        return first
+
+    def _new_columns(self, count: int) -> IntArray:
+        first, self.num_columns = self.num_columns, self.num_columns + count
+        return np.arange(first, first + count)
+
+    def _capacities(self) -> int:
+        """Rows ``sends over L in step t - b_L * rho_t <= 0``; the first row."""
+        layers, bounds = self.network.layers, self.network.topology.bounds
+        count = layers * self.num_bounds
+        first = self._new_rows(np.full(count, -np.inf), np.zeros(count))
+        self.rows.append(first + np.arange(count))
+        self.columns.append(np.repeat(np.arange(layers), self.num_bounds))
+        self.values.append(np.tile([-float(b.chunks_per_round) for b in bounds], layers))
+        return first
+
+    def _load(self, first: int, columns: IntArray, arcs: IntArray) -> None:
+        """Counts the columns, flows on these arcs, in the capacity rows."""
+        starts = self.relaxation._pair_start
+        link, step = self.network.link[arcs], self.network.step[arcs]
+        counts = starts[link + 1] - starts[link]
+        offsets = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+        bound = self.relaxation._pair_bound[np.repeat(starts[link], counts) + offsets]
+        rows = first + np.repeat(step, counts) * self.num_bounds + bound
+        self._add(rows, np.repeat(columns, counts), 1.0)
+
+    def _flow(self, commodity: _Commodity, arcs: IntArray) -> IntArray:
+        """Columns of a flow over the arcs, with the rows that conserve it; the columns."""
+        columns = self._new_columns(len(arcs))
+        goal = self.network.goal(commodity.destination)
+        tail, head = self.network.tail[arcs], self.network.head[arcs]
+        demands = [self.relaxation.demands[k] for k in commodity.demands]
+        starts = {n for demand in demands for n in demand.sources}
+        places = np.unique(np.concatenate([tail, head, np.array(sorted(starts), dtype=np.int64)]))
+        places = places[places != goal]
+        supply = np.zeros(self.network.num_places)
+        for demand in demands:
+            if len(demand.sources) == 1:
+                supply[demand.sources[0]] += demand.count
+        first = self._new_rows(supply[places], supply[places])
+        row = np.full(self.network.num_places, -1)
+        row[places] = first + np.arange(len(places))
+        self._add(row[tail][tail != goal], columns[tail != goal], 1.0)
+        self._add(row[head][head != goal], columns[head != goal], -1.0)
+        for demand in demands:
+            if len(demand.sources) > 1:  # the flow chooses where it starts
+                choice = self._new_columns(len(demand.sources))
+                self._add(row[list(demand.sources)], choice, -1.0)
+                count = np.array([float(demand.count)])
+                whole = self._new_rows(count, count)
+                self._add(np.full(len(choice), whole), choice, 1.0)
+        return columns
+
+    def _copies(self) -> IntArray:
+        """Columns for the sends of a demand over each arc, counted in the capacities."""
+        arcs = np.flatnonzero(self.network.link >= 0)
+        columns = np.full(len(self.network.link), -1)
+        columns[arcs] = self._new_columns(len(arcs))
+        self._load(self.capacity_rows[None], columns[arcs], arcs)
+        return columns
+
+    def _cover(
+        self, commodity: _Commodity, flow: IntArray, arcs: IntArray, copies: IntArray
+    ) -> None:
+        """Rows ``flow to this destination - sends <= 0``."""
+        first = self._new_rows(np.full(len(arcs), -np.inf), np.zeros(len(arcs)))
+        rows = first + np.arange(len(arcs))
+        self._add(rows, flow, 1.0)
+        self._add(rows, copies[arcs], -1.0)
+        self.copy_rows.append((commodity, arcs, first))
+
+    def linear_program(self) -> LinearProgram:
+        costs = np.zeros(self.num_columns)
+        costs[: self.network.layers] = 1.0
+        return LinearProgram(
+            costs,
+            np.concatenate(self.rows),
+            np.concatenate(self.columns),
+            np.concatenate(self.values),
+            np.concatenate(self.row_low),
+            np.concatenate(self.row_high),
+        )
+
+    def certificate(self, optimum: Optimum, denominator: int) -> PriceCertificate:
+        """The dual as rational prices that keep the rules whatever the rounding did."""
+        layers, topology = self.network.layers, self.network.topology
+        duals = -optimum.row_duals
+        parts: dict[int | None, dict[tuple[int, int], Fraction]] = {}
+        for where, first in self.capacity_rows.items():
+            block = duals[first : first + layers * self.num_bounds]
+            parts[where] = {
+                (int(i) % self.num_bounds, int(i) // self.num_bounds): price
+                for i in np.flatnonzero(block > 1e-9)
+                if (price := Fraction(float(block[i])).limit_denominator(denominator)) > 0
+            }
+        cost: dict[int, Fraction] = defaultdict(Fraction)
+        for prices in parts.values():
+            for (i, step), price in prices.items():
+                cost[step] += topology.bounds[i].chunks_per_round * price
+        totals: dict[tuple[int, int], Fraction] = defaultdict(Fraction)
+        for prices in parts.values():
+            for key in prices:
+                prices[key] /= cost[key[1]]
+                totals[key] += prices[key]
+        on_links = {where: self._on_links(prices) for where, prices in parts.items()}
+        together = self.relaxation.kind is RelaxationKind.TOGETHER
+        shares = [
+            Share(c.destination, c.demands, on_links[c.destination if together else None])
+            for c in self.relaxation._commodities
+            if not self.relaxation._is_copied(c)
+        ]
+        if not together:
+            shares += self._copy_shares(duals, denominator, on_links[None])
+        return PriceCertificate(self.network.steps, dict(totals), tuple(shares))
+
+    def _on_links(self, prices: dict[tuple[int, int], Fraction]) -> dict[tuple[int, int], Fraction]:
+        on_links: dict[tuple[int, int], Fraction] = defaultdict(Fraction)
+        for (i, step), price in prices.items():
+            for link in self.network.topology.bound_links[i].tolist():
+                on_links[link, step] += price
+        return dict(on_links)
+
+    def _copy_shares(
+        self,
+        duals: FloatArray,
+        denominator: int,
+        price: dict[tuple[int, int], Fraction],
+    ) -> list[Share]:
+        """Shares of copied demands, cut where they add up to more than the price."""
+        raw: list[tuple[_Commodity, dict[tuple[int, int], Fraction]]] = []
+        spent: dict[tuple[int, int, int], Fraction] = defaultdict(Fraction)
+        for commodity, arcs, first in self.copy_rows:
+            block = duals[first : first + len(arcs)]
+            parts: dict[tuple[int, int], Fraction] = {}
+            for i in np.flatnonzero(block > 1e-9).tolist():
+                key = int(self.network.link[arcs[i]]), int(self.network.step[arcs[i]])
+                part = Fraction(float(block[i])).limit_denominator(denominator)
+                if part > 0 and key in price:
+                    parts[key] = part
+                    spent[commodity.demands[0], *key] += part
+            raw.append((commodity, parts))
+        shares = []
+        for commodity, parts in raw:
+            k = commodity.demands[0]
+            cut = {
+                key: part * min(Fraction(1), price[key] / spent[k, *key])
+                for key, part in parts.items()
+            }
+            shares.append(Share(commodity.destination, (k,), cut))
+        return shares

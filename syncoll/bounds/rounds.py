@@ -1,0 +1,65 @@
+"""Lower bounds on rounds: the best that the affordable relaxations prove."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from syncoll.bounds.demand import Demand
+from syncoll.bounds.network import FlowNetwork
+from syncoll.bounds.prices import PriceCertificate
+from syncoll.bounds.relaxation import Relaxation, RelaxationKind
+from syncoll.model import Topology
+
+__all__ = ["RoundsBound", "rounds_bound"]
+
+_MOST_COLUMNS = 60_000
+"""A relaxation with more variables takes minutes; the smaller one must do."""
+
+
+@dataclass(frozen=True)
+class RoundsBound:
+    """A proved lower bound on R.
+
+    Args:
+        rounds: every algorithm (of at most `steps` steps) needs at least so many.
+        steps: S, or None when the bound holds for any number of steps.
+        certificate: the proof; None for the bound 0, which needs none.
+    """
+
+    rounds: Fraction
+    steps: int | None
+    certificate: PriceCertificate | None
+
+
+def rounds_bound(
+    topology: Topology,
+    demands: Sequence[Demand],
+    steps: int | None = None,
+    *,
+    seconds: float | None = 20.0,
+) -> RoundsBound:
+    """The best bound on R that the relaxations prove in the time, exact and certified.
+
+    Args:
+        topology: P and B.
+        demands: what must get where; every destination must be within reach.
+        steps: S, or None for any number of steps.
+        seconds: time limit of each linear program; None for none.
+    """
+    best = RoundsBound(Fraction(0), steps, None)
+    if not demands:
+        return best
+    network = FlowNetwork.of(topology, steps)
+    for kind in RelaxationKind:
+        relaxation = Relaxation(network, demands, kind)
+        if kind is RelaxationKind.COPIES and relaxation.num_columns > _MOST_COLUMNS:
+            continue
+        if solved := relaxation.solve(seconds):
+            _, certificate = solved
+            # What counts is what the exact check proves, not the linear program's float.
+            proved = certificate.check(topology, demands)
+            if proved > best.rounds:
+                best = RoundsBound(proved, steps, certificate)
+    return best
