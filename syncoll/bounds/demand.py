@@ -1,4 +1,4 @@
-"""Demands: an instance's pre and post as classes of chunks with the same start and the same needs."""
+"""Demands: pre and post as classes of chunks with the same start and the same needs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
 
-from syncoll.model import RelationTable
+import numpy as np
+
+from syncoll.model import BoolArray, RelationTable
 
 __all__ = ["Demand", "demands", "same_shape"]
 
@@ -36,10 +38,8 @@ def demands(table: RelationTable) -> tuple[Demand, ...]:
     return tuple(sorted(Demand(a, b, count) for (a, b), count in counter.items()))
 
 
-def _positions(row: object) -> tuple[int, ...]:
-    import numpy as np
-
-    return tuple(np.flatnonzero(np.asarray(row)).tolist())
+def _positions(row: BoolArray) -> tuple[int, ...]:
+    return tuple(np.flatnonzero(row).tolist())
 
 
 def same_shape(one: tuple[Demand, ...], per: int, other: tuple[Demand, ...], of: int) -> bool:

@@ -3,10 +3,10 @@
 Put a price on each link set and step so that a round costs at most 1 in every step:
 ``sum over L of b_L * total(L, t) <= 1``.  A send over link l in step t then costs at most
 ``price(l, t) = sum of total(L, t) over the sets L with l``, and all sends of an algorithm together
-cost at most R.  On the other side, each chunk travels along some path of sends from where it starts
-to every node that needs it.  Split the price of a chunk's sends among its destinations in shares that
-do not exceed the price: then its paths cost at least the cheapest ways under the shares, and distinct
-chunks use distinct sends.  So
+cost at most R.  On the other side, each chunk travels along some path of sends from where it
+starts to every node that needs it.  Split the price of a chunk's sends among its destinations in
+shares that do not exceed the price: then its paths cost at least the cheapest ways under the
+shares, and distinct chunks use distinct sends.  So
 
     R  >=  sum over chunks c, destinations d of c, of  cheapest way of c to d under the share of d.
 

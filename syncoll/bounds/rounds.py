@@ -14,8 +14,11 @@ from syncoll.model import Topology
 
 __all__ = ["RoundsBound", "rounds_bound"]
 
-_MOST_COLUMNS = 60_000
-"""A relaxation with more variables takes minutes; the smaller one must do."""
+QUICK_COLUMNS = 4_000
+"""With no more variables than this the larger relaxation takes tenths of a second."""
+
+THOROUGH_COLUMNS = 60_000
+"""With more variables than this it takes many minutes."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,7 @@ def rounds_bound(
     demands: Sequence[Demand],
     steps: int | None = None,
     *,
+    thorough: bool = True,
     seconds: float | None = 20.0,
 ) -> RoundsBound:
     """The best bound on R that the relaxations prove in the time, exact and certified.
@@ -46,15 +50,20 @@ def rounds_bound(
         topology: P and B.
         demands: what must get where; every destination must be within reach.
         steps: S, or None for any number of steps.
+        thorough: whether to solve the larger relaxation also where it may take many seconds.
         seconds: time limit of each linear program; None for none.
     """
     best = RoundsBound(Fraction(0), steps, None)
     if not demands:
         return best
     network = FlowNetwork.of(topology, steps)
-    for kind in RelaxationKind:
+    kinds = [RelaxationKind.TOGETHER, RelaxationKind.COPIES]
+    if all(len(demand.destinations) == 1 for demand in demands):
+        kinds = [RelaxationKind.COPIES]  # the same flows, but sharing the capacities
+    for kind in kinds:
         relaxation = Relaxation(network, demands, kind)
-        if kind is RelaxationKind.COPIES and relaxation.num_columns > _MOST_COLUMNS:
+        most = THOROUGH_COLUMNS if thorough else QUICK_COLUMNS
+        if kind is not kinds[0] and relaxation.num_columns > most:
             continue
         if solved := relaxation.solve(seconds):
             _, certificate = solved

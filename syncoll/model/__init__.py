@@ -2,13 +2,14 @@
 
 from syncoll.model.algorithm import Algorithm
 from syncoll.model.collective import Collective, RelationTable
-from syncoll.model.instance import Instance
+from syncoll.model.instance import BoolArray, Instance
 from syncoll.model.topology import UNREACHABLE, BandwidthBound, Link, Topology
 
 __all__ = [
     "UNREACHABLE",
     "Algorithm",
     "BandwidthBound",
+    "BoolArray",
     "Collective",
     "Instance",
     "Link",

@@ -42,7 +42,8 @@ class Collective:
         admits: (P, C) to whether the collective is defined for C chunks per node; alltoall, say,
             needs a multiple of P.  Must be cheap: the search asks it for every candidate C.
         requirement: what ``admits`` asks for, in words.
-        origin: where a spec file defines it.
+        origin: where a spec file defines it: its post, when it has one.
+        requirement_origin: where a spec file says what ``admits`` asks for.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Collective:
     admits: Callable[[int, int], bool] = field(default=lambda _nodes, _chunks: True)
     requirement: str = ""
     origin: Origin | None = field(default=None, compare=False)
+    requirement_origin: Origin | None = field(default=None, compare=False)
 
     @classmethod
     def from_relations(
@@ -119,7 +121,7 @@ class Collective:
         if chunks < 1 or not self.admits(nodes, chunks):
             raise ModelError(
                 f"collective {self.name} is not defined for C = {chunks} on {nodes} nodes",
-                self.origin,
+                self.requirement_origin or self.origin,
                 self.requirement or "at least 1 chunk",
             )
         table = self.tabulate(nodes, chunks)

@@ -1,0 +1,157 @@
+"""Candidates: which (R, C) a strategy tries for a given number of steps, cheapest first.
+
+* paper: Algorithm 1 of the SCCL paper, ``S <= R <= S + k`` and ``R/C >= b_l``.
+* certified: every C up to a limit, with R from the proved bound for S steps and this C upwards;
+  no k.  The first candidate usually meets the bound, and then nothing is left to refute.
+
+Both leave out what would cost no less than a point with fewer steps.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil
+
+from syncoll.errors import UsageError
+from syncoll.search.bounds_table import BoundsTable
+from syncoll.search.request import SearchRequest, Strategy
+
+__all__ = ["Candidate", "CandidateSource"]
+
+_DEFAULT_STEPS_BEYOND = 3
+"""How many steps beyond the distance bound a search goes when nobody says how far."""
+
+_DEFAULT_MULTIPLES = 24
+"""The default limit on C, in multiples of the least C for which the collective is defined."""
+
+_LARGEST_LEAST_CHUNKS = 100_000
+"""Where the search for the least C gives up."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One (S, R, C) to try."""
+
+    steps: int
+    rounds: int
+    chunks: int
+
+    @property
+    def bandwidth(self) -> Fraction:
+        """R/C."""
+        return Fraction(self.rounds, self.chunks)
+
+
+class CandidateSource:
+    """Resolves a request's limits and lists its candidates.
+
+    Args:
+        request: strategy and limits.
+        bounds: the collective's bounds.
+
+    Raises:
+        UsageError: when no C within the limits is defined for the collective.
+        ModelError: when the collective makes no sense on the topology.
+    """
+
+    def __init__(self, request: SearchRequest, bounds: BoundsTable) -> None:
+        self.request, self.bounds = request, bounds
+        self.least_chunks = self._least_chunks()
+        self.least_steps = bounds.least_steps(self.least_chunks)
+        self.least_bandwidth = bounds.bandwidth(self.least_chunks)
+        self.max_steps = request.max_steps
+        if self.max_steps is None:
+            self.max_steps = self.least_steps + _DEFAULT_STEPS_BEYOND
+        self.k = request.k
+        if self.k is None and request.strategy is Strategy.PAPER:
+            self.k = self._least_k()
+        self.max_chunks = self._max_chunks()
+
+    @property
+    def scope(self) -> str:
+        """Among which algorithms the search finds the best, in words."""
+        synchronous = f"k-synchronous algorithms with k = {self.k}"
+        if self.request.strategy is Strategy.PAPER:
+            if self.request.max_chunks is None:
+                return synchronous
+            return f"{synchronous} and C <= {self.max_chunks}"
+        if self.k is None:
+            return f"algorithms with C <= {self.max_chunks}"
+        return f"{synchronous} and C <= {self.max_chunks}"
+
+    def candidates(self, steps: int, below: Fraction | None) -> Iterator[Candidate]:
+        """The candidates for S = `steps` with R/C less than `below`, in ascending order."""
+        queue: list[tuple[Fraction, int, int]] = []
+        for chunks in range(self.least_chunks, self._most_chunks(steps) + 1):
+            if self.bounds.admits(chunks) and self.bounds.least_steps(chunks) <= steps:
+                rounds = self._least_rounds(steps, chunks)
+                queue.append((Fraction(rounds, chunks), chunks, rounds))
+        heapq.heapify(queue)
+        most = self._most_rounds(steps)
+        while queue:
+            ratio, chunks, rounds = heapq.heappop(queue)
+            if below is not None and ratio >= below:
+                return
+            if most is not None and rounds > most:
+                continue
+            yield Candidate(steps, rounds, chunks)
+            heapq.heappush(queue, (Fraction(rounds + 1, chunks), chunks, rounds + 1))
+
+    def _least_rounds(self, steps: int, chunks: int) -> int:
+        if self.request.strategy is Strategy.PAPER:
+            return max(steps, ceil(self.bounds.bandwidth(chunks) * chunks))
+        return ceil(self.bounds.bandwidth(chunks, steps) * chunks)
+
+    def _most_rounds(self, steps: int) -> int | None:
+        limits = [limit for limit in (self.request.max_rounds,) if limit is not None]
+        if self.k is not None:
+            limits.append(steps + self.k)
+        return min(limits) if limits else None
+
+    def _most_chunks(self, steps: int) -> int:
+        most = self._most_rounds(steps)
+        if self.request.strategy is Strategy.PAPER and most is not None and self.least_bandwidth:
+            by_bound = int(most / self.least_bandwidth)  # R/C >= b_l
+            if self.request.max_chunks is None:
+                return by_bound
+            return min(by_bound, self.request.max_chunks)
+        return self.max_chunks
+
+    def _least_chunks(self) -> int:
+        most = self.request.max_chunks or _LARGEST_LEAST_CHUNKS
+        for chunks in range(1, most + 1):
+            if self.bounds.admits(chunks):
+                return chunks
+        name, needs = self.bounds.collective.name, self.bounds.collective.requirement
+        raise UsageError(
+            f"collective {name} is defined for no C up to {most} on "
+            f"{self.bounds.topology.num_nodes} nodes" + (f": {needs}" if needs else "")
+        )
+
+    def _max_chunks(self) -> int:
+        if self.request.max_chunks is not None:
+            return self.request.max_chunks
+        if self.least_bandwidth == 0:  # everything is where it must be: one C says it all
+            return self.least_chunks
+        return self.least_chunks * _DEFAULT_MULTIPLES
+
+    def _least_k(self) -> int:
+        """The least k with a bandwidth-optimal candidate at the least number of steps.
+
+        Without a k the set A of Algorithm 1 would have no end.  The C of such a candidate is a
+        multiple of the denominator of b_l.
+        """
+        bound, steps = self.least_bandwidth, self.least_steps
+        if bound == 0:
+            return 0
+        most = self.request.max_chunks or _LARGEST_LEAST_CHUNKS
+        for chunks in range(bound.denominator, most + 1, bound.denominator):
+            rounds = int(bound * chunks)
+            if rounds >= steps and self.bounds.admits(chunks):
+                return rounds - steps
+        raise UsageError(
+            f"no C up to {most} admits the bandwidth bound {bound}; say how far to search with --k"
+        )

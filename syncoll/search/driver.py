@@ -1,0 +1,282 @@
+"""The Pareto driver: for each number of steps the cheapest candidate that has an algorithm.
+
+The loop is Algorithm 1 of the SCCL paper (section 3.7) for every strategy: S from the distance
+bound upwards, candidates in ascending order of R/C, stop at the bandwidth bound.  What differs is
+where the candidates come from, see `candidates`.
+
+A candidate that the solver could not decide within its time never counts as refuted: it becomes an
+open claim, and the search goes on.  Where no time limit for a candidate was given, the certified
+strategy first gives each only a few seconds, so that one hard refutation does not hide the points
+behind it, and comes back to the undecided ones when it has a point for this S.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from syncoll.formula import StopReason, Verdict
+from syncoll.search.bounds_table import BoundsTable
+from syncoll.search.candidates import Candidate, CandidateSource
+from syncoll.search.frontier import Frontier, OpenClaim, Point
+from syncoll.search.observer import Observer
+from syncoll.search.request import SearchRequest, Strategy
+from syncoll.solving import Solution, Solver
+from syncoll.verify import require_valid
+
+__all__ = ["search"]
+
+_QUICK_SECONDS = 3.0
+_THOROUGH_SECONDS = 30.0
+
+
+class _OutOfTimeError(Exception):
+    """The time limit of the whole search is reached."""
+
+
+def search(
+    request: SearchRequest,
+    solver: Solver,
+    observer: Observer | None = None,
+    *,
+    keep: Callable[[Frontier], None] | None = None,
+) -> Frontier:
+    """Searches a frontier.
+
+    Ctrl-C (`KeyboardInterrupt`) ends the search and returns what is known, marked as interrupted.
+
+    Args:
+        request: what to search, and how far.
+        solver: decides the candidates.
+        observer: is told what happens.
+        keep: is given the frontier so far whenever a point was found.
+
+    Raises:
+        UsageError: when the limits leave nothing to search.
+        ModelError: when the collective makes no sense on the topology.
+        BackendError: when a backend gives a wrong answer.
+    """
+    run = _Search(request, solver, observer or Observer(), keep)
+    try:
+        run.run()
+    except _OutOfTimeError:
+        run.complete = False
+    except KeyboardInterrupt:
+        run.complete, run.interrupted = False, True
+    return run.frontier()
+
+
+@dataclass
+class _Step:
+    """What is known about one number of steps.
+
+    Args:
+        steps: S.
+        reached: candidates below this R/C are settled, apart from the undecided ones.
+        undecided: candidates that the solver gave up on, and why.
+    """
+
+    steps: int
+    reached: Fraction
+    undecided: dict[Candidate, str] = field(default_factory=dict)
+
+
+class _Search:
+    """One run of the driver."""
+
+    def __init__(
+        self,
+        request: SearchRequest,
+        solver: Solver,
+        observer: Observer,
+        keep: Callable[[Frontier], None] | None,
+    ) -> None:
+        self.request, self.solver, self.observer = request, solver, observer
+        self.keep = keep
+        self.began = time.perf_counter()
+        self.bounds = BoundsTable(request.topology, request.collective)
+        self.source = CandidateSource(request, self.bounds)
+        self.points: list[Point] = []
+        self.steps: list[_Step] = []
+        self.current: _Step | None = None
+        self.complete = True
+        self.interrupted = False
+        self.optimal = False
+        self.tried_at: Counter[int] = Counter()
+
+    def run(self) -> None:
+        source = self.source
+        self.observer.bounded(None, source.least_bandwidth)
+        assert source.max_steps is not None
+        for steps in range(source.least_steps, source.max_steps + 1):
+            below = min((p.bandwidth for p in self.points), default=None)
+            bound = self._bound(steps)
+            self.current = _Step(steps, bound)
+            self.steps.append(self.current)
+            self._pass(source.candidates(steps, below), self._quick_seconds())
+            if self.request.strategy is Strategy.CERTIFIED and self.request.point_limit is None:
+                again = sorted(self.current.undecided, key=lambda c: (c.bandwidth, c.chunks))
+                self._pass(again, _THOROUGH_SECONDS)
+            self.current = None
+            if any(p.bandwidth <= source.least_bandwidth for p in self.points):
+                self.optimal = True
+                return
+
+    def _bound(self, steps: int) -> Fraction:
+        """The proved bound on R/C for S = `steps`, over the C that the strategy looks at first."""
+        if self.request.strategy is Strategy.PAPER:
+            return self.source.least_bandwidth
+        self._remaining()
+        bound = self.bounds.bandwidth(self.source.least_chunks, steps)
+        self.observer.bounded(steps, bound)
+        return bound
+
+    def _quick_seconds(self) -> float | None:
+        if self.request.point_limit is not None or self.request.strategy is Strategy.PAPER:
+            return self.request.point_limit
+        return _QUICK_SECONDS
+
+    def _pass(self, candidates: Iterable[Candidate], seconds: float | None) -> None:
+        """Tries candidates in turn until one has an algorithm."""
+        assert self.current is not None
+        for candidate in candidates:
+            self.current.reached = max(self.current.reached, candidate.bandwidth)
+            if self._refuted(candidate):
+                self.current.undecided.pop(candidate, None)
+                continue
+            solution = self._try(candidate, seconds)
+            if solution.verdict is Verdict.UNKNOWN:
+                self.current.undecided[candidate] = _why(solution)
+                continue
+            self.current.undecided.pop(candidate, None)
+            if solution.verdict is Verdict.SAT:
+                self._add(solution)
+                break
+        else:
+            return
+        # What costs no less than the point just found is of no interest any more.
+        found = min(p.bandwidth for p in self.points)
+        for candidate in [c for c in self.current.undecided if c.bandwidth >= found]:
+            del self.current.undecided[candidate]
+
+    def _refuted(self, candidate: Candidate) -> bool:
+        """Whether the larger relaxation rules a candidate out, once the first was not found."""
+        if self.request.strategy is Strategy.PAPER or not self.tried_at.get(candidate.steps):
+            return False
+        bound = self.bounds.tighten(
+            candidate.chunks, candidate.steps, min(20.0, self._remaining() or 20.0)
+        )
+        if candidate.bandwidth >= bound:
+            return False
+        self.observer.settled(candidate, Verdict.UNSAT, 0.0)
+        return True
+
+    def _try(self, candidate: Candidate, seconds: float | None) -> Solution:
+        remaining = self._remaining()
+        limits = [limit for limit in (seconds, remaining) if limit is not None]
+        self.observer.trying(candidate)
+        self.tried_at[candidate.steps] += 1
+        instance = self.bounds.instance(candidate.chunks, candidate.steps, candidate.rounds)
+        began = time.perf_counter()
+        solution = self.solver.solve(instance, seconds=min(limits) if limits else None)
+        self.observer.settled(candidate, solution.verdict, time.perf_counter() - began)
+        if solution.outcome.reason is StopReason.CRASHED:
+            # Worth knowing at once; the claim stays open all the same.
+            self._remaining()
+        return solution
+
+    def _remaining(self) -> float | None:
+        if self.request.time_limit is None:
+            return None
+        remaining = self.request.time_limit - (time.perf_counter() - self.began)
+        if remaining <= 0:
+            raise _OutOfTimeError
+        return remaining
+
+    def _add(self, solution: Solution) -> None:
+        """Puts a solution's algorithm, at its tightest, on the frontier."""
+        assert solution.algorithm is not None
+        algorithm = solution.algorithm.tightened(self.request.topology)
+        chunks = solution.instance.chunks
+        instance = self.bounds.instance(chunks, algorithm.steps, algorithm.rounds)
+        require_valid(instance, algorithm)
+        bound = self.source.least_bandwidth
+        if self.request.strategy is Strategy.CERTIFIED:
+            bound = self.bounds.bandwidth(chunks, algorithm.steps)
+        point = Point(
+            instance,
+            algorithm,
+            solution.encoding,
+            solution.backend,
+            solution.total_seconds,
+            solution.size,
+            bound,
+        )
+        if any(p.dominates(point) for p in self.points):
+            return
+        self.points = [p for p in self.points if not point.dominates(p)] + [point]
+        self.points.sort(key=lambda p: p.steps)
+        self.observer.found(tuple(self.points))
+        if self.keep is not None:
+            self.keep(self.frontier())
+
+    def frontier(self) -> Frontier:
+        """Everything known so far."""
+        source, request = self.source, self.request
+        return Frontier(
+            topology=request.topology,
+            collective=request.collective.name,
+            points=tuple(self.points),
+            open=tuple(self._open()),
+            scope=source.scope,
+            settings={
+                "strategy": str(request.strategy),
+                "encoding": self.solver.encoding.name,
+                "backend": self.solver.backend.name,
+                "k": source.k,
+                "max_steps": source.max_steps,
+                "max_rounds": request.max_rounds,
+                "max_chunks": source.max_chunks
+                if request.strategy is Strategy.CERTIFIED
+                else request.max_chunks,
+                "time_limit": request.time_limit,
+                "point_limit": request.point_limit,
+            },
+            least_steps=source.least_steps,
+            least_bandwidth=source.least_bandwidth,
+            complete=self.complete,
+            interrupted=self.interrupted,
+            seconds=time.perf_counter() - self.began,
+        )
+
+    def _open(self) -> list[OpenClaim]:
+        claims = []
+        stopped = "interrupted" if self.interrupted else "time limit"
+        for step in self.steps:
+            high = min((p.bandwidth for p in self.points if p.steps <= step.steps), default=None)
+            if step is self.current:  # the search ended here
+                low = min([step.reached, *(c.bandwidth for c in step.undecided)])
+                if high is None or low < high:
+                    claims.append(OpenClaim(step.steps, step.steps, low, high, stopped))
+            elif step.undecided:
+                low = min(c.bandwidth for c in step.undecided)
+                reason = "; ".join(sorted(set(step.undecided.values())))
+                claims.append(OpenClaim(step.steps, step.steps, low, high, reason))
+        if not self.optimal:
+            high = min((p.bandwidth for p in self.points), default=None)
+            after = self.steps[-1].steps + 1 if self.steps else self.source.least_steps
+            reason = f"the search goes to {self.source.max_steps} steps (--max-steps)"
+            if self.current is not None or not self.complete:
+                reason = stopped
+            claims.append(OpenClaim(after, None, self.source.least_bandwidth, high, reason))
+        return claims
+
+
+def _why(solution: Solution) -> str:
+    outcome = solution.outcome
+    text = f"{outcome.reason} of backend {solution.backend}"
+    first = outcome.message.splitlines()[0] if outcome.message else ""
+    return f"{text}: {first}" if first and outcome.reason is not StopReason.TIME_LIMIT else text

@@ -1,0 +1,122 @@
+"""Frontier: the points found, and in words and numbers what was not settled."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from syncoll.formula import FormulaSize
+from syncoll.model import Algorithm, Instance, Topology
+
+__all__ = ["Frontier", "OpenClaim", "Point"]
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """A verified algorithm of the frontier.
+
+    Args:
+        instance: what it solves, with the algorithm's own S and R.
+        algorithm: passed the verifier.
+        encoding: name of the encoding that led to it.
+        backend: name of the backend that found it.
+        seconds: encode, lower, solve and verify together.
+        size: of the encoding's formula; None when the point came from a file.
+        bound: a proved lower bound on R/C for algorithms of at most S steps with this C.
+    """
+
+    instance: Instance
+    algorithm: Algorithm
+    encoding: str
+    backend: str
+    seconds: float
+    size: FormulaSize | None = None
+    bound: Fraction | None = None
+
+    @property
+    def steps(self) -> int:
+        """S, the latency cost."""
+        return self.algorithm.steps
+
+    @property
+    def rounds(self) -> int:
+        """R."""
+        return self.algorithm.rounds
+
+    @property
+    def chunks(self) -> int:
+        """C."""
+        return self.instance.chunks
+
+    @property
+    def bandwidth(self) -> Fraction:
+        """R/C, the bandwidth cost."""
+        return Fraction(self.rounds, self.chunks)
+
+    def dominates(self, other: Point) -> bool:
+        """Whether the other is no better in either cost."""
+        return self.steps <= other.steps and self.bandwidth <= other.bandwidth
+
+
+@dataclass(frozen=True)
+class OpenClaim:
+    """A region of costs that the search neither filled nor ruled out.
+
+    An algorithm of `least_steps` to `most_steps` steps whose bandwidth cost is at least `low` and
+    below `high` may exist.
+
+    Args:
+        least_steps: from so many steps.
+        most_steps: up to so many; None for any number.
+        low: proved: no bandwidth cost is below this.
+        high: found with no more steps; None when nothing was found.
+        reason: why the search left it open, in words.
+    """
+
+    least_steps: int
+    most_steps: int | None
+    low: Fraction
+    high: Fraction | None
+    reason: str
+
+    def __str__(self) -> str:
+        if self.most_steps is None:
+            steps = f"{self.least_steps} or more steps"
+        elif self.most_steps == self.least_steps:
+            steps = f"{self.least_steps} step{'s' if self.least_steps != 1 else ''}"
+        else:
+            steps = f"{self.least_steps} to {self.most_steps} steps"
+        costs = f"from {self.low}" + (f" to below {self.high}" if self.high is not None else "")
+        return f"{steps}, bandwidth cost {costs}: {self.reason}"
+
+
+@dataclass(frozen=True, eq=False)
+class Frontier:
+    """What a search found.
+
+    Args:
+        topology: P and B.
+        collective: its name.
+        points: none dominates another; ordered by steps.
+        open: what is not settled.
+        scope: among which algorithms the points are optimal, in words.
+        settings: how the search was told to go, for the record.
+        least_steps: the distance bound on S.
+        least_bandwidth: the proved bound on R/C for any number of steps.
+        complete: whether the search ended by itself.
+        interrupted: whether a person stopped it.
+        seconds: the whole search.
+    """
+
+    topology: Topology
+    collective: str
+    points: tuple[Point, ...]
+    open: tuple[OpenClaim, ...]
+    scope: str
+    settings: Mapping[str, object] = field(default_factory=dict)
+    least_steps: int = 0
+    least_bandwidth: Fraction = Fraction(0)
+    complete: bool = True
+    interrupted: bool = False
+    seconds: float = 0.0

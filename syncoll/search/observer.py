@@ -1,0 +1,27 @@
+"""Observer: what a search tells while it runs."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from syncoll.formula import Verdict
+from syncoll.search.candidates import Candidate
+from syncoll.search.frontier import Point
+
+__all__ = ["Observer"]
+
+
+class Observer:
+    """Hears of every step of a search; this one ignores everything.  Override what you need."""
+
+    def bounded(self, steps: int | None, bandwidth: Fraction) -> None:
+        """No algorithm of `steps` steps (None: of any number) costs less than `bandwidth`."""
+
+    def trying(self, candidate: Candidate) -> None:
+        """The solver is asked about a candidate."""
+
+    def settled(self, candidate: Candidate, verdict: Verdict, seconds: float) -> None:
+        """The solver answered, or was stopped."""
+
+    def found(self, points: tuple[Point, ...]) -> None:
+        """The frontier has changed; all of its points."""

@@ -1,0 +1,63 @@
+"""SearchRequest: what to search, by which strategy, and how far."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from syncoll.errors import UsageError
+from syncoll.model import Collective, Topology
+
+__all__ = ["SearchRequest", "Strategy"]
+
+
+class Strategy(StrEnum):
+    """How candidates (R, C) are chosen for each S."""
+
+    CERTIFIED = "certified"
+    PAPER = "paper"
+
+
+@dataclass(frozen=True)
+class SearchRequest:
+    """A Pareto search.
+
+    Args:
+        topology: where.
+        collective: what.
+        strategy: see `Strategy` and `candidates`.
+        k: only k-synchronous algorithms, R <= S + k.  None: for the paper's strategy the least k
+            that admits a bandwidth-optimal algorithm at the least number of steps; for the
+            certified strategy no such limit.
+        max_steps: S at most; None for `default_max_steps`.
+        max_rounds: R at most; None for no limit.
+        max_chunks: C at most; None for a default.
+        time_limit: seconds for the whole search; None for none.
+        point_limit: seconds for each candidate; None for none.
+
+    Raises:
+        UsageError: on a limit that cannot be.
+    """
+
+    topology: Topology
+    collective: Collective
+    strategy: Strategy = Strategy.CERTIFIED
+    k: int | None = None
+    max_steps: int | None = None
+    max_rounds: int | None = None
+    max_chunks: int | None = None
+    time_limit: float | None = None
+    point_limit: float | None = None
+
+    def __post_init__(self) -> None:
+        for name, least in (
+            ("k", 0),
+            ("max_steps", 0),
+            ("max_rounds", 0),
+            ("max_chunks", 1),
+            ("time_limit", 0),
+            ("point_limit", 0),
+        ):
+            value = getattr(self, name)
+            if value is not None and value < least:
+                raise UsageError(f"{name} is {value}; it must be at least {least}")
