@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from syncoll.model import BoolArray, RelationTable
+from syncoll.model import BoolArray, Instance, RelationTable
 
 __all__ = ["Demand", "demands", "same_shape"]
 
@@ -28,8 +28,8 @@ class Demand:
     count: int
 
 
-def demands(table: RelationTable) -> tuple[Demand, ...]:
-    """The demands of a relation table in a fixed order; chunks that are at their goal have none."""
+def demands(table: RelationTable | Instance) -> tuple[Demand, ...]:
+    """The demands of a pre and a post in a fixed order; chunks that are at their goal have none."""
     missing = table.post & ~table.pre
     counter: Counter[tuple[tuple[int, ...], tuple[int, ...]]] = Counter()
     for starts, needs in zip(table.pre, missing, strict=True):

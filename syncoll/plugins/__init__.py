@@ -1,6 +1,7 @@
 """The plugin host: what plugins register, the hooks they implement, and the manager."""
 
 from syncoll.plugins.hooks import hookimpl
+from syncoll.plugins.manager import BrokenPlugin, PluginManager, Provenance
 from syncoll.plugins.options import Option, OptionValue, parse_options, resolve_options
 from syncoll.plugins.records import (
     Answer,
@@ -17,11 +18,14 @@ __all__ = [
     "Answer",
     "Backend",
     "BackendRecord",
+    "BrokenPlugin",
     "Encoded",
     "Encoding",
     "EncodingRecord",
     "Option",
     "OptionValue",
+    "PluginManager",
+    "Provenance",
     "SpecLibraryRecord",
     "hookimpl",
     "installed_distribution",

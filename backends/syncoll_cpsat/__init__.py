@@ -1,0 +1,58 @@
+"""CP-SAT, the constraint solver of OR-Tools: the default backend, needs no licence.
+
+It takes every kind of constraint as it is, so nothing is lowered for it.
+"""
+
+from __future__ import annotations
+
+from syncoll.formula import Feature, FormulaSize
+from syncoll.plugins import (
+    Answer,
+    Backend,
+    BackendRecord,
+    Option,
+    hookimpl,
+    installed_distribution,
+)
+
+__all__ = ["RECORD", "load", "syncoll_backends"]
+
+
+def load() -> Backend:
+    """Imports OR-Tools."""
+    from syncoll_cpsat.backend import CpSatBackend
+
+    return CpSatBackend()
+
+
+def _installed() -> Answer:
+    return installed_distribution("ortools", "ortools")
+
+
+def _should_run(size: FormulaSize) -> Answer:
+    if size.literals > 20_000_000:
+        return Answer(False, "CP-SAT's presolve needs minutes on more than 20 million literals")
+    return Answer(True, "takes every kind of constraint natively")
+
+
+RECORD = BackendRecord(
+    name="cpsat",
+    summary="OR-Tools CP-SAT: clause learning with native cardinalities, integers and symmetries",
+    load=load,
+    features=frozenset(Feature),
+    installed=_installed,
+    options=(
+        Option("presolve", True, "simplify the formula before the search"),
+        Option("probing", 2, "effort of probing single variables in presolve", low=0, high=3),
+        Option("symmetry", 2, "effort of finding and using symmetries", low=0, high=4),
+        Option("linearization", 1, "how much of the formula the linear relaxation sees", 0, 2),
+        Option("log", False, "let the solver write its log to standard error"),
+    ),
+    should_run=_should_run,
+)
+
+
+@hookimpl
+def syncoll_backends() -> list[BackendRecord]:
+    """This backend."""
+    return [RECORD]

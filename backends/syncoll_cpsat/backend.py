@@ -1,0 +1,202 @@
+"""Formula to CP-SAT model and back.
+
+The protocol buffer is filled directly: one `extend` a row, no expression objects.  Clauses become
+``bool_or`` with the enforcer as one more literal.  Cardinality and linear rows go through one
+sparse matrix; a row that only counts literals becomes ``at_most_one``, ``exactly_one`` or a clause
+where it is one, and ``linear`` with the enforcer otherwise.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from ortools.sat.python import cp_model
+
+from syncoll.formula import (
+    NO_HIGH,
+    NO_LOW,
+    Assignment,
+    Formula,
+    Limits,
+    Outcome,
+    StopReason,
+    Verdict,
+)
+from syncoll.formula.matrix import linear_matrix
+from syncoll.plugins import OptionValue
+
+__all__ = ["STATUS", "CpSatBackend"]
+
+STATUS = {
+    "OPTIMAL": Verdict.SAT,
+    "FEASIBLE": Verdict.SAT,
+    "INFEASIBLE": Verdict.UNSAT,
+    "UNKNOWN": Verdict.UNKNOWN,
+    "MODEL_INVALID": Verdict.UNKNOWN,
+}
+"""Every status of CP-SAT, by its name."""
+
+_INT64_MIN, _INT64_MAX = -(1 << 63), (1 << 63) - 1
+_NO_MEMORY_LIMIT_MB = 1 << 40
+
+
+class CpSatBackend:
+    """Decides formulas with CP-SAT."""
+
+    def solve(
+        self, formula: Formula, limits: Limits, options: Mapping[str, OptionValue]
+    ) -> Outcome:
+        """See `syncoll.plugins.Backend`."""
+        started = time.perf_counter()
+        model = build_model(formula)
+        loaded = time.perf_counter()
+        seconds = {"load": loaded - started, "solve": 0.0}
+        left = None if limits.seconds is None else limits.seconds - seconds["load"]
+        if left is not None and left <= 0:
+            return Outcome(Verdict.UNKNOWN, reason=StopReason.TIME_LIMIT, seconds=seconds)
+        solver = cp_model.CpSolver()
+        _set_parameters(solver.parameters, limits, left, options)
+        status = solver.status_name(solver.solve(model))
+        seconds["solve"] = time.perf_counter() - loaded
+        statistics = {
+            "conflicts": float(solver.num_conflicts),
+            "branches": float(solver.num_branches),
+        }
+        verdict = STATUS[status]
+        if verdict is Verdict.SAT:
+            assignment = _assignment(formula, solver.response_proto.solution)
+            return Outcome(verdict, assignment, seconds=seconds, statistics=statistics)
+        reason, message = StopReason.DECIDED, ""
+        if verdict is Verdict.UNKNOWN:
+            reason = _reason(limits, left, seconds["solve"])
+            if status == "MODEL_INVALID":
+                reason, message = StopReason.GAVE_UP, f"CP-SAT refuses it: {model.validate()}"
+        return Outcome(
+            verdict, reason=reason, message=message, seconds=seconds, statistics=statistics
+        )
+
+
+def build_model(formula: Formula) -> cp_model.CpModel:
+    """The formula as a CP-SAT model: Boolean ``v`` is variable ``v - 1``, integers follow."""
+    model = cp_model.CpModel()
+    proto: Any = model.Proto()
+    add_variable, add_row = proto.variables.add, proto.constraints.add
+    for _ in range(formula.num_booleans):
+        add_variable().domain.extend((0, 1))
+    for low, high in zip(formula.integer_low.tolist(), formula.integer_high.tolist(), strict=True):
+        add_variable().domain.extend((low, high))
+
+    # CP-SAT writes the literal v as v - 1 and its negation as -v.
+    cells = formula.clause_literals
+    literals = np.where(cells > 0, cells - 1, cells).tolist()
+    starts = formula.clause_starts.tolist()
+    for i, enforcer in enumerate(formula.clause_enforcers.tolist()):
+        row = literals[starts[i] : starts[i + 1]]
+        if enforcer:
+            row.append(_reference(-enforcer))
+        add_row().bool_or.literals.extend(row)
+    _add_linear_rows(formula, add_row)
+    for x, distance, y, enforcer in formula.difference_rows.tolist():
+        if x == y:
+            if distance > 0:
+                add_row().bool_or.literals.extend([_reference(-enforcer)] if enforcer else [])
+            continue
+        constraint = add_row()
+        constraint.linear.vars.extend((formula.num_booleans + x, formula.num_booleans + y))
+        constraint.linear.coeffs.extend((1, -1))
+        constraint.linear.domain.extend((_INT64_MIN, -distance))
+        if enforcer:
+            constraint.enforcement_literal.append(_reference(enforcer))
+    return model
+
+
+def _reference(literal: int) -> int:
+    return literal - 1 if literal > 0 else literal
+
+
+def _add_linear_rows(formula: Formula, add_row: Any) -> None:
+    matrix = linear_matrix(formula, cardinalities=True)
+    enforcers = np.concatenate([formula.cardinality_enforcers, formula.linear_enforcers])
+    starts, columns = matrix.starts, matrix.columns
+    lengths = np.diff(starts)
+
+    def row_sums(cells: Any) -> Any:
+        sums = np.concatenate([[0], np.cumsum(cells)])
+        return sums[starts[1:]] - sums[starts[:-1]]
+
+    # A row that counts literals: all coefficients 1 or -1 and only Booleans.  With the negated
+    # ones as literals it counts `negations` more.
+    plain = (np.abs(matrix.coefficients) == 1) & (columns < formula.num_booleans)
+    negations = row_sums(matrix.coefficients == -1)
+    counts = (enforcers == 0) & (lengths > 0) & (row_sums(plain) == lengths)
+    at_least = np.maximum(0, matrix.lows + negations)
+    at_most = np.minimum(lengths, matrix.highs + negations)
+    literals = np.where(matrix.coefficients > 0, columns, -columns - 1).tolist()
+    negated = np.where(matrix.coefficients > 0, -columns - 1, columns).tolist()
+
+    lows = np.where(matrix.lows <= NO_LOW, _INT64_MIN, matrix.lows).tolist()
+    highs = np.where(matrix.highs >= NO_HIGH, _INT64_MAX, matrix.highs).tolist()
+    vars_, coefficients, places = columns.tolist(), matrix.coefficients.tolist(), starts.tolist()
+    rows = zip(
+        enforcers.tolist(),
+        counts.tolist(),
+        at_least.tolist(),
+        at_most.tolist(),
+        lengths.tolist(),
+        strict=True,
+    )
+    for i, (enforcer, is_count, least, most, length) in enumerate(rows):
+        a, b = places[i], places[i + 1]
+        if lows[i] > highs[i] or not length:
+            if not lows[i] <= 0 <= highs[i] or lows[i] > highs[i]:  # nothing fulfils it
+                add_row().bool_or.literals.extend([_reference(-enforcer)] if enforcer else [])
+        elif is_count and least <= 1 and most == 1:
+            row = add_row()
+            (row.exactly_one if least else row.at_most_one).literals.extend(literals[a:b])
+        elif is_count and least == 1 and most == length:
+            add_row().bool_or.literals.extend(literals[a:b])
+        elif is_count and least == 0 and most == length - 1:
+            add_row().bool_or.literals.extend(negated[a:b])
+        else:
+            row = add_row()
+            row.linear.vars.extend(vars_[a:b])
+            row.linear.coeffs.extend(coefficients[a:b])
+            row.linear.domain.extend((lows[i], highs[i]))
+            if enforcer:
+                row.enforcement_literal.append(_reference(enforcer))
+
+
+def _set_parameters(
+    parameters: Any, limits: Limits, left: float | None, options: Mapping[str, OptionValue]
+) -> None:
+    if left is not None:
+        parameters.max_time_in_seconds = left
+    # Its own default, 10 GB, would stop large runs that nobody limited.
+    memory = limits.memory_bytes
+    parameters.max_memory_in_mb = _NO_MEMORY_LIMIT_MB if memory is None else max(1, memory >> 20)
+    parameters.num_workers = max(1, limits.threads)
+    parameters.random_seed = limits.seed & 0x7FFFFFFF
+    parameters.catch_sigint_signal = False
+    parameters.cp_model_presolve = bool(options["presolve"])
+    parameters.cp_model_probing_level = int(options["probing"])
+    parameters.symmetry_level = int(options["symmetry"])
+    parameters.linearization_level = int(options["linearization"])
+    parameters.log_search_progress = bool(options["log"])
+    parameters.log_to_stdout = True
+
+
+def _assignment(formula: Formula, solution: Any) -> Assignment:
+    values = np.fromiter(solution, dtype=np.int64)
+    booleans = np.zeros(formula.num_booleans + 1, dtype=np.bool_)
+    booleans[1:] = values[: formula.num_booleans] != 0
+    return Assignment(booleans, values[formula.num_booleans :])
+
+
+def _reason(limits: Limits, left: float | None, spent: float) -> StopReason:
+    # CP-SAT says only UNKNOWN; it stops a little before its time is over, never long before.
+    if left is not None and spent >= 0.9 * left:
+        return StopReason.TIME_LIMIT
+    return StopReason.GAVE_UP if limits.memory_bytes is None else StopReason.MEMORY_LIMIT

@@ -1,0 +1,94 @@
+"""Gurobi, a commercial mixed-integer programming solver; an extra, ``syncoll[gurobi]``.
+
+Without a licence of one's own, gurobipy brings a restricted one: 2,000 variables and 2,000
+constraints.  That is enough for small instances, and the answers here say so when it is not.
+"""
+
+from __future__ import annotations
+
+from syncoll.formula import Feature, FormulaSize
+from syncoll.plugins import (
+    Answer,
+    Backend,
+    BackendRecord,
+    Option,
+    hookimpl,
+    installed_distribution,
+)
+
+__all__ = ["INSTEAD", "RECORD", "RESTRICTED_SIZE", "load", "syncoll_backends"]
+
+RESTRICTED_SIZE = 2_000
+"""The largest number of variables, and of constraints, under the restricted licence."""
+
+INSTEAD = "use backend highs or cpsat, which need no licence"
+
+
+def load() -> Backend:
+    """Imports Gurobi."""
+    from syncoll_gurobi.backend import GurobiBackend
+
+    return GurobiBackend()
+
+
+def _installed() -> Answer:
+    return installed_distribution("gurobipy", "gurobipy", extra="gurobi")
+
+
+def _licensed() -> Answer:
+    installed = _installed()
+    if not installed.ok:
+        return installed
+    from syncoll_gurobi.backend import licence
+
+    return licence()
+
+
+def _can_run(size: FormulaSize) -> Answer:
+    licensed = _licensed()
+    if not licensed.ok or max(size.variables, size.constraints) <= RESTRICTED_SIZE:
+        return licensed
+    from syncoll_gurobi.backend import is_restricted
+
+    if is_restricted():
+        return Answer(
+            False,
+            f"{size.variables:,} variables and {size.constraints:,} constraints are more than the "
+            f"{RESTRICTED_SIZE:,} of Gurobi's restricted licence; {INSTEAD}",
+        )
+    return licensed
+
+
+def _should_run(size: FormulaSize) -> Answer:
+    if size.variables > 50_000:
+        return Answer(
+            False,
+            f"{size.variables:,} variables without an objective are far beyond what "
+            "branch and bound decides in minutes; cpsat is made for them",
+        )
+    return Answer(True, "small enough for branch and bound")
+
+
+RECORD = BackendRecord(
+    name="gurobi",
+    summary="Gurobi mixed-integer programming: branch and cut on linear rows (own licence)",
+    load=load,
+    features=frozenset({Feature.LINEAR, Feature.PSEUDO_BOOLEAN, Feature.INTEGER}),
+    installed=_installed,
+    options=(
+        Option("presolve", -1, "effort of presolve; -1: automatic", low=-1, high=2),
+        Option("symmetry", -1, "effort of finding symmetries; -1: automatic", low=-1, high=2),
+        Option("cuts", -1, "effort of cutting planes; -1: automatic", low=-1, high=3),
+        Option("focus", 1, "0: balanced, 1: find solutions, 2: prove, 3: bound", low=0, high=3),
+        Option("log", False, "let the solver write its log to standard error"),
+    ),
+    licensed=_licensed,
+    can_run=_can_run,
+    should_run=_should_run,
+)
+
+
+@hookimpl
+def syncoll_backends() -> list[BackendRecord]:
+    """This backend."""
+    return [RECORD]

@@ -1,0 +1,238 @@
+"""Formula to Gurobi model and back; the model has no objective.
+
+As with every solver that computes in floating point, a solution is rounded and evaluated exactly,
+and "infeasible" counts only while every row's largest possible sum is small enough (2e9) for a
+rounding error to stay below the tolerance of 1e-6.
+
+Which licence is there is found out by trying: a model of 2,001 variables is refused under the
+restricted one, before anything is solved.
+"""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import gurobipy
+import numpy as np
+from gurobipy import GRB
+
+from syncoll.formula import (
+    NO_HIGH,
+    NO_LOW,
+    Formula,
+    Limits,
+    Outcome,
+    StopReason,
+    Verdict,
+)
+from syncoll.formula.matrix import LinearMatrix, columns_to_assignment, linear_matrix
+from syncoll.plugins import Answer, OptionValue
+from syncoll_gurobi import INSTEAD, RESTRICTED_SIZE
+
+__all__ = ["STATUS", "GurobiBackend", "is_restricted", "licence"]
+
+STATUS: dict[str, StopReason] = {
+    "OPTIMAL": StopReason.DECIDED,
+    "INFEASIBLE": StopReason.DECIDED,
+    "TIME_LIMIT": StopReason.TIME_LIMIT,
+    "MEM_LIMIT": StopReason.MEMORY_LIMIT,
+    "INTERRUPTED": StopReason.INTERRUPTED,
+    "LOADED": StopReason.GAVE_UP,
+    "INF_OR_UNBD": StopReason.GAVE_UP,
+    "UNBOUNDED": StopReason.GAVE_UP,
+    "CUTOFF": StopReason.GAVE_UP,
+    "ITERATION_LIMIT": StopReason.GAVE_UP,
+    "NODE_LIMIT": StopReason.GAVE_UP,
+    "SOLUTION_LIMIT": StopReason.GAVE_UP,
+    "NUMERIC": StopReason.GAVE_UP,
+    "SUBOPTIMAL": StopReason.GAVE_UP,
+    "INPROGRESS": StopReason.GAVE_UP,
+    "USER_OBJ_LIMIT": StopReason.GAVE_UP,
+    "WORK_LIMIT": StopReason.GAVE_UP,
+    "LOCALLY_OPTIMAL": StopReason.GAVE_UP,
+    "LOCALLY_INFEASIBLE": StopReason.GAVE_UP,
+}
+"""Every status of Gurobi, by its name, and what it means; a solution is looked for in any case."""
+
+_STATUS_NAMES = {
+    getattr(GRB.Status, name): name for name in dir(GRB.Status) if not name.startswith("_")
+}
+_LARGEST_EXACT_SUM = 2e9
+
+
+class GurobiBackend:
+    """Decides formulas with Gurobi."""
+
+    def solve(
+        self, formula: Formula, limits: Limits, options: Mapping[str, OptionValue]
+    ) -> Outcome:
+        """See `syncoll.plugins.Backend`."""
+        started = time.perf_counter()
+        try:
+            with _environment(bool(options["log"])) as env, gurobipy.Model(env=env) as model:
+                return _solve(model, formula, limits, options, started)
+        except gurobipy.GurobiError as error:
+            seconds = {"load": 0.0, "solve": time.perf_counter() - started}
+            reason, message = _explain(error, formula)
+            return _unknown(reason, message, seconds, {})
+
+
+def _solve(
+    model: Any,
+    formula: Formula,
+    limits: Limits,
+    options: Mapping[str, OptionValue],
+    started: float,
+) -> Outcome:
+    matrix = linear_matrix(formula)
+    _add_rows(model, _add_variables(model, formula), matrix)
+    model.Params.Threads = max(1, limits.threads)
+    model.Params.Seed = limits.seed & 0x7FFFFFFF
+    model.Params.Presolve = options["presolve"]
+    model.Params.Symmetry = options["symmetry"]
+    model.Params.Cuts = options["cuts"]
+    model.Params.MIPFocus = options["focus"]
+    model.Params.SolutionLimit = 1
+    if limits.memory_bytes is not None:
+        model.Params.SoftMemLimit = limits.memory_bytes / 1e9
+    loaded = time.perf_counter()
+    seconds = {"load": loaded - started, "solve": 0.0}
+    if limits.seconds is not None:
+        left = limits.seconds - seconds["load"]
+        if left <= 0:
+            return _unknown(StopReason.TIME_LIMIT, "", seconds, {})
+        model.Params.TimeLimit = left
+    model.optimize()
+    seconds["solve"] = time.perf_counter() - loaded
+    return _outcome(model, formula, matrix, seconds)
+
+
+def _add_variables(model: Any, formula: Formula) -> list[Any]:
+    booleans = model.addVars(formula.num_booleans, vtype=GRB.BINARY)
+    integers = model.addVars(
+        formula.num_integers,
+        lb=formula.integer_low.tolist(),
+        ub=formula.integer_high.tolist(),
+        vtype=GRB.INTEGER,
+    )
+    return [*booleans.values(), *integers.values()]
+
+
+def _add_rows(model: Any, variables: list[Any], matrix: LinearMatrix) -> None:
+    starts, columns = matrix.starts.tolist(), matrix.columns.tolist()
+    coefficients = matrix.coefficients.astype(np.float64).tolist()
+    rows = zip(matrix.lows.tolist(), matrix.highs.tolist(), strict=True)
+    for i, (low, high) in enumerate(rows):
+        a, b = starts[i], starts[i + 1]
+        row = gurobipy.LinExpr(coefficients[a:b], [variables[c] for c in columns[a:b]])
+        if low == high:
+            model.addLConstr(row, GRB.EQUAL, low)
+            continue
+        # Not one range row: it would cost a hidden variable, and the restricted licence has few.
+        if low > NO_LOW:
+            model.addLConstr(row, GRB.GREATER_EQUAL, low)
+        if high < NO_HIGH:
+            model.addLConstr(row, GRB.LESS_EQUAL, high)
+
+
+def _outcome(
+    model: Any, formula: Formula, matrix: LinearMatrix, seconds: dict[str, float]
+) -> Outcome:
+    status = _STATUS_NAMES.get(model.Status, f"{model.Status}")
+    statistics = {
+        "nodes": float(model.NodeCount),
+        "simplex_iterations": float(model.IterCount),
+    }
+    if model.SolCount > 0 or (status == "OPTIMAL" and model.NumVars == 0):
+        columns = np.array(model.getAttr("X", model.getVars()), dtype=np.float64)
+        assignment = columns_to_assignment(formula, columns)
+        if formula.violation(assignment) is None:
+            return Outcome(Verdict.SAT, assignment, seconds=seconds, statistics=statistics)
+        message = "the solution of Gurobi is one only within its tolerances, not when rounded"
+        return _unknown(StopReason.GAVE_UP, message, seconds, statistics)
+    if status == "INFEASIBLE":
+        if matrix.largest_sum(formula) <= _LARGEST_EXACT_SUM:
+            return Outcome(Verdict.UNSAT, seconds=seconds, statistics=statistics)
+        message = "Gurobi says infeasible, but the numbers are too large to trust its arithmetic"
+        return _unknown(StopReason.GAVE_UP, message, seconds, statistics)
+    reason = STATUS.get(status, StopReason.GAVE_UP)
+    message = f"Gurobi ended with status {status}" if reason is StopReason.GAVE_UP else ""
+    if reason is StopReason.DECIDED:
+        reason, message = StopReason.GAVE_UP, f"Gurobi ended with {status} but has no solution"
+    return _unknown(reason, message, seconds, statistics)
+
+
+def _explain(error: gurobipy.GurobiError, formula: Formula) -> tuple[StopReason, str]:
+    if error.errno == GRB.Error.SIZE_LIMIT_EXCEEDED:
+        size = formula.size()
+        return StopReason.LICENCE, (
+            f"Gurobi's restricted licence ends at {RESTRICTED_SIZE:,} variables and "
+            f"{RESTRICTED_SIZE:,} constraints, and this formula has {size.variables:,} and "
+            f"{size.constraints:,}; {INSTEAD}"
+        )
+    if error.errno == GRB.Error.NO_LICENSE:
+        return StopReason.LICENCE, f"Gurobi finds no valid licence ({error}); {INSTEAD}"
+    if error.errno == GRB.Error.OUT_OF_MEMORY:
+        return StopReason.MEMORY_LIMIT, f"Gurobi: {error}"
+    return StopReason.GAVE_UP, f"Gurobi error {error.errno}: {error}"
+
+
+def _unknown(
+    reason: StopReason, message: str, seconds: dict[str, float], statistics: dict[str, float]
+) -> Outcome:
+    return Outcome(
+        Verdict.UNKNOWN, reason=reason, message=message, seconds=seconds, statistics=statistics
+    )
+
+
+def _environment(log: bool = False) -> gurobipy.Env:
+    env = gurobipy.Env(empty=True)
+    env.setParam("OutputFlag", int(log))
+    env.start()
+    return env
+
+
+@functools.cache
+def is_restricted() -> bool:
+    """Whether the licence here is the restricted one.
+
+    Raises:
+        gurobipy.GurobiError: when there is no valid licence at all.
+    """
+    with _environment() as env, gurobipy.Model(env=env) as model:
+        model.addVars(RESTRICTED_SIZE + 1)
+        try:
+            model.optimize()
+        except gurobipy.GurobiError as error:
+            if error.errno != GRB.Error.SIZE_LIMIT_EXCEEDED:
+                raise
+            return True
+        return False
+
+
+@functools.cache
+def licence() -> Answer:
+    """Which licence is here, in words."""
+    try:
+        with _environment() as env, gurobipy.Model(env=env) as model:
+            expires = _date(int(model.LicenseExpiration))
+        restricted = is_restricted()
+    except gurobipy.GurobiError as error:
+        return Answer(False, f"Gurobi finds no valid licence ({error}); {INSTEAD}")
+    if restricted:
+        return Answer(
+            True,
+            f"restricted licence that comes with gurobipy: at most {RESTRICTED_SIZE:,} variables "
+            f"and {RESTRICTED_SIZE:,} constraints; {expires}",
+        )
+    return Answer(True, f"full licence; {expires}")
+
+
+def _date(expiration: int) -> str:
+    if expiration >= 99990000:
+        return "does not expire"
+    digits = str(expiration)
+    return f"expires {digits[:4]}-{digits[4:6]}-{digits[6:]}"

@@ -1,0 +1,62 @@
+"""HiGHS, a mixed-integer linear programming solver, needs no licence.
+
+It takes linear rows over Booleans and integers; clauses, cardinalities, differences and enforcers
+are lowered to such rows for it.
+"""
+
+from __future__ import annotations
+
+from syncoll.formula import Feature, FormulaSize
+from syncoll.plugins import (
+    Answer,
+    Backend,
+    BackendRecord,
+    Option,
+    hookimpl,
+    installed_distribution,
+)
+
+__all__ = ["RECORD", "load", "syncoll_backends"]
+
+
+def load() -> Backend:
+    """Imports HiGHS."""
+    from syncoll_highs.backend import HighsBackend
+
+    return HighsBackend()
+
+
+def _installed() -> Answer:
+    return installed_distribution("highspy", "highspy")
+
+
+def _should_run(size: FormulaSize) -> Answer:
+    if size.variables > 20_000:
+        return Answer(
+            False,
+            f"{size.variables:,} variables without an objective are far beyond what "
+            "branch and bound decides in minutes; cpsat is made for them",
+        )
+    return Answer(True, "small enough for branch and bound")
+
+
+RECORD = BackendRecord(
+    name="highs",
+    summary="HiGHS mixed-integer linear programming: branch and cut on linear rows",
+    load=load,
+    features=frozenset({Feature.LINEAR, Feature.PSEUDO_BOOLEAN, Feature.INTEGER}),
+    installed=_installed,
+    options=(
+        Option("presolve", "choose", "simplify before the search", choices=("choose", "on", "off")),
+        Option("symmetry", True, "find and use symmetries"),
+        Option("heuristics", 0.05, "share of the effort spent on heuristics", low=0.0, high=1.0),
+        Option("log", False, "let the solver write its log to standard error"),
+    ),
+    should_run=_should_run,
+)
+
+
+@hookimpl
+def syncoll_backends() -> list[BackendRecord]:
+    """This backend."""
+    return [RECORD]

@@ -1,0 +1,179 @@
+"""Formula to mixed-integer program and back; the program has no objective.
+
+The matrix is passed in bulk.  HiGHS computes in floating point with tolerances (1e-6), so neither
+of its answers is taken as it comes:
+
+* a solution is rounded and evaluated exactly; when rounding breaks it, the answer is unknown;
+* "infeasible" counts only while every row's largest possible sum is small enough (2e9) for a
+  rounding error, about 2e-16 of it, to stay below the tolerance.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+
+import highspy
+import numpy as np
+
+from syncoll.formula import (
+    NO_HIGH,
+    NO_LOW,
+    Assignment,
+    Formula,
+    Limits,
+    Outcome,
+    StopReason,
+    Verdict,
+)
+from syncoll.formula.matrix import LinearMatrix, columns_to_assignment, linear_matrix
+from syncoll.plugins import OptionValue
+
+__all__ = ["STATUS", "HighsBackend"]
+
+STATUS: dict[str, StopReason] = {
+    "kOptimal": StopReason.DECIDED,
+    "kInfeasible": StopReason.DECIDED,
+    "kTimeLimit": StopReason.TIME_LIMIT,
+    "kMemoryLimit": StopReason.MEMORY_LIMIT,
+    "kInterrupt": StopReason.INTERRUPTED,
+    "kHighsInterrupt": StopReason.INTERRUPTED,
+    "kNotset": StopReason.GAVE_UP,
+    "kLoadError": StopReason.GAVE_UP,
+    "kModelError": StopReason.GAVE_UP,
+    "kPresolveError": StopReason.GAVE_UP,
+    "kSolveError": StopReason.GAVE_UP,
+    "kPostsolveError": StopReason.GAVE_UP,
+    "kModelEmpty": StopReason.GAVE_UP,
+    "kUnboundedOrInfeasible": StopReason.GAVE_UP,
+    "kUnbounded": StopReason.GAVE_UP,
+    "kObjectiveBound": StopReason.GAVE_UP,
+    "kObjectiveTarget": StopReason.GAVE_UP,
+    "kIterationLimit": StopReason.GAVE_UP,
+    "kUnknown": StopReason.GAVE_UP,
+    "kSolutionLimit": StopReason.GAVE_UP,
+}
+"""Every status of HiGHS, by its name, and what it means; a solution is looked for in any case."""
+
+_LARGEST_EXACT_SUM = 2e9
+_ROWWISE = 2
+
+
+class HighsBackend:
+    """Decides formulas with HiGHS."""
+
+    def solve(
+        self, formula: Formula, limits: Limits, options: Mapping[str, OptionValue]
+    ) -> Outcome:
+        """See `syncoll.plugins.Backend`."""
+        started = time.perf_counter()
+        matrix = linear_matrix(formula)
+        if matrix.num_rows == 0 or formula.num_booleans + formula.num_integers == 0:
+            return _decide_without_rows(formula, matrix)
+        if (matrix.lows > matrix.highs).any():  # HiGHS calls that an error of the model
+            return Outcome(Verdict.UNSAT, seconds={"load": 0.0, "solve": 0.0})
+        # The number of threads belongs to a scheduler that outlives the solver object.
+        highspy.Highs.resetGlobalScheduler(True)
+        highs = highspy.Highs()
+        _set_options(highs, limits, options)
+        accepted = _pass_model(highs, formula, matrix)
+        loaded = time.perf_counter()
+        seconds = {"load": loaded - started, "solve": 0.0}
+        if not accepted:
+            message = "HiGHS refuses the model: a number in it is too large for it"
+            return _unknown(StopReason.GAVE_UP, message, seconds, {})
+        if limits.seconds is not None:
+            left = limits.seconds - seconds["load"]
+            if left <= 0:
+                return _unknown(StopReason.TIME_LIMIT, "", seconds, {})
+            highs.setOptionValue("time_limit", left)
+        highs.run()
+        seconds["solve"] = time.perf_counter() - loaded
+        return _outcome(formula, matrix, highs, seconds)
+
+
+def _decide_without_rows(formula: Formula, matrix: LinearMatrix) -> Outcome:
+    """HiGHS answers "model empty" here, which says nothing."""
+    booleans = np.zeros(formula.num_booleans + 1, dtype=np.bool_)
+    seconds = {"load": 0.0, "solve": 0.0}
+    if ((matrix.lows <= 0) & (matrix.highs >= 0)).all():
+        return Outcome(
+            Verdict.SAT, Assignment(booleans, formula.integer_low.copy()), seconds=seconds
+        )
+    return Outcome(Verdict.UNSAT, seconds=seconds)
+
+
+def _set_options(highs: highspy.Highs, limits: Limits, options: Mapping[str, OptionValue]) -> None:
+    settings: dict[str, OptionValue] = {
+        "output_flag": bool(options["log"]),
+        "threads": max(1, limits.threads),
+        "random_seed": limits.seed & 0x7FFFFFFF,
+        "presolve": options["presolve"],
+        "mip_detect_symmetry": bool(options["symmetry"]),
+        "mip_heuristic_effort": float(options["heuristics"]),
+    }
+    for name, value in settings.items():
+        if highs.setOptionValue(name, value) != highspy.HighsStatus.kOk:
+            raise ValueError(f"HiGHS refuses its option {name} = {value!r}")
+
+
+def _pass_model(highs: highspy.Highs, formula: Formula, matrix: LinearMatrix) -> bool:
+    width = formula.num_booleans + formula.num_integers
+    lower = np.concatenate([np.zeros(formula.num_booleans), formula.integer_low])
+    upper = np.concatenate([np.ones(formula.num_booleans), formula.integer_high])
+    infinity = highspy.kHighsInf
+    status = highs.passModel(
+        width,
+        matrix.num_rows,
+        len(matrix.columns),
+        _ROWWISE,
+        int(highspy.ObjSense.kMinimize),
+        0.0,
+        np.zeros(width),
+        lower,
+        upper,
+        np.where(matrix.lows <= NO_LOW, -infinity, matrix.lows),
+        np.where(matrix.highs >= NO_HIGH, infinity, matrix.highs),
+        matrix.starts.astype(np.int32),
+        matrix.columns.astype(np.int32),
+        matrix.coefficients.astype(np.float64),
+        np.ones(width, dtype=np.int32),
+    )
+    # A warning means that it has changed something, such as treating a large bound as none.
+    accepted: bool = status == highspy.HighsStatus.kOk
+    return accepted
+
+
+def _outcome(
+    formula: Formula, matrix: LinearMatrix, highs: highspy.Highs, seconds: dict[str, float]
+) -> Outcome:
+    status = highs.getModelStatus().name
+    info = highs.getInfo()
+    statistics = {
+        "nodes": float(info.mip_node_count),
+        "simplex_iterations": float(info.simplex_iteration_count),
+    }
+    if int(info.primal_solution_status) == int(highspy.SolutionStatus.kSolutionStatusFeasible):
+        assignment = columns_to_assignment(formula, np.array(highs.getSolution().col_value))
+        if formula.violation(assignment) is None:
+            return Outcome(Verdict.SAT, assignment, seconds=seconds, statistics=statistics)
+        message = "the solution of HiGHS is one only within its tolerances, not when rounded"
+        return _unknown(StopReason.GAVE_UP, message, seconds, statistics)
+    if status == "kInfeasible":
+        if matrix.largest_sum(formula) <= _LARGEST_EXACT_SUM:
+            return Outcome(Verdict.UNSAT, seconds=seconds, statistics=statistics)
+        message = "HiGHS says infeasible, but the numbers are too large to trust its arithmetic"
+        return _unknown(StopReason.GAVE_UP, message, seconds, statistics)
+    reason = STATUS[status]
+    message = "" if reason is not StopReason.GAVE_UP else f"HiGHS ended with status {status}"
+    if reason is StopReason.DECIDED:
+        reason, message = StopReason.GAVE_UP, f"HiGHS ended with {status} but has no solution"
+    return _unknown(reason, message, seconds, statistics)
+
+
+def _unknown(
+    reason: StopReason, message: str, seconds: dict[str, float], statistics: dict[str, float]
+) -> Outcome:
+    return Outcome(
+        Verdict.UNKNOWN, reason=reason, message=message, seconds=seconds, statistics=statistics
+    )

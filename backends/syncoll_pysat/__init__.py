@@ -1,0 +1,68 @@
+"""PySAT: CaDiCaL and other SAT solvers through one interface, needs no licence.
+
+They take clauses and nothing else; cardinalities, integers and the rest are lowered for them.
+"""
+
+from __future__ import annotations
+
+from syncoll.formula import Feature, FormulaSize
+from syncoll.plugins import (
+    Answer,
+    Backend,
+    BackendRecord,
+    Option,
+    hookimpl,
+    installed_distribution,
+)
+
+__all__ = ["RECORD", "load", "syncoll_backends"]
+
+
+def load() -> Backend:
+    """Imports PySAT."""
+    from syncoll_pysat.backend import PySatBackend
+
+    return PySatBackend()
+
+
+def _installed() -> Answer:
+    # The distribution named `pysat` is another project.
+    return installed_distribution("python-sat", "pysat")
+
+
+def _should_run(size: FormulaSize) -> Answer:
+    if size.clauses > 20_000_000:
+        return Answer(False, "passing more than 20 million clauses takes minutes")
+    return Answer(True, "clauses are what it is made for")
+
+
+RECORD = BackendRecord(
+    name="pysat",
+    summary="SAT solvers of PySAT (CaDiCaL by default) on clauses alone",
+    load=load,
+    features=frozenset({Feature.CLAUSE}),
+    installed=_installed,
+    options=(
+        Option(
+            "solver",
+            "cadical195",
+            "the SAT solver; only the newer CaDiCaL ones use the seed",
+            choices=(
+                "cadical195",
+                "cadical153",
+                "glucose42",
+                "glucose4",
+                "lingeling",
+                "maplechrono",
+                "minisat22",
+            ),
+        ),
+    ),
+    should_run=_should_run,
+)
+
+
+@hookimpl
+def syncoll_backends() -> list[BackendRecord]:
+    """This backend."""
+    return [RECORD]

@@ -1,0 +1,103 @@
+"""Clauses to a SAT solver and back, with a time limit that PySAT does not have.
+
+PySAT's solvers hold the interpreter's lock while they run, so no timer of this process can end
+them, and CaDiCaL cannot be interrupted at all.  What most of them do keep to is a number of
+conflicts; so under a time limit the solver runs in instalments.  Each is as long as all before it
+together, judged by the conflicts a second so far, and never longer than the time left: the solver
+keeps what it has learnt, and there are only logarithmically many instalments.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from pysat.solvers import Solver
+
+from syncoll.formula import Assignment, Formula, Limits, Outcome, StopReason, Verdict
+from syncoll.plugins import OptionValue
+
+__all__ = ["STATUS", "PySatBackend"]
+
+STATUS = {True: Verdict.SAT, False: Verdict.UNSAT, None: Verdict.UNKNOWN}
+"""Every answer of `solve_limited`."""
+
+_FIRST_INSTALMENT = 2_000
+_LONGEST_INSTALMENT = 100_000_000
+_SEEDED = ("cadical153", "cadical195")
+
+
+class PySatBackend:
+    """Decides clauses with a solver of PySAT."""
+
+    def solve(
+        self, formula: Formula, limits: Limits, options: Mapping[str, OptionValue]
+    ) -> Outcome:
+        """See `syncoll.plugins.Backend`."""
+        started = time.perf_counter()
+        seconds = {"load": 0.0, "solve": 0.0}
+        lengths = np.diff(formula.clause_starts) + (formula.clause_enforcers != 0)
+        if (lengths == 0).any():
+            return Outcome(Verdict.UNSAT, seconds=seconds, message="it has an empty clause")
+        name = str(options["solver"])
+        with Solver(name) as solver:
+            if name in _SEEDED and hasattr(solver, "configure"):
+                solver.configure({"seed": limits.seed & 0x7FFFFFFF})
+            _add_clauses(solver, formula)
+            loaded = time.perf_counter()
+            seconds["load"] = loaded - started
+            deadline = None if limits.seconds is None else started + limits.seconds
+            verdict = STATUS[_run(solver, name, deadline)]
+            seconds["solve"] = time.perf_counter() - loaded
+            statistics = {k: float(v) for k, v in (solver.accum_stats() or {}).items()}
+            model = solver.get_model() if verdict is Verdict.SAT else None
+        if model is not None:
+            assignment = _assignment(formula, model)
+            return Outcome(verdict, assignment, seconds=seconds, statistics=statistics)
+        reason = StopReason.TIME_LIMIT if verdict is Verdict.UNKNOWN else StopReason.DECIDED
+        return Outcome(verdict, reason=reason, seconds=seconds, statistics=statistics)
+
+
+def _add_clauses(solver: Any, formula: Formula) -> None:
+    literals, starts = formula.clause_literals.tolist(), formula.clause_starts.tolist()
+    add = solver.add_clause
+    for i, enforcer in enumerate(formula.clause_enforcers.tolist()):
+        clause = literals[starts[i] : starts[i + 1]]
+        if enforcer:
+            clause.append(-enforcer)
+        add(clause)
+
+
+def _run(solver: Any, name: str, deadline: float | None) -> bool | None:
+    """The solver's answer; None when the time is over."""
+    if deadline is None or name == "lingeling":  # lingeling has no limits; it is killed in time
+        answer: bool | None = solver.solve()
+        return answer
+    began = time.perf_counter()
+    instalment = _FIRST_INSTALMENT
+    while True:
+        now = time.perf_counter()
+        if now >= deadline:
+            return None
+        before = int(solver.accum_stats()["conflicts"])
+        solver.conf_budget(instalment)
+        answer = solver.solve_limited()
+        if answer is not None:
+            return answer
+        spent = time.perf_counter() - now
+        # Some solvers stop a little early, and one that stops without a conflict is in
+        # preprocessing: neither may make the rate 0.
+        rate = max(1, int(solver.accum_stats()["conflicts"]) - before) / max(spent, 1e-6)
+        next_seconds = min(time.perf_counter() - began, deadline - time.perf_counter())
+        instalment = int(min(max(rate * next_seconds, 100), _LONGEST_INSTALMENT))
+
+
+def _assignment(formula: Formula, model: list[int]) -> Assignment:
+    booleans = np.zeros(formula.num_booleans + 1, dtype=np.bool_)
+    literals = np.array(model, dtype=np.int64)
+    true = literals[literals > 0]
+    # A solver may not know the last variables, which are in no clause.
+    booleans[true[true <= formula.num_booleans]] = True
+    return Assignment(booleans, np.zeros(0, dtype=np.int64))

@@ -1,0 +1,207 @@
+"""Formula to Z3 and back, as one text in SMT-LIB.
+
+Z3's parser reads a text twice as fast as its programming interface can be called from Python.
+Boolean v is the constant ``xv``.  Cardinality and pseudo-Boolean rows use Z3's own ``at-most``,
+``at-least``, ``pble`` and ``pbge``; their coefficients are made positive first, and are bounded by
+Z3's 32 bits.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import z3
+
+from syncoll.formula import (
+    NO_HIGH,
+    NO_LOW,
+    Assignment,
+    Formula,
+    Limits,
+    LinearRow,
+    Outcome,
+    StopReason,
+    Verdict,
+)
+from syncoll.plugins import OptionValue
+
+__all__ = ["STATUS", "Z3Backend", "stop_reason"]
+
+STATUS = {"sat": Verdict.SAT, "unsat": Verdict.UNSAT, "unknown": Verdict.UNKNOWN}
+"""Every answer of `check`, by its text."""
+
+_LARGEST = (1 << 31) - 1
+_LOGICS = {"smt": None, "fd": "QF_FD"}
+_LONGEST_MILLISECONDS = (1 << 32) - 2
+
+
+class Z3Backend:
+    """Decides formulas with Z3."""
+
+    def solve(
+        self, formula: Formula, limits: Limits, options: Mapping[str, OptionValue]
+    ) -> Outcome:
+        """See `syncoll.plugins.Backend`."""
+        started = time.perf_counter()
+        seconds = {"load": 0.0, "solve": 0.0}
+        if _largest_sum(formula) > _LARGEST:
+            message = f"a row's coefficients add up to more than the {_LARGEST:,} that Z3 can hold"
+            return _unknown(StopReason.GAVE_UP, message, seconds, {})
+        # A context of its own: nothing of an earlier formula is left in it.
+        context = z3.Context()
+        logic = _LOGICS[str(options["solver"])]
+        solver = z3.Solver(ctx=context) if logic is None else z3.SolverFor(logic, ctx=context)
+        try:
+            _set_parameters(solver, limits, logic)
+            solver.from_string(to_smtlib(formula))
+            loaded = time.perf_counter()
+            seconds["load"] = loaded - started
+            if limits.seconds is not None:
+                left = limits.seconds - seconds["load"]
+                if left <= 0:
+                    return _unknown(StopReason.TIME_LIMIT, "", seconds, {})
+                milliseconds = max(1, int(left * 1000))
+                solver.set("timeout", min(milliseconds, _LONGEST_MILLISECONDS))
+            verdict = STATUS[str(solver.check())]
+            seconds["solve"] = time.perf_counter() - loaded
+        except z3.Z3Exception as error:
+            reason = stop_reason(str(error))
+            return _unknown(reason, f"Z3 says: {error}", seconds, {})
+        statistics = _statistics(solver)
+        if verdict is Verdict.SAT:
+            assignment = _assignment(formula, solver.model())
+            return Outcome(verdict, assignment, seconds=seconds, statistics=statistics)
+        if verdict is Verdict.UNSAT:
+            return Outcome(verdict, seconds=seconds, statistics=statistics)
+        why = solver.reason_unknown()
+        reason = stop_reason(why)
+        if limits.seconds is not None and seconds["solve"] >= 0.9 * left:
+            reason = StopReason.TIME_LIMIT  # some of Z3's solvers say only "canceled" or ""
+        return _unknown(reason, f"Z3 says: {why}", seconds, statistics)
+
+
+def stop_reason(why: str) -> StopReason:
+    """What Z3's own words for giving up mean."""
+    words = why.lower()
+    if "timeout" in words:
+        return StopReason.TIME_LIMIT
+    if "memout" in words or "memory" in words:
+        return StopReason.MEMORY_LIMIT
+    if "interrupted" in words or "canceled" in words:
+        return StopReason.INTERRUPTED
+    return StopReason.GAVE_UP
+
+
+def to_smtlib(formula: Formula) -> str:
+    """The formula as declarations and assertions in SMT-LIB 2."""
+    names = [f"x{v}" for v in range(1, formula.num_booleans + 1)]
+    # Indexed by a literal, negative ones from the end.
+    literals = ["", *names, *(f"(not {name})" for name in reversed(names))]
+    parts = [f"(declare-const {name} Bool)" for name in names]
+    parts += _clauses(formula, literals)
+    parts += _cardinalities(formula, literals)
+    parts += _linears(formula, literals)
+    return "\n".join(parts)
+
+
+def _clauses(formula: Formula, literals: list[str]) -> Iterator[str]:
+    cells, starts = formula.clause_literals.tolist(), formula.clause_starts.tolist()
+    for i, enforcer in enumerate(formula.clause_enforcers.tolist()):
+        row = [literals[x] for x in cells[starts[i] : starts[i + 1]]]
+        if enforcer:
+            row.append(literals[-enforcer])
+        yield f"(assert (or false {' '.join(row)}))"
+
+
+def _cardinalities(formula: Formula, literals: list[str]) -> Iterator[str]:
+    for row in formula.cardinalities():
+        cells = " ".join(literals[x] for x in row.literals)
+        if row.low > row.high or row.low > len(row.literals) or row.high < 0:
+            yield _enforced("false", row.enforcer, literals)
+            continue
+        if row.high < len(row.literals):
+            yield _enforced(f"((_ at-most {row.high}) {cells})", row.enforcer, literals)
+        if row.low > 0:
+            yield _enforced(f"((_ at-least {row.low}) {cells})", row.enforcer, literals)
+
+
+def _linears(formula: Formula, literals: list[str]) -> Iterator[str]:
+    for row in formula.linears():
+        coefficients, cells, low, high = _positive(row)
+        most = sum(coefficients)
+        if low > high or low > most or high < 0:
+            yield _enforced("false", row.enforcer, literals)
+            continue
+        names = " ".join(literals[x] for x in cells)
+        numbers = " ".join(map(str, coefficients))
+        if high < most:
+            yield _enforced(f"((_ pble {high} {numbers}) {names})", row.enforcer, literals)
+        if low > 0:
+            yield _enforced(f"((_ pbge {low} {numbers}) {names})", row.enforcer, literals)
+
+
+def _positive(row: LinearRow) -> tuple[list[int], list[int], int, int]:
+    """The row with positive coefficients: ``-c * x`` is ``c * not x - c``."""
+    coefficients, cells, offset = [], [], 0
+    for coefficient, literal in zip(row.coefficients, row.literals, strict=True):
+        if coefficient:
+            coefficients.append(abs(coefficient))
+            cells.append(literal if coefficient > 0 else -literal)
+            offset -= min(0, coefficient)
+    low = row.low + offset if row.low > NO_LOW else NO_LOW
+    high = row.high + offset if row.high < NO_HIGH else NO_HIGH
+    return coefficients, cells, low, high
+
+
+def _enforced(text: str, enforcer: int, literals: list[str]) -> str:
+    if enforcer:
+        text = f"(or {literals[-enforcer]} {text})"
+    return f"(assert {text})"
+
+
+def _largest_sum(formula: Formula) -> int:
+    sums = np.concatenate([[0], np.cumsum(np.abs(formula.linear_coefficients))])
+    starts = formula.linear_starts
+    return int(np.max(sums[starts[1:]] - sums[starts[:-1]], initial=0))
+
+
+def _set_parameters(solver: Any, limits: Limits, logic: str | None) -> None:
+    if logic is None:
+        # Relevancy saves work in theories and quantifiers.  There are none here, and following it
+        # costs up to half of the time.
+        solver.set("relevancy", 0)
+    # Z3 sums up the memory of the whole process, which is this one formula's.
+    if limits.memory_bytes is not None:
+        solver.set("max_memory", max(1, limits.memory_bytes >> 20))
+    solver.set("random_seed", limits.seed & 0x7FFFFFFF)
+
+
+def _statistics(solver: Any) -> dict[str, float]:
+    statistics = solver.statistics()
+    wanted = ("conflicts", "decisions", "propagations", "restarts")
+    return {
+        key.split()[-1]: float(statistics.get_key_value(key))
+        for key in statistics.keys()  # noqa: SIM118 (no mapping)
+        if key.split()[-1] in wanted
+    }
+
+
+def _assignment(formula: Formula, model: Any) -> Assignment:
+    booleans = np.zeros(formula.num_booleans + 1, dtype=np.bool_)
+    # What the model does not mention may have either value.
+    for declaration in model.decls():
+        name = declaration.name()
+        if name.startswith("x") and z3.is_true(model[declaration]):
+            booleans[int(name[1:])] = True
+    return Assignment(booleans, np.zeros(0, dtype=np.int64))
+
+
+def _unknown(
+    reason: StopReason, message: str, seconds: dict[str, float], statistics: dict[str, float]
+) -> Outcome:
+    return Outcome(
+        Verdict.UNKNOWN, reason=reason, message=message, seconds=seconds, statistics=statistics
+    )

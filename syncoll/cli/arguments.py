@@ -1,0 +1,167 @@
+"""Arguments that several commands share, and how they become objects."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from typing import TYPE_CHECKING
+
+from syncoll.errors import UsageError
+
+if TYPE_CHECKING:
+    from syncoll.formula import Limits
+    from syncoll.plugins import PluginManager
+    from syncoll.solving import Solver
+    from syncoll.spec import SpecLibrary
+
+__all__ = [
+    "Subparsers",
+    "add_format",
+    "add_instance",
+    "add_problem",
+    "add_solver",
+    "amount",
+    "count",
+    "duration",
+    "library",
+    "make_solver",
+    "manager",
+    "memory",
+]
+
+Subparsers = argparse._SubParsersAction  # its public name does not exist
+
+
+def duration(text: str) -> float:
+    """Seconds from texts such as ``90``, ``1.5s``, ``2min``, ``1h``."""
+    match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(s|min|m|h)?\s*", text)
+    if match is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is no time; write 90, 1.5s, 2min or 1h")
+    return float(match[1]) * {None: 1, "s": 1, "m": 60, "min": 60, "h": 3600}[match[2]]
+
+
+def memory(text: str) -> int:
+    """Bytes from texts such as ``4GiB`` or ``500MB``."""
+    match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)(i?)B?\s*", text, re.IGNORECASE)
+    if match is None or not float(match[1]):
+        raise argparse.ArgumentTypeError(f"{text!r} is no amount of memory; write 4GiB or 500MB")
+    power = " KMGT".index(match[2].upper() or " ")
+    return int(float(match[1]) * (1024 if match[3] else 1000) ** power)
+
+
+def amount(text: str) -> int:
+    """A whole number of at least 0."""
+    if not re.fullmatch(r"[0-9]{1,9}", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 0 to 999999999")
+    return int(text)
+
+
+def count(text: str) -> int:
+    """A whole number of at least 1."""
+    if amount(text) == 0:
+        raise argparse.ArgumentTypeError("it must be at least 1")
+    return int(text)
+
+
+def add_problem(parser: argparse.ArgumentParser) -> None:
+    """TOPOLOGY and COLLECTIVE."""
+    parser.add_argument("topology", metavar="TOPOLOGY", help='such as dgx1, "ring(8)", FILE:NAME')
+    parser.add_argument(
+        "collective", metavar="COLLECTIVE", help='such as allgather, "broadcast(root=3)", FILE:NAME'
+    )
+
+
+def add_instance(parser: argparse.ArgumentParser) -> None:
+    """-C, -S and -R."""
+    parser.add_argument(
+        "-C", "--chunks", type=count, required=True, help="chunks per node (the paper's C)"
+    )
+    parser.add_argument("-S", "--steps", type=amount, required=True, help="steps, at most")
+    parser.add_argument("-R", "--rounds", type=amount, required=True, help="rounds in all")
+
+
+def add_format(parser: argparse.ArgumentParser) -> None:
+    """--format."""
+    parser.add_argument(
+        "--format",
+        choices=("table", "json"),
+        default="table",
+        help="json prints one object on standard output and nothing else (default: table)",
+    )
+
+
+def add_solver(parser: argparse.ArgumentParser) -> None:
+    """Encoding, backend, their options and limits."""
+    group = parser.add_argument_group("solver")
+    group.add_argument(
+        "--encoding", metavar="NAME", help="how an instance becomes a formula (default: step)"
+    )
+    group.add_argument("--backend", metavar="NAME", help="the solver (default: cpsat)")
+    for what in ("encoding", "backend"):
+        group.add_argument(
+            f"--{what}-option",
+            metavar="NAME=VALUE",
+            action="append",
+            default=[],
+            help=f"an option of the {what}; `syncoll plugins --options` lists them; repeatable",
+        )
+    group.add_argument("--threads", type=count, help="threads of the solver (default: the cores)")
+    group.add_argument("--seed", type=amount, default=0, help="random seed of the solver")
+    group.add_argument(
+        "--memory-limit", type=memory, metavar="SIZE", help="of the solver's process, such as 4GiB"
+    )
+
+
+def manager() -> PluginManager:
+    """The installed plugins."""
+    from syncoll.plugins import PluginManager
+
+    return PluginManager.discover()
+
+
+def library(plugins: PluginManager) -> SpecLibrary:
+    """The installed spec libraries."""
+    from syncoll.spec import SpecLibrary
+
+    return SpecLibrary.load([record.folder for record in plugins.spec_libraries.values()])
+
+
+def make_solver(
+    arguments: argparse.Namespace,
+    plugins: PluginManager,
+    *,
+    encoding: str | None = None,
+    backend: str | None = None,
+    seconds: float | None = None,
+) -> Solver:
+    """The solver that the arguments of `add_solver` describe.
+
+    Args:
+        arguments: the parsed command line, which goes before the next two.
+        plugins: what is installed.
+        encoding: what a search spec asks for.
+        backend: what a search spec asks for.
+        seconds: time limit of each run.
+    """
+    from syncoll.plugins import parse_options
+    from syncoll.solving import Solver
+
+    return Solver(
+        plugins,
+        encoding=arguments.encoding or encoding or "step",
+        backend=arguments.backend or backend or "cpsat",
+        encoding_options=parse_options(arguments.encoding_option),
+        backend_options=parse_options(arguments.backend_option),
+        limits=_limits(arguments, seconds),
+    )
+
+
+def _limits(arguments: argparse.Namespace, seconds: float | None) -> Limits:
+    from syncoll.formula import Limits
+    from syncoll.solving import default_threads
+
+    if arguments.seed >= 1 << 31:
+        raise UsageError(f"seed {arguments.seed} is too large; the largest is {(1 << 31) - 1}")
+    return Limits(
+        seconds, arguments.memory_limit, arguments.threads or default_threads(), arguments.seed
+    )

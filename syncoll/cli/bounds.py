@@ -1,0 +1,112 @@
+"""``syncoll bounds TOPOLOGY COLLECTIVE``: what no algorithm can go below, and why."""
+
+from __future__ import annotations
+
+import argparse
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from syncoll.cli.arguments import Subparsers, add_format, add_problem, amount, count
+from syncoll.cli.exits import Exit
+
+if TYPE_CHECKING:
+    from syncoll.bounds import RoundsBound
+    from syncoll.model import Topology
+
+__all__ = ["add_parser"]
+
+_DESCRIPTION = """\
+Proves lower bounds without searching: the least number of steps (distances), the least bandwidth
+cost R/C with any number of steps, and the least R/C for each number of steps.  Each bandwidth bound
+comes from exact prices on the links: a round costs at most 1, and what the collective must move
+costs at least the bound.
+
+  syncoll bounds dgx1 allgather --prices
+"""
+
+
+def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
+    """Adds the command."""
+    parser = commands.add_parser(
+        "bounds",
+        help="proved lower bounds on steps and bandwidth cost",
+        description=_DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add_problem(parser)
+    parser.add_argument(
+        "-C", "--chunks", type=count, help="chunks per node (default: the least that is defined)"
+    )
+    parser.add_argument(
+        "--max-steps", type=amount, help="bounds for S up to this (default: 3 beyond the least)"
+    )
+    parser.add_argument("--prices", action="store_true", help="show the prices that prove each")
+    add_format(parser)
+    parser.set_defaults(run=_run)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from syncoll.bounds import demands, rounds_bound
+    from syncoll.cli.arguments import library, manager
+    from syncoll.cli.output import console, print_json, print_text, table
+    from syncoll.search import BoundsTable, CandidateSource, SearchRequest
+
+    specs = library(manager())
+    topology = specs.topology(arguments.topology)
+    collective = specs.collective(arguments.collective)
+    chunks = arguments.chunks
+    if chunks is None:
+        bounds = BoundsTable(topology, collective)
+        chunks = CandidateSource(SearchRequest(topology, collective), bounds).least_chunks
+    instance = collective.instantiate(topology, chunks=chunks, steps=0, rounds=0)
+    least = instance.least_steps
+    last = least + 3 if arguments.max_steps is None else arguments.max_steps
+    needs = demands(instance)
+    any_steps = rounds_bound(topology, needs)
+    by_steps = [(s, rounds_bound(topology, needs, s)) for s in range(least, last + 1)]
+    if arguments.format == "json":
+        print_json(
+            {
+                "schema": "syncoll/bounds/1",
+                "topology": topology.name,
+                "collective": collective.name,
+                "nodes": topology.num_nodes,
+                "chunks": chunks,
+                "steps": least,
+                "bandwidth": str(any_steps.rounds / chunks),
+                "by_steps": [
+                    {"steps": s, "bandwidth": str(bound.rounds / chunks)} for s, bound in by_steps
+                ],
+                **({"prices": _prices(any_steps, topology)} if arguments.prices else {}),
+            }
+        )
+        return Exit.OK
+    print_text(f"{collective.name} on {topology.name}, C = {chunks}")
+    print_text(f"steps: at least {least} (distances)")
+    print_text(f"bandwidth cost with any number of steps: at least {any_steps.rounds / chunks}")
+    rows = [(s, bound.rounds / chunks, bound.rounds) for s, bound in by_steps]
+    console().print(table("", (">steps S", ">R/C at least", ">R at least"), rows))
+    if arguments.prices:
+        for s, bound in (*by_steps, (None, any_steps)):
+            steps = "any number of steps" if s is None else f"{s} steps"
+            print_text(f"prices that prove R >= {bound.rounds} for {steps}:")
+            for price in _prices(bound, topology):
+                when = "" if s is None else f", step {price['step']}"
+                print_text(f"  {price['links']}{when}: {price['price']}")
+    return Exit.OK
+
+
+def _prices(bound: RoundsBound, topology: Topology) -> list[dict[str, Any]]:
+    """The total price of each link set and step; the split among destinations is left out."""
+    if bound.certificate is None:
+        return []
+    totals: list[tuple[tuple[int, int], Fraction]] = sorted(bound.certificate.totals.items())
+    return [
+        {
+            "links": topology.bounds[i].label
+            or " ".join(f"{a}->{b}" for a, b in topology.bounds[i].links),
+            "step": step,
+            "price": str(price),
+        }
+        for (i, step), price in totals
+    ]

@@ -1,0 +1,22 @@
+"""Exit codes of the command line, documented in the README and in ``syncoll --help``."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+__all__ = ["Exit"]
+
+
+class Exit(IntEnum):
+    """What a command's exit code says."""
+
+    OK = 0
+    """Found, or proved."""
+    IMPOSSIBLE = 1
+    """Proved impossible (``solve`` with the verdict unsat)."""
+    BAD_INPUT = 2
+    """Bad input or usage."""
+    UNDECIDED = 3
+    """Stopped by a limit with nothing decided."""
+    INTERRUPTED = 130
+    """Stopped by Ctrl-C."""

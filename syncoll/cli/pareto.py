@@ -1,0 +1,55 @@
+"""``syncoll pareto TOPOLOGY COLLECTIVE``: the Pareto frontier."""
+
+from __future__ import annotations
+
+import argparse
+
+from syncoll.cli.arguments import Subparsers, add_problem, add_solver
+from syncoll.cli.searching import add_search, run_search
+
+__all__ = ["add_parser"]
+
+_DESCRIPTION = """\
+Finds the best algorithms of a collective on a machine: for each number of steps S (latency cost)
+the least bandwidth cost R/C, from the fewest steps possible down to the bandwidth bound.  Every
+algorithm shown has passed an independent verifier.
+
+  syncoll pareto dgx1 allgather
+  syncoll pareto "ring(8)" "broadcast(root=3)" --max-steps 8
+  syncoll pareto my-machine.syncoll:quad my-collectives.syncoll:shift -o frontier.json
+"""
+
+
+def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
+    """Adds the command."""
+    parser = commands.add_parser(
+        "pareto",
+        help="the Pareto frontier of a collective on a machine",
+        description=_DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add_problem(parser)
+    add_search(parser)
+    add_solver(parser)
+    parser.set_defaults(run=_run)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from syncoll.cli.arguments import library, make_solver, manager
+    from syncoll.search import SearchRequest, Strategy
+
+    plugins = manager()
+    specs = library(plugins)
+    request = SearchRequest(
+        specs.topology(arguments.topology),
+        specs.collective(arguments.collective),
+        Strategy(arguments.strategy),
+        arguments.k,
+        arguments.max_steps,
+        arguments.max_rounds,
+        arguments.max_chunks,
+        arguments.time_limit,
+        arguments.point_limit,
+    )
+    with make_solver(arguments, plugins) as solver:
+        return run_search(arguments, request, solver)

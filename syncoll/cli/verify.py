@@ -1,0 +1,123 @@
+"""``syncoll verify FILE``: replays what a file claims."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from syncoll.cli.arguments import Subparsers, add_format
+from syncoll.cli.exits import Exit
+
+if TYPE_CHECKING:
+    from syncoll.files import StoredFile
+    from syncoll.spec import SpecLibrary
+
+__all__ = ["add_parser"]
+
+_DESCRIPTION = """\
+Replays every algorithm of a file (a frontier, an outcome or an algorithm) step by step and checks
+the costs that the file states.  Needs no solver.  A file that does not hold what it says ends with
+exit code 2 and the reason.
+
+The file brings its own machine and collective.  To make sure that they are the ones you mean, name
+them: they are compared link by link and chunk by chunk.
+
+  syncoll verify frontier.json --topology dgx1 --collective allgather
+"""
+
+
+def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
+    """Adds the command."""
+    parser = commands.add_parser(
+        "verify",
+        help="replay every algorithm of a file",
+        description=_DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("file", metavar="FILE", type=Path)
+    parser.add_argument("--topology", help="the machine that the file must be about")
+    parser.add_argument("--collective", help="the collective that the file must be about")
+    add_format(parser)
+    parser.set_defaults(run=_run)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from syncoll.cli.arguments import library, manager
+    from syncoll.cli.output import print_json, print_text
+    from syncoll.files import read_file
+
+    stored = read_file(arguments.file)
+    if arguments.topology is not None or arguments.collective is not None:
+        _compare(stored, library(manager()), arguments.topology, arguments.collective)
+    if arguments.format == "json":
+        print_json(
+            {
+                "schema": "syncoll/verification/1",
+                "file": str(arguments.file),
+                "kind": stored.kind,
+                "topology": stored.topology.name,
+                "collective": stored.collective,
+                "verified": [
+                    {
+                        "where": one.where,
+                        "chunks": one.instance.chunks,
+                        "steps": one.instance.steps,
+                        "rounds": one.instance.rounds,
+                    }
+                    for one in stored.algorithms
+                ],
+            }
+        )
+        return Exit.OK
+    print_text(f"{stored.kind}: {stored.collective} on {stored.topology.name}")
+    for one in stored.algorithms:
+        instance = one.instance
+        print_text(
+            f"  {one.where}: verified, C = {instance.chunks}, S = {instance.steps}, "
+            f"R = {instance.rounds}, {len(one.algorithm.sends)} sends"
+        )
+    if not stored.algorithms:
+        print_text("  no algorithm in it; nothing to verify")
+    return Exit.OK
+
+
+def _compare(
+    stored: StoredFile, specs: SpecLibrary, topology: str | None, collective: str | None
+) -> None:
+    """Makes sure that the file is about the machine and collective that the user means."""
+    import numpy as np
+
+    from syncoll.errors import VerificationError
+
+    if topology is not None:
+        meant = specs.topology(topology)
+        same = (meant.num_nodes, meant.links, _bounds(meant.bounds)) == (
+            stored.topology.num_nodes,
+            stored.topology.links,
+            _bounds(stored.topology.bounds),
+        )
+        if not same:
+            raise VerificationError(
+                f"the file's machine, {stored.topology.name!r}, is not {topology}: its links or "
+                "bandwidths differ"
+            )
+    if collective is not None:
+        wanted = specs.collective(collective)
+        for one in stored.algorithms:
+            i = one.instance
+            meant_instance = wanted.instantiate(
+                i.topology, chunks=i.chunks, steps=i.steps, rounds=i.rounds
+            )
+            if not (
+                np.array_equal(meant_instance.pre, i.pre)
+                and np.array_equal(meant_instance.post, i.post)
+            ):
+                raise VerificationError(
+                    f"{one.where}: the file's collective, {stored.collective!r}, is not "
+                    f"{collective}: pre or post differ for C = {i.chunks}"
+                )
+
+
+def _bounds(bounds: tuple[object, ...]) -> list[str]:
+    return sorted(f"{b.links} {b.chunks_per_round}" for b in bounds)  # type: ignore[attr-defined]

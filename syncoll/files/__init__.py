@@ -1,0 +1,31 @@
+"""Algorithms, outcomes and frontiers as versioned JSON, verified when they are read."""
+
+from syncoll.files.atomic import write_atomically
+from syncoll.files.document import KINDS, VERSION, schema
+from syncoll.files.store import (
+    StoredAlgorithm,
+    StoredFile,
+    algorithm_document,
+    frontier_document,
+    load_text,
+    outcome_document,
+    read_file,
+    write_document,
+)
+from syncoll.files.text import to_text
+
+__all__ = [
+    "KINDS",
+    "VERSION",
+    "StoredAlgorithm",
+    "StoredFile",
+    "algorithm_document",
+    "frontier_document",
+    "load_text",
+    "outcome_document",
+    "read_file",
+    "schema",
+    "to_text",
+    "write_atomically",
+    "write_document",
+]

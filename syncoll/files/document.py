@@ -1,0 +1,155 @@
+"""Documents: reading and checking JSON before anything in it is believed.
+
+Three layers, each with its own complaint: the text must be JSON (else line and column), its
+``schema`` must be one of ours and not newer than this syncoll, and its shape must pass the JSON
+Schema in the folder ``schemas``.  Only then do the numbers reach the model, which checks their
+sense.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from syncoll.errors import FileFormatError
+
+__all__ = ["KINDS", "VERSION", "parse_document", "read_document", "schema"]
+
+KINDS = ("frontier", "outcome", "algorithm")
+"""The kinds of files; the schema of each has its name."""
+
+VERSION = 1
+"""The version of all kinds that this syncoll writes."""
+
+_LARGEST_FILE = 1 << 30
+_LARGEST_COUNT = 1_000_000_000
+
+
+@cache
+def schema(kind: str) -> Mapping[str, Any]:
+    """The JSON Schema of a kind, or of ``common``, the parts that they share."""
+    text = (resources.files("syncoll.files") / "schemas" / f"{kind}.json").read_text("utf-8")
+    parsed: dict[str, Any] = json.loads(text)
+    return parsed
+
+
+def read_document(path: Path) -> tuple[str, dict[str, Any]]:
+    """The kind and the content of a file of ours.
+
+    Raises:
+        FileFormatError: when it cannot be read or is no such file, with the reason.
+    """
+    try:
+        if path.stat().st_size > _LARGEST_FILE:
+            raise FileFormatError(f"{path}: larger than {_LARGEST_FILE >> 20} MiB")
+        text = path.read_bytes().decode("utf-8")
+    except UnicodeDecodeError:
+        raise FileFormatError(f"{path}: not a text file in UTF-8; expected JSON") from None
+    except OSError as error:
+        raise FileFormatError(f"cannot read {path}: {error.strerror or error}") from None
+    return parse_document(text, str(path))
+
+
+def parse_document(text: str, name: str) -> tuple[str, dict[str, Any]]:
+    """The kind and the content of a text; `name` stands in errors.
+
+    Raises:
+        FileFormatError: see `read_document`.
+    """
+    try:
+        document = json.loads(text, object_pairs_hook=_no_repeats, parse_constant=_no_constant)
+    except json.JSONDecodeError as error:
+        cut = " (is the file truncated?)" if error.pos >= len(text.rstrip()) else ""
+        raise FileFormatError(
+            f"{name}:{error.lineno}:{error.colno}: not JSON: {error.msg}{cut}"
+        ) from None
+    except RecursionError:
+        raise FileFormatError(f"{name}: nested too deeply to be one of syncoll's files") from None
+    except ValueError as error:
+        raise FileFormatError(f"{name}: {error}") from None
+    kind = _kind(document, name)
+    _check_shape(kind, document, name)
+    return kind, document
+
+
+def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) != len(pairs):
+        names = [key for key, _ in pairs]
+        twice = next(key for key in names if names.count(key) > 1)
+        raise ValueError(f"the key {twice!r} stands twice in one object")
+    return result
+
+
+def _no_constant(text: str) -> float:
+    raise ValueError(f"{text} is not a number in JSON")
+
+
+def _kind(document: object, name: str) -> str:
+    if not isinstance(document, dict) or not isinstance(document.get("schema"), str):
+        raise FileFormatError(
+            f'{name}: no file of syncoll\'s; expected an object with "schema": "syncoll/…"'
+        )
+    match = re.fullmatch(r"syncoll/([a-z]+)/([0-9]{1,9})", document["schema"])
+    if match is None or match[1] not in KINDS:
+        known = ", ".join(f"syncoll/{kind}/{VERSION}" for kind in KINDS)
+        raise FileFormatError(
+            f"{name}: unknown schema {document['schema'][:60]!r}; this syncoll reads {known}"
+        )
+    if int(match[2]) > VERSION:
+        raise FileFormatError(
+            f"{name}: written by a newer syncoll (schema {document['schema']}, this one reads "
+            f"version {VERSION}); upgrade syncoll to read it"
+        )
+    return match[1]
+
+
+def _check_shape(kind: str, document: Mapping[str, Any], name: str) -> None:
+    import jsonschema
+    from referencing import Registry, Resource
+
+    registry: Registry[Any] = Registry().with_resources(
+        (f"syncoll/{part}/{VERSION}", Resource.from_contents(schema(part)))
+        for part in ("common", *KINDS)
+    )
+    draft = jsonschema.Draft202012Validator
+    # JSON Schema calls 1.0 an integer, which is no index into an array.
+    strict = draft.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int)
+    extend = jsonschema.validators.extend  # type: ignore[no-untyped-call]
+    validator = extend(draft, type_checker=strict)(schema(kind), registry=registry)
+    error = jsonschema.exceptions.best_match(validator.iter_errors(_light(document, name)))
+    if error is not None:
+        message = error.message if len(error.message) < 200 else f"{error.message[:200]} …"
+        raise FileFormatError(f"{name}: at {error.json_path}: {message}")
+
+
+def _light(value: Any, name: str) -> Any:
+    """The document with empty tables of sends, after a check of their rows by hand.
+
+    They may have millions of rows, on each of which a general validator spends a tenth of a
+    millisecond.
+    """
+    if isinstance(value, list):
+        return [_light(item, name) for item in value] if _has_objects(value) else value
+    if not isinstance(value, dict):
+        return value
+    result = {key: _light(item, name) for key, item in value.items()}
+    if isinstance(result.get("sends"), list):
+        for row in result["sends"]:
+            good = type(row) is list and len(row) == 4
+            if not good or not all(type(x) is int and 0 <= x <= _LARGEST_COUNT for x in row):
+                text = json.dumps(row)[:60]
+                raise FileFormatError(
+                    f"{name}: {text} is no send; expected chunk, source, destination, step"
+                )
+        result["sends"] = []
+    return result
+
+
+def _has_objects(values: list[Any]) -> bool:
+    return any(isinstance(item, dict) for item in values)

@@ -1,0 +1,156 @@
+"""How topologies, chunks and algorithms lie in JSON, shared by all of syncoll's files.
+
+Everything that the verifier needs is in the file: a reader needs neither the spec nor the library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from syncoll.errors import FileFormatError, ModelError
+from syncoll.model import Algorithm, BandwidthBound, Instance, Topology
+
+__all__ = [
+    "algorithm_from_json",
+    "algorithm_to_json",
+    "fraction_from_json",
+    "instance_from_json",
+    "instance_to_json",
+    "interconnect_to_json",
+    "topology_from_json",
+]
+
+Json = dict[str, Any]
+
+_MOST_CELLS = 200_000_000
+"""G * P of the largest relation that a file may ask for."""
+
+
+def interconnect_to_json(topology: Topology) -> Json:
+    """Links and the bandwidth relation."""
+    return {
+        "links": [list(link) for link in topology.links],
+        "bounds": [
+            {
+                "links": [list(link) for link in bound.links],
+                "chunks_per_round": str(bound.chunks_per_round),
+                "label": bound.label,
+            }
+            for bound in topology.bounds
+        ],
+    }
+
+
+def topology_from_json(document: Mapping[str, Any]) -> Topology:
+    """The topology of a document with ``topology``, ``nodes`` and ``interconnect``.
+
+    Raises:
+        ModelError: when it makes no sense.
+    """
+    interconnect = document["interconnect"]
+    return Topology(
+        document["topology"],
+        document["nodes"],
+        tuple((a, b) for a, b in interconnect["links"]),
+        tuple(
+            BandwidthBound(
+                tuple((a, b) for a, b in bound["links"]),
+                fraction_from_json(bound["chunks_per_round"]),
+                bound["label"],
+            )
+            for bound in interconnect["bounds"]
+        ),
+    )
+
+
+def fraction_from_json(text: str) -> Fraction:
+    """The number of a text such as ``7/6``.
+
+    Raises:
+        FileFormatError: on a denominator of 0.
+    """
+    try:
+        return Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        raise FileFormatError(f"{text!r} is no number") from None
+
+
+def instance_to_json(instance: Instance) -> Json:
+    """C, S, R and the chunks in classes of equal pre and post."""
+    return {
+        "chunks": instance.chunks,
+        "steps": instance.steps,
+        "rounds": instance.rounds,
+        "bandwidth": str(Fraction(instance.rounds, instance.chunks)),
+        "chunk_classes": [
+            {
+                "pre": np.flatnonzero(instance.pre[members[0]]).tolist(),
+                "post": np.flatnonzero(instance.post[members[0]]).tolist(),
+                "chunks": members.tolist(),
+            }
+            for members in instance.chunk_classes
+        ],
+    }
+
+
+def instance_from_json(
+    document: Mapping[str, Any], topology: Topology, collective: str
+) -> Instance:
+    """The instance of an object made by `instance_to_json`.
+
+    Raises:
+        FileFormatError: when the chunk classes overlap, have gaps or name unknown nodes, or the
+            bandwidth is not R/C.
+        ModelError: when the instance makes no sense.
+    """
+    classes = document["chunk_classes"]
+    numbers = [c for one in classes for c in one["chunks"]]
+    nodes = topology.num_nodes
+    if len(numbers) * nodes > _MOST_CELLS:
+        raise FileFormatError(f"{len(numbers)} chunks on {nodes} nodes are more than fit in memory")
+    if sorted(numbers) != list(range(len(numbers))):
+        raise FileFormatError("the chunk classes do not name each chunk from 0 up exactly once")
+    pre = np.zeros((len(numbers), nodes), dtype=bool)
+    post = np.zeros_like(pre)
+    for one in classes:
+        for array, key in ((pre, "pre"), (post, "post")):
+            if any(n >= nodes for n in one[key]):
+                raise FileFormatError(
+                    f"the {key} of a chunk class names node {max(one[key])}; "
+                    f"the nodes are 0 to {nodes - 1}"
+                )
+            if one[key] and one["chunks"]:
+                array[np.ix_(one["chunks"], one[key])] = True
+    chunks, steps, rounds = document["chunks"], document["steps"], document["rounds"]
+    if fraction_from_json(document["bandwidth"]) != Fraction(rounds, chunks):
+        raise FileFormatError(
+            f"bandwidth {document['bandwidth']} is not rounds/chunks = {Fraction(rounds, chunks)}"
+        )
+    return Instance(topology, collective, chunks, steps, rounds, pre, post)
+
+
+def algorithm_to_json(algorithm: Algorithm) -> Json:
+    """Q and T."""
+    return {
+        "rounds_per_step": list(algorithm.rounds_per_step),
+        "sends": algorithm.sends.tolist(),
+    }
+
+
+def algorithm_from_json(document: Mapping[str, Any]) -> Algorithm:
+    """The algorithm of an object made by `algorithm_to_json`; still to be verified.
+
+    Raises:
+        FileFormatError: when its numbers do not fit an array.
+    """
+    try:
+        sends = np.array(document["sends"], dtype=np.int64).reshape(-1, 4)
+        return Algorithm(tuple(document["rounds_per_step"]), sends)
+    except (ModelError, OverflowError, ValueError) as error:
+        raise FileFormatError(
+            f"sends that are no table of chunk, source, destination, step: {error}"
+        ) from error

@@ -1,0 +1,174 @@
+"""Sums as clauses: which encoding a row gets, and all rows of a shape at once.
+
+A bound of a row can be said by its covers (`_covers`), an at-most-one bound by a product
+(`_product`), any row by a generalized totalizer (`_totalizer`) over its literals or over their
+negations, with both bounds in one tree or in two, and when that is too large by adders (`_adder`).
+The cheapest in literals and new variables together is taken, so that small rows get the clauses
+that one would write by hand: at least one is a clause, two of three are three pairs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+from itertools import pairwise
+
+import numpy as np
+
+from syncoll.formula import Formula, FormulaBuilder
+from syncoll.lowerings._adder import adder
+from syncoll.lowerings._covers import covers
+from syncoll.lowerings._edit import ClauseBlock, add_clauses, with_rows_of
+from syncoll.lowerings._product import product_at_most_one
+from syncoll.lowerings._ragged import IntArray, ints, join, offsets, row_of
+from syncoll.lowerings._structure import CHAIN, EXACTLY_ONE, SINGLE, Structure, structure
+from syncoll.lowerings._sums import Sums, normalised
+from syncoll.lowerings._template import Group, SumShape, Template, TemplateBuilder, fill_in
+from syncoll.lowerings._totalizer import TooLargeError, totalizer
+
+__all__ = ["encode", "with_sums_as_clauses"]
+
+MOST_CLAUSES = 1_000_000
+"""A row whose totalizer would have more clauses for a bound is added in binary."""
+
+
+def _over(template: Template, inputs: list[int]) -> Template:
+    """A template with its inputs replaced by placeholders of the same number of literals."""
+    builder = TemplateBuilder(template.num_inputs)
+    builder.include(template, inputs)
+    return builder.build()
+
+
+def _totalizers(shape: SumShape) -> list[Template]:
+    """The totalizer over the literals or their negations, whichever has the lower cap."""
+    negated, inputs = shape.negated()
+
+    def cap(s: SumShape) -> int:
+        low, high, total = s.tight()
+        return high + 1 if high < total else low
+
+    limit = MOST_CLAUSES * (1 + (0 < shape.low and shape.high < shape.total))
+    try:
+        if cap(negated) < cap(shape):
+            return [_over(totalizer(negated, limit), inputs)]
+        return [totalizer(shape, limit)]
+    except TooLargeError:
+        return []
+
+
+def _cheapest(templates: list[Template]) -> Template:
+    return min(templates, key=lambda template: template.cost)
+
+
+def _upper(shape: SumShape) -> Template:
+    """The cheapest encoding of a high bound alone."""
+    options = _totalizers(shape)
+    if shape == SumShape(0, 1, ((1, shape.num_inputs),)):
+        options.append(product_at_most_one(shape.num_inputs))
+    if not options:
+        options.append(adder(shape))
+    direct = covers(shape, budget=_cheapest(options).cost)
+    return _cheapest([direct, *options] if direct else options)
+
+
+@lru_cache(maxsize=256)
+def encode(shape: SumShape) -> Template:
+    """The cheapest known clauses of a row in normal form.
+
+    Args:
+        shape: any; a trivial one has no clauses, one with ``low > high`` an empty enforced clause.
+    """
+    if shape.low > shape.high:
+        builder = TemplateBuilder(shape.num_inputs)
+        builder.enforce()
+        return builder.build()
+    if shape.low <= 0:
+        trivial = shape.high >= shape.total
+        return TemplateBuilder(shape.num_inputs).build() if trivial else _upper(shape)
+    if shape.high >= shape.total:
+        negated, inputs = shape.negated()
+        return _over(_upper(negated), inputs)
+    both = TemplateBuilder(shape.num_inputs)
+    for side in (shape._replace(low=0), shape._replace(high=shape.total)):
+        both.include(encode(side), range(1, shape.num_inputs + 1))
+    together = _totalizers(shape) or [adder(shape)]
+    return _cheapest([both.build(), *together])
+
+
+def _runs(keys: IntArray, starts: IntArray) -> tuple[IntArray, IntArray]:
+    """Where runs of equal keys begin, none across rows, with the number of all cells at the end.
+
+    Returns:
+        The runs' first cells and the end; the first run of every row, ``[rows + 1]``.
+    """
+    new = np.ones(len(keys), dtype=np.bool_)
+    new[1:] = keys[1:] != keys[:-1]
+    inner = starts[starts < len(keys)]
+    new[inner] = True
+    firsts = np.flatnonzero(new)
+    return np.append(firsts, len(keys)), np.searchsorted(firsts, starts)
+
+
+def _shapes(sums: Sums, structure: Structure) -> tuple[Sums, list[SumShape]]:
+    """The rows with their literals in the order of their shapes' placeholders, and the shapes."""
+    single = structure.numbers == 0
+    second = np.where(single, -sums.coefficients, structure.places)
+    order = np.lexsort((second, structure.numbers, structure.kinds, row_of(sums.starts)))
+    arranged = replace(sums, literals=sums.literals[order], coefficients=sums.coefficients[order])
+    numbers, kinds = structure.numbers[order], structure.kinds[order]
+    # A run is one coefficient's singles, or one chain or group.
+    keys = np.where(numbers == 0, -arranged.coefficients, numbers)
+    firsts, run_starts = _runs(keys, sums.starts)
+    first_cells = firsts.tolist()
+    run_kinds = kinds[firsts[:-1]].tolist()
+    signed = np.where(structure.negated[order], -arranged.coefficients, arranged.coefficients)
+    shapes: list[SumShape] = []
+    bounds = zip(
+        pairwise(run_starts.tolist()), sums.lows.tolist(), sums.highs.tolist(), strict=True
+    )
+    for (first, last), low, high in bounds:
+        singles: list[tuple[int, int]] = []
+        chains: list[tuple[int, ...]] = []
+        groups: list[Group] = []
+        for i in range(first, last):
+            a, b = first_cells[i], first_cells[i + 1]
+            if run_kinds[i] == SINGLE:
+                singles.append((int(signed[a]), b - a))
+            elif run_kinds[i] == CHAIN:
+                chains.append(tuple(signed[a:b].tolist()))
+            else:
+                groups.append(Group(tuple(signed[a:b].tolist()), run_kinds[i] == EXACTLY_ONE))
+        shapes.append(SumShape(low, high, tuple(singles), tuple(chains), tuple(groups)))
+    return arranged, shapes
+
+
+def with_sums_as_clauses(formula: Formula, sums: Sums) -> Formula:
+    """The formula with clauses for rows that it no longer has.
+
+    Args:
+        formula: what the rows are added to; its clauses tell which literals are sorted.
+        sums: the rows, in any form.
+    """
+    plain = normalised(sums)
+    plain = plain.chosen(np.flatnonzero((plain.lows > 0) | (plain.highs < plain.totals())))
+    arranged, shapes = _shapes(plain, structure(formula, plain))
+    by_shape: dict[SumShape, list[int]] = {}
+    for row, shape in enumerate(shapes):
+        by_shape.setdefault(shape, []).append(row)
+    builder = FormulaBuilder(base=formula)
+    blocks: list[ClauseBlock] = []
+    for shape, members in by_shape.items():
+        chosen = ints(members)
+        cells = arranged.starts[chosen][:, None] + np.arange(shape.num_inputs)
+        inputs, enforcers = arranged.literals[cells], arranged.enforcers[chosen]
+        blocks.append(fill_in(encode(shape), inputs, enforcers, builder))
+    starts = offsets(ints([]))
+    for block in blocks:
+        starts = join(starts, block.starts)
+    nothing = ints([])
+    block = ClauseBlock(
+        starts=starts,
+        literals=np.concatenate([nothing, *(b.literals for b in blocks)]),
+        enforcers=np.concatenate([nothing, *(b.enforcers for b in blocks)]),
+    )
+    return add_clauses(with_rows_of(builder.build(), formula), block)

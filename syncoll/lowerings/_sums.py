@@ -1,0 +1,155 @@
+"""Sums: cardinality and pseudo-Boolean rows in one normal form, where every question is easy.
+
+A row of a formula may repeat literals, contain a literal with its negation or its own enforcer, and
+have negative coefficients.  In normal form each variable occurs at most once in a row, as the
+literal whose coefficient is positive; the coefficients have no common divisor; the enforcer does
+not occur; and ``0 <= low``, ``high <= total``, where 0 and the total mean no bound.  A row with
+``low > high`` cannot hold.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from syncoll.formula import NO_HIGH, NO_LOW, Formula
+from syncoll.lowerings._ragged import BoolArray, IntArray, gather, offsets, row_of, row_sums
+
+__all__ = ["Sums", "cardinality_sums", "merged", "normalised", "pseudo_boolean_sums"]
+
+
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """Rows ``low <= sum(coefficient * literal) <= high`` if the enforcer is true."""
+
+    starts: IntArray
+    literals: IntArray
+    coefficients: IntArray
+    lows: IntArray
+    highs: IntArray
+    enforcers: IntArray
+
+    def __len__(self) -> int:
+        return len(self.lows)
+
+    def totals(self) -> IntArray:
+        """The sum of the coefficients of every row."""
+        return row_sums(self.coefficients, self.starts)
+
+    def chosen(self, rows: IntArray) -> Sums:
+        """Some of the rows, in the order given."""
+        starts, cells = gather(self.starts, rows)
+        return Sums(
+            starts=starts,
+            literals=self.literals[cells],
+            coefficients=self.coefficients[cells],
+            lows=self.lows[rows],
+            highs=self.highs[rows],
+            enforcers=self.enforcers[rows],
+        )
+
+
+def cardinality_sums(formula: Formula, rows: IntArray) -> Sums:
+    """Cardinality rows of a formula, as they are."""
+    starts, cells = gather(formula.cardinality_starts, rows)
+    return Sums(
+        starts=starts,
+        literals=formula.cardinality_literals[cells],
+        coefficients=np.ones(len(cells), dtype=np.int64),
+        lows=formula.cardinality_lows[rows],
+        highs=formula.cardinality_highs[rows],
+        enforcers=formula.cardinality_enforcers[rows],
+    )
+
+
+def pseudo_boolean_sums(formula: Formula, rows: IntArray) -> Sums:
+    """The Boolean parts of linear rows of a formula, as they are."""
+    starts, cells = gather(formula.linear_starts, rows)
+    return Sums(
+        starts=starts,
+        literals=formula.linear_literals[cells],
+        coefficients=formula.linear_coefficients[cells],
+        lows=formula.linear_lows[rows],
+        highs=formula.linear_highs[rows],
+        enforcers=formula.linear_enforcers[rows],
+    )
+
+
+def merged(sums: Sums) -> tuple[Sums, IntArray]:
+    """The same rows with each variable once, the enforcer taken as true, and constants apart.
+
+    Returns:
+        Rows over positive literals with coefficients of any sign but 0, cells in the order of first
+        occurrence, bounds unchanged; and each row's constant, which its sum lacks.
+    """
+    rows = row_of(sums.starts)
+    negative = sums.literals < 0
+    signed = np.where(negative, -sums.coefficients, sums.coefficients)
+    variables = np.abs(sums.literals)
+    own = sums.enforcers[rows]
+    same = variables == np.abs(own)
+    constant_cells = np.where(negative, sums.coefficients, 0)
+    constant_cells += np.where(same & (own > 0), signed, 0)
+    constants = row_sums(constant_cells, sums.starts)
+    signed[same] = 0
+
+    width = int(variables.max(initial=0)) + 1
+    keys = rows * width + variables
+    order = np.argsort(keys, kind="stable")
+    sorted_keys = keys[order]
+    new = np.ones(len(order), dtype=np.bool_)
+    new[1:] = sorted_keys[1:] != sorted_keys[:-1]
+    if not new.all():
+        firsts = np.flatnonzero(new)
+        signed[order[firsts]] = np.add.reduceat(signed[order], firsts)
+        signed[order[~new]] = 0
+    keep = np.flatnonzero(signed)
+    result = Sums(
+        starts=offsets(np.bincount(rows[keep], minlength=len(sums)).astype(np.int64)),
+        literals=variables[keep],
+        coefficients=signed[keep],
+        lows=sums.lows,
+        highs=sums.highs,
+        enforcers=sums.enforcers,
+    )
+    return result, constants
+
+
+def _greatest_divisors(sums: Sums) -> IntArray:
+    """The greatest common divisor of every row's coefficients; 1 for a row without any."""
+    divisors = np.ones(len(sums), dtype=np.int64)
+    filled = np.diff(sums.starts) > 0
+    if filled.any():
+        divisors[filled] = np.gcd.reduceat(sums.coefficients, sums.starts[:-1][filled])
+    return divisors
+
+
+def normalised(sums: Sums) -> Sums:
+    """The rows in normal form."""
+    flat, constants = merged(sums)
+    negative = flat.coefficients < 0
+    constants = constants + row_sums(np.where(negative, flat.coefficients, 0), flat.starts)
+    no_low: BoolArray = flat.lows <= NO_LOW
+    no_high: BoolArray = flat.highs >= NO_HIGH
+    positive = Sums(
+        starts=flat.starts,
+        literals=np.where(negative, -flat.literals, flat.literals),
+        coefficients=np.abs(flat.coefficients),
+        lows=flat.lows,
+        highs=flat.highs,
+        enforcers=flat.enforcers,
+    )
+    divisors = _greatest_divisors(positive)
+    coefficients = positive.coefficients // np.repeat(divisors, np.diff(positive.starts))
+    totals = row_sums(coefficients, positive.starts)
+    lows = np.where(no_low, 0, -((constants - flat.lows) // divisors))
+    highs = np.where(no_high, totals, (flat.highs - constants) // divisors)
+    return Sums(
+        starts=positive.starts,
+        literals=positive.literals,
+        coefficients=coefficients,
+        lows=np.maximum(lows, 0),
+        highs=np.minimum(highs, totals),
+        enforcers=positive.enforcers,
+    )

@@ -1,0 +1,229 @@
+"""Templates: the clauses of a sum, written once for all rows of the same shape.
+
+What clauses a row ``low <= sum <= high`` needs depends only on its shape: how many literals have
+which coefficient, which of them are known to be sorted, and the bounds.  Rows of one shape abound
+(every link in every step), so each shape is encoded once, over the placeholders ``1 … n`` for its
+literals and ``n+1 …`` for auxiliary variables, and then filled in for all rows by one array lookup.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from syncoll.formula import FormulaBuilder
+from syncoll.lowerings._edit import ClauseBlock
+from syncoll.lowerings._ragged import BoolArray, IntArray, ints
+
+__all__ = ["SumShape", "Template", "TemplateBuilder", "fill_in"]
+
+
+class Group(NamedTuple):
+    """Literals of which at most one is true, in a row where some of them may stand negated.
+
+    Args:
+        coefficients: of the row's literals; negative where it is the negations that exclude each
+            other.  (The row's own coefficient is the absolute value.)
+        complete: whether exactly one is true.
+    """
+
+    coefficients: tuple[int, ...]
+    complete: bool
+
+    def values(self) -> tuple[list[int], int | None]:
+        """What each member adds to the row's sum when it is the true one, and what none adds.
+
+        None for the latter when one is always true.
+        """
+        none = -sum(c for c in self.coefficients if c < 0)
+        return [none + c for c in self.coefficients], None if self.complete else none
+
+    @property
+    def least(self) -> int:
+        """The least that the group adds."""
+        values, none = self.values()
+        return min(values if none is None else [*values, none])
+
+    @property
+    def most(self) -> int:
+        """The most that the group adds."""
+        values, none = self.values()
+        return max(values if none is None else [*values, none])
+
+
+class SumShape(NamedTuple):
+    """What a row in normal form looks like; ``low <= 0`` and ``high >= total`` are no bounds.
+
+    Args:
+        low: least sum.
+        high: greatest sum.
+        singles: coefficient and number of the literals that nothing is known about; the
+            placeholders are numbered in this order.
+        chains: the coefficients of literals each of which implies the one before it; their
+            placeholders follow those of the singles.
+        groups: of exclusive literals; their placeholders come last.
+    """
+
+    low: int
+    high: int
+    singles: tuple[tuple[int, int], ...]
+    chains: tuple[tuple[int, ...], ...] = ()
+    groups: tuple[Group, ...] = ()
+
+    @property
+    def num_inputs(self) -> int:
+        """How many literals a row has."""
+        singles = sum(count for _, count in self.singles)
+        return singles + sum(map(len, self.chains)) + sum(len(g.coefficients) for g in self.groups)
+
+    def coefficients(self) -> list[int]:
+        """The coefficient of every placeholder."""
+        result = [c for c, count in self.singles for _ in range(count)]
+        result += [c for chain in self.chains for c in chain]
+        return result + [abs(c) for group in self.groups for c in group.coefficients]
+
+    @property
+    def total(self) -> int:
+        """The sum when all literals are true."""
+        return sum(self.coefficients())
+
+    def tight(self) -> tuple[int, int, int]:
+        """Low, high and total, counted from the least sum that the groups admit."""
+        shift = sum(group.least for group in self.groups)
+        spare = sum(sum(map(abs, g.coefficients)) - g.most for g in self.groups)
+        return self.low - shift, self.high - shift, self.total - spare - shift
+
+    def negated(self) -> tuple[SumShape, list[int]]:
+        """The same row said of the negated literals: its shape, and its inputs as placeholders."""
+        singles = sum(count for _, count in self.singles)
+        inputs = [-i for i in range(1, singles + 1)]
+        first = singles + 1
+        for chain in self.chains:
+            inputs += [-i for i in reversed(range(first, first + len(chain)))]
+            first += len(chain)
+        inputs += [-i for i in range(first, self.num_inputs + 1)]
+        shape = SumShape(
+            low=self.total - self.high,
+            high=self.total - self.low,
+            singles=self.singles,
+            chains=tuple(chain[::-1] for chain in self.chains),
+            groups=tuple(
+                Group(tuple(-c for c in group.coefficients), group.complete)
+                for group in self.groups
+            ),
+        )
+        return shape, inputs
+
+
+@dataclass(frozen=True, eq=False)
+class Template:
+    """Clauses over placeholders.
+
+    Args:
+        num_inputs: the placeholders ``1 … num_inputs`` stand for a row's literals.
+        num_auxiliary: so many after them stand for new variables.
+        starts: where each clause's literals start.
+        literals: placeholders and their negations.
+        enforced: which clauses must hold only if the row's enforcer is true; the others define the
+            auxiliary variables.
+    """
+
+    num_inputs: int
+    num_auxiliary: int
+    starts: IntArray
+    literals: IntArray
+    enforced: BoolArray
+
+    @property
+    def num_clauses(self) -> int:
+        """How many clauses there are."""
+        return len(self.enforced)
+
+    @property
+    def cost(self) -> int:
+        """What the cheapest of several encodings is chosen by: literals and new variables."""
+        return len(self.literals) + self.num_auxiliary
+
+
+class TemplateBuilder:
+    """Collects the clauses of a template.
+
+    Args:
+        num_inputs: the number of placeholders for literals.
+    """
+
+    def __init__(self, num_inputs: int) -> None:
+        self.num_inputs = num_inputs
+        self._last = num_inputs
+        self._starts = [0]
+        self._literals: list[int] = []
+        self._enforced: list[bool] = []
+
+    def auxiliary(self) -> int:
+        """A placeholder for a new variable."""
+        self._last += 1
+        return self._last
+
+    def define(self, *literals: int) -> None:
+        """A clause that always holds; 0 among the literals is left out."""
+        self._add(literals, False)
+
+    def enforce(self, *literals: int) -> None:
+        """A clause that holds if the row's enforcer is true; 0 among the literals is left out."""
+        self._add(literals, True)
+
+    def _add(self, literals: Sequence[int], enforced: bool) -> None:
+        self._literals.extend([x for x in literals if x])
+        self._starts.append(len(self._literals))
+        self._enforced.append(enforced)
+
+    def include(self, template: Template, inputs: Sequence[int]) -> None:
+        """All clauses of a template, over the placeholders given for its inputs."""
+        codes = [0, *inputs, *range(self._last + 1, self._last + 1 + template.num_auxiliary)]
+        self._last += template.num_auxiliary
+        base = len(self._literals)
+        self._literals.extend(codes[x] if x > 0 else -codes[-x] for x in template.literals.tolist())
+        self._starts.extend((template.starts[1:] + base).tolist())
+        self._enforced.extend(template.enforced.tolist())
+
+    @property
+    def num_clauses(self) -> int:
+        """How many clauses there are so far."""
+        return len(self._enforced)
+
+    def build(self) -> Template:
+        """The template."""
+        return Template(
+            num_inputs=self.num_inputs,
+            num_auxiliary=self._last - self.num_inputs,
+            starts=ints(self._starts),
+            literals=ints(self._literals),
+            enforced=np.array(self._enforced, dtype=np.bool_),
+        )
+
+
+def fill_in(
+    template: Template, inputs: IntArray, enforcers: IntArray, builder: FormulaBuilder
+) -> ClauseBlock:
+    """The clauses of a template for many rows at once.
+
+    Args:
+        template: of the rows' shape.
+        inputs: the rows' literals, ``[rows, num_inputs]``.
+        enforcers: the rows' enforcers.
+        builder: where the new variables come from.
+    """
+    rows, auxiliary = len(inputs), template.num_auxiliary
+    new = np.array(builder.booleans(rows * auxiliary), dtype=np.int64).reshape(rows, auxiliary)
+    table = np.concatenate([np.zeros((rows, 1), dtype=np.int64), inputs, new], axis=1)
+    literals = table[:, np.abs(template.literals)] * np.sign(template.literals)
+    size = len(template.literals)
+    starts = (template.starts[1:] + size * np.arange(rows)[:, None]).ravel()
+    return ClauseBlock(
+        starts=np.concatenate([np.zeros(1, dtype=np.int64), starts]),
+        literals=literals.ravel(),
+        enforcers=np.where(template.enforced, enforcers[:, None], 0).ravel(),
+    )

@@ -1,0 +1,321 @@
+r"""The generalized totalizer: sums of sums in a tree, a variable for each threshold needed.
+
+The totalizer (Bailleux & Boufkhad 2003) has a tree whose leaves are a row's literals; every inner
+node counts, in unary, how many literals below it are true.  The generalized totalizer (Joshi,
+Martins & Manquinho 2015) does the same for sums of coefficients.  A node's variable ``N >= w``
+means that the literals below N sum to at least w; the clauses of ``A + B = N`` are
+
+* upwards, for a high bound: ``A >= a and B >= b  ->  N >= w`` for the least pairs ``a + b >= w``;
+* downwards, for a low bound: ``A < a and B < b  ->  N < w``, likewise.
+
+Where this differs from the papers:
+
+* Thresholds are asked for from the root down: the root must only know whether its sum exceeds
+  `high` (or reaches `low`), so a child needs just the thresholds of its pairs.  That caps the
+  nodes at high + 1, and it drops what its siblings could not complete, so that a bound near the
+  total is as cheap as one near 0.
+* Thresholds that break the row alone get no variable: their clauses say so at once.  Only these
+  clauses are enforced; the definitions hold always, which keeps what is learnt from them valid.
+* A leaf may be a chain of literals each of which implies the one before it, such as an
+  order-encoded integer.  It is sorted already, so it costs nothing, and a row
+  ``count - b*r <= 0`` gets one totalizer for the count with only the outputs ``floor(b*v) + 1``
+  and a clause for each value v of r.
+* A leaf may be a group of literals of which at most one is true (Bofill, Coll, Suy & Villaret
+  2017 do so for decision diagrams): its sums are as few as its coefficients, and each of its
+  literals implies a threshold, so that a sum of two positions ``sum(i*x_i) <= sum(j*y_j)`` with one
+  true x and one true y costs about as many clauses as it has literals.
+* Literals with equal coefficients share a balanced subtree, so that its sums are few; the subtrees
+  and chains are then joined smallest first.
+* Both directions share their variables.
+
+Size, for an upper bound ``0 < k < n`` over n literals of coefficient 1: a node with children of
+p and q leaves out of its m = p + q needs the thresholds ``max(1, k+1-(n-m)) <= w <= min(m, k)``,
+one variable each, except the root, which has none; the clauses are the pairs
+``(i, j) != (0, 0), i <= p, j <= q`` with i + j a threshold needed, and those with ``i, j >= 1``
+and ``i + j = k + 1``.  For k much smaller than n that is about ``n * (k + log2 k)`` clauses, half
+of them in the n/k nodes of more than k leaves.
+"""
+
+from __future__ import annotations
+
+import heapq
+from bisect import bisect_left
+from dataclasses import dataclass, field
+from itertools import accumulate
+
+from syncoll.lowerings._template import SumShape, Template, TemplateBuilder
+
+__all__ = ["TooLargeError", "totalizer"]
+
+
+class TooLargeError(Exception):
+    """A totalizer would exceed its limit; another encoding must do."""
+
+
+@dataclass(eq=False)
+class _Node:
+    """A node of the tree.
+
+    Args:
+        sums: the sums that the literals below can have, ascending, those above the cap as the cap.
+        left: one child, None at a leaf.
+        right: the other.
+        literals: the placeholder for ``N >= w``, where there is one.
+        up: thresholds whose upward clauses are needed.
+        down: thresholds whose downward clauses are needed.
+        forbidden: reaching this sum breaks the row; 0 for none.
+        required: missing this sum breaks the row; 0 for none.
+        members: at a leaf that is a group: what each literal adds, and the literal; ascending.
+        none: what the group adds when none of them is true; None if one always is.
+    """
+
+    sums: list[int]
+    left: _Node | None = None
+    right: _Node | None = None
+    literals: dict[int, int] = field(default_factory=dict)
+    up: set[int] = field(default_factory=set)
+    down: set[int] = field(default_factory=set)
+    forbidden: int = 0
+    required: int = 0
+    members: list[tuple[int, int]] = field(default_factory=list)
+    none: int | None = None
+
+
+def _pair(a: _Node, b: _Node, cap: int, limit: int) -> _Node:
+    """The node of the sums of two nodes."""
+    if len(a.sums) * len(b.sums) > limit:
+        raise TooLargeError
+    x, y = [0, *a.sums], [0, *b.sums]
+    if x[-1] == len(a.sums) and y[-1] == len(b.sums):  # both count by ones
+        return _Node(list(range(1, min(x[-1] + y[-1], cap) + 1)), a, b)
+    return _Node(sorted({min(i + j, cap) for i in x for j in y} - {0}), a, b)
+
+
+def _leaves(shape: SumShape, cap: int) -> list[_Node]:
+    """A node for every single, chain and group; groups count from the least that they add."""
+    leaves: list[_Node] = []
+    first = 1
+    chains = [(c,) for c, count in shape.singles for _ in range(count)] + list(shape.chains)
+    for chain in chains:
+        literals: dict[int, int] = {}
+        for literal, total in enumerate(accumulate(chain), start=first):
+            literals.setdefault(min(total, cap), literal)
+        leaves.append(_Node(list(literals), literals=literals))
+        first += len(chain)
+    for group in shape.groups:
+        values, none = group.values()
+        node = _Node([])
+        for literal, (value, c) in enumerate(
+            zip(values, group.coefficients, strict=True), start=first
+        ):
+            member = literal if c > 0 else -literal
+            node.members.append((min(value - group.least, cap), member))
+        node.members.sort()
+        node.none = None if none is None else min(none - group.least, cap)
+        node.sums = sorted({value for value, _ in node.members} | {node.none or 0})
+        if node.sums[0] == 0:
+            del node.sums[0]
+        leaves.append(node)
+        first += len(values)
+    return leaves
+
+
+def _tree(shape: SumShape, cap: int, limit: int) -> _Node:
+    """The tree of a shape."""
+    leaves = _leaves(shape, cap)
+
+    def balanced(first: int, last: int) -> _Node:
+        if last - first == 1:
+            return leaves[first]
+        middle = (first + last + 1) // 2
+        return _pair(balanced(first, middle), balanced(middle, last), cap, limit)
+
+    parts: list[_Node] = []
+    first = 0
+    for _, count in shape.singles:
+        parts.append(balanced(first, first + count))
+        first += count
+    parts += [leaf for leaf in leaves[first:] if leaf.sums]
+    heap = [(len(part.sums), i, part) for i, part in enumerate(parts)]
+    heapq.heapify(heap)
+    for i in range(len(parts), 2 * len(parts) - 1):
+        a, b = heapq.heappop(heap)[2], heapq.heappop(heap)[2]
+        node = _pair(a, b, cap, limit)
+        heapq.heappush(heap, (len(node.sums), i, node))
+    return heap[0][2]
+
+
+def _upward(a: _Node, b: _Node, w: int) -> list[tuple[int, int]]:
+    """The least pairs of sums of a and b that reach w; 0 is no condition."""
+    pairs: list[tuple[int, int]] = []
+    last = -1
+    for i in [0, *a.sums]:
+        place = bisect_left(b.sums, w - i) if i < w else -1
+        if place == len(b.sums):
+            continue
+        j = b.sums[place] if place >= 0 else 0
+        if j != last:
+            pairs.append((i, j))
+            last = j
+        if j == 0:
+            break
+    return pairs
+
+
+def _downward(a: _Node, b: _Node, w: int) -> list[tuple[int, int]]:
+    """The greatest pairs such that sums of a and b below them miss w; 0 is no condition."""
+    pairs: list[tuple[int, int]] = []
+    reached = 0
+    for i in [*a.sums, 0]:  # here 0 stands for "more than all": always below it
+        if reached >= w:
+            break
+        place = bisect_left(b.sums, w - reached)
+        j = b.sums[place] if place < len(b.sums) else 0
+        if pairs and pairs[-1][1] == j:
+            pairs.pop()
+        pairs.append((i, j))
+        reached = i
+    return pairs
+
+
+class _Writer:
+    """Writes the clauses of a tree, parents before children."""
+
+    def __init__(self, out: TemplateBuilder, limit: int) -> None:
+        self._out = out
+        self._limit = limit
+
+    def write(self, root: _Node) -> None:
+        """All clauses below a root whose forbidden and required sums are set."""
+        stack = [root]
+        while stack:
+            node = stack.pop()
+            if self._out.num_clauses > self._limit:
+                raise TooLargeError
+            if node.left is None or node.right is None:
+                self._leaf(node)
+            else:
+                self._inner(node, node.left, node.right)
+                stack += [node.right, node.left]
+
+    def _leaf(self, node: _Node) -> None:
+        if node.members:
+            self._group_up(node)
+            self._group_down(node)
+            return
+        if node.forbidden:
+            self._out.enforce(-node.literals[node.forbidden])
+        if node.required:
+            self._out.enforce(node.literals[node.required])
+
+    def _group_up(self, node: _Node) -> None:
+        """What a group's true literal, or that none is true, says of the thresholds above it."""
+        out = self._out
+        asked = sorted(node.up | ({node.forbidden} - {0}))
+        none = -1 if node.none is None else node.none
+        for place, w in enumerate(asked):
+            if w == node.forbidden:
+                add, literal = out.enforce, 0
+            else:
+                add, literal = out.define, node.literals[w]
+            if w <= none:
+                # The sum reaches w unless a member that adds less is true.
+                before = asked[place - 1] if place else 0
+                less = [m for value, m in node.members if before <= value < w]
+                add(literal, -node.literals[before] if place else 0, *less)
+                continue
+            after = asked[place + 1] if place + 1 < len(asked) else 0
+            for value, member in node.members:
+                if value >= w and (not after or value < after):
+                    add(literal, -member)
+            if after and after != node.forbidden:
+                add(literal, -node.literals[after])
+
+    def _group_down(self, node: _Node) -> None:
+        """What a group's true literal, or that none is true, says of the thresholds not reached."""
+        out = self._out
+        asked = sorted(node.down | ({node.required} - {0}))
+        for place, w in enumerate(asked):
+            if w == node.required:
+                add, literal = out.enforce, 0
+            else:
+                add, literal = out.define, node.literals[w]
+            if node.none is None or w <= node.none:
+                before = asked[place - 1] if place else 0
+                for value, member in node.members:
+                    if before <= value < w:
+                        add(-literal, -member)
+                if before and before != node.required:
+                    add(-literal, node.literals[before])
+                continue
+            after = asked[place + 1] if place + 1 < len(asked) else 0
+            more = [m for value, m in node.members if value >= w and (not after or value < after)]
+            add(-literal, *more, node.literals[after] if after else 0)
+
+    def _at_least(self, node: _Node, w: int, asked: set[int]) -> int:
+        """The literal ``N >= w``, 0 for w = 0; notes that its clauses are needed."""
+        if w == 0:
+            return 0
+        if node.left is not None or node.members:
+            asked.add(w)
+            if w not in node.literals:
+                node.literals[w] = self._out.auxiliary()
+        return node.literals[w]
+
+    def _inner(self, node: _Node, a: _Node, b: _Node) -> None:
+        out = self._out
+        mixed: list[tuple[int, int]] = []
+        if node.forbidden:
+            pairs = _upward(a, b, node.forbidden)
+            a.forbidden = max((i for i, j in pairs if j == 0), default=0)
+            b.forbidden = max((j for i, j in pairs if i == 0), default=0)
+            mixed = [(i, j) for i, j in pairs if i and j]
+        for i, j in mixed:
+            out.enforce(-self._at_least(a, i, a.up), -self._at_least(b, j, b.up))
+        mixed = []
+        if node.required:
+            pairs = _downward(a, b, node.required)
+            a.required = max((i for i, j in pairs if j == 0), default=0)
+            b.required = max((j for i, j in pairs if i == 0), default=0)
+            mixed = [(i, j) for i, j in pairs if i and j]
+        for i, j in mixed:
+            out.enforce(self._at_least(a, i, a.down), self._at_least(b, j, b.down))
+        # A pair with a part that breaks the row by itself need not be told what else follows.
+        for w in sorted(node.up):
+            for i, j in _upward(a, b, w):
+                if (a.forbidden and i >= a.forbidden) or (b.forbidden and j >= b.forbidden):
+                    continue
+                given = -self._at_least(a, i, a.up), -self._at_least(b, j, b.up)
+                out.define(*given, node.literals[w])
+        for w in sorted(node.down):
+            for i, j in _downward(a, b, w):
+                if 0 < i <= a.required or 0 < j <= b.required:
+                    continue
+                given = self._at_least(a, i, a.down), self._at_least(b, j, b.down)
+                out.define(*given, -node.literals[w])
+
+
+def totalizer(shape: SumShape, limit: int) -> Template:
+    """The clauses of a row.
+
+    Args:
+        shape: with ``low <= high``.
+        limit: on the clauses, and on the pairs of sums of any two nodes.
+
+    Raises:
+        TooLargeError: the limit would be exceeded.
+    """
+    low, high, total = shape.tight()
+    builder = TemplateBuilder(shape.num_inputs)
+    if high < 0 or low > total:
+        builder.enforce()
+    elif low > 0 or high < total:
+        bounded = high < total
+        # Sums from the cap on need not be told apart.
+        root = _tree(shape, high + 1 if bounded else low, limit)
+        if bounded:
+            root.forbidden = root.sums[bisect_left(root.sums, high + 1)]
+        if low > 0:
+            root.required = root.sums[bisect_left(root.sums, low)]
+        _Writer(builder, limit).write(root)
+    return builder.build()

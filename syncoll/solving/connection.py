@@ -1,0 +1,156 @@
+"""The parent's end of a worker process: start it, talk to it, watch it, kill it.
+
+Reading from a pipe with a timeout is not portable, so one thread reads messages into a queue, and
+another keeps the end of what the worker writes to standard error.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+from collections import deque
+from typing import BinaryIO, Final, cast
+
+import psutil
+
+from syncoll.solving.wire import Failed, receive, send
+
+__all__ = ["Connection"]
+
+_START = """\
+import json, sys
+sys.path[:] = json.loads(sys.argv[1])
+from syncoll.solving.worker import main
+main()
+"""
+_KEPT_LINES = 40
+_SHOWN_LINES = 20
+_LONGEST_LINE = 500
+
+
+class Connection:
+    """A running worker process.
+
+    Raises:
+        OSError: when the process cannot be started.
+    """
+
+    NOTHING: Final = object()
+    """What `poll` returns when no message has come."""
+
+    def __init__(self) -> None:
+        # Its own session, so that Ctrl-C at a terminal reaches the parent alone.  The parent's
+        # path, so that every plugin that could be imported there can be imported in the worker;
+        # -P, so that nothing in the current folder can stand in for a library.
+        creation = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
+        path = json.dumps([os.path.abspath(entry) for entry in sys.path])  # noqa: PTH100
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-c", _START, path],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=os.name == "posix",
+            creationflags=creation,
+        )
+        requests, answers, errors = (
+            cast(BinaryIO, stream)
+            for stream in (self._process.stdin, self._process.stdout, self._process.stderr)
+        )
+        self._requests = requests
+        self._streams = (requests, answers, errors)
+        self._inbox: queue.SimpleQueue[object] = queue.SimpleQueue()
+        self._errors: deque[str] = deque(maxlen=_KEPT_LINES)
+        self._watched: psutil.Process | None = None
+        with contextlib.suppress(psutil.Error):
+            self._watched = psutil.Process(self._process.pid)
+        self._readers = (
+            threading.Thread(target=_read_answers, args=(answers, self._inbox), daemon=True),
+            threading.Thread(target=_read_errors, args=(errors, self._errors), daemon=True),
+        )
+        for reader in self._readers:
+            reader.start()
+
+    @property
+    def pid(self) -> int:
+        """The process id."""
+        return self._process.pid
+
+    def alive(self) -> bool:
+        """Whether the process runs."""
+        return self._process.poll() is None
+
+    def send(self, message: object) -> bool:
+        """Sends a message; False when the worker is gone."""
+        try:
+            send(self._requests, message)
+        except OSError:
+            return False
+        return True
+
+    def poll(self, seconds: float) -> object:
+        """The next message, None when the worker is gone, `NOTHING` when none comes in time."""
+        try:
+            return self._inbox.get(timeout=seconds)
+        except queue.Empty:
+            return Connection.NOTHING
+
+    def memory(self) -> int:
+        """The resident memory in bytes; 0 when the process is gone."""
+        try:
+            return int(self._watched.memory_info().rss) if self._watched else 0
+        except psutil.Error:
+            return 0
+
+    def kill(self) -> None:
+        """Ends the process, waits for its end and closes the pipes."""
+        self._process.kill()
+        self._process.wait()
+        for reader in self._readers:
+            reader.join(timeout=1.0)
+        for stream in self._streams:
+            with contextlib.suppress(OSError):
+                stream.close()
+
+    def obituary(self) -> str:
+        """How the process ended by itself, and what it last wrote to standard error."""
+        try:
+            code = self._process.wait(timeout=5.0)
+        except subprocess.TimeoutExpired:
+            return "closed its pipe without ending"
+        for reader in self._readers:
+            reader.join(timeout=1.0)
+        return "\n".join([_ending(code), *list(self._errors)[-_SHOWN_LINES:]])
+
+
+def _ending(code: int) -> str:
+    if code >= 0:
+        return f"ended with exit code {code}"
+    try:
+        name = signal.Signals(-code).name
+    except ValueError:
+        name = f"signal {-code}"
+    hint = " (often the system's answer to a lack of memory)" if name == "SIGKILL" else ""
+    return f"was ended by {name}{hint}"
+
+
+def _read_answers(stream: BinaryIO, inbox: queue.SimpleQueue[object]) -> None:
+    while True:
+        try:
+            inbox.put(receive(stream))
+        except (EOFError, OSError, ValueError):
+            inbox.put(None)
+            return
+        except Exception as error:
+            inbox.put(Failed("its answer cannot be read", f"{type(error).__name__}: {error}"))
+
+
+def _read_errors(stream: BinaryIO, lines: deque[str]) -> None:
+    with contextlib.suppress(OSError, ValueError):
+        while line := stream.readline(_LONGEST_LINE):
+            lines.append(line.decode(errors="replace").rstrip())

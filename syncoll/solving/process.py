@@ -1,0 +1,268 @@
+"""A backend in a worker process: it may hang, leak or crash, and the caller only sees an Outcome.
+
+The worker is started on first use and reused.  The parent waits for its answer and looks, every
+few hundredths of a second, at the clock, at the worker's resident memory and at whether it should
+stop; what the solver does not keep to by itself ends with the worker being killed, and the next
+call starts a fresh one.  No answer is believed: a sat outcome's assignment is evaluated on the
+formula here.
+
+A worker is a plain ``subprocess`` and not a ``multiprocessing`` one, which would import the user's
+``__main__`` again.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import pickle
+import time
+from collections.abc import Callable, Mapping
+from types import TracebackType
+
+from syncoll.errors import BackendError, PluginError, UsageError
+from syncoll.formula import Formula, Limits, Outcome, StopReason, Verdict
+from syncoll.plugins import BackendRecord, OptionValue, resolve_options
+from syncoll.solving.connection import Connection
+from syncoll.solving.wire import Done, Failed, LoadRequest, Ready, SolveRequest
+
+__all__ = ["SolverProcess"]
+
+_POLL_SECONDS = 0.02
+_MEMORY_POLL_SECONDS = 0.05
+_START_SECONDS = 120.0
+_LEAST_GRACE_SECONDS = 1.0
+_GRACE_SHARE = 0.1
+
+
+class SolverProcess:
+    """A backend that solves in a process of its own.  For one thread at a time.
+
+    Args:
+        record: the backend's entry.
+        grace_seconds: how long after the time limit the worker is killed when it has not answered;
+            None for a second or a tenth of the limit, whichever is more.
+    """
+
+    def __init__(self, record: BackendRecord, *, grace_seconds: float | None = None) -> None:
+        self.record = record
+        self._grace_seconds = grace_seconds
+        self._connection: Connection | None = None
+        self._idle_memory = 0
+
+    def __enter__(self) -> SolverProcess:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @property
+    def pid(self) -> int | None:
+        """The worker's process id; None when none runs."""
+        return self._connection.pid if self._connection else None
+
+    def close(self) -> None:
+        """Ends the worker, whatever it is doing.  The next `solve` would start another."""
+        if self._connection is not None:
+            self._connection.kill()
+            self._connection = None
+
+    def solve(
+        self,
+        formula: Formula,
+        limits: Limits,
+        options: Mapping[str, object],
+        *,
+        should_stop: Callable[[], bool] | None = None,
+    ) -> Outcome:
+        """Decides a formula that uses only features of the record.
+
+        Starting a worker counts to ``seconds["start"]``, passing the formula and the answer to
+        ``seconds["transfer"]``; the time limit is the backend's alone.
+
+        Args:
+            formula: what to decide.
+            limits: enforced from outside as well.
+            options: values by name; missing ones get their defaults.
+            should_stop: asked every few hundredths of a second; True kills the worker.
+
+        Returns:
+            The backend's outcome, or unknown: `TIME_LIMIT`, `MEMORY_LIMIT` or `INTERRUPTED` when
+            the worker was killed for it, `CRASHED` (with what it last wrote to standard error, or
+            the traceback) when it ended or raised by itself.
+
+        Raises:
+            OptionError: on an unknown option or a bad value.
+            UsageError: when the formula uses a feature that the record lacks.
+            PluginError: when the record's loader cannot be passed to a worker.
+            BackendError: when the outcome cannot be true, or no worker can be started.
+            KeyboardInterrupt: passed on after the worker is killed.
+        """
+        resolved = resolve_options(self.record.options, options, f"backend {self.record.name}")
+        missing = formula.size().features - self.record.features
+        if missing:
+            raise UsageError(
+                f"backend {self.record.name} does not take {', '.join(sorted(missing))}; "
+                "lower the formula to its features first"
+            )
+        try:
+            return self._solve(formula, limits, resolved, should_stop)
+        except BaseException:
+            self.close()
+            raise
+
+    def _solve(
+        self,
+        formula: Formula,
+        limits: Limits,
+        options: Mapping[str, OptionValue],
+        should_stop: Callable[[], bool] | None,
+    ) -> Outcome:
+        seconds: dict[str, float] = {}
+        connection, failure = self._ready_connection(limits, should_stop, seconds)
+        if connection is None:
+            return failure or _stopped(StopReason.CRASHED, "no worker", seconds)
+        began = time.perf_counter()
+        if connection.send(SolveRequest(formula, limits, options)):
+            answer = self._wait(connection, limits, should_stop, began)
+        else:
+            answer = None
+        spent = time.perf_counter() - began
+        if isinstance(answer, Done):
+            outcome = answer.outcome
+            seconds |= outcome.seconds
+            seconds["transfer"] = max(0.0, spent - answer.seconds)
+            self._check(formula, outcome)
+            return dataclasses.replace(outcome, seconds=seconds)
+        seconds["solve"] = spent
+        if isinstance(answer, Failed):
+            return _failed(answer, seconds)
+        if isinstance(answer, Outcome):
+            return dataclasses.replace(answer, seconds=seconds)
+        return self._crashed(connection, seconds)
+
+    def _ready_connection(
+        self,
+        limits: Limits,
+        should_stop: Callable[[], bool] | None,
+        seconds: dict[str, float],
+    ) -> tuple[Connection | None, Outcome | None]:
+        """A worker that has imported the backend, or why there is none."""
+        old = self._connection
+        if old is not None and (not old.alive() or self._bloated(old, limits)):
+            self.close()
+        if self._connection is not None:
+            return self._connection, None
+        self._check_loader()
+        began = time.perf_counter()
+        try:
+            self._connection = connection = Connection()
+        except OSError as error:
+            raise BackendError(f"cannot start a worker process: {error}") from error
+        answer: object = None
+        if connection.send(LoadRequest(self.record.load)):
+            # Importing is not limited by the solver's clock, only by common sense.
+            lenient = Limits(seconds=_START_SECONDS, memory_bytes=limits.memory_bytes)
+            answer = self._wait(connection, lenient, should_stop, began)
+        seconds["start"] = time.perf_counter() - began
+        if isinstance(answer, Ready):
+            self._idle_memory = connection.memory()
+            return connection, None
+        if isinstance(answer, Failed):
+            failure = _failed(answer, seconds)
+            self.close()
+            return None, failure
+        if isinstance(answer, Outcome):
+            if answer.reason is StopReason.TIME_LIMIT:
+                message = f"backend {self.record.name} was not loaded after {_START_SECONDS:.0f} s"
+                return None, _stopped(StopReason.CRASHED, message, seconds)
+            return None, dataclasses.replace(answer, seconds=seconds)
+        return None, self._crashed(connection, seconds)
+
+    def _check_loader(self) -> None:
+        try:
+            pickle.dumps(self.record.load)
+        except Exception as error:
+            raise PluginError(
+                f"backend {self.record.name} cannot be loaded in a worker process: {error}; "
+                "its `load` must be a function at the top level of an importable module"
+            ) from error
+
+    def _bloated(self, connection: Connection, limits: Limits) -> bool:
+        """Whether earlier runs left so much memory that this run would suffer for it."""
+        if limits.memory_bytes is None:
+            return False
+        return connection.memory() - self._idle_memory > limits.memory_bytes // 4
+
+    def _wait(
+        self,
+        connection: Connection,
+        limits: Limits,
+        should_stop: Callable[[], bool] | None,
+        began: float,
+    ) -> object:
+        """The worker's next message, None when it died, or the outcome of killing it."""
+        deadline = None
+        if limits.seconds is not None:
+            grace = self._grace_seconds
+            if grace is None:
+                grace = max(_LEAST_GRACE_SECONDS, _GRACE_SHARE * limits.seconds)
+            deadline = began + limits.seconds + grace
+        next_memory_look = began
+        while True:
+            message = connection.poll(_POLL_SECONDS)
+            if message is not Connection.NOTHING:
+                return message
+            now = time.perf_counter()
+            if should_stop is not None and should_stop():
+                return self._kill(StopReason.INTERRUPTED, "stopped on request")
+            if deadline is not None and now >= deadline:
+                text = (
+                    f"killed {now - began:.1f} s after it began; its limit was {limits.seconds} s"
+                )
+                return self._kill(StopReason.TIME_LIMIT, text)
+            if limits.memory_bytes is not None and now >= next_memory_look:
+                next_memory_look = now + _MEMORY_POLL_SECONDS
+                memory = connection.memory()
+                if memory > limits.memory_bytes:
+                    text = (
+                        f"killed at {memory / 2**20:.0f} MiB of memory; "
+                        f"its limit was {limits.memory_bytes / 2**20:.0f} MiB"
+                    )
+                    return self._kill(StopReason.MEMORY_LIMIT, text)
+
+    def _kill(self, reason: StopReason, message: str) -> Outcome:
+        self.close()
+        return _stopped(reason, message, {})
+
+    def _crashed(self, connection: Connection, seconds: dict[str, float]) -> Outcome:
+        message = f"backend {self.record.name}: its process {connection.obituary()}"
+        self.close()
+        return _stopped(StopReason.CRASHED, message, seconds)
+
+    def _check(self, formula: Formula, outcome: Outcome) -> None:
+        if outcome.assignment is None:
+            return
+        try:
+            violation = formula.violation(outcome.assignment)
+        except Exception as error:
+            violation = f"it cannot be evaluated: {error!r}"
+        if violation is not None:
+            raise BackendError(
+                f"backend {self.record.name} answered sat, but its assignment is no model: "
+                f"{violation}; this is a bug of the backend or of its solver"
+            )
+
+
+def _stopped(reason: StopReason, message: str, seconds: Mapping[str, float]) -> Outcome:
+    return Outcome(Verdict.UNKNOWN, reason=reason, message=message, seconds=seconds)
+
+
+def _failed(failure: Failed, seconds: Mapping[str, float]) -> Outcome:
+    if failure.out_of_memory:
+        return _stopped(StopReason.MEMORY_LIMIT, failure.message, seconds)
+    message = f"{failure.message}\n{failure.details}".strip()
+    return _stopped(StopReason.CRASHED, message, seconds)

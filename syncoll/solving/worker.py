@@ -1,0 +1,137 @@
+"""The worker process: imports one backend and answers one request after the other.
+
+Its standard output is moved away before a solver can print to it: what a native library prints
+goes to standard error, and messages have a descriptor of their own.  It never outlives its parent,
+not even one killed without warning:
+
+* a thread reads requests and ends the process at end of file;
+* a solver may hold the interpreter's lock for hours, which stops that thread too, so on Linux the
+  kernel is asked, while a solver runs, for a signal when the pipe closes; the signal's default
+  action ends the process.  (The parent-death signal of ``prctl`` would also come when merely the
+  thread that started the worker ends.)
+
+Interrupts are the parent's business; the worker ignores them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import faulthandler
+import os
+import queue
+import select
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from syncoll.formula import Outcome
+from syncoll.plugins import Backend
+from syncoll.solving.wire import Done, Failed, LoadRequest, Ready, SolveRequest, receive, send
+
+__all__ = ["main"]
+
+
+def main() -> None:
+    """Serves requests until the parent closes the pipe."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    requests, answers = _take_over_streams()
+    faulthandler.enable(sys.stderr, all_threads=False)
+    inbox: queue.SimpleQueue[object] = queue.SimpleQueue()
+    threading.Thread(target=_read_requests, args=(requests, inbox), daemon=True).start()
+    backend: Backend | None = None
+    while True:
+        request = inbox.get()
+        try:
+            if isinstance(request, LoadRequest):
+                backend = request.load()
+                answer: object = Ready()
+            elif isinstance(request, SolveRequest) and backend is not None:
+                with _ended_with_parent(requests):
+                    answer = _solve(backend, request)
+            else:
+                # What could not be unpickled: a loader that cannot be imported here.
+                answer = Failed(f"the worker cannot read its request: {request}", "")
+        except BaseException as error:
+            answer = _failure(error)
+        try:
+            send(answers, answer)
+        except OSError:
+            return
+        except Exception as error:  # a backend put something unpicklable into its outcome
+            send(answers, _failure(error))
+
+
+def _take_over_streams() -> tuple[BinaryIO, BinaryIO]:
+    """Private copies of standard input and output; the public ones lead away from the parent."""
+    requests = os.fdopen(os.dup(0), "rb")
+    answers = os.fdopen(os.dup(1), "wb")
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    if sys.platform == "win32":
+        import msvcrt
+
+        msvcrt.setmode(requests.fileno(), os.O_BINARY)
+        msvcrt.setmode(answers.fileno(), os.O_BINARY)
+    return requests, answers
+
+
+def _read_requests(requests: BinaryIO, inbox: queue.SimpleQueue[object]) -> None:
+    while True:
+        try:
+            request = receive(requests)
+        except (EOFError, OSError):
+            os._exit(0)
+        except Exception as error:
+            request = error
+        inbox.put(request)
+
+
+def _solve(backend: Backend, request: SolveRequest) -> Done:
+    started = time.perf_counter()
+    outcome = backend.solve(request.formula, request.limits, request.options)
+    if not isinstance(outcome, Outcome):
+        raise TypeError(f"the backend returned {type(outcome).__name__}, not an Outcome")
+    return Done(outcome, time.perf_counter() - started)
+
+
+def _failure(error: BaseException) -> Failed:
+    return Failed(
+        message="".join(traceback.format_exception_only(error)).strip(),
+        details="".join(traceback.format_exception(error)),
+        out_of_memory=isinstance(error, MemoryError),
+    )
+
+
+@contextlib.contextmanager
+def _ended_with_parent(requests: BinaryIO) -> Iterator[None]:
+    """While it lasts, the kernel ends this process when the parent's end of the pipe closes.
+
+    The parent writes nothing while a request is being served, so no other event raises the signal.
+    """
+    if sys.platform != "linux":
+        yield
+        return
+    import fcntl
+
+    descriptor = requests.fileno()
+    flags = fcntl.fcntl(descriptor, fcntl.F_GETFL)
+    fcntl.fcntl(descriptor, fcntl.F_SETOWN, os.getpid())
+    fcntl.fcntl(descriptor, fcntl.F_SETFL, flags | os.O_ASYNC)
+    try:
+        poll = select.poll()
+        poll.register(descriptor, 0)
+        if poll.poll(0):  # it closed before the signal was asked for
+            os._exit(0)
+        yield
+    finally:
+        fcntl.fcntl(descriptor, fcntl.F_SETFL, flags)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,43 @@
+"""What `P`, `C` and `G` are while something is evaluated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from syncoll.spec.source import Span
+
+__all__ = ["Ambient"]
+
+_AMBIENT_HINT = {
+    "P": "`P` only in collectives, and in topologies behind `nodes`",
+    "C": "`C` only in collectives",
+    "G": "`G` only in collectives, behind `chunks`",
+}
+
+
+@dataclass
+class Ambient:
+    """What `P`, `C` and `G` are, as far as they are known yet.
+
+    Args:
+        owner: what is being evaluated, in words.
+        nodes: P.
+        chunks: C.
+        total: G.
+    """
+
+    owner: str
+    nodes: int | None = None
+    chunks: int | None = None
+    total: int | None = None
+
+    def get(self, name: str, span: Span) -> int:
+        """The value of `P`, `C` or `G`.
+
+        Raises:
+            SpecError: when it has none here.
+        """
+        value = {"P": self.nodes, "C": self.chunks, "G": self.total}[name]
+        if value is None:
+            raise span.error(f"`{name}` has no value here, in {self.owner}", _AMBIENT_HINT[name])
+        return value

@@ -1,0 +1,279 @@
+# ruff: noqa: D102 - each method is named after the grammar's rule that it serves
+"""The parser's callbacks for definitions and statements, on top of those for expressions.
+
+What the grammar cannot say but a single file shows is refused here: a statement given twice or
+forgotten, two parameters of one name, a label with broken braces.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from lark import Token
+
+from syncoll.spec import syntax
+from syncoll.spec.expressions import Children, ExpressionBuilder
+from syncoll.spec.source import Span
+from syncoll.spec.syntax import Node
+
+__all__ = ["Builder"]
+
+_LABEL_PART = re.compile(r"\\(.)|\{([^{}]*)\}|([{}])|([^\\{}]+)", re.DOTALL)
+_ESCAPES = {'"': '"', "\\": "\\", "{": "{", "}": "}", "n": "\n", "t": "\t"}
+_CLAUSES = {"both_ways": "`both ways`", "bandwidth": "`bandwidth`", "label": "`label`"}
+
+
+class Builder(ExpressionBuilder):
+    """Makes syntax records; used by the parser while it reads."""
+
+    # Definitions -------------------------------------------------------------------------------
+
+    def param_required(self, children: Children) -> Node:
+        return syntax.Parameter(self.bound(children[0]), span=self.whole(children))
+
+    def param_default(self, children: Children) -> Node:
+        return syntax.Parameter(self.bound(children[0]), children[2], span=self.whole(children))
+
+    def param_variadic(self, children: Children) -> Node:
+        return syntax.Parameter(self.bound(children[0]), variadic=True, span=self.whole(children))
+
+    def params(self, children: Children) -> tuple[Node, ...]:
+        found = tuple(child for child in children if isinstance(child, syntax.Parameter))
+        seen: dict[str, syntax.Parameter] = {}
+        gathering: syntax.Parameter | None = None
+        for parameter in found:
+            if parameter.name in seen:
+                raise parameter.span.error(f"parameter `{parameter.name}` stands here twice")
+            if parameter.default is None and gathering is not None:
+                raise parameter.span.error(
+                    f"`{gathering.name}...` takes all further values", "a default, `name = value`"
+                )
+            if parameter.default is None and any(p.default for p in seen.values()):
+                raise parameter.span.error(
+                    "a parameter without default behind one that has a default",
+                    "parameters with defaults last",
+                )
+            gathering = parameter if parameter.variadic else gathering
+            seen[parameter.name] = parameter
+        return found
+
+    def _value(self, children: Children) -> syntax.ValueDefinition:
+        word, name, parameters, _, body = children
+        return syntax.ValueDefinition(
+            name=self.bound(name),
+            name_span=self.token_span(name),
+            parameters=parameters or (),
+            doc=self._doc(word),
+            is_relation=word == "relation",
+            body=body,
+            span=self.token_span(word).to(body.span),
+        )
+
+    relation = constant = let = _value
+
+    def collective(self, children: Children) -> Node:
+        body = tuple(child for child in children if isinstance(child, Node))
+        chunks, pre, post = (self._only(children, body, w) for w in ("chunks", "pre", "post"))
+        return syntax.CollectiveDefinition(
+            **self._head(children), chunks=chunks, pre=pre, post=post, body=body
+        )
+
+    def combined(self, children: Children) -> Node:
+        return syntax.CombinedDefinition(**self._head(children[:3]), combination=children[4])
+
+    def combination(self, children: Children) -> Span:
+        spans = [c if isinstance(c, Span) else self.span_of(c) for c in children]
+        return spans[0].to(spans[-1])
+
+    combination_part = combination
+
+    def topology(self, children: Children) -> Node:
+        body = tuple(child for child in children if isinstance(child, Node))
+        nodes = self._only(children, body, "nodes")
+        return syntax.TopologyDefinition(**self._head(children), nodes=nodes, body=body)
+
+    def search(self, children: Children) -> Node:
+        settings = tuple(child for child in children if isinstance(child, syntax.Setting))
+        head = self._head(children)
+        seen: dict[str, syntax.Setting] = {}
+        for setting in settings:
+            if setting.keyword in seen:
+                raise _twice(setting, seen[setting.keyword], setting.keyword)
+            seen[setting.keyword] = setting
+        for keyword in ("topology", "collective"):
+            if keyword not in seen:
+                raise head["name_span"].error(
+                    f"this search names no {keyword}", f"a statement `{keyword} …` in its braces"
+                )
+        return syntax.SearchDefinition(**head, settings=settings)
+
+    def _head(self, children: Children) -> dict[str, Any]:
+        word, name, parameters = children[:3]
+        where = self.token_span(name if name is not None else word)
+        end = self.token_span(children[-1]) if isinstance(children[-1], Token) else where
+        return {
+            "name": "" if name is None else str(name),
+            "name_span": where,
+            "parameters": parameters or (),
+            "doc": self._doc(word),
+            "span": self.token_span(word).to(end),
+        }
+
+    def _only(self, children: Children, body: Sequence[Node], keyword: str) -> syntax.Statement:
+        found = [s for s in body if isinstance(s, syntax.Statement) and s.keyword == keyword]
+        if len(found) > 1:
+            raise _twice(found[1], found[0], keyword)
+        if not found:
+            kind, name = str(children[0]), str(children[1])
+            raise self.token_span(children[1]).error(
+                f"{kind} {name} has no `{keyword}`", f"a statement `{keyword} …` in its braces"
+            )
+        return found[0]
+
+    def _doc(self, word: Token) -> str:
+        """The comment lines directly above the line of a definition's first word."""
+        number = self.token_span(word).line - 1
+        lines: list[str] = []
+        while number >= 1 and self.source.line(number).lstrip().startswith("#"):
+            lines.append(self.source.line(number).strip().lstrip("#").strip())
+            number -= 1
+        return "\n".join(reversed(lines))
+
+    # Statements --------------------------------------------------------------------------------
+
+    def _statement(self, children: Children) -> Node:
+        word, value = children
+        return syntax.Statement(str(word), value, span=self.whole(children))
+
+    nodes = chunks = pre = post = _statement
+
+    def require(self, children: Children) -> Node:
+        _, condition, message = children
+        text = self._text(message) if message is not None else condition.span.text
+        return syntax.Require(condition, " ".join(text.split()), span=self.whole(children))
+
+    def both_ways(self, children: Children) -> tuple[str, Span, object]:
+        return "both_ways", self.whole(children), True
+
+    def bandwidth(self, children: Children) -> tuple[str, Span, object]:
+        return "bandwidth", self.whole(children), children[1]
+
+    def label(self, children: Children) -> tuple[str, Span, object]:
+        return "label", self.whole(children), self._template(children[1])
+
+    def link(self, children: Children) -> Node:
+        pairs = tuple(child for child in children if isinstance(child, syntax.PairOf))
+        clauses, given = self._clauses(children)
+        return syntax.LinkStatement(
+            pairs,
+            given.get("both_ways", False),
+            clauses,
+            given.get("bandwidth"),
+            given.get("label"),
+            span=self.whole([*children[:1], *pairs]),
+        )
+
+    def links(self, children: Children) -> Node:
+        _, word_from, start, word_to, end = children
+        del word_from, word_to
+        return syntax.LinkSelection(start, end, span=self.whole(children))
+
+    def shared(self, children: Children) -> Node:
+        close = next(i for i, child in enumerate(children) if child == "}")
+        kinds = (syntax.PairOf, syntax.LinkSelection)
+        inside = children[2:close]
+        selections = tuple(child for child in inside if isinstance(child, kinds))
+        inner = tuple(child for child in inside if isinstance(child, syntax.Comprehension))
+        self.clause_parts(inner)
+        outer, given = self._clauses(children[close:])
+        span = self.whole(children[: close + 1])
+        if not selections:
+            raise span.error("a shared bound over no links", "`(a, b)` or `links from …`")
+        if "both_ways" in given:
+            raise span.error("`both ways` does not belong to `shared`", "both pairs, written out")
+        if "bandwidth" not in given:
+            raise span.error("this shared bound has no `bandwidth`", "`bandwidth` behind the `}`")
+        return syntax.SharedStatement(
+            selections, inner, outer, given["bandwidth"], given.get("label"), span=span
+        )
+
+    def _clauses(self, children: Children) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        loops = tuple(child for child in children if isinstance(child, syntax.Comprehension))
+        self.clause_parts(loops)
+        given: dict[str, Any] = {}
+        for child in children:
+            if isinstance(child, tuple):
+                name, span, value = child
+                if name in given:
+                    raise span.error(f"{_CLAUSES[name]} stands twice in one statement")
+                given[name] = value
+        return loops, given
+
+    def unit(self, children: Children) -> str:
+        return str(children[0])
+
+    def search_subject(self, children: Children) -> Node:
+        return syntax.Setting(str(children[0]), children[1], span=self.whole(children))
+
+    search_k = search_subject
+
+    def search_bound(self, children: Children) -> Node:
+        return syntax.Setting(str(children[0]), children[2], span=self.whole(children))
+
+    def search_time(self, children: Children) -> Node:
+        word, _, value, unit = children
+        return syntax.Setting("time", value, unit, span=self.whole([word, value]))
+
+    def search_plugin(self, children: Children) -> Node:
+        word, value = children
+        text = self._text(value) if value.startswith('"') else str(value)
+        return syntax.Setting(str(word), text, span=self.whole(children))
+
+    # Files and texts ---------------------------------------------------------------------------
+
+    def import_(self, children: Children) -> Node:
+        return syntax.Import(self._text(children[1]), span=self.whole(children))
+
+    def file(self, children: Children) -> Node:
+        span = Span(self.source, self.start, self.start)
+        imports = tuple(child for child in children if isinstance(child, syntax.Import))
+        rest = tuple(child for child in children if isinstance(child, syntax.Definition))
+        return syntax.File(imports, rest, span=span)
+
+    def _text(self, token: Token) -> str:
+        inside = str(token)[1:-1]
+        return re.sub(r"\\(.)", lambda match: self._escape(match, token, 1), inside)
+
+    def _escape(self, match: re.Match[str], token: Token, offset: int) -> str:
+        if match[1] not in _ESCAPES:
+            start = self.token_span(token).start + offset + match.start()
+            raise self.source.span(start, start + 2).error(
+                f"unknown escape `\\{match[1]}`", r"`\"`, `\\`, `\{`, `\}`, `\n` or `\t`"
+            )
+        return _ESCAPES[match[1]]
+
+    def _template(self, token: Token) -> syntax.Label:
+        """Splits a label into plain text and ``{name}``."""
+        parts: list[str | syntax.Name] = []
+        begin = self.token_span(token).start + 1
+        for match in _LABEL_PART.finditer(str(token)[1:-1]):
+            if match[1] is not None:
+                parts.append(self._escape(match, token, 1))
+            elif match[4] is not None:
+                parts.append(match[4])
+            else:
+                span = self.source.span(begin + match.start(), begin + match.end())
+                name = (match[2] or "").strip()
+                if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+                    raise span.error("braces in a label hold a name", r"`{name}`, or `\{`")
+                parts.append(syntax.Name(name, span=span))
+        return syntax.Label(tuple(parts), span=self.token_span(token))
+
+
+def _twice(again: Node, first: Node, keyword: str) -> Exception:
+    return again.span.error(
+        f"`{keyword}` stands here a second time; the first is in line {first.span.line}",
+        f"one `{keyword}` statement",
+    )

@@ -1,0 +1,131 @@
+"""The language's own functions: min max abs sum product any all len range."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+from syncoll.spec import limits
+from syncoll.spec.arithmetic import (
+    Mask,
+    arithmetic,
+    choose,
+    compare,
+    is_boolean,
+    is_column,
+    is_number,
+)
+from syncoll.spec.syntax import Call, Expr
+from syncoll.spec.values import Ragged, Scope, kind_of
+from syncoll.spec.words import BUILTIN_NAMES
+
+if TYPE_CHECKING:
+    from syncoll.spec.evaluator import Evaluator
+
+__all__ = ["BUILTINS"]
+
+_Function = Callable[["Evaluator", Call, Scope, Mask], Any]
+
+
+def _arguments(call: Call, least: int, most: int | None) -> list[Expr]:
+    form = f"`{BUILTIN_NAMES[call.id]}`"
+    for argument in call.arguments:
+        if argument.name is not None:
+            raise argument.span.error(f"`{call.id}` takes no named arguments", form)
+    count = len(call.arguments)
+    if count < least or (most is not None and count > most):
+        raise call.span.error(f"`{call.id}` with {count} arguments", form)
+    return [argument.value for argument in call.arguments]
+
+
+def _numbers(
+    evaluator: Evaluator, call: Call, scope: Scope, mask: Mask, *, spread: bool = False
+) -> list[Any]:
+    """The numbers of a list; with `spread` also the arguments themselves."""
+    expressions = _arguments(call, 1, None if spread else 1)
+    if spread and len(expressions) > 1:
+        return [evaluator.number(e, scope, mask) for e in expressions]
+    values = list(evaluator.items(expressions[0], scope, mask))
+    for value in values:
+        if not is_number(value):
+            raise expressions[0].span.error(f"a list with {kind_of(value)} in it", "numbers")
+    _spend(evaluator, call, values)
+    return values
+
+
+def _spend(evaluator: Evaluator, call: Call, values: list[Any]) -> None:
+    cost = sum(v.size if is_column(v) else limits.WORK_PER_SCALAR for v in values)
+    evaluator.spend(cost, call.span)
+
+
+def _extreme(sign: str) -> _Function:
+    def function(evaluator: Evaluator, call: Call, scope: Scope, mask: Mask) -> Any:
+        values = _numbers(evaluator, call, scope, mask, spread=True)
+        if not values:
+            raise call.span.error(f"`{call.id}` of an empty list", "a list with an element")
+        return reduce(lambda a, b: choose(compare(sign, b, a), b, a), values)
+
+    return function
+
+
+def _fold(op: str, start: int) -> _Function:
+    def function(evaluator: Evaluator, call: Call, scope: Scope, mask: Mask) -> Any:
+        values = _numbers(evaluator, call, scope, mask)
+        result: Any = start
+        for value in values:
+            result = arithmetic(op, result, value, mask)
+        return result
+
+    return function
+
+
+def _quantifier(decides: bool) -> _Function:
+    def function(evaluator: Evaluator, call: Call, scope: Scope, mask: Mask) -> Any:
+        (expression,) = _arguments(call, 1, 1)
+        values = list(evaluator.items(expression, scope, mask))
+        result: Any = not decides
+        for value in values:
+            if not is_boolean(value):
+                raise expression.span.error(f"a list with {kind_of(value)} in it", "Booleans")
+            result = result | value if decides else result & value
+        _spend(evaluator, call, values)
+        return result
+
+    return function
+
+
+def _absolute(evaluator: Evaluator, call: Call, scope: Scope, mask: Mask) -> Any:
+    (expression,) = _arguments(call, 1, 1)
+    return abs(evaluator.number(expression, scope, mask))
+
+
+def _length(evaluator: Evaluator, call: Call, scope: Scope, mask: Mask) -> Any:
+    (expression,) = _arguments(call, 1, 1)
+    return len(evaluator.items(expression, scope, mask))
+
+
+def _range(evaluator: Evaluator, call: Call, scope: Scope, mask: Mask) -> Any:
+    ends = [evaluator.whole(e, scope, mask) for e in _arguments(call, 1, 2)]
+    if any(is_column(end) for end in ends):
+        raise Ragged
+    found = range(*ends)
+    if max(0, found.stop - found.start) > limits.MAX_ROWS:
+        raise call.span.error(
+            f"a range of {found.stop - found.start} numbers", f"at most {limits.MAX_ROWS}"
+        )
+    return found
+
+
+BUILTINS: Mapping[str, _Function] = {
+    "abs": _absolute,
+    "all": _quantifier(False),
+    "any": _quantifier(True),
+    "len": _length,
+    "max": _extreme(">"),
+    "min": _extreme("<"),
+    "product": _fold("*", 1),
+    "range": _range,
+    "sum": _fold("+", 0),
+}
+assert BUILTINS.keys() == BUILTIN_NAMES.keys()

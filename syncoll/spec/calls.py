@@ -1,0 +1,94 @@
+"""Arguments to parameters, and the errors of calling what is not there."""
+
+from __future__ import annotations
+
+from syncoll.errors import SpecError
+from syncoll.spec.module import suggest
+from syncoll.spec.source import Span
+from syncoll.spec.syntax import Argument, Definition, Expr
+from syncoll.spec.values import Scope
+from syncoll.spec.words import BUILTIN_NAMES
+
+__all__ = ["bind_arguments", "no_such_value"]
+
+
+def bind_arguments(
+    definition: Definition, arguments: tuple[Argument, ...], span: Span
+) -> dict[str, Expr | tuple[Expr, ...] | None]:
+    """Which argument each parameter gets: None for its default, a tuple for ``name...``.
+
+    Args:
+        definition: what is called.
+        arguments: as written.
+        span: the call.
+
+    Raises:
+        SpecError: on too many or too few arguments, an unknown or a repeated name.
+    """
+    signature = f"`{definition.signature}`"
+    parameters = definition.parameters
+    bound: dict[str, Expr | tuple[Expr, ...] | None] = {}
+    positional = [p for p in parameters if not p.variadic]
+    variadic = next((p for p in parameters if p.variadic), None)
+    if variadic is not None:
+        positional = positional[: parameters.index(variadic)]
+    extra: list[Expr] = []
+    place = 0
+    named = False
+    for argument in arguments:
+        if argument.name is not None:
+            named = True
+            names = [p.name for p in parameters if not p.variadic]
+            if argument.name not in names:
+                raise argument.span.error(
+                    f"`{definition.name}` has no parameter `{argument.name}`"
+                    + suggest(argument.name, names),
+                    signature,
+                )
+            if argument.name in bound:
+                raise argument.span.error(f"`{argument.name}` is given twice", signature)
+            bound[argument.name] = argument.value
+        elif named:
+            raise argument.span.error(
+                "an argument without a name behind one with a name", signature
+            )
+        elif place < len(positional):
+            bound[positional[place].name] = argument.value
+            place += 1
+        elif variadic is not None:
+            extra.append(argument.value)
+        else:
+            count = len(arguments)
+            raise argument.span.error(
+                f"`{definition.name}` takes {_count(len(positional))}, not {count}", signature
+            )
+    for parameter in parameters:
+        if parameter.variadic:
+            bound[parameter.name] = tuple(extra)
+        elif parameter.name not in bound:
+            if parameter.default is None:
+                raise span.error(
+                    f"`{definition.name}` needs a value for `{parameter.name}`", signature
+                )
+            bound[parameter.name] = None
+    return bound
+
+
+def _count(number: int) -> str:
+    return {0: "no arguments", 1: "one argument"}.get(number, f"at most {number} arguments")
+
+
+def no_such_value(name: str, span: Span, scope: Scope, *, called: bool = False) -> SpecError:
+    """The error for a name in an expression that nothing defines."""
+    known = [*scope.names, *scope.module.known_names("value"), *BUILTIN_NAMES]
+    for namespace in ("topology", "collective"):
+        if scope.module.find(namespace, name) is not None:
+            return span.error(f"`{name}` is a {namespace}", "a number, a list or a relation")
+    if called:
+        what = "relation or function"
+    else:
+        what = "variable, constant or relation"
+        known += ["P", "C", "G", "nodes"]
+    if name in BUILTIN_NAMES:
+        return span.error(f"`{name}` stands without its arguments", f"`{BUILTIN_NAMES[name]}`")
+    return span.error(f"there is no {what} `{name}`" + suggest(name, known), f"a known {what}")

@@ -1,0 +1,160 @@
+"""Syntax errors in words: what the parser found, and what could have stood there instead.
+
+The parser knows the set of terminals that it could have read next.  People know expressions,
+operators, statements and brackets; this file translates.
+"""
+
+from __future__ import annotations
+
+import difflib
+
+from lark import Lark
+from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
+from lark.lexer import PatternStr
+
+from syncoll.errors import SpecError
+from syncoll.spec.source import Source
+from syncoll.spec.words import list_words
+
+__all__ = ["in_words", "syntax_error"]
+
+_OPERATOR_WORDS = "+ - * / ** div mod == != < <= > >= in and or | & [ not"
+_OPERATORS = frozenset(_OPERATOR_WORDS.split())
+_DEFINITIONS = ("relation", "collective", "topology", "search", "let", "import")
+_STATEMENTS = (
+    *("nodes", "link", "shared", "chunks", "require", "pre", "post", "k", "steps", "rounds"),
+    *("time", "encoding", "backend"),
+)
+_SPECIAL = {
+    "NAME": "a name",
+    "INTEGER": "a number",
+    "STRING": 'a text in "quotes"',
+    "$END": "the end of the file",
+}
+
+
+def syntax_error(
+    error: UnexpectedInput, source: Source, start: int, end: int, parser: Lark
+) -> SpecError:
+    """Translates a parser's error.
+
+    Args:
+        error: from lark.
+        source: the text.
+        start: the position in it where the parser began.
+        end: the position where it had to end.
+        parser: whose terminals they are.
+    """
+    table = {terminal.name: terminal.pattern for terminal in parser.terminals}
+
+    def spell(terminal: str) -> str:
+        pattern = table.get(terminal)
+        if pattern is None or terminal in _SPECIAL:
+            return _SPECIAL.get(terminal, terminal)
+        return (
+            pattern.value if isinstance(pattern, PatternStr) else pattern.value.removesuffix("\\b")
+        )
+
+    names = _acceptable(error)
+    accepted = {spell(name) for name in names}
+    expected = in_words(accepted)
+    if isinstance(error, UnexpectedToken) and error.token.type == "$END":
+        return _ended_early(source, start, end, expected)
+    position = start + (error.pos_in_stream or 0)
+    if isinstance(error, UnexpectedCharacters):
+        character = source.text[position : position + 1]
+        span = source.span(position, position + 1)
+        if character == '"':
+            return span.error("this text has no closing quote on its line", '`"`')
+        return span.error(f"unexpected character {character!r}", expected)
+    assert isinstance(error, UnexpectedToken)
+    text = str(error.token)
+    span = source.span(position, position + len(text))
+    close = difflib.get_close_matches(text, [word for word in accepted if word.isalpha()], 1, 0.7)
+    hint = f"; did you mean `{close[0]}`?" if close and close[0] != text else ""
+    return span.error(f"unexpected `{_short(text)}`{hint}", expected)
+
+
+def _acceptable(error: UnexpectedInput) -> set[str]:
+    interactive = getattr(error, "interactive_parser", None)
+    if interactive is not None:
+        return set(interactive.accepts())
+    return set(getattr(error, "allowed", None) or ())  # pragma: no cover - lark always sets it
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 40 else text[:40] + "…"
+
+
+def in_words(accepted: set[str]) -> str:
+    """The end of ``expected …`` for a set of spelled terminals.
+
+    Whatever begins an expression becomes "an expression", whatever continues one "an operator".
+    """
+    rest = set(accepted)
+    parts: list[str] = []
+    if {"a name", "a number"} <= rest:
+        parts.append("an expression")
+        rest -= {"a name", "a number", "(", "[", "{", "-", "not", "if", "nodes", "true", "false"}
+        rest = {word for word in rest if not word.startswith("[0-9]")}
+    continues = {"+", "*"} <= rest
+    if continues:
+        rest -= _OPERATORS
+    for word in ("a name", 'a text in "quotes"'):
+        if word in rest:
+            parts.append(word)
+            rest.discard(word)
+    definitions = [word for word in _DEFINITIONS if word in rest]
+    statements = [word for word in _STATEMENTS if word in rest]
+    in_body = "}" in rest and bool(statements)
+    if in_body:
+        statements += [word for word in ("let", "collective", "topology") if word in rest]
+        listed = "a statement (" + ", ".join(statements) + ")"
+    elif {"relation", "import"} <= set(definitions):
+        listed = "a definition (" + ", ".join(definitions) + ")"
+    else:
+        listed, statements, definitions = "", [], []
+    rest -= {*statements, *(definitions if listed else ())}
+    end = "the end of the file" in rest
+    rest.discard("the end of the file")
+    order = sorted(rest, key=lambda word: (word.isalpha(), word))
+    parts += [f"`{word}`" for word in order]
+    if continues:
+        parts.append("an operator")
+    if listed:
+        parts.append(listed)
+    if end:
+        parts.append("the end of the file")
+    return list_words(parts)
+
+
+def _ended_early(source: Source, start: int, stop: int, expected: str) -> SpecError:
+    """Points behind the last word, and names the bracket that is still open."""
+    end = len(source.text[:stop].rstrip())
+    opened = _open_bracket(source, start, stop)
+    message = "the text ends too early"
+    if opened is not None:
+        place = source.span(opened, opened + 1)
+        message += f"; the `{place.text}` of line {place.line} is never closed"
+    return source.span(max(start, end - 1), max(start, end)).error(message, expected)
+
+
+def _open_bracket(source: Source, start: int, stop: int) -> int | None:
+    open_at: list[int] = []
+    position, text = start, source.text[:stop]
+    while position < len(text):
+        character = text[position]
+        if character == "#":
+            position = text.find("\n", position)
+            if position < 0:
+                break
+        elif character == '"':
+            position += 1
+            while position < len(text) and text[position] not in '"\n':
+                position += 2 if text[position] == "\\" else 1
+        elif character in "({[":
+            open_at.append(position)
+        elif character in ")}]" and open_at:
+            open_at.pop()
+        position += 1
+    return open_at[-1] if open_at else None

@@ -1,0 +1,389 @@
+"""The value of an expression: for single numbers, or for all cells of a relation at once.
+
+Variables may stand for columns (numpy arrays): then every operation works on whole columns, and a
+comprehension's body is evaluated once.  Three rules make that mean the same as cell by cell:
+
+- Where the language evaluates only under a condition (``and``, ``or``, ``if``), the mask says
+  which cells count, and only those can raise an error.
+- Arithmetic is exact: what does not fit 64 bits is computed with Python's integers or refused.
+- What cannot be done on columns (a list whose length differs from cell to cell) raises `Ragged`,
+  and the caller falls back to single cells.
+
+Every operation is charged to a budget, so nothing that a file says can run for ever; definitions
+cannot recurse, so nothing can nest without bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import numpy as np
+
+from syncoll.spec import limits, syntax
+from syncoll.spec.ambient import Ambient
+from syncoll.spec.arithmetic import (
+    Fault,
+    Mask,
+    arithmetic,
+    cell_of,
+    choose,
+    first_live,
+    is_boolean,
+    is_column,
+    is_fractional,
+    is_number,
+    negate,
+)
+from syncoll.spec.builtin import BUILTINS
+from syncoll.spec.calls import bind_arguments, no_such_value
+from syncoll.spec.faults import describe_cell, fault_error
+from syncoll.spec.membership import combine, compare_two, set_of, set_where
+from syncoll.spec.source import Span
+from syncoll.spec.syntax import Expr
+from syncoll.spec.turns import index, list_for
+from syncoll.spec.values import (
+    Closure,
+    ListValue,
+    Pair,
+    Ragged,
+    Relation,
+    Scope,
+    is_list,
+    kind_of,
+)
+from syncoll.spec.words import AMBIENT
+
+__all__ = ["Evaluator"]
+
+
+class Evaluator:
+    """Evaluates the expressions of one definition under one budget."""
+
+    def __init__(self, ambient: Ambient) -> None:
+        self.ambient = ambient
+        self._left = limits.WORK
+        self._depth = 0
+        self._active: list[syntax.ValueDefinition] = []
+        self._constants: dict[syntax.ValueDefinition, Any] = {}
+
+    # Budget and errors -------------------------------------------------------------------------
+
+    def spend(self, cost: int, span: Span) -> None:
+        """Charges work.
+
+        Raises:
+            SpecError: when more was spent than one definition may cost.
+        """
+        self._left -= cost
+        if self._left < 0:
+            raise span.error(
+                f"{self.ambient.owner} takes more work to evaluate than is allowed",
+                "smaller arguments or fewer `for` variables",
+            )
+
+    def spend_on(self, value: Any, span: Span) -> None:
+        """Charges for an operation that made this value."""
+        if isinstance(value, np.ndarray):
+            per_cell = limits.WORK_PER_OBJECT if value.dtype == object else 1
+            self.spend(value.size * per_cell, span)
+
+    # Kinds -------------------------------------------------------------------------------------
+
+    def number(self, expr: Expr, scope: Scope, mask: Mask = None) -> Any:
+        """The value of an expression that must be a number, or a column of numbers."""
+        return self.numeric(self.value(expr, scope, mask), expr.span)
+
+    def numeric(self, value: Any, span: Span) -> Any:
+        """The value itself, which must be a number or a column of numbers."""
+        if not is_number(value):
+            raise span.error(f"this is {kind_of(value)}", "a number")
+        return value
+
+    def whole(self, expr: Expr, scope: Scope, mask: Mask = None) -> Any:
+        """The value of an expression that must be a whole number, or a column of them."""
+        value = self.number(expr, scope, mask)
+        if is_column(value) and is_fractional(value):
+            bad = np.frompyfunc(lambda x: type(x) is not int, 1, 1)(value).astype(bool)
+            cell = first_live(bad, mask)
+            if cell is not None:
+                shown = f"{cell_of(value, *cell)}" + describe_cell(cell, scope)
+                raise expr.span.error(f"this is {shown}", "a whole number")
+            return np.where(bad, 0, value).astype(np.int64)
+        if is_fractional(value):
+            raise expr.span.error(f"this is {value}", "a whole number")
+        return value
+
+    def truth(self, expr: Expr, scope: Scope, mask: Mask = None) -> Any:
+        """The value of an expression that must be a Boolean, or a column of Booleans."""
+        value = self.value(expr, scope, mask)
+        if not is_boolean(value):
+            raise expr.span.error(f"this is {kind_of(value)}", "a condition, such as `n == 0`")
+        return value
+
+    def relation(self, expr: Expr, scope: Scope) -> Relation:
+        """The value of an expression that must be a relation."""
+        value = self.value(expr, scope, None)
+        if not isinstance(value, Relation):
+            raise expr.span.error(f"this is {kind_of(value)}", "a relation, such as `All`")
+        return value
+
+    def items(self, expr: Expr, scope: Scope, mask: Mask = None) -> ListValue:
+        """The value of an expression that must be a list."""
+        value = self.value(expr, scope, mask)
+        if not is_list(value):
+            raise expr.span.error(
+                f"this is {kind_of(value)}", "a list, such as `nodes` or `[0, 1]`"
+            )
+        result: ListValue = value
+        return result
+
+    # Expressions -------------------------------------------------------------------------------
+
+    def value(self, expr: Expr, scope: Scope, mask: Mask) -> Any:
+        """The value of any expression.
+
+        Args:
+            expr: the expression.
+            scope: the names that it sees.
+            mask: for columns, the cells that count; None for all.
+
+        Raises:
+            SpecError: when it has none.
+            Ragged: when it has no common shape for all cells.
+        """
+        self._left -= limits.WORK_PER_SCALAR
+        if self._left < 0:
+            self.spend(0, expr.span)
+        return _DISPATCH[type(expr)](self, expr, scope, mask)
+
+    def _literal(self, expr: syntax.Number | syntax.Truth, _scope: Scope, _mask: Mask) -> Any:
+        return expr.value
+
+    def _name(self, expr: syntax.Name, scope: Scope, mask: Mask) -> Any:
+        name = expr.id
+        if name in scope.names:
+            value = scope.names[name]
+            if isinstance(value, Closure):
+                return self._no_arguments(value.definition, expr)
+            return value
+        if name in AMBIENT:
+            return self.ambient.get(name, expr.span)
+        if name == "nodes":
+            return range(self.ambient.get("P", expr.span))
+        found = scope.module.find("value", name)
+        if found is None:
+            raise no_such_value(name, expr.span, scope)
+        definition = found.definition
+        assert isinstance(definition, syntax.ValueDefinition)
+        if definition.parameters:
+            return self._no_arguments(definition, expr)
+        if definition not in self._constants:
+            self._constants[definition] = self._body(
+                definition, Scope(found.module, {}), expr.span, mask
+            )
+        return self._constants[definition]
+
+    def _no_arguments(self, definition: syntax.ValueDefinition, expr: syntax.Name) -> Any:
+        raise expr.span.error(
+            f"`{expr.id}` stands without its arguments", f"`{definition.signature}`"
+        )
+
+    def _body(
+        self, definition: syntax.ValueDefinition, scope: Scope, span: Span, mask: Mask
+    ) -> Any:
+        if definition in self._active:
+            raise span.error(
+                f"`{definition.name}` is defined in terms of itself",
+                "a definition without a circle",
+            )
+        self._active.append(definition)
+        try:
+            with self.nested(definition.body.depth, span):
+                value = self.value(definition.body, scope, mask)
+        finally:
+            self._active.pop()
+        if definition.is_relation and not isinstance(value, Relation):
+            raise definition.body.span.error(
+                f"relation `{definition.name}` is defined as {kind_of(value)}", "a relation"
+            )
+        return value
+
+    @contextmanager
+    def nested(self, depth: int, span: Span) -> Iterator[None]:
+        """Counts the levels of an expression that is evaluated inside another."""
+        if self._depth + depth > limits.MAX_DEPTH:
+            raise span.error(
+                f"definitions use each other more than {limits.MAX_DEPTH} levels deep",
+                "simpler definitions",
+            )
+        self._depth += depth
+        try:
+            yield
+        finally:
+            self._depth -= depth
+
+    def _unary(self, expr: syntax.Unary, scope: Scope, mask: Mask) -> Any:
+        if expr.op == "not":
+            value = self.truth(expr.operand, scope, mask)
+            return ~value if is_column(value) else not value
+        return negate(self.number(expr.operand, scope, mask))
+
+    def _binary(self, expr: syntax.Binary, scope: Scope, mask: Mask) -> Any:
+        left = self.value(expr.left, scope, mask)
+        right = self.value(expr.right, scope, mask)
+        if isinstance(left, Relation) or isinstance(right, Relation) or expr.op in "|&":
+            return combine(self, expr, left, right)
+        self.numeric(left, expr.left.span)
+        self.numeric(right, expr.right.span)
+        try:
+            result = arithmetic(expr.op, left, right, mask)
+        except Fault as fault:
+            raise fault_error(fault, expr.op_span, scope) from None
+        self.spend_on(result, expr.span)
+        return result
+
+    def _logic(self, expr: syntax.Logic, scope: Scope, mask: Mask) -> Any:
+        left = self.truth(expr.left, scope, mask)
+        if not is_column(left):
+            if bool(left) == (expr.op == "or"):
+                return left
+            return self.truth(expr.right, scope, mask)
+        undecided = ~left if expr.op == "or" else left
+        live = undecided if mask is None else undecided & mask
+        self.spend_on(live, expr.span)
+        if not live.any():
+            return left
+        right = self.truth(expr.right, scope, live)
+        return left | right if expr.op == "or" else left & right
+
+    def _compare(self, expr: syntax.Compare, scope: Scope, mask: Mask) -> Any:
+        values = [self.value(operand, scope, mask) for operand in expr.operands]
+        result: Any = True
+        for i, op in enumerate(expr.ops):
+            a, b = expr.operands[i], expr.operands[i + 1]
+            one = compare_two(self, op, a, values[i], b, values[i + 1], mask)
+            self.spend_on(one, expr.span)
+            result = one if i == 0 else result & one
+        return result
+
+    def _conditional(self, expr: syntax.Conditional, scope: Scope, mask: Mask) -> Any:
+        condition = self.truth(expr.condition, scope, mask)
+        if not is_column(condition):
+            return self.value(expr.yes if condition else expr.no, scope, mask)
+        masks = [c if mask is None else c & mask for c in (condition, ~condition)]
+        parts = []
+        for branch, live in zip((expr.yes, expr.no), masks, strict=True):
+            parts.append(self.value(branch, scope, live) if live.any() else None)
+        self.spend_on(masks[0], expr.span)
+        yes, no = parts
+        if yes is None or no is None:
+            return no if yes is None else yes
+        for value in parts:
+            if not is_number(value) and not is_boolean(value):
+                raise Ragged
+        if is_boolean(yes) != is_boolean(no):
+            raise expr.no.span.error(f"this is {kind_of(no)}", f"{kind_of(yes)}, as behind `then`")
+        result = choose(condition, yes, no)
+        self.spend_on(result, expr.span)
+        return result
+
+    def _pair(self, expr: syntax.PairOf, scope: Scope, mask: Mask) -> Pair:
+        return Pair(self.number(expr.first, scope, mask), self.number(expr.second, scope, mask))
+
+    def _list(self, expr: syntax.ListOf, scope: Scope, mask: Mask) -> ListValue:
+        return tuple(self.element(item, scope, mask) for item in expr.items)
+
+    def element(self, item: Expr, scope: Scope, mask: Mask) -> Any:
+        """The value of an element of a list."""
+        value = self.value(item, scope, mask)
+        if isinstance(value, (Pair, Relation)):
+            raise item.span.error(f"{kind_of(value)} in a list", "numbers, Booleans or lists")
+        return value
+
+    def _call(self, expr: syntax.Call, scope: Scope, mask: Mask) -> Any:
+        target: Any = scope.names.get(expr.id)
+        if target is not None:
+            if not isinstance(target, Closure):
+                raise expr.name_span.error(
+                    f"`{expr.id}` is {kind_of(target)} and takes no arguments", "a function"
+                )
+            definition, home = target.definition, target.scope
+        else:
+            found = scope.module.find("value", expr.id)
+            if found is None:
+                if expr.id not in BUILTINS:
+                    raise no_such_value(expr.id, expr.name_span, scope, called=True)
+                try:
+                    result = BUILTINS[expr.id](self, expr, scope, mask)
+                except Fault as fault:
+                    raise fault_error(fault, expr.span, scope) from None
+                self.spend_on(result, expr.span)
+                return result
+            assert isinstance(found.definition, syntax.ValueDefinition)
+            definition, home = found.definition, Scope(found.module, {})
+        names = self.bind(definition, home, expr.arguments, scope, expr.span, mask)
+        inner = Scope(home.module, {**home.names, **names})
+        return self._body(definition, inner, expr.name_span, mask)
+
+    def bind(
+        self,
+        definition: syntax.Definition,
+        home: Scope,
+        arguments: tuple[syntax.Argument, ...],
+        scope: Scope,
+        span: Span,
+        mask: Mask = None,
+    ) -> dict[str, Any]:
+        """A value for every parameter of a definition.
+
+        Args:
+            definition: what is called.
+            home: what its defaults see.
+            arguments: as written.
+            scope: what they see.
+            span: the call.
+            mask: see `value`.
+
+        Raises:
+            SpecError: when the arguments do not fit the parameters.
+        """
+        bound = bind_arguments(definition, arguments, span)
+        names: dict[str, Any] = {}
+        for parameter in definition.parameters:
+            given = bound[parameter.name]
+            if isinstance(given, tuple):
+                names[parameter.name] = tuple(self.element(e, scope, mask) for e in given)
+            elif given is not None:
+                value = self.value(given, scope, mask)
+                if isinstance(value, Pair):
+                    raise given.span.error("a pair as an argument", "a number, Boolean or list")
+                names[parameter.name] = value
+            else:
+                assert parameter.default is not None
+                inner = Scope(home.module, {**home.names, **names})
+                with self.nested(parameter.default.depth, span):
+                    names[parameter.name] = self.value(parameter.default, inner, mask)
+        return names
+
+
+_Method = Callable[[Evaluator, Any, Scope, Mask], Any]
+_T = TypeVar("_T")
+_DISPATCH: Mapping[type[Expr], _Method] = {
+    syntax.Number: Evaluator._literal,
+    syntax.Truth: Evaluator._literal,
+    syntax.Name: Evaluator._name,
+    syntax.Unary: Evaluator._unary,
+    syntax.Binary: Evaluator._binary,
+    syntax.Logic: Evaluator._logic,
+    syntax.Compare: Evaluator._compare,
+    syntax.Conditional: Evaluator._conditional,
+    syntax.Index: index,
+    syntax.PairOf: Evaluator._pair,
+    syntax.ListOf: Evaluator._list,
+    syntax.ListFor: list_for,
+    syntax.Call: Evaluator._call,
+    syntax.SetOf: set_of,
+    syntax.SetWhere: set_where,
+}

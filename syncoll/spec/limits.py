@@ -1,0 +1,68 @@
+"""How large a spec may get: every bound of the language, each with its reason, in one place.
+
+A spec is checked against these before anything of that size is built, so that a slip such as
+``ring(10 ** 9)`` is an error message and not a machine without memory.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "MAX_BINDERS",
+    "MAX_CELLS",
+    "MAX_DEPTH",
+    "MAX_FILE_BYTES",
+    "MAX_IMPORTS",
+    "MAX_LINKS",
+    "MAX_LIST",
+    "MAX_NODES",
+    "MAX_NUMBER",
+    "MAX_ROWS",
+    "MAX_SHARED_PAIRS",
+    "WORK",
+    "WORK_PER_OBJECT",
+    "WORK_PER_SCALAR",
+]
+
+MAX_NODES = 8192
+"""P.  Distances between all pairs of so many nodes take half a gigabyte."""
+
+MAX_LINKS = 1 << 20
+"""Directed links of a topology: all pairs of 1024 nodes."""
+
+MAX_SHARED_PAIRS = 1 << 22
+"""Links in all shared bounds of a topology together."""
+
+MAX_ROWS = 1 << 22
+"""Combinations that the `for` clauses of one statement may run through, before their `if`."""
+
+MAX_CELLS = 20_000_000
+"""G * P, the cells of a pre or a post: a byte each, and several arrays of that size while
+searching."""
+
+MAX_LIST = 1 << 16
+"""Elements of a list."""
+
+MAX_NUMBER = 1 << 62
+"""Numbers stay below this, numerator and denominator of a fraction too: sums of two fit 64 bits."""
+
+MAX_DEPTH = 100
+"""Levels of an expression, the relations and functions that it uses included.  Keeps the
+evaluator's recursion far from Python's limit."""
+
+MAX_BINDERS = 12
+"""Variables of one comprehension."""
+
+MAX_FILE_BYTES = 2 << 20
+"""Size of one file: some 200,000 written-out links; more are better generated with `for`."""
+
+MAX_IMPORTS = 64
+"""Files that one file may import, directly and indirectly."""
+
+WORK = 400_000_000
+"""What evaluating one definition may cost, in units of one cell of one array operation."""
+
+WORK_PER_SCALAR = 100
+"""The cost of one operation on single numbers, in the same unit."""
+
+WORK_PER_OBJECT = 60
+"""The cost of one cell of an operation on fractions, in the same unit."""

@@ -1,0 +1,217 @@
+"""A file's definitions, and where its names are found: its own, imported, then the shipped ones.
+
+There are four namespaces: topologies, collectives, searches, and values (relations and `let`).
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from syncoll.errors import SpecError
+from syncoll.spec.limits import MAX_FILE_BYTES, MAX_IMPORTS
+from syncoll.spec.parser import parse_file
+from syncoll.spec.source import Source, Span, read_source
+from syncoll.spec.syntax import Definition, File, Import
+
+__all__ = ["Found", "Library", "Module", "load_module", "make_module", "namespace_of", "suggest"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Found:
+    """A definition, and the file whose names it sees."""
+
+    definition: Definition
+    module: Module
+
+
+class Library(Protocol):
+    """Definitions that every file sees."""
+
+    def find(self, namespace: str, name: str) -> Found | None:
+        """The definition of exactly this name."""
+
+    def known_names(self, namespace: str) -> Iterable[str]:
+        """All names, for suggestions."""
+
+
+def namespace_of(definition: Definition) -> str:
+    """The namespace that a definition belongs to."""
+    return "value" if definition.kind in ("relation", "let") else definition.kind
+
+
+@dataclass(frozen=True, eq=False)
+class Module:
+    """One file.
+
+    Args:
+        source: its text.
+        path: where it is; None for a text that is in no file.
+        library: what it sees without importing.
+        own: its definitions by namespace and name; searches without a name are not among them.
+        searches: all its searches, those without a name included.
+        imports: the files that it imports directly.
+    """
+
+    source: Source
+    path: Path | None
+    library: Library
+    own: dict[tuple[str, str], Definition] = field(default_factory=dict, repr=False)
+    searches: tuple[Definition, ...] = ()
+    imports: tuple[Module, ...] = ()
+
+    def find(self, namespace: str, name: str) -> Found | None:
+        """The definition that this file means by a name."""
+        definition = self.own.get((namespace, name))
+        if definition is not None:
+            return Found(definition, self)
+        for module in self.imports:
+            definition = module.own.get((namespace, name))
+            if definition is not None:
+                return Found(definition, module)
+        return self.library.find(namespace, name)
+
+    def known_names(self, namespace: str) -> list[str]:
+        """Every name of a namespace that this file sees."""
+        own = [
+            name
+            for module in (self, *self.imports)
+            for kind, name in module.own
+            if kind == namespace
+        ]
+        return list(dict.fromkeys([*own, *self.library.known_names(namespace)]))
+
+    def look_up(self, namespace: str, name: str, span: Span) -> Found:
+        """Finds a topology, collective or search; upper and lower case may differ.
+
+        Raises:
+            SpecError: when there is none, or several that differ in case only.
+        """
+        found = self.find(namespace, name)
+        if found is not None:
+            return found
+        known = self.known_names(namespace)
+        alike = [other for other in known if other.lower() == name.lower()]
+        if len(alike) == 1:
+            found = self.find(namespace, alike[0])
+            assert found is not None
+            return found
+        raise span.error(
+            f"there is no {namespace} `{name}`{suggest(name, known)}",
+            f"one of {', '.join(sorted(known))}" if known else f"a {namespace} to be defined",
+        )
+
+
+def suggest(name: str, known: Iterable[str]) -> str:
+    """``; did you mean …?`` when a known name is close."""
+    known = list(known)
+    close = difflib.get_close_matches(name, known, 1, 0.6)
+    if not close:
+        by_lower = {other.lower(): other for other in known}
+        close = [by_lower[n] for n in difflib.get_close_matches(name.lower(), by_lower, 1, 0.6)]
+    return f"; did you mean `{close[0]}`?" if close else ""
+
+
+def make_module(
+    source: Source,
+    path: Path | None,
+    library: Library,
+    file: File,
+    imports: tuple[Module, ...] = (),
+) -> Module:
+    """Puts a parsed file's definitions into their namespaces.
+
+    Raises:
+        SpecError: when a name is defined twice, here or by an imported file.
+    """
+    own: dict[tuple[str, str], Definition] = {}
+    for module in imports:
+        for (namespace, name), definition in module.own.items():
+            key = (namespace, name)
+            if key in own and own[key] is not definition:
+                raise _duplicate(definition, own[key])
+            own[key] = definition
+    imported, own = own, {}
+    for definition in file.definitions:
+        if definition.name:
+            key = (namespace_of(definition), definition.name)
+            for earlier in (own.get(key), imported.get(key)):
+                if earlier is not None:
+                    raise _duplicate(definition, earlier)
+            own[key] = definition
+    searches = tuple(d for d in file.definitions if d.kind == "search")
+    return Module(source, path, library, own, searches, imports)
+
+
+def _duplicate(again: Definition, first: Definition) -> SpecError:
+    place = first.name_span
+    return again.name_span.error(
+        f"{again.kind} `{again.name}` is already defined in {place.source.label}, "
+        f"line {place.line}",
+        "another name",
+    )
+
+
+class _Loader:
+    """Reads a file and what it imports, each once."""
+
+    def __init__(self, library: Library) -> None:
+        self.library = library
+        self.done: dict[Path, Module] = {}
+        self.bytes = 0
+
+    def load(self, path: Path, label: str, blame: Span | None, chain: dict[Path, str]) -> Module:
+        try:
+            real = path.resolve()
+        except (OSError, RuntimeError, ValueError):
+            real = path
+        if real in chain:
+            assert blame is not None
+            labels = list(chain.values())
+            circle = [*labels[list(chain).index(real) :], label]
+            raise blame.error(
+                f"this import leads back to a file that is being read: {' -> '.join(circle)}",
+                "imports without a circle; put what both files need into a third",
+            )
+        if real in self.done:
+            return self.done[real]
+        source = read_source(path, label, blame)
+        self.bytes += len(source.text)
+        if blame is not None and (
+            len(self.done) + len(chain) > MAX_IMPORTS or self.bytes > 4 * MAX_FILE_BYTES
+        ):
+            raise blame.error(
+                f"more than {MAX_IMPORTS} files or {4 * MAX_FILE_BYTES >> 20} MiB are imported",
+                "fewer and smaller files",
+            )
+        file = parse_file(source)
+        inner = {**chain, real: label}
+        imports = tuple(self._import(item, path, label, inner) for item in file.imports)
+        module = make_module(source, path, self.library, file, tuple(dict.fromkeys(imports)))
+        self.done[real] = module
+        return module
+
+    def _import(self, item: Import, path: Path, label: str, chain: dict[Path, str]) -> Module:
+        if not item.path or "\0" in item.path:
+            raise item.span.error("an import without a file name", "the path of a .syncoll file")
+        return self.load(
+            path.parent / item.path, str(Path(label).parent / item.path), item.span, chain
+        )
+
+
+def load_module(path: Path, label: str, library: Library, blame: Span | None = None) -> Module:
+    """Reads a file with everything that it imports.
+
+    Args:
+        path: the file.
+        label: how its user named it.
+        library: what it sees without importing.
+        blame: what asked for it, for errors.
+
+    Raises:
+        SpecError: when a file cannot be read or parsed, names collide, or imports run in a circle.
+    """
+    return _Loader(library).load(path, label, blame, {})

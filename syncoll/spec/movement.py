@@ -1,0 +1,166 @@
+"""From a collective definition to a `Collective`: tables of pre and post, made for each P and C."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from syncoll.model import Collective, RelationTable
+from syncoll.model.instance import BoolArray
+from syncoll.spec import limits, syntax
+from syncoll.spec.ambient import Ambient
+from syncoll.spec.evaluator import Evaluator
+from syncoll.spec.membership import holds
+from syncoll.spec.source import Span
+from syncoll.spec.statements import bind_let, check_requirement, join_requirements
+from syncoll.spec.syntax import Node
+from syncoll.spec.values import Ragged, Relation, Scope
+
+__all__ = ["build_collective"]
+
+_BLOCK = 1 << 18
+"""Cells that are evaluated at once: few enough for the processor's caches."""
+
+
+def build_collective(
+    definition: syntax.CollectiveDefinition, scope: Scope, name: str
+) -> Collective:
+    """Makes a collective of a definition whose parameters have values.
+
+    Args:
+        definition: the definition.
+        scope: the parameters and the file.
+        name: the collective's name.
+    """
+    lets = {s.name: s for s in definition.body if isinstance(s, syntax.ValueDefinition)}
+    on_chunks = [
+        s
+        for s in definition.body
+        if isinstance(s, syntax.Require) and _mentions(s.condition, {"C", "G"}, lets, scope)
+    ]
+    spec = _CollectiveSpec(definition, scope, name, frozenset(on_chunks))
+    return Collective(
+        name,
+        spec.tabulate,
+        spec.admits,
+        join_requirements([r.message for r in on_chunks]),
+        definition.post.span.origin,
+        requirement_origin=on_chunks[0].condition.span.origin if on_chunks else None,
+    )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _CollectiveSpec:
+    """A definition with its arguments.
+
+    Of its requirements, those that speak of C or G decide which C are admitted; the others must
+    hold whatever C is, and it is an error when one does not.
+    """
+
+    definition: syntax.CollectiveDefinition
+    scope: Scope
+    name: str
+    on_chunks: frozenset[syntax.Require]
+
+    def admits(self, nodes: int, chunks: int) -> bool:
+        """Whether the collective is defined for C = `chunks`.
+
+        Raises:
+            SpecError: when it has no meaning for that P at all.
+        """
+        evaluator = self._evaluator(nodes, chunks)
+        return self._prelude(evaluator, asking=True) is not None
+
+    def tabulate(self, nodes: int, chunks: int) -> RelationTable:
+        """The pre and post for one P and one C.
+
+        Raises:
+            SpecError: when a requirement or a statement fails, or the tables are too large.
+        """
+        evaluator = self._evaluator(nodes, chunks)
+        scopes = self._prelude(evaluator, asking=False)
+        assert scopes is not None
+        total = evaluator.ambient.total
+        assert total is not None
+        span = self.definition.chunks.value.span
+        if total * nodes > limits.MAX_CELLS:
+            raise span.error(
+                f"{self.name} has {total} chunks on {nodes} nodes, too many to expand",
+                f"at most {limits.MAX_CELLS} pairs of chunk and node",
+            )
+        tables = []
+        for statement in (self.definition.pre, self.definition.post):
+            relation = evaluator.relation(statement.value, scopes[statement])
+            tables.append(_table(evaluator, relation, total, nodes, statement.value.span))
+        return RelationTable(*tables)
+
+    def _evaluator(self, nodes: int, chunks: int) -> Evaluator:
+        return Evaluator(Ambient(f"collective {self.name}", nodes, chunks))
+
+    def _prelude(self, evaluator: Evaluator, *, asking: bool) -> dict[Node, Scope] | None:
+        """Runs all statements but pre and post.
+
+        Returns:
+            The scope of each statement; None when asked whether C is admitted and it is not.
+        """
+        scope, seen = self.scope, {}
+        for statement in self.definition.body:
+            seen[statement] = scope
+            if isinstance(statement, syntax.ValueDefinition):
+                scope = bind_let(evaluator, statement, scope)
+            elif isinstance(statement, syntax.Require):
+                if not asking or statement not in self.on_chunks:
+                    check_requirement(evaluator, statement, scope, self.name)
+                elif not evaluator.truth(statement.condition, scope):
+                    return None
+            elif isinstance(statement, syntax.Statement) and statement.keyword == "chunks":
+                total = evaluator.whole(statement.value, scope)
+                if total < 1:
+                    raise statement.value.span.error(
+                        f"{self.name} has {total} chunks", "at least 1 chunk"
+                    )
+                evaluator.ambient.total = total
+        return seen
+
+
+def _table(
+    evaluator: Evaluator, relation: Relation, total: int, nodes: int, span: Span
+) -> BoolArray:
+    table = np.empty((total, nodes), dtype=bool)
+    n = np.arange(nodes, dtype=np.int64)[None, :]
+    height = max(1, _BLOCK // nodes)
+    for start in range(0, total, height):
+        c = np.arange(start, min(total, start + height), dtype=np.int64)[:, None]
+        try:
+            table[start : start + height] = holds(evaluator, relation, c, n, None, span)
+        except Ragged:
+            for chunk in c[:, 0].tolist():
+                for node in range(nodes):
+                    table[chunk, node] = holds(evaluator, relation, chunk, node, None, span)
+    return table
+
+
+def _mentions(
+    start: Node, wanted: set[str], lets: Mapping[str, syntax.ValueDefinition], scope: Scope
+) -> bool:
+    """Whether an expression, or a definition that it uses, speaks of one of the names."""
+    waiting: list[tuple[Node, Mapping[str, syntax.ValueDefinition], Scope]] = [(start, lets, scope)]
+    seen: set[Node] = set()
+    while waiting:
+        node, visible, home = waiting.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        if isinstance(node, (syntax.Name, syntax.Call)):
+            if node.id in wanted:
+                return True
+            if node.id in visible:
+                waiting.append((visible[node.id].body, visible, home))
+            elif node.id not in home.names:
+                found = home.module.find("value", node.id)
+                if found is not None:
+                    waiting.append((found.definition, {}, Scope(found.module, {})))
+        waiting += [(child, visible, home) for child in node.children()]
+    return False

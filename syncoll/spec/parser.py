@@ -1,0 +1,94 @@
+"""From text to syntax: lark's LALR parser with callbacks that build the records as it reads.
+
+The callbacks run while the parser reduces, so there is no tree to walk and nothing recurses,
+however deeply a text nests.  The grammar is compiled on first use, once.
+"""
+
+from __future__ import annotations
+
+import threading
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from syncoll.spec.source import Source
+from syncoll.spec.syntax import File, Reference
+from syncoll.spec.words import RESERVED
+
+if TYPE_CHECKING:
+    from lark import Lark, Token
+
+    from syncoll.spec.builder import Builder
+
+__all__ = ["parse_file", "parse_reference"]
+
+_LOCK = threading.Lock()
+
+
+def parse_file(source: Source, start: int = 0, end: int | None = None) -> File:
+    """Reads a file, or the definitions between two positions of it.
+
+    Raises:
+        SpecError: at the first place where the text breaks the grammar.
+    """
+    result = _parse("file", source, start, len(source.text) if end is None else end)
+    assert isinstance(result, File)
+    return result
+
+
+def parse_reference(source: Source, start: int = 0) -> Reference:
+    """Reads ``name`` or ``name(arguments)`` from a position to the end of the text.
+
+    Raises:
+        SpecError: at the first place where the text breaks the grammar.
+    """
+    result = _parse("reference", source, start, len(source.text))
+    assert isinstance(result, Reference)
+    return result
+
+
+def _parse(rule: str, source: Source, start: int, end: int) -> object:
+    from lark.exceptions import UnexpectedInput  # lark is loaded when there is a text to read
+
+    from syncoll.spec.complaint import syntax_error
+
+    with _LOCK:  # the builder knows one source at a time
+        lark, builder = _compiled()
+        builder.begin(source, start)
+        try:
+            return lark.parse(source.text[start:end], start=rule)
+        except UnexpectedInput as error:
+            raise syntax_error(error, source, start, end, lark) from None
+        finally:
+            builder.begin(Source("", ""), 0)
+
+
+@cache
+def _compiled() -> tuple[Lark, Builder]:
+    from lark import Lark
+
+    from syncoll.spec.builder import Builder
+
+    builder = Builder()
+
+    def refuse_reserved(token: Token) -> Token:
+        if str(token) in RESERVED:
+            raise builder.token_span(token).error(
+                f"`{token}` is a word of the language and cannot be a name here",
+                "an expression or another name",
+            )
+        return token
+
+    callbacks: Any = {"NAME": refuse_reserved}
+    grammar = (Path(__file__).parent / "grammar.lark").read_text(encoding="utf-8")
+    lark = Lark(
+        grammar,
+        parser="lalr",
+        lexer="contextual",
+        start=["file", "reference"],
+        keep_all_tokens=True,
+        maybe_placeholders=True,
+        transformer=builder,
+        lexer_callbacks=callbacks,
+    )
+    return lark, builder

@@ -1,0 +1,134 @@
+"""Spec text and places in it: what every later stage uses to say where something was written."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from syncoll.errors import Origin, SpecError
+from syncoll.spec.limits import MAX_FILE_BYTES
+
+__all__ = ["COMMAND_LINE", "Source", "Span", "read_source"]
+
+COMMAND_LINE = "<command line>"
+"""The file name of references that were typed, in errors."""
+
+_UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A text with the name under which its user knows it.
+
+    Args:
+        label: the file as the user named it, or ``<command line>``.
+        text: the whole text; lines end with ``\\n`` alone.
+    """
+
+    label: str
+    text: str = field(repr=False)
+
+    @cached_property
+    def line_starts(self) -> list[int]:
+        """The position at which each line begins."""
+        return [0, *(match.end() for match in re.finditer("\n", self.text))]
+
+    def line(self, number: int) -> str:
+        """A line without its line break, counted from 1."""
+        start = self.line_starts[number - 1]
+        end = self.text.find("\n", start)
+        return self.text[start : len(self.text) if end < 0 else end]
+
+    def span(self, start: int, end: int) -> Span:
+        """The place between two positions."""
+        return Span(self, start, end)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Span:
+    """A piece of a source: the characters from `start` up to but not including `end`."""
+
+    source: Source
+    start: int
+    end: int
+
+    @property
+    def line(self) -> int:
+        """The line where it begins, counted from 1."""
+        return bisect_right(self.source.line_starts, self.start)
+
+    @property
+    def text(self) -> str:
+        """The characters themselves."""
+        return self.source.text[self.start : self.end]
+
+    @property
+    def origin(self) -> Origin:
+        """The place as errors carry it; a piece of several lines is shown by its first."""
+        number = self.line
+        line = _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", self.source.line(number))
+        column = self.start - self.source.line_starts[number - 1] + 1
+        width = max(1, min(self.end - self.start, len(line) - column + 1))
+        return Origin(self.source.label, number, column, line, width)
+
+    def to(self, other: Span) -> Span:
+        """From the start of this piece to the end of another."""
+        return Span(self.source, self.start, other.end)
+
+    def error(self, message: str, expected: str = "") -> SpecError:
+        """An error at this place."""
+        return SpecError(message, self.origin, expected)
+
+
+def read_source(path: Path, label: str, blame: Span | None = None) -> Source:
+    """Reads a spec file.
+
+    Args:
+        path: the file.
+        label: how to call it in errors.
+        blame: the import or reference that asked for it.
+
+    Raises:
+        SpecError: when it is missing, a folder, unreadable, too large, or not UTF-8 text.
+    """
+    origin = blame.origin if blame else Origin(label, 1, 1, "")
+    if path.is_dir():
+        raise SpecError(f"{label} is a folder", origin, "a .syncoll file")
+    try:
+        if path.exists() and not path.is_file():
+            raise SpecError(f"{label} is not a regular file", origin, "a .syncoll file")
+        with path.open("rb") as file:
+            data = file.read(MAX_FILE_BYTES + 1)
+    except FileNotFoundError:
+        raise SpecError(f"there is no file {label}", origin, "an existing .syncoll file") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise SpecError(f"cannot read {label}: {reason}", origin, "a readable file") from None
+    if len(data) > MAX_FILE_BYTES:
+        raise SpecError(
+            f"{label} is larger than {MAX_FILE_BYTES >> 20} MiB",
+            origin,
+            "a smaller file; generate long lists of links with `for`",
+        )
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        return _refuse_bytes(data, label, error)
+    source = Source(label, text.replace("\r\n", "\n").replace("\r", "\n"))
+    nul = source.text.find("\0")
+    if nul >= 0:
+        raise source.span(nul, nul + 1).error(f"{label} contains a NUL byte", "plain text")
+    return source
+
+
+def _refuse_bytes(data: bytes, label: str, error: UnicodeDecodeError) -> Source:
+    """Points at the first byte that is not UTF-8."""
+    before = data[: error.start].decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+    rest = data[error.start : error.start + 80].decode("utf-8", errors="replace")
+    source = Source(label, before + rest.replace("\r", "\n"))
+    raise source.span(len(before), len(before) + 1).error(
+        f"byte {data[error.start]:#04x} is not UTF-8 text", "a file in UTF-8"
+    ) from None

@@ -1,0 +1,45 @@
+"""Statements that several kinds of definitions share: `let` and `require`."""
+
+from __future__ import annotations
+
+from syncoll.spec import syntax
+from syncoll.spec.evaluator import Evaluator
+from syncoll.spec.values import Closure, Pair, Scope
+
+__all__ = ["bind_let", "check_requirement", "join_requirements"]
+
+
+def bind_let(evaluator: Evaluator, statement: syntax.ValueDefinition, scope: Scope) -> Scope:
+    """The scope behind a `let` statement.
+
+    Raises:
+        SpecError: when its value has none.
+    """
+    if statement.parameters:
+        return scope.having(**{statement.name: Closure(statement, scope)})
+    value = evaluator.value(statement.body, scope, None)
+    if isinstance(value, Pair):
+        raise statement.body.span.error("this is a pair", "a number, Boolean, list or relation")
+    return scope.having(**{statement.name: value})
+
+
+def check_requirement(
+    evaluator: Evaluator, statement: syntax.Require, scope: Scope, name: str
+) -> None:
+    """Evaluates a `require`.
+
+    Raises:
+        SpecError: when it does not hold.
+    """
+    if not evaluator.truth(statement.condition, scope):
+        nodes = evaluator.ambient.nodes
+        where = "" if nodes is None else f" on {nodes} {'node' if nodes == 1 else 'nodes'}"
+        text = " ".join(statement.condition.span.text.split())
+        raise statement.condition.span.error(
+            f"{name} has no meaning{where}: `{text}` does not hold", statement.message
+        )
+
+
+def join_requirements(messages: list[str]) -> str:
+    """Several requirements as the end of one ``expected …``."""
+    return ", and ".join(messages)

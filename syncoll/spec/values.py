@@ -1,0 +1,136 @@
+"""What expressions can be worth, besides numbers, Booleans and columns of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.spec.arithmetic import is_boolean, is_number
+from syncoll.spec.source import Span
+from syncoll.spec.syntax import SetWhere, ValueDefinition
+
+if TYPE_CHECKING:
+    from syncoll.spec.module import Module
+
+__all__ = [
+    "Closure",
+    "CombinedRelation",
+    "ListValue",
+    "ListedRelation",
+    "Pair",
+    "Ragged",
+    "Relation",
+    "Scope",
+    "WhereRelation",
+    "is_list",
+    "kind_of",
+    "written",
+]
+
+ListValue = tuple[Any, ...] | range
+
+
+class Ragged(Exception):  # noqa: N818 - caught inside this package, never shown
+    """An expression whose shape differs from cell to cell; it must be evaluated for each alone."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scope:
+    """The names that an expression can see: its own, then those of its file.
+
+    Args:
+        module: the file.
+        names: parameters, `let` and comprehension variables.
+    """
+
+    module: Module
+    names: Mapping[str, Any]
+
+    def having(self, **more: Any) -> Scope:
+        """The same scope with further names."""
+        return Scope(self.module, {**self.names, **more})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pair:
+    """``(a, b)``."""
+
+    first: Any
+    second: Any
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Closure:
+    """A `let` with parameters, and what it could see where it was written."""
+
+    definition: ValueDefinition
+    scope: Scope
+
+
+class Relation:
+    """A set of (chunk, node)."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WhereRelation(Relation):
+    """All (c, n) for which a condition holds."""
+
+    syntax: SetWhere
+    scope: Scope
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ListedRelation(Relation):
+    """The pairs that were written out or generated.
+
+    Args:
+        chunks: of each pair.
+        nodes: of each pair.
+    """
+
+    chunks: npt.NDArray[np.int64]
+    nodes: npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CombinedRelation(Relation):
+    """Union ``|``, intersection ``&`` or difference ``-`` of two relations."""
+
+    op: str
+    left: Relation
+    right: Relation
+    span: Span
+    depth: int
+
+
+def is_list(value: object) -> bool:
+    """Whether it is a list."""
+    return isinstance(value, (tuple, range))
+
+
+def kind_of(value: object) -> str:
+    """The kind of a value in words."""
+    if is_boolean(value):
+        return "a Boolean"
+    if is_number(value):
+        return "a number"
+    if is_list(value):
+        return "a list"
+    if isinstance(value, Pair):
+        return "a pair"
+    if isinstance(value, Relation):
+        return "a relation"
+    return "a function"
+
+
+def written(value: Any) -> str:
+    """A value as it is written in the language, without spaces."""
+    if isinstance(value, (bool, np.bool_)):
+        return "true" if value else "false"
+    if is_list(value):
+        return "[" + ",".join(written(item) for item in value) + "]"
+    return str(value)

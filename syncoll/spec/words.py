@@ -1,0 +1,38 @@
+"""The words of the language, and words about them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+__all__ = ["AMBIENT", "BUILTIN_NAMES", "RESERVED", "list_words"]
+
+_RESERVED = """
+and collective div else false for if import in inverse let link mod nodes not or post pre relation
+require search shared then topology true
+"""
+RESERVED = frozenset(_RESERVED.split())
+"""Words that cannot be names.  All others of the language are words only where they belong."""
+
+AMBIENT = {"P": "the number of nodes", "C": "the chunks per node", "G": "the global chunks"}
+"""Names that the language itself gives a value."""
+
+BUILTIN_NAMES = {
+    "abs": "abs(x)",
+    "all": "all(condition for …)",
+    "any": "any(condition for …)",
+    "len": "len(list)",
+    "max": "max(a, b, …)",
+    "min": "min(a, b, …)",
+    "product": "product(list)",
+    "range": "range(end) or range(start, end)",
+    "sum": "sum(list)",
+}
+"""The functions that the language brings, with how they are called."""
+
+
+def list_words(words: Iterable[str], last: str = "or") -> str:
+    """``a, b or c``."""
+    items = list(words)
+    if len(items) < 2:
+        return "".join(items)
+    return f"{', '.join(items[:-1])} {last} {items[-1]}"

@@ -1,0 +1,372 @@
+"""What every solver backend must do: a set of named checks.
+
+Each check is a function that takes a `Candidate`; its docstring says what it demands.  It feeds
+only formulas whose features the record claims, so no lowering is involved, and the truth comes from
+enumeration.  The backend runs in a worker process, as it does in use: one that crashes or hangs
+fails its check and harms nothing else.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import pickle
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from typing import ClassVar, NamedTuple
+
+from syncoll.errors import OptionError, SyncollError
+from syncoll.formula import Feature, Formula, FormulaBuilder, Limits, StopReason, Verdict
+from syncoll.plugins import Answer, BackendRecord, Option, resolve_options
+from syncoll.testing.candidate import SECONDS, Candidate, ConformanceError, demand
+from syncoll.testing.formulas import brute_force_models, pigeonhole, random_formula
+from syncoll.testing.rows import row_cases
+
+__all__ = [
+    "BACKEND_CHECKS",
+    "BackendConformance",
+    "Candidate",
+    "ConformanceError",
+    "Failure",
+    "check_backend",
+]
+
+_RANDOM_FORMULAS = 200
+
+
+class Failure(NamedTuple):
+    """A check that a backend failed.
+
+    Args:
+        check: its name.
+        demand: what it demands.
+        message: what the backend did.
+    """
+
+    check: str
+    demand: str
+    message: str
+
+
+def check_record(candidate: Candidate) -> None:
+    """The record has a name without spaces, a one-line summary, and a sound option table."""
+    record = candidate.record
+    demand(record.name.isidentifier(), f"{record.name!r} cannot be written after --backend")
+    demand(bool(record.summary) and "\n" not in record.summary, "its summary is not one line")
+    demand(bool(record.features), "it claims no feature, so it can decide nothing")
+    unknown = [feature for feature in record.features if not isinstance(feature, Feature)]
+    demand(not unknown, f"these are no features: {unknown}")
+    names = [option.name for option in record.options]
+    demand(len(set(names)) == len(names), f"an option appears twice among {names}")
+    for option in record.options:
+        demand(bool(option.summary), f"option {option.name} has no summary")
+        try:
+            option.check(option.default, f"backend {record.name}")
+        except OptionError as error:
+            raise ConformanceError(f"an option's default is not allowed: {error}") from error
+
+
+def check_answers(candidate: Candidate) -> None:
+    """It is installed and licensed here, and says so, and what it can run, as an `Answer`.
+
+    A no comes with a reason.  A tiny formula is one that it can run.
+    """
+    record = candidate.record
+    tiny = FormulaBuilder().build().size()
+    answers = {
+        "installed": record.installed(),
+        "licensed": record.licensed(),
+        "can_run": record.can_run(tiny),
+        "should_run": record.should_run(tiny),
+    }
+    for question, answer in answers.items():
+        demand(isinstance(answer, Answer), f"{question}: {answer!r} is no Answer")
+        demand(answer.ok or bool(answer.reason), f"{question}: a no without a reason")
+    for question in ("installed", "licensed", "can_run"):
+        demand(answers[question].ok, f"{question}: {answers[question].reason}")
+
+
+def check_loader(candidate: Candidate) -> None:
+    """`load` is a function at the top level of an importable module, so that a worker finds it."""
+    load = candidate.record.load
+    try:
+        again = pickle.loads(pickle.dumps(load))
+    except Exception as error:
+        raise ConformanceError(f"its loader cannot be pickled: {error}") from error
+    demand(again is load, "its loader comes back from pickling as another object")
+    module = getattr(load, "__module__", "")
+    demand(module != "__main__", "its loader lives in __main__, which a worker cannot import")
+
+
+_LIGHT_SCRIPT = """\
+import json, sys
+sys.path[:] = json.loads(sys.argv[1])
+import syncoll.plugins
+before = set(sys.modules)
+import importlib
+importlib.import_module(sys.argv[2])
+print(json.dumps(sorted(set(sys.modules) - before)))
+"""
+
+
+def check_light_record(candidate: Candidate) -> None:
+    """Importing the record's module imports nothing but syncoll, its own package, and Python's.
+
+    Every start of the program imports every record; solvers wait for `load`.
+    """
+    module = candidate.record.load.__module__
+    own = module.partition(".")[0]
+    path = json.dumps([os.path.abspath(entry) for entry in sys.path])  # noqa: PTH100
+    run = subprocess.run(
+        [sys.executable, "-P", "-c", _LIGHT_SCRIPT, path, own],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    demand(run.returncode == 0, f"importing {own} alone fails:\n{run.stderr}")
+    names = {name.partition(".")[0] for name in json.loads(run.stdout.splitlines()[-1])}
+    heavy = names - {own, "syncoll"} - set(sys.stdlib_module_names)
+    demand(not heavy, f"importing {own} imports {', '.join(sorted(heavy))}; let its `load` do that")
+
+
+def check_trivial(candidate: Candidate) -> None:
+    """The empty formula is sat, and so are variables without rows, of which each gets a value."""
+    candidate.expect(FormulaBuilder().build(), "the empty formula", satisfiable=True)
+    builder = FormulaBuilder()
+    builder.booleans(7)
+    candidate.expect(builder.build(), "Booleans alone", satisfiable=True)
+
+
+def check_rows(candidate: Candidate) -> None:
+    """Rows of every kind that it claims are decided rightly, in every odd shape.
+
+    Empty, trivially true, trivially false; negated and repeated literals; negative coefficients,
+    bounds and ranges; with and without an enforcer.
+    """
+    for case in row_cases():
+        if candidate.takes(case.formula):
+            candidate.expect(case.formula, case.name)
+
+
+def check_models(candidate: Candidate) -> None:
+    """Every assignment of a small formula is found when it alone is allowed, and only if it is one.
+
+    A backend that translates a row too strictly or too loosely in one corner fails here.
+    """
+    for case in row_cases():
+        if not candidate.takes(case.formula) or case.feature is None:
+            continue
+        truth = brute_force_models(case.formula)
+        if not 0 < len(truth) <= 12:
+            continue
+        for i in range(len(truth)):
+            pinned = _pinned(case.formula, truth.assignment(i).booleans.tolist())
+            if candidate.takes(pinned):
+                candidate.expect(pinned, f"{case.name}, with its Booleans fixed", satisfiable=True)
+
+
+def _pinned(formula: Formula, values: list[bool]) -> Formula:
+    """The formula with every Boolean fixed, by clauses if it can have them."""
+    builder = FormulaBuilder(formula)
+    for clause in formula.clauses():
+        builder.clause(*clause)
+    for cardinality in formula.cardinalities():
+        builder.cardinality(*cardinality)
+    for linear in formula.linears():
+        builder.linear(*linear)
+    for difference in formula.differences():
+        builder.difference(*difference)
+    has_clauses = Feature.CLAUSE in formula.size().features
+    for variable, value in enumerate(values[1:], start=1):
+        literal = variable if value else -variable
+        if has_clauses:
+            builder.clause([literal])
+        elif Feature.CARDINALITY in formula.size().features:
+            builder.exactly([literal], 1)
+        else:
+            builder.linear([1], [literal], low=1)
+    return builder.build()
+
+
+def check_random_formulas(candidate: Candidate) -> None:
+    """200 random formulas of the features that it claims get the verdict that enumeration gives."""
+    for seed in range(_RANDOM_FORMULAS):
+        formula = random_formula(seed, candidate.record.features)
+        candidate.expect(formula, f"random formula {seed}")
+
+
+def check_integer_bounds(candidate: Candidate) -> None:
+    """Bounds of integers are kept, and can alone make a formula unsat."""
+    features = candidate.record.features
+    if Feature.INTEGER not in features:
+        return
+    for high, satisfiable in ((4, True), (3, False)):
+        builder = FormulaBuilder()
+        integers = [builder.integer(-9, high) for _ in range(3)]
+        if Feature.LINEAR in features:
+            builder.linear([], [], [1, 1, 1], integers, low=12)
+        elif Feature.DIFFERENCE in features:
+            first = builder.integer(4, 4)
+            builder.difference(first, 0, integers[0])
+        candidate.expect(builder.build(), f"integers up to {high}", satisfiable=satisfiable)
+
+
+def check_time_limit(candidate: Candidate) -> None:
+    """A hard unsat formula within a tiny time limit is unsat or unknown, never sat, and in time.
+
+    Unknown comes with the reason, and the backend is as good as before afterwards.
+    """
+    formula = pigeonhole(13, candidate.record.features)
+    candidate.solve(pigeonhole(2, candidate.record.features))  # the worker is started
+    for seconds in (0.3, 0.001):
+        began = time.perf_counter()
+        outcome = candidate.solve(formula, Limits(seconds=seconds))
+        spent = time.perf_counter() - began
+        demand(outcome.verdict is not Verdict.SAT, "it answered sat on an unsat formula")
+        demand(
+            outcome.verdict is Verdict.UNSAT or outcome.reason is StopReason.TIME_LIMIT,
+            f"its time was over, and its reason is {outcome.reason} ({outcome.message})",
+        )
+        demand(spent < seconds + 3.0, f"it took {spent:.1f} s under a limit of {seconds} s")
+    candidate.expect(pigeonhole(2, candidate.record.features), "after a limit", satisfiable=False)
+
+
+def check_limits(candidate: Candidate) -> None:
+    """Any seed, several threads, no time limit and a generous memory limit change no verdict."""
+    features = candidate.record.features
+    limits = [Limits(seconds=SECONDS, seed=seed) for seed in (1, 12345, (1 << 31) - 1, 1 << 40)]
+    limits += [Limits(seconds=SECONDS, threads=threads) for threads in (1, 2, 1)]
+    limits += [Limits(), Limits(memory_bytes=8 << 30)]
+    for limit in limits:
+        candidate.expect(pigeonhole(3, features), f"{limit}", limit, satisfiable=False)
+        candidate.expect(_satisfiable(features), f"{limit}", limit, satisfiable=True)
+
+
+def _satisfiable(features: frozenset[Feature]) -> Formula:
+    """Fixed and not too small, so that threads have something to do."""
+    seeds = range(1000)
+    formulas = (random_formula(seed, features, most_rows=6) for seed in seeds)
+    return next(f for f in formulas if f.size().constraints >= 3 and len(brute_force_models(f)) > 0)
+
+
+def check_options(candidate: Candidate) -> None:
+    """Unknown options are refused, and every default, choice and end of a range works."""
+    record = candidate.record
+    owner = f"backend {record.name}"
+    try:
+        resolve_options(record.options, {"no-such-option": 1}, owner)
+    except OptionError:
+        pass
+    else:
+        raise ConformanceError("it has an option named no-such-option")
+    for option in record.options:
+        for value in _values(option):
+            settings = {option.name: value}
+            name = f"option {option.name} = {value}"
+            unsat = pigeonhole(3, record.features)
+            candidate.expect(unsat, name, options=settings, satisfiable=False)
+            sat = _satisfiable(record.features)
+            candidate.expect(sat, name, options=settings, satisfiable=True)
+
+
+def _values(option: Option) -> list[object]:
+    values: list[object] = [option.default]
+    if isinstance(option.default, bool):
+        return [True, False]
+    if isinstance(option.default, str):
+        return list(option.choices) or values
+    return values + [bound for bound in (option.low, option.high) if bound is not None]
+
+
+def check_seconds(candidate: Candidate) -> None:
+    """An outcome says how long loading and solving took, and statistics are numbers."""
+    for formula in (
+        pigeonhole(3, candidate.record.features),
+        _satisfiable(candidate.record.features),
+    ):
+        outcome = candidate.solve(formula)
+        for phase in ("load", "solve"):
+            seconds = outcome.seconds.get(phase)
+            demand(seconds is not None, f"its seconds lack {phase!r}: {dict(outcome.seconds)}")
+            demand(seconds is None or 0 <= seconds < SECONDS, f"{phase} took {seconds} s")
+        for name, value in outcome.statistics.items():
+            demand(isinstance(value, int | float), f"statistic {name} is {value!r}, no number")
+
+
+BACKEND_CHECKS: dict[str, Callable[[Candidate], None]] = {
+    "record": check_record,
+    "answers": check_answers,
+    "loader": check_loader,
+    "light_record": check_light_record,
+    "trivial": check_trivial,
+    "rows": check_rows,
+    "models": check_models,
+    "random_formulas": check_random_formulas,
+    "integer_bounds": check_integer_bounds,
+    "time_limit": check_time_limit,
+    "limits": check_limits,
+    "options": check_options,
+    "seconds": check_seconds,
+}
+"""Every check by its name."""
+
+
+def check_backend(record: BackendRecord) -> list[Failure]:
+    """Runs every check and returns the failures; an empty list is a pass."""
+    failures: list[Failure] = []
+    candidate = Candidate(record)
+    try:
+        for name, check in BACKEND_CHECKS.items():
+            try:
+                check(candidate)
+            except (ConformanceError, SyncollError) as error:
+                failures.append(Failure(name, (check.__doc__ or "").strip(), str(error)))
+    finally:
+        candidate.close()
+    return failures
+
+
+class BackendConformance:
+    """The checks as a class of tests for pytest: subclass it and set `record`.
+
+    Every check is a method ``test_…``.  One that a backend cannot pass is left out only by writing
+    the reason down in `skips`.
+    """
+
+    record: ClassVar[BackendRecord]
+    skips: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    """From a reason to the names of the checks that it excuses."""
+
+    _candidate: ClassVar[Candidate]
+
+    @classmethod
+    def setup_class(cls) -> None:
+        """Starts the worker."""
+        cls._candidate = Candidate(cls.record)
+
+    @classmethod
+    def teardown_class(cls) -> None:
+        """Ends the worker."""
+        cls._candidate.close()
+
+
+def _as_method(
+    name: str, check: Callable[[Candidate], None]
+) -> Callable[[BackendConformance], None]:
+    def method(self: BackendConformance) -> None:
+        for reason, names in self.skips.items():
+            if name in names:
+                importlib.import_module("pytest").skip(reason)
+        check(self._candidate)
+
+    method.__name__ = f"test_{name}"
+    method.__doc__ = check.__doc__
+    return method
+
+
+for _name, _check in BACKEND_CHECKS.items():
+    setattr(BackendConformance, f"test_{_name}", _as_method(_name, _check))

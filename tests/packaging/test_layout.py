@@ -1,0 +1,99 @@
+"""The layout that lets plugins live in folders which are no packages; see pyproject.toml."""
+
+from __future__ import annotations
+
+import ast
+import tomllib
+from importlib.metadata import entry_points
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+FOLDERS = ("backends", "encodings", "specs")
+PACKAGES = sorted(path for folder in FOLDERS for path in (ROOT / folder).iterdir() if path.is_dir())
+REQUIRED = {
+    "syncoll_cpsat",
+    "syncoll_gurobi",
+    "syncoll_highs",
+    "syncoll_path",
+    "syncoll_pysat",
+    "syncoll_specs",
+    "syncoll_step",
+    "syncoll_z3",
+}
+ENTRY_POINTS: dict[str, str] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
+    "entry-points"
+]["syncoll"]
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_a_folder_is_no_package(folder: str) -> None:
+    inside = {path.name for path in (ROOT / folder).iterdir()} - {"__pycache__"}
+    allowed = {"README.md", ".keep"}
+    assert all(name.startswith("syncoll_") or name in allowed for name in inside), inside
+
+
+def test_the_packages_are_there() -> None:
+    assert {path.name for path in PACKAGES} >= REQUIRED
+
+
+@pytest.mark.parametrize("package", PACKAGES, ids=lambda path: path.name)
+def test_a_package_is_complete(package: Path) -> None:
+    assert (package / "__init__.py").is_file()
+    assert (package / "py.typed").is_file()
+    assert package.name in ENTRY_POINTS.values()
+
+
+@pytest.mark.parametrize("package", PACKAGES, ids=lambda path: path.name)
+def test_a_backend_is_record_and_code(package: Path) -> None:
+    if package.parent.name != "backends":
+        pytest.skip("only backends")
+    inside = {path.name for path in package.iterdir()} - {"__pycache__"}
+    assert inside == {"__init__.py", "backend.py", "py.typed"}
+
+
+def test_every_entry_point_has_its_package_and_is_installed() -> None:
+    assert set(ENTRY_POINTS.values()) == {path.name for path in PACKAGES}
+    for name, package in ENTRY_POINTS.items():
+        assert package == f"syncoll_{name}"
+    installed = {p.name: p.value for p in entry_points(group="syncoll")}
+    assert installed.items() >= ENTRY_POINTS.items(), "pyproject.toml changed; install again"
+
+
+def imports(file: Path) -> set[str]:
+    """The modules that a file imports anywhere in it, dotted."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            found.add(node.module or "")
+    return found
+
+
+CORE = sorted((ROOT / "syncoll").rglob("*.py"))
+
+
+@pytest.mark.parametrize("file", CORE, ids=lambda file: str(file.relative_to(ROOT)))
+def test_the_core_imports_no_plugin_and_no_solver(file: Path) -> None:
+    solvers = {"gurobipy", "ortools", "pysat", "z3"}
+    # HiGHS is also the linear programming library behind the bandwidth bounds.
+    if file.relative_to(ROOT / "syncoll").parts[0] != "bounds":
+        solvers.add("highspy")
+    names = {module.partition(".")[0] for module in imports(file)}
+    assert not {name for name in names if name.startswith("syncoll_")}
+    assert not names & solvers
+    assert not names & set(FOLDERS)
+
+
+@pytest.mark.parametrize("package", PACKAGES, ids=lambda path: path.name)
+def test_a_solver_backend_imports_only_formula_and_plugins(package: Path) -> None:
+    if package.parent.name != "backends":
+        pytest.skip("only backends")
+    for file in package.glob("*.py"):
+        for module in imports(file):
+            if module.partition(".")[0] == "syncoll":
+                assert module.startswith(("syncoll.formula", "syncoll.plugins")), module
+            elif module.startswith("syncoll_"):
+                assert module.partition(".")[0] == package.name

@@ -1,0 +1,241 @@
+"""The plugin manager: whatever is installed, every plugin that works can be used."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from syncoll.errors import PluginError
+from syncoll.formula import Feature
+from syncoll.plugins import Answer, BackendRecord, PluginManager, SpecLibraryRecord, hookimpl
+
+
+def backend(name: str) -> BackendRecord:
+    def load() -> Any:
+        raise AssertionError("not needed")
+
+    features = frozenset({Feature.CLAUSE})
+    return BackendRecord(name, f"backend {name}", load, features, lambda: Answer(True))
+
+
+def plugin(*records: Any, hook: str = "syncoll_backends", returns: Any = None) -> types.ModuleType:
+    module = types.ModuleType("a_plugin")
+
+    def implementation() -> Any:
+        return list(records) if returns is None else returns
+
+    implementation.__name__ = hook
+    setattr(module, hook, hookimpl(implementation))
+    return module
+
+
+Installer = Callable[..., None]
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Installer:
+    """Puts a distribution with one plugin module on the path, as an installer would."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    def install(distribution: str, module: str, text: str, entry: str = "") -> None:
+        (tmp_path / f"{module}.py").write_text(text)
+        info = tmp_path / f"{distribution}-1.2.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(
+            f"Metadata-Version: 2.1\nName: {distribution}\nVersion: 1.2\n"
+        )
+        (info / "entry_points.txt").write_text(f"[syncoll]\n{entry or module} = {module}\n")
+
+    return install
+
+
+GOOD = """\
+from syncoll.formula import Feature
+from syncoll.plugins import Answer, BackendRecord, hookimpl
+
+def load():
+    raise AssertionError
+
+RECORD = BackendRecord(
+    NAME, "a good one", load, frozenset({Feature.CLAUSE}), lambda: Answer(True)
+)
+
+@hookimpl
+def syncoll_backends():
+    return [RECORD]
+"""
+
+
+def good(name: str) -> str:
+    return GOOD.replace("NAME", repr(name))
+
+
+class TestDiscovery:
+    def test_what_the_project_ships_is_found_by_the_door_for_strangers(self) -> None:
+        manager = PluginManager.discover()
+        assert set(manager.backends) >= {"cpsat", "gurobi", "highs", "pysat", "z3"}
+        assert set(manager.encodings) >= {"path", "step"}
+        for record in (*manager.backends.values(), *manager.encodings.values()):
+            provenance = manager.provenance(record)
+            assert provenance.distribution == "syncoll"
+            assert provenance.version
+            assert provenance.plugin == record.name
+        assert not [broken for broken in manager.broken if broken.plugin in manager.backends]
+
+    def test_a_stranger_is_found(self, install: Installer) -> None:
+        install("stranger-dist", "stranger_plugin", good("stranger"))
+        manager = PluginManager.discover()
+        record = manager.backend("stranger")
+        assert str(manager.provenance(record)) == "plugin stranger_plugin (stranger-dist 1.2)"
+
+    @pytest.mark.parametrize(
+        ("text", "complaint"),
+        [
+            ("import no_such_module_anywhere", "No module named 'no_such_module_anywhere'"),
+            ("def (", "SyntaxError"),
+            ("raise SystemExit(3)", "SystemExit"),
+            ("1 / 0", "ZeroDivisionError"),
+            ("", "implements no hook"),
+            ("def syncoll_backends(): return []", "implements no hook"),
+            (
+                good("broken").replace("def syncoll_backends", "def syncoll_backend"),
+                "did you mean syncoll_backends?",
+            ),
+            (
+                good("broken").replace("def syncoll_backends()", "def syncoll_backends(solver)"),
+                "wrong hook",
+            ),
+            (good("broken").replace("[RECORD]", "RECORD"), "not a list of BackendRecord"),
+            (good("broken").replace("[RECORD]", "['z3']"), "a str in its list"),
+            (good("broken").replace("[RECORD]", "[RECORD, RECORD]"), "'broken' twice"),
+            (good("broken").replace("return [", "return 1 / 0 + ["), "division by zero"),
+        ],
+    )
+    def test_a_broken_one_is_reported_and_harms_no_other(
+        self, install: Installer, text: str, complaint: str
+    ) -> None:
+        install("broken-dist", "broken_plugin", text, entry="broken")
+        install("stranger-dist", "stranger_plugin", good("stranger"))
+        manager = PluginManager.discover()
+        (broken,) = [broken for broken in manager.broken if broken.plugin == "broken"]
+        assert broken.distribution == "broken-dist"
+        assert complaint in broken.error
+        assert {"cpsat", "z3", "stranger"} <= set(manager.backends)
+        assert "broken" not in manager.backends
+        with pytest.raises(PluginError, match=r"not available, because plugin broken of broken"):
+            manager.backend("broken")
+
+    def test_a_module_that_is_not_there(self, install: Installer, tmp_path: Path) -> None:
+        install("broken-dist", "broken_plugin", "")
+        (tmp_path / "broken_plugin.py").unlink()
+        assert "broken_plugin" in [broken.plugin for broken in PluginManager.discover().broken]
+
+    def test_a_traceback_is_kept(self, install: Installer) -> None:
+        install("broken-dist", "broken_plugin", "1 / 0", entry="broken")
+        (broken,) = [b for b in PluginManager.discover().broken if b.plugin == "broken"]
+        assert "broken_plugin.py" in broken.details
+
+    def test_a_name_of_two_owners_belongs_to_neither(self, install: Installer) -> None:
+        install("usurper-dist", "usurper", good("z3"))
+        manager = PluginManager.discover()
+        assert "z3" not in manager.backends
+        assert "cpsat" in manager.backends
+        with pytest.raises(PluginError) as caught:
+            manager.backend("z3")
+        assert "plugin z3 (syncoll " in str(caught.value)
+        assert "plugin usurper (usurper-dist 1.2)" in str(caught.value)
+        assert any("usurper-dist" in broken.error for broken in manager.broken)
+
+    def test_an_entry_point_of_the_same_name_is_reported(self, install: Installer) -> None:
+        install("usurper-dist", "usurper", good("another"), entry="z3")
+        manager = PluginManager.discover()
+        broken = [broken for broken in manager.broken if broken.plugin == "z3"]
+        assert len(broken) == 1
+        assert "registered already" in broken[0].error
+
+
+class TestLookup:
+    def test_the_message_names_what_is_known(self) -> None:
+        manager = PluginManager()
+        manager.register(plugin(backend("alpha"), backend("beta")), "mine")
+        with pytest.raises(PluginError) as caught:
+            manager.backend("alfa")
+        assert str(caught.value) == (
+            "there is no backend 'alfa' (did you mean alpha?); known backends: alpha, beta"
+        )
+
+    @pytest.mark.parametrize("point", ["encoding", "backend", "spec_library"])
+    def test_an_empty_manager_knows_nothing(self, point: str) -> None:
+        with pytest.raises(PluginError, match="known .*: none"):
+            getattr(PluginManager(), point)("step")
+
+    def test_mappings_cannot_be_changed(self) -> None:
+        backends: Any = PluginManager().backends
+        with pytest.raises(TypeError):
+            backends["x"] = 1
+
+    def test_managers_are_independent(self) -> None:
+        first, second = PluginManager(), PluginManager()
+        first.register(plugin(backend("alpha")), "mine")
+        assert not second.backends
+
+    def test_a_foreign_record_has_no_provenance(self) -> None:
+        with pytest.raises(PluginError, match="not a record of this manager"):
+            PluginManager().provenance(backend("alpha"))
+
+
+class TestRegister:
+    def test_records_of_every_kind(self, tmp_path: Path) -> None:
+        class Both:
+            @hookimpl
+            def syncoll_backends(self) -> list[BackendRecord]:
+                return [backend("alpha")]
+
+            @hookimpl
+            def syncoll_spec_libraries(self) -> list[SpecLibraryRecord]:
+                return [SpecLibraryRecord("mine", "my specs", tmp_path)]
+
+        manager = PluginManager()
+        manager.register(Both(), "both")
+        assert manager.backend("alpha").summary == "backend alpha"
+        assert manager.spec_library("mine").folder == tmp_path
+        provenance = manager.provenance(manager.backend("alpha"))
+        assert str(provenance) == "plugin both (registered from Python)"
+
+    def test_a_taken_name_is_an_error_and_adds_nothing(self) -> None:
+        manager = PluginManager()
+        manager.register(plugin(backend("alpha")), "first")
+        with pytest.raises(PluginError, match=r"plugin first .* and by plugin second"):
+            manager.register(plugin(backend("beta"), backend("alpha")), "second")
+        assert set(manager.backends) == {"alpha"}
+        assert not manager.broken
+        manager.register(plugin(backend("beta")), "second")
+
+    @pytest.mark.parametrize(
+        "module",
+        [
+            plugin(hook="syncoll_backend"),
+            plugin(hook="syncoll_backends", returns=7),
+            plugin(backend("x"), hook="syncoll_encodings"),
+            types.ModuleType("empty"),
+        ],
+    )
+    def test_a_broken_one_is_an_error_and_adds_nothing(self, module: types.ModuleType) -> None:
+        manager = PluginManager()
+        for _ in range(2):
+            with pytest.raises(PluginError):
+                manager.register(module, "mine")
+        manager.register(plugin(backend("alpha")), "mine")
+
+    def test_the_same_name_or_module_twice(self) -> None:
+        manager, module = PluginManager(), plugin(backend("alpha"))
+        manager.register(module, "mine")
+        with pytest.raises(PluginError, match="registered already"):
+            manager.register(plugin(backend("beta")), "mine")
+        with pytest.raises(PluginError, match="registered already"):
+            manager.register(module, "again")
+        assert set(manager.backends) == {"alpha"}
