@@ -35,6 +35,7 @@ STATUS = {"sat": Verdict.SAT, "unsat": Verdict.UNSAT, "unknown": Verdict.UNKNOWN
 
 _LARGEST = (1 << 31) - 1
 _LOGICS = {"smt": None, "fd": "QF_FD"}
+"""The simple solver skips what the general one tries first for quantifiers and other logics."""
 _LONGEST_MILLISECONDS = (1 << 32) - 2
 
 
@@ -53,7 +54,9 @@ class Z3Backend:
         # A context of its own: nothing of an earlier formula is left in it.
         context = z3.Context()
         logic = _LOGICS[str(options["solver"])]
-        solver = z3.Solver(ctx=context) if logic is None else z3.SolverFor(logic, ctx=context)
+        solver = z3.SimpleSolver(ctx=context)
+        if logic is not None:
+            solver = z3.SolverFor(logic, ctx=context)
         try:
             _set_parameters(solver, limits, logic)
             solver.from_string(to_smtlib(formula))

@@ -120,7 +120,7 @@ def _check_shape(kind: str, document: Mapping[str, Any], name: str) -> None:
     draft = jsonschema.Draft202012Validator
     # JSON Schema calls 1.0 an integer, which is no index into an array.
     strict = draft.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int)
-    extend = jsonschema.validators.extend  # type: ignore[no-untyped-call]
+    extend: Any = jsonschema.validators.extend
     validator = extend(draft, type_checker=strict)(schema(kind), registry=registry)
     error = jsonschema.exceptions.best_match(validator.iter_errors(_light(document, name)))
     if error is not None:

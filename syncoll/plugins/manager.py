@@ -211,7 +211,8 @@ class PluginManager:
         except ValueError as error:
             raise PluginError(f"plugin {name} is registered already: {error}") from error
         except pluggy.PluginValidationError as error:
-            self._pluggy.unregister(plugin)
+            if self._pluggy.is_registered(plugin):  # older versions leave it half registered
+                self._pluggy.unregister(plugin)
             raise PluginError(f"plugin {name} has a wrong hook: {error}") from error
         try:
             self._check_hooks(plugin, name)

@@ -45,7 +45,9 @@ def _numbers(
     """The numbers of a list; with `spread` also the arguments themselves."""
     expressions = _arguments(call, 1, None if spread else 1)
     if spread and len(expressions) > 1:
-        return [evaluator.number(e, scope, mask) for e in expressions]
+        values = [evaluator.number(e, scope, mask) for e in expressions]
+        _spend(evaluator, call, values)
+        return values
     values = list(evaluator.items(expressions[0], scope, mask))
     for value in values:
         if not is_number(value):
@@ -55,8 +57,9 @@ def _numbers(
 
 
 def _spend(evaluator: Evaluator, call: Call, values: list[Any]) -> None:
-    cost = sum(v.size if is_column(v) else limits.WORK_PER_SCALAR for v in values)
-    evaluator.spend(cost, call.span)
+    evaluator.spend(limits.WORK_PER_SCALAR * len(values), call.span)
+    for value in values:
+        evaluator.spend_on(value, span=call.span)
 
 
 def _extreme(sign: str) -> _Function:

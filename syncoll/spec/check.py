@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from syncoll.errors import LocatedError, SpecError
@@ -87,7 +88,7 @@ def _syntax_errors(path: Path, label: str, first: SpecError) -> list[SpecError]:
     except SpecError:
         return errors
     starts = [match.start() for match in _BEGINS.finditer(source.text)]
-    for start, end in zip(starts, [*starts[1:], len(source.text)], strict=True):
+    for start, end in pairwise([*starts, len(source.text)]):
         try:
             parse_file(source, start, end)
         except SpecError as error:

@@ -15,6 +15,7 @@ cannot recurse, so nothing can nest without bound.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -83,11 +84,21 @@ class Evaluator:
                 "smaller arguments or fewer `for` variables",
             )
 
-    def spend_on(self, value: Any, span: Span) -> None:
-        """Charges for an operation that made this value."""
-        if isinstance(value, np.ndarray):
-            per_cell = limits.WORK_PER_OBJECT if value.dtype == object else 1
-            self.spend(value.size * per_cell, span)
+    def spend_on(self, *values: Any, span: Span, by_cell: bool = False) -> None:
+        """Charges for an operation on columns.
+
+        Args:
+            values: its operands, or its result.
+            span: the operation.
+            by_cell: whether it works with Python's numbers, cell by cell.
+        """
+        columns = [value for value in values if isinstance(value, np.ndarray)]
+        if columns:
+            size = max(column.size for column in columns)
+            if len(columns) > 1:
+                size = math.prod(np.broadcast_shapes(*(column.shape for column in columns)))
+            slow = by_cell or any(column.dtype == object for column in columns)
+            self.spend(size * (limits.WORK_PER_OBJECT if slow else 1), span)
 
     # Kinds -------------------------------------------------------------------------------------
 
@@ -237,12 +248,11 @@ class Evaluator:
             return combine(self, expr, left, right)
         self.numeric(left, expr.left.span)
         self.numeric(right, expr.right.span)
+        self.spend_on(left, right, span=expr.span, by_cell=expr.op in ("/", "**"))
         try:
-            result = arithmetic(expr.op, left, right, mask)
+            return arithmetic(expr.op, left, right, mask)
         except Fault as fault:
             raise fault_error(fault, expr.op_span, scope) from None
-        self.spend_on(result, expr.span)
-        return result
 
     def _logic(self, expr: syntax.Logic, scope: Scope, mask: Mask) -> Any:
         left = self.truth(expr.left, scope, mask)
@@ -252,7 +262,7 @@ class Evaluator:
             return self.truth(expr.right, scope, mask)
         undecided = ~left if expr.op == "or" else left
         live = undecided if mask is None else undecided & mask
-        self.spend_on(live, expr.span)
+        self.spend_on(live, span=expr.span)
         if not live.any():
             return left
         right = self.truth(expr.right, scope, live)
@@ -263,8 +273,8 @@ class Evaluator:
         result: Any = True
         for i, op in enumerate(expr.ops):
             a, b = expr.operands[i], expr.operands[i + 1]
+            self.spend_on(values[i], values[i + 1], span=expr.span)
             one = compare_two(self, op, a, values[i], b, values[i + 1], mask)
-            self.spend_on(one, expr.span)
             result = one if i == 0 else result & one
         return result
 
@@ -276,7 +286,7 @@ class Evaluator:
         parts = []
         for branch, live in zip((expr.yes, expr.no), masks, strict=True):
             parts.append(self.value(branch, scope, live) if live.any() else None)
-        self.spend_on(masks[0], expr.span)
+        self.spend_on(masks[0], span=expr.span)
         yes, no = parts
         if yes is None or no is None:
             return no if yes is None else yes
@@ -286,7 +296,7 @@ class Evaluator:
         if is_boolean(yes) != is_boolean(no):
             raise expr.no.span.error(f"this is {kind_of(no)}", f"{kind_of(yes)}, as behind `then`")
         result = choose(condition, yes, no)
-        self.spend_on(result, expr.span)
+        self.spend_on(result, span=expr.span)
         return result
 
     def _pair(self, expr: syntax.PairOf, scope: Scope, mask: Mask) -> Pair:
@@ -319,7 +329,7 @@ class Evaluator:
                     result = BUILTINS[expr.id](self, expr, scope, mask)
                 except Fault as fault:
                     raise fault_error(fault, expr.span, scope) from None
-                self.spend_on(result, expr.span)
+                self.spend_on(result, span=expr.span)
                 return result
             assert isinstance(found.definition, syntax.ValueDefinition)
             definition, home = found.definition, Scope(found.module, {})

@@ -59,10 +59,11 @@ MAX_IMPORTS = 64
 """Files that one file may import, directly and indirectly."""
 
 WORK = 400_000_000
-"""What evaluating one definition may cost, in units of one cell of one array operation."""
+"""What evaluating one definition may cost, in units of one cell of one array operation: a few
+seconds, whatever it does."""
 
-WORK_PER_SCALAR = 100
+WORK_PER_SCALAR = 300
 """The cost of one operation on single numbers, in the same unit."""
 
-WORK_PER_OBJECT = 60
+WORK_PER_OBJECT = 400
 """The cost of one cell of an operation on fractions, in the same unit."""

@@ -220,6 +220,7 @@ class _Builder:
         for turn in each(self.evaluator, statement.outer, scope):
             group: set[Link] = set()
             for inner, size in rows(self.evaluator, statement.inner, turn):
+                self.evaluator.spend(30 * size, statement.span)
                 singles = _single_turns(inner, size) if statement.inner else [inner]
                 for selection in statement.selections:
                     if isinstance(selection, syntax.PairOf):

@@ -73,27 +73,25 @@ def _is_in(evaluator: Evaluator, a: Expr, left: Any, b: Expr, right: Any, mask: 
     if isinstance(right, Relation):
         if not isinstance(left, Pair):
             raise a.span.error(f"this is {kind_of(left)}", "a pair `(c, n)` before `in`")
-        assert isinstance(a, syntax.PairOf)
-        for part, value in ((a.first, left.first), (a.second, left.second)):
-            if is_fractional(value):
-                raise part.span.error("a fraction in a pair", "a whole number")
+        if is_fractional(left.first) or is_fractional(left.second):
+            raise a.span.error("a fraction in this pair", "whole numbers")
         with evaluator.nested(a.depth, b.span):
             return holds(evaluator, right, left.first, left.second, mask, b.span)
     if not is_list(right):
         raise b.span.error(f"this is {kind_of(right)}", "a list or a relation behind `in`")
     evaluator.numeric(left, a.span)
+    if isinstance(right, range) and not is_fractional(left):
+        return (left >= right.start) & (left < right.stop)
+    evaluator.spend(30 * len(right), b.span)
     for item in right if isinstance(right, tuple) else ():
         if not is_number(item):
             raise b.span.error(f"a list with {kind_of(item)} in it", "a list of numbers")
-    evaluator.spend(len(right), b.span)
-    if isinstance(right, range) and len(right) and not is_fractional(left):
-        inside = (left >= right.start) & (left < right.stop)
-        return inside & ((left - right.start) % right.step == 0)
+    if not is_column(left) and not any(is_column(item) for item in right):
+        return left in right
     result: Any = False
     for item in right:
-        one = compare("==", left, item)
-        evaluator.spend_on(one, b.span)
-        result = result | one
+        evaluator.spend_on(left, item, span=b.span)
+        result = result | compare("==", left, item)
     return result
 
 
@@ -131,7 +129,7 @@ def holds(evaluator: Evaluator, relation: Relation, c: Any, n: Any, mask: Mask, 
     """Whether (c, n) is in a relation, for numbers or columns; pairs out of range are not."""
     total, nodes = evaluator.ambient.get("G", span), evaluator.ambient.get("P", span)
     inside = (c >= 0) & (c < total) & (n >= 0) & (n < nodes)
-    evaluator.spend_on(inside, span)
+    evaluator.spend_on(inside, span=span)
     live = inside if mask is None else inside & mask
     if not np.any(live):
         return inside & False
@@ -147,7 +145,7 @@ def _member(
     if isinstance(relation, CombinedRelation):
         left = _member(evaluator, relation.left, c, n, mask, span)
         right = _member(evaluator, relation.right, c, n, mask, span)
-        evaluator.spend_on(left, span)
+        evaluator.spend_on(left, span=span)
         if relation.op == "|":
             return left | right
         if relation.op == "&":
@@ -157,7 +155,7 @@ def _member(
         keys = relation.chunks * evaluator.ambient.get("P", span) + relation.nodes
         key = c * evaluator.ambient.get("P", span) + n
         evaluator.spend(len(keys), span)
-        evaluator.spend_on(key, span)
+        evaluator.spend_on(key, span=span)
         found = np.isin(key, keys)
         return found if is_column(key) else bool(found)
     assert isinstance(relation, WhereRelation)

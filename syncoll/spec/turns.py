@@ -86,5 +86,5 @@ def index(evaluator: Evaluator, expr: syntax.Index, scope: Scope, mask: Mask) ->
     plain = not any(is_fractional(item) for item in target)
     table = np.array(target, dtype=np.int64 if plain else object)
     result = table[np.where(bad, 0, position)]
-    evaluator.spend_on(result, expr.span)
+    evaluator.spend_on(result, span=expr.span)
     return result

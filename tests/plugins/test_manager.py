@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import types
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +12,14 @@ import pytest
 
 from syncoll.errors import PluginError
 from syncoll.formula import Feature
-from syncoll.plugins import Answer, BackendRecord, PluginManager, SpecLibraryRecord, hookimpl
+from syncoll.plugins import (
+    Answer,
+    BackendRecord,
+    EncodingRecord,
+    PluginManager,
+    SpecLibraryRecord,
+    hookimpl,
+)
 
 
 def backend(name: str) -> BackendRecord:
@@ -40,6 +48,8 @@ Installer = Callable[..., None]
 def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Installer:
     """Puts a distribution with one plugin module on the path, as an installer would."""
     monkeypatch.syspath_prepend(str(tmp_path))
+    for module in ("broken_plugin", "stranger_plugin", "usurper"):
+        monkeypatch.delitem(sys.modules, module, raising=False)
 
     def install(distribution: str, module: str, text: str, entry: str = "") -> None:
         (tmp_path / f"{module}.py").write_text(text)
@@ -79,7 +89,9 @@ class TestDiscovery:
         manager = PluginManager.discover()
         assert set(manager.backends) >= {"cpsat", "gurobi", "highs", "pysat", "z3"}
         assert set(manager.encodings) >= {"path", "step"}
-        for record in (*manager.backends.values(), *manager.encodings.values()):
+        ours: list[BackendRecord | EncodingRecord] = [*manager.backends.values()]
+        ours += manager.encodings.values()
+        for record in ours:
             provenance = manager.provenance(record)
             assert provenance.distribution == "syncoll"
             assert provenance.version
@@ -170,7 +182,7 @@ class TestLookup:
 
     @pytest.mark.parametrize("point", ["encoding", "backend", "spec_library"])
     def test_an_empty_manager_knows_nothing(self, point: str) -> None:
-        with pytest.raises(PluginError, match="known .*: none"):
+        with pytest.raises(PluginError, match=r"known .*: none"):
             getattr(PluginManager(), point)("step")
 
     def test_mappings_cannot_be_changed(self) -> None:

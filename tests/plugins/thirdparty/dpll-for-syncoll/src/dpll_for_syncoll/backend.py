@@ -40,7 +40,8 @@ class DpllBackend:
             if not rest:
                 true = chosen
                 break
-            variable = abs(next(iter(min(rest, key=len))))
+            shortest = min(rest, key=len)
+            variable = abs(next(iter(shortest)))
             for literal in (-sign * variable, sign * variable):
                 stack.append(([*rest, frozenset({literal})], chosen))
         seconds = {"load": loaded - started, "solve": time.perf_counter() - loaded}
