@@ -1,0 +1,37 @@
+"""The checks of this project: ``python -m tasks [quick|lint|types|tests]``."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+_LINT = [["ruff", "check", "."], ["ruff", "format", "--check", "."]]
+_TYPES = [["mypy"]]
+_TESTS = [["pytest", "-q", "-n", "auto"]]
+_QUICK = [["pytest", "-q", "-n", "auto", "-m", "not slow"]]
+
+_TASKS = {
+    "lint": _LINT,
+    "types": _TYPES,
+    "tests": _TESTS,
+    "quick": [*_LINT, *_TYPES, *_QUICK],
+    "all": [*_LINT, *_TYPES, *_TESTS],
+}
+
+
+def main() -> int:
+    """Runs a task's commands until one fails; its exit code."""
+    name = sys.argv[1] if len(sys.argv) > 1 else "all"
+    if name not in _TASKS:
+        sys.stderr.write(f"no task {name!r}; there are: {', '.join(_TASKS)}\n")
+        return 2
+    for command in _TASKS[name]:
+        sys.stderr.write(f"+ {' '.join(command)}\n")
+        code = subprocess.run([sys.executable, "-m", *command], check=False).returncode
+        if code:
+            return code
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
