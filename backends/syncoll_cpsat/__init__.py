@@ -43,7 +43,7 @@ RECORD = BackendRecord(
     installed=_installed,
     options=(
         Option("presolve", True, "simplify the formula before the search"),
-        Option("probing", 2, "effort of probing single variables in presolve", low=0, high=3),
+        Option("probing", 0, "effort of probing single variables in presolve", low=0, high=3),
         Option("symmetry", 2, "effort of finding and using symmetries", low=0, high=4),
         Option("linearization", 1, "how much of the formula the linear relaxation sees", 0, 2),
         Option("log", False, "let the solver write its log to standard error"),

@@ -174,10 +174,17 @@ def _explain(error: gurobipy.GurobiError, formula: Formula) -> tuple[StopReason,
             f"{size.constraints:,}; {INSTEAD}"
         )
     if error.errno == GRB.Error.NO_LICENSE:
-        return StopReason.LICENCE, f"Gurobi finds no valid licence ({error}); {INSTEAD}"
+        return StopReason.LICENCE, _no_licence(error)
     if error.errno == GRB.Error.OUT_OF_MEMORY:
         return StopReason.MEMORY_LIMIT, f"Gurobi: {error}"
     return StopReason.GAVE_UP, f"Gurobi error {error.errno}: {error}"
+
+
+def _no_licence(error: gurobipy.GurobiError) -> str:
+    return (
+        f"Gurobi finds no valid licence ({error}); a newer gurobipy brings a newer restricted one "
+        f"(pip install --upgrade gurobipy), or {INSTEAD}"
+    )
 
 
 def _unknown(
@@ -221,7 +228,7 @@ def licence() -> Answer:
             expires = _date(int(model.LicenseExpiration))
         restricted = is_restricted()
     except gurobipy.GurobiError as error:
-        return Answer(False, f"Gurobi finds no valid licence ({error}); {INSTEAD}")
+        return Answer(False, _no_licence(error))
     if restricted:
         return Answer(
             True,

@@ -116,7 +116,7 @@ def _clauses(formula: Formula, literals: list[str]) -> Iterator[str]:
         row = [literals[x] for x in cells[starts[i] : starts[i + 1]]]
         if enforcer:
             row.append(literals[-enforcer])
-        yield f"(assert (or false {' '.join(row)}))"
+        yield f"(assert (or {' '.join(row)}))" if row else "(assert false)"
 
 
 def _cardinalities(formula: Formula, literals: list[str]) -> Iterator[str]:

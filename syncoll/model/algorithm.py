@@ -11,7 +11,7 @@ import numpy.typing as npt
 from syncoll.errors import ModelError
 
 if TYPE_CHECKING:
-    from syncoll.model.instance import Instance
+    from syncoll.model.instance import BoolArray, Instance
     from syncoll.model.topology import Topology
 
 __all__ = ["Algorithm"]
@@ -29,10 +29,13 @@ class Algorithm:
         rounds_per_step: Q, the rounds of steps ``0 … S-1``.
         sends: T as an integer array ``[M, 4]`` with columns chunk, source, destination, step.
             Kept in order of step, chunk, source, destination.
+        contributions: for a combining algorithm ``[M, P]``: send m carries the reduction of the
+            contributions of these nodes.  None for a non-combining one, whose sends carry copies.
     """
 
     rounds_per_step: tuple[int, ...]
     sends: IntArray
+    contributions: BoolArray | None = None
 
     def __post_init__(self) -> None:
         sends = np.array(self.sends, dtype=np.int64)
@@ -40,16 +43,35 @@ class Algorithm:
             sends = sends.reshape(0, 4)
         if sends.ndim != 2 or sends.shape[1] != 4:
             raise ModelError(f"sends of shape {sends.shape}", None, "an array of shape [M, 4]")
-        sends = sends[np.lexsort((sends[:, 2], sends[:, 1], sends[:, 0], sends[:, 3]))]
+        columns = [sends[:, 2], sends[:, 1], sends[:, 0], sends[:, 3]]
+        if self.contributions is not None:
+            carried = np.array(self.contributions, dtype=bool)
+            if carried.ndim != 2 or len(carried) != len(sends):
+                raise ModelError(
+                    f"contributions of shape {carried.shape} to {len(sends)} sends",
+                    None,
+                    "an array of shape [M, P]",
+                )
+            columns = [*carried.T, *columns]
+        order = np.lexsort(columns)
+        sends = sends[order]
         sends.setflags(write=False)
         object.__setattr__(self, "sends", sends)
+        if self.contributions is not None:
+            carried = carried[order]
+            carried.setflags(write=False)
+            object.__setattr__(self, "contributions", carried)
         object.__setattr__(self, "rounds_per_step", tuple(int(r) for r in self.rounds_per_step))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Algorithm):
             return NotImplemented
-        return self.rounds_per_step == other.rounds_per_step and np.array_equal(
-            self.sends, other.sends
+        one, two = self.contributions, other.contributions
+        return (
+            self.rounds_per_step == other.rounds_per_step
+            and np.array_equal(self.sends, other.sends)
+            and (one is None) == (two is None)
+            and (one is None or two is None or np.array_equal(one, two))
         )
 
     def __hash__(self) -> int:
@@ -79,7 +101,7 @@ class Algorithm:
         return least
 
     def without_useless_sends(self, instance: Instance) -> Algorithm:
-        """Drops every send without which each chunk still gets where it must.
+        """Drops every send of a non-combining algorithm that no chunk needs to get where it must.
 
         A send is useful when it brings a chunk to a node that lacks it, and that node is in the
         chunk's post or sends the chunk on.  Of several deliveries of a chunk to a node the
@@ -125,4 +147,4 @@ class Algorithm:
         renumber[busy] = np.arange(len(busy))
         sends = self.sends.copy()
         sends[:, 3] = renumber[sends[:, 3]] if len(sends) else sends[:, 3]
-        return Algorithm(tuple(rounds[step] for step in busy), sends)
+        return Algorithm(tuple(rounds[step] for step in busy), sends, self.contributions)

@@ -126,7 +126,7 @@ class Collective:
             )
         table = self.tabulate(nodes, chunks)
         return Instance(
-            topology, self.name, chunks, steps, rounds, table.pre, table.post, self.origin
+            topology, self.name, chunks, steps, rounds, table.pre, table.post, origin=self.origin
         )
 
 

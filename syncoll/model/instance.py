@@ -25,6 +25,9 @@ class Instance:
     Rounds of a step may be 0, so "S steps" means at most S, and the answer can only change from
     no to yes as S or R grows.
 
+    In a combining instance every node of pre has a contribution of its own to the chunk, and every
+    node of post must end with the reduction of all of them, each counted once.
+
     Args:
         topology: P and B.
         collective: the collective's name, for people and files.
@@ -33,6 +36,7 @@ class Instance:
         rounds: R, the sum of all steps' rounds.
         pre: ``[G, P]``, chunk c starts at node n.
         post: ``[G, P]``, chunk c must end at node n.
+        combining: whether the nodes of pre hold contributions, not copies.
         origin: where a spec file defines the collective.
 
     Raises:
@@ -47,6 +51,7 @@ class Instance:
     rounds: int
     pre: BoolArray
     post: BoolArray
+    combining: bool = False
     origin: Origin | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
@@ -75,14 +80,19 @@ class Instance:
                 self.origin,
                 "at least one chunk that must reach a node",
             )
-        lost = np.argwhere(self.post & (self.distance_from_pre >= UNREACHABLE))
+        lost = np.argwhere(self.post & (self.distance_to_complete >= UNREACHABLE))
         if len(lost):
             chunk, node = (int(x) for x in lost[0])
             starts = np.flatnonzero(self.pre[chunk]).tolist()
-            where = f"starts at {_nodes(starts)}" if starts else "starts nowhere"
+            if self.combining:
+                cut = [i for i in starts if self.topology.distances[i, node] >= UNREACHABLE]
+                where = f"no path leads there from {_nodes(cut or starts)}, which contribute to it"
+            else:
+                begins = f"starts at {_nodes(starts)}" if starts else "starts nowhere"
+                where = f"it {begins}, from where no path leads there"
             raise ModelError(
                 f"collective {self.collective} on {self.topology.name}: chunk {chunk} must reach "
-                f"node {node}, but it {where}, from where no path leads there",
+                f"node {node}, but {where}",
                 self.origin,
                 "a post that can be reached over the topology's links",
             )
@@ -103,6 +113,21 @@ class Instance:
         return result
 
     @cached_property
+    def distance_to_complete(self) -> IntArray:
+        """``[G, P]``: the fewest steps after which node n can have all of chunk c.
+
+        The distance from the nearest node of pre, or for a combining instance from the farthest.
+        """
+        if not self.combining:
+            return self.distance_from_pre
+        distances = self.topology.distances
+        result = np.full(self.pre.shape, UNREACHABLE, dtype=np.int64)
+        for row, members in self._rows(self.pre):
+            if row.any():
+                result[members] = distances[row].max(axis=0)
+        return result
+
+    @cached_property
     def distance_to_post(self) -> IntArray:
         """``[G, P]``: links from node n to the nearest node that must still get chunk c."""
         distances = self.topology.distances
@@ -115,7 +140,7 @@ class Instance:
     @cached_property
     def least_steps(self) -> int:
         """The distance bound a_l on S: no chunk travels faster than one link a step."""
-        return int(self.distance_from_pre[self.post].max())
+        return int(self.distance_to_complete[self.post].max())
 
     @cached_property
     def chunk_classes(self) -> tuple[IntArray, ...]:

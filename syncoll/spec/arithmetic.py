@@ -86,11 +86,18 @@ def is_fractional(value: Any) -> bool:
     return isinstance(value, Fraction)
 
 
-def first_live(bad: Any, mask: Mask) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-    """The first cell that is bad and counts, with the shape that it is a cell of."""
+def first_live(
+    bad: Any, mask: Mask, *operands: Any
+) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    """The first cell that is bad and counts, with the shape that it is a cell of.
+
+    The shape is one to which the operands broadcast too.
+    """
     hit = np.asarray(bad) if mask is None else np.logical_and(bad, mask)
     if not hit.any():
         return None
+    shapes = [operand.shape for operand in operands if isinstance(operand, np.ndarray)]
+    hit = np.broadcast_to(hit, np.broadcast_shapes(hit.shape, *shapes))
     position = np.unravel_index(int(hit.argmax()), hit.shape)
     return tuple(int(i) for i in position), hit.shape
 
@@ -179,7 +186,7 @@ def _largest(value: Any) -> int:
 
 def _blame(op: str, a: Any, b: Any, bad: Any, mask: Mask) -> None:
     """Raises the fault of the first bad cell that counts, if there is one."""
-    cell = first_live(bad, mask)
+    cell = first_live(bad, mask, a, b)
     if cell is None:
         return
     position, shape = cell

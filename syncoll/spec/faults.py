@@ -19,8 +19,11 @@ def describe_cell(cell: tuple[tuple[int, ...], tuple[int, ...]] | None, scope: S
     position, shape = cell
     shown = []
     for name, value in scope.names.items():
-        if isinstance(value, np.ndarray) and not name.startswith("_"):
-            shown.append(f"{name} = {written(np.broadcast_to(value, shape)[position])}")
+        if isinstance(value, np.ndarray):
+            try:
+                shown.append(f"{name} = {written(np.broadcast_to(value, shape)[position])}")
+            except ValueError:  # a variable that the fault does not depend on
+                continue
     return f" (with {', '.join(shown)})" if shown else ""
 
 

@@ -172,7 +172,7 @@ class _Builder:
 
     def _check_pair(self, pair: syntax.PairOf, ends: list[Any]) -> None:
         for end in ends:
-            cell = first_live((end < 0) | (end >= self.nodes), None)
+            cell = first_live((end < 0) | (end >= self.nodes), None, *ends)
             if cell is not None:
                 source, destination = (cell_of(e, *cell) for e in ends)
                 guilty = cell_of(end, *cell)
@@ -181,7 +181,7 @@ class _Builder:
                     f"{self.name} has {self.nodes}",
                     "node 0" if self.nodes == 1 else f"nodes 0 to {self.nodes - 1}",
                 )
-        cell = first_live(ends[0] == ends[1], None)
+        cell = first_live(ends[0] == ends[1], None, *ends)
         if cell is not None:
             node = cell_of(ends[0], *cell)
             raise pair.span.error(
@@ -190,7 +190,7 @@ class _Builder:
 
     def _bandwidth(self, expr: Expr, scope: Scope, ends: Iterable[Any] = ()) -> Any:
         value = self.evaluator.number(expr, scope)
-        cell = first_live(value <= 0, None)
+        cell = first_live(value <= 0, None, *ends)
         if cell is not None:
             pair = [cell_of(end, *cell) for end in ends] if is_column(value) else []
             where = f" on link ({pair[0]}, {pair[1]})" if pair else ""

@@ -67,12 +67,16 @@ def _columns(
             columns[binder.name] = np.tile(column, size)
             size *= len(values)
             evaluator.spend(size * len(columns), binder.span)
-        if clause.condition is not None and size:
+            if not size:  # whatever comes next is evaluated for no turn
+                return scope, 0
+        if clause.condition is not None:
             keep = evaluator.truth(clause.condition, scope.having(**columns))
             if not is_column(keep):
                 keep = np.full(size, bool(keep))
             columns = {name: old[keep] for name, old in columns.items()}
             size = int(keep.sum())
+            if not size:
+                return scope, 0
     return scope.having(**columns), size
 
 

@@ -18,7 +18,13 @@ from syncoll.testing.backends import (
     check_backend,
 )
 from syncoll.testing.candidate import Candidate, ConformanceError
-from syncoll.testing.formulas import Models, brute_force_models, pigeonhole, random_formula
+from syncoll.testing.formulas import (
+    Models,
+    brute_force_models,
+    pigeonhole,
+    planted,
+    random_formula,
+)
 
 __all__ = [
     "BACKEND_CHECKS",
@@ -30,5 +36,6 @@ __all__ = [
     "brute_force_models",
     "check_backend",
     "pigeonhole",
+    "planted",
     "random_formula",
 ]

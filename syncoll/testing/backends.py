@@ -12,6 +12,7 @@ import importlib
 import json
 import os
 import pickle
+import random
 import subprocess
 import sys
 import time
@@ -19,10 +20,18 @@ from collections.abc import Callable, Mapping
 from typing import ClassVar, NamedTuple
 
 from syncoll.errors import OptionError, SyncollError
-from syncoll.formula import Feature, Formula, FormulaBuilder, Limits, StopReason, Verdict
+from syncoll.formula import (
+    Assignment,
+    Feature,
+    Formula,
+    FormulaBuilder,
+    Limits,
+    StopReason,
+    Verdict,
+)
 from syncoll.plugins import Answer, BackendRecord, Option, resolve_options
 from syncoll.testing.candidate import SECONDS, Candidate, ConformanceError, demand
-from syncoll.testing.formulas import brute_force_models, pigeonhole, random_formula
+from syncoll.testing.formulas import brute_force_models, pigeonhole, planted, random_formula
 from syncoll.testing.rows import row_cases
 
 __all__ = [
@@ -153,24 +162,29 @@ def check_rows(candidate: Candidate) -> None:
 
 
 def check_models(candidate: Candidate) -> None:
-    """Every assignment of a small formula is found when it alone is allowed, and only if it is one.
+    """With all variables fixed, rows of every kind hold exactly when they should.
 
-    A backend that translates a row too strictly or too loosely in one corner fails here.
+    Some assignments that fulfil the rows and some that do not, at the ends of integers' ranges
+    above all: a backend that reads a row too strictly or too loosely in one corner fails here.
     """
+    features = candidate.record.features
     for case in row_cases():
-        if not candidate.takes(case.formula) or case.feature is None:
+        if not candidate.takes(case.formula):
             continue
+        rng = random.Random(case.name)
+        everything = brute_force_models(FormulaBuilder(case.formula).build())
+        chosen = {0, len(everything) - 1}
+        chosen.update(rng.sample(range(len(everything)), min(4, len(everything))))
         truth = brute_force_models(case.formula)
-        if not 0 < len(truth) <= 12:
-            continue
-        for i in range(len(truth)):
-            pinned = _pinned(case.formula, truth.assignment(i).booleans.tolist())
-            if candidate.takes(pinned):
-                candidate.expect(pinned, f"{case.name}, with its Booleans fixed", satisfiable=True)
+        some = sorted(rng.sample(range(len(truth)), min(2, len(truth))))
+        assignments = [everything.assignment(i) for i in sorted(chosen)]
+        for assignment in [*assignments, *(truth.assignment(i) for i in some)]:
+            pinned = _pinned(case.formula, assignment, features)
+            candidate.expect(pinned, f"{case.name}, with its variables fixed")
 
 
-def _pinned(formula: Formula, values: list[bool]) -> Formula:
-    """The formula with every Boolean fixed, by clauses if it can have them."""
+def _pinned(formula: Formula, assignment: Assignment, features: frozenset[Feature]) -> Formula:
+    """The formula with its variables fixed, as far as rows of these features can do it."""
     builder = FormulaBuilder(formula)
     for clause in formula.clauses():
         builder.clause(*clause)
@@ -180,15 +194,17 @@ def _pinned(formula: Formula, values: list[bool]) -> Formula:
         builder.linear(*linear)
     for difference in formula.differences():
         builder.difference(*difference)
-    has_clauses = Feature.CLAUSE in formula.size().features
-    for variable, value in enumerate(values[1:], start=1):
+    for variable, value in enumerate(assignment.booleans.tolist()[1:], start=1):
         literal = variable if value else -variable
-        if has_clauses:
+        if Feature.CLAUSE in features:
             builder.clause([literal])
-        elif Feature.CARDINALITY in formula.size().features:
+        elif Feature.CARDINALITY in features:
             builder.exactly([literal], 1)
-        else:
+        elif Feature.PSEUDO_BOOLEAN in features:
             builder.linear([1], [literal], low=1)
+    if Feature.LINEAR in features:
+        for integer, value in enumerate(assignment.integers.tolist()):
+            builder.linear([], [], [1], [integer], low=value, high=value)
     return builder.build()
 
 
@@ -204,35 +220,46 @@ def check_integer_bounds(candidate: Candidate) -> None:
     features = candidate.record.features
     if Feature.INTEGER not in features:
         return
-    for high, satisfiable in ((4, True), (3, False)):
-        builder = FormulaBuilder()
-        integers = [builder.integer(-9, high) for _ in range(3)]
+    for end, satisfiable in ((4, True), (3, False)):
+        upper, lower = FormulaBuilder(), FormulaBuilder()
+        highs = [upper.integer(-9, end) for _ in range(3)]
+        lows = [lower.integer(-end, 9) for _ in range(3)]
         if Feature.LINEAR in features:
-            builder.linear([], [], [1, 1, 1], integers, low=12)
+            upper.linear([], [], [1, 1, 1], highs, low=12)
+            lower.linear([], [], [1, 1, 1], lows, high=-12)
         elif Feature.DIFFERENCE in features:
-            first = builder.integer(4, 4)
-            builder.difference(first, 0, integers[0])
-        candidate.expect(builder.build(), f"integers up to {high}", satisfiable=satisfiable)
+            upper.difference(upper.integer(4, 4), 0, highs[0])
+            lower.difference(lows[0], 0, lower.integer(-4, -4))
+        else:
+            return
+        candidate.expect(upper.build(), f"integers up to {end}", satisfiable=satisfiable)
+        candidate.expect(lower.build(), f"integers from {-end}", satisfiable=satisfiable)
 
 
 def check_time_limit(candidate: Candidate) -> None:
-    """A hard unsat formula within a tiny time limit is unsat or unknown, never sat, and in time.
+    """Hard formulas within a tiny time limit get the right verdict or unknown, and in time.
 
-    Unknown comes with the reason, and the backend is as good as before afterwards.
+    Never unsat for a formula that merely takes longer.  Unknown comes with the reason, and the
+    backend is as good as before afterwards.
     """
-    formula = pigeonhole(13, candidate.record.features)
-    candidate.solve(pigeonhole(2, candidate.record.features))  # the worker is started
-    for seconds in (0.3, 0.001):
-        began = time.perf_counter()
-        outcome = candidate.solve(formula, Limits(seconds=seconds))
-        spent = time.perf_counter() - began
-        demand(outcome.verdict is not Verdict.SAT, "it answered sat on an unsat formula")
-        demand(
-            outcome.verdict is Verdict.UNSAT or outcome.reason is StopReason.TIME_LIMIT,
-            f"its time was over, and its reason is {outcome.reason} ({outcome.message})",
-        )
-        demand(spent < seconds + 3.0, f"it took {spent:.1f} s under a limit of {seconds} s")
-    candidate.expect(pigeonhole(2, candidate.record.features), "after a limit", satisfiable=False)
+    features = candidate.record.features
+    formulas = ((pigeonhole(13, features), Verdict.UNSAT), (planted(450, features), Verdict.SAT))
+    candidate.solve(pigeonhole(2, features))  # the worker is started
+    for formula, right in formulas:
+        for seconds in (0.3, 0.001):
+            began = time.perf_counter()
+            outcome = candidate.solve(formula, Limits(seconds=seconds))
+            spent = time.perf_counter() - began
+            demand(
+                outcome.verdict in (right, Verdict.UNKNOWN),
+                f"it answered {outcome.verdict} under a limit of {seconds} s, and {right} is true",
+            )
+            demand(
+                outcome.verdict is right or outcome.reason is StopReason.TIME_LIMIT,
+                f"its time was over, and its reason is {outcome.reason} ({outcome.message})",
+            )
+            demand(spent < seconds + 3.0, f"it took {spent:.1f} s under a limit of {seconds} s")
+    candidate.expect(pigeonhole(2, features), "after a limit", satisfiable=False)
 
 
 def check_limits(candidate: Candidate) -> None:

@@ -7,6 +7,7 @@ assignment is tried, on arrays of all assignments at once.
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
@@ -15,7 +16,7 @@ import numpy.typing as npt
 
 from syncoll.formula import NO_HIGH, NO_LOW, Assignment, Feature, Formula, FormulaBuilder
 
-__all__ = ["Models", "brute_force_models", "pigeonhole", "random_formula"]
+__all__ = ["Models", "brute_force_models", "pigeonhole", "planted", "random_formula"]
 
 _MOST_ASSIGNMENTS = 1 << 20
 
@@ -228,12 +229,7 @@ def pigeonhole(holes: int, features: AbstractSet[Feature] = frozenset(Feature)) 
     at = [builder.booleans(holes) for _ in range(holes + 1)]
     columns = [[row[h] for row in at] for h in range(holes)]
     for row in at:
-        if Feature.CLAUSE in features:
-            builder.clause(row)
-        elif Feature.CARDINALITY in features:
-            builder.at_least(row, 1)
-        else:
-            builder.linear([1] * holes, row, low=1)
+        _at_least_one(builder, row, features)
     for column in columns:
         if Feature.CLAUSE in features:
             for i, second in enumerate(column):
@@ -244,3 +240,31 @@ def pigeonhole(holes: int, features: AbstractSet[Feature] = frozenset(Feature)) 
         else:
             builder.linear([1] * len(column), column, high=1)
     return builder.build()
+
+
+def planted(variables: int, features: AbstractSet[Feature] = frozenset(Feature)) -> Formula:
+    """Random rows of three literals around a hidden model: sat, and hard when large.
+
+    Args:
+        variables: how many; there are 4.2 times as many rows.
+        features: which kind of row says "at least one", as in `pigeonhole`.
+    """
+    rng = random.Random(variables)
+    builder = FormulaBuilder()
+    hidden = [rng.choice((1, -1)) * variable for variable in builder.booleans(variables)]
+    for _ in range(round(4.2 * variables)):
+        true, *others = rng.sample(hidden, 3)
+        row = [true, *(rng.choice((1, -1)) * other for other in others)]
+        _at_least_one(builder, row, features)
+    return builder.build()
+
+
+def _at_least_one(
+    builder: FormulaBuilder, literals: Sequence[int], features: AbstractSet[Feature]
+) -> None:
+    if Feature.CLAUSE in features:
+        builder.clause(literals)
+    elif Feature.CARDINALITY in features:
+        builder.at_least(literals, 1)
+    else:
+        builder.linear([1] * len(literals), literals, low=1)

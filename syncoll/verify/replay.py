@@ -1,44 +1,40 @@
 """Replays an algorithm step by step from pre (SCCL paper, section 3.3).
 
-V_0 = pre; in step s every send must start where its chunk is in V_s; what arrives is added to
-V_{s+1}.  At the end post must be a subset of V_S.  In every step the sends over each link set L of
-the bandwidth relation are counted against b * r_s.  The only inputs are the instance and the
-algorithm: neither an encoding's pruning nor a backend's word is used, so an error in either shows
-here.
+What nodes hold starts at pre; in step s every send must carry what its sender holds when the step
+begins; what arrives is held from the next step on. At the end every node of post must hold, or for
+a combining collective be able to form, what it was promised. In every step the sends over each link
+set L of the bandwidth relation are counted against b * r_s. The only inputs are the instance and
+the algorithm: neither an encoding's pruning nor a backend's word is used, so an error in either
+shows here.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 
 from syncoll.errors import VerificationError
 from syncoll.model import Algorithm, Instance
+from syncoll.verify.copies import Copies
+from syncoll.verify.partials import Partials
+from syncoll.verify.violation import Violation
 
-__all__ = ["Violation", "require_valid", "violations"]
+__all__ = ["require_valid", "violations"]
 
 
-@dataclass(frozen=True)
-class Violation:
-    """One thing that is wrong with an algorithm.
+def require_valid(instance: Instance, algorithm: Algorithm, *, in_order: bool = False) -> None:
+    """Passes a valid algorithm.
 
     Args:
-        kind: ``shape``, ``send``, ``causality``, ``bandwidth`` or ``post``.
-        message: what is wrong, with the send, step or link set in question.
-    """
-
-    kind: str
-    message: str
-
-
-def require_valid(instance: Instance, algorithm: Algorithm) -> None:
-    """Passes a valid algorithm.
+        instance: the problem.
+        algorithm: what claims to solve it.
+        in_order: whether the reduction may not be commutative; see `violations`.
 
     Raises:
         VerificationError: naming the first things that are wrong.
     """
-    found = violations(instance, algorithm, limit=4)
+    found = violations(instance, algorithm, limit=4, in_order=in_order)
     if found:
         more = " …" if len(found) == 4 else ""
         raise VerificationError(
@@ -48,12 +44,21 @@ def require_valid(instance: Instance, algorithm: Algorithm) -> None:
         )
 
 
-def violations(instance: Instance, algorithm: Algorithm, limit: int = 100) -> list[Violation]:
-    """Everything that is wrong, at most about `limit` entries; empty for a valid algorithm."""
+def violations(
+    instance: Instance, algorithm: Algorithm, limit: int = 100, *, in_order: bool = False
+) -> list[Violation]:
+    """Everything that is wrong, at most about `limit` entries; empty for a valid algorithm.
+
+    Args:
+        instance: the problem.
+        algorithm: what claims to solve it.
+        limit: stop looking after so many.
+        in_order: for combining instances: whether the order of the contributors must be kept, as
+            a reduction that is not commutative needs it.
+    """
     found = _shape(instance, algorithm, limit)
     if found:  # without a sane shape the replay below would index out of its arrays
         return found[:limit]
-    found = []
     topology, sends = instance.topology, algorithm.sends
     number = np.full((topology.num_nodes, topology.num_nodes), -1, dtype=np.int64)
     for i, (a, b) in enumerate(topology.links):
@@ -61,19 +66,15 @@ def violations(instance: Instance, algorithm: Algorithm, limit: int = 100) -> li
     bounds = [
         (bound, np.array([number[link] for link in bound.links])) for bound in topology.bounds
     ]
-    holds = instance.pre.copy()
-    starts = np.searchsorted(sends[:, 3], np.arange(instance.steps + 1))
+    holdings = (
+        Partials(instance, algorithm, in_order=in_order) if instance.combining else Copies(instance)
+    )
+    starts = np.searchsorted(sends[:, 3], np.arange(instance.steps + 1)).tolist()
     for step, rounds in enumerate(algorithm.rounds_per_step):
-        chunk, source, destination, _ = sends[starts[step] : starts[step + 1]].T
-        for i in np.flatnonzero(~holds[chunk, source])[:limit]:
-            found.append(
-                Violation(
-                    "causality",
-                    f"step {step} sends chunk {chunk[i]} from node {source[i]} to node "
-                    f"{destination[i]}, but node {source[i]} does not hold it then",
-                )
-            )
-        load = np.bincount(number[source, destination], minlength=len(topology.links))
+        first = starts[step]
+        now = sends[first : starts[step + 1]]
+        found += islice(holdings.missing(step, now, first), limit)
+        load = np.bincount(number[now[:, 1], now[:, 2]], minlength=len(topology.links))
         for bound, members in bounds:
             total, per_round = int(load[members].sum()), bound.chunks_per_round
             if total * per_round.denominator > per_round.numerator * rounds:
@@ -86,11 +87,10 @@ def violations(instance: Instance, algorithm: Algorithm, limit: int = 100) -> li
                         f"more than {per_round} a round",
                     )
                 )
-        holds[chunk, destination] = True
+        holdings.arrive(now, first)
         if len(found) >= limit:
             return found[:limit]
-    for c, n in np.argwhere(instance.post & ~holds)[:limit].tolist():
-        found.append(Violation("post", f"chunk {c} never reaches node {n}"))
+    found += islice(holdings.unmet(instance), limit)
     return found[:limit]
 
 
@@ -120,7 +120,18 @@ def _shape(instance: Instance, algorithm: Algorithm, limit: int) -> list[Violati
     for a, b in used:
         if (a, b) not in links:
             found.append(Violation("send", f"a send from node {a} to node {b}: no such link"))
+    if instance.combining != (algorithm.contributions is not None):
+        what = "lacks" if instance.combining else "has"
+        found.append(Violation("shape", f"the algorithm {what} the contributions of its sends"))
+    elif algorithm.contributions is not None:
+        if algorithm.contributions.shape[1] != topology.num_nodes:
+            width = algorithm.contributions.shape[1]
+            found.append(Violation("shape", f"contributions of {width} nodes"))
+        # One link may carry several partial results of a chunk in a step, but none twice.
+        sends = np.concatenate([sends, algorithm.contributions], axis=1)
     distinct, counts = np.unique(sends, axis=0, return_counts=True)
     for i in np.flatnonzero(counts > 1)[:limit]:
-        found.append(Violation("send", f"send {distinct[i].tolist()} is listed {counts[i]} times"))
+        found.append(
+            Violation("send", f"send {distinct[i, :4].tolist()} is listed {counts[i]} times")
+        )
     return found

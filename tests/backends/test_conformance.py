@@ -32,7 +32,8 @@ class TestZ3(BackendConformance):
 
 
 @pytest.mark.skipif(
-    not syncoll_gurobi.RECORD.installed().ok, reason="gurobipy is an extra and not installed"
+    not syncoll_gurobi.RECORD.licensed().ok,
+    reason=f"an extra, and not required: {syncoll_gurobi.RECORD.licensed().reason}",
 )
 class TestGurobi(BackendConformance):
     record = syncoll_gurobi.RECORD

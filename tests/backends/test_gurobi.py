@@ -44,7 +44,8 @@ class TestRestrictedLicence:
 
     @pytest.fixture(autouse=True)
     def _restricted(self) -> None:
-        pytest.importorskip("gurobipy", reason="gurobipy is an extra and not installed")
+        if not RECORD.licensed().ok:
+            pytest.skip(RECORD.licensed().reason)
         from syncoll_gurobi.backend import is_restricted
 
         if not is_restricted():

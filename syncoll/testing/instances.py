@@ -1,0 +1,190 @@
+"""Small random topologies and instances, for tests of whatever solves or bounds instances.
+
+They are made to hit corners rather than to look like machines: one-way links, rational bandwidths,
+ports and buses shared by links, links that only a shared bound covers, chunks that start at several
+nodes or nowhere, chunks that are in place or that nobody needs, interchangeable chunks, too few
+steps, no rounds at all.
+"""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+from math import ceil
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from syncoll.model import UNREACHABLE, BoolArray, Instance, Link, Topology
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
+
+__all__ = ["instance_strategy", "random_instance", "random_topology", "topology_strategy"]
+
+_LINK_BANDWIDTHS = (1, 1, 1, 1, 2, 3, Fraction(1, 2), Fraction(3, 2), Fraction(2, 3))
+_SHARED_BANDWIDTHS = (1, 1, 2, 2, 3, Fraction(1, 2), Fraction(3, 2), Fraction(5, 2))
+
+
+def random_topology(
+    seed: int | random.Random, *, least_nodes: int = 2, most_nodes: int = 5
+) -> Topology:
+    """A small random topology.
+
+    Args:
+        seed: of the random choices; the same int gives the same topology everywhere.
+        least_nodes: P at least.
+        most_nodes: P at most.
+    """
+    rng = _generator(seed)
+    nodes = rng.randint(least_nodes, most_nodes)
+    links = _links(rng, nodes)
+    shared = _shared(rng, nodes, links)
+    covered = {link for group, _ in shared for link in group}
+    own = {
+        link: rng.choice(_LINK_BANDWIDTHS)
+        for link in links
+        if link not in covered or rng.random() < 0.6
+    }
+    return Topology.from_links("random", nodes, own, shared, unbounded=links)
+
+
+def random_instance(
+    seed: int | random.Random,
+    *,
+    topology: Topology | None = None,
+    least_nodes: int = 2,
+    most_nodes: int = 5,
+    most_chunks: int = 5,
+    most_extra_steps: int = 2,
+) -> Instance:
+    """A small random instance; every post can be reached, whether in time or not.
+
+    Roughly as many have an algorithm as have none.
+
+    Args:
+        seed: of the random choices; the same int gives the same instance everywhere.
+        topology: where; a random one when it is missing.
+        least_nodes: P at least, of a random topology.
+        most_nodes: P at most, of a random topology.
+        most_chunks: G at most.
+        most_extra_steps: S at most so many above the distance bound.
+    """
+    rng = _generator(seed)
+    if topology is None:
+        topology = random_topology(rng, least_nodes=least_nodes, most_nodes=most_nodes)
+    rows = _rows(rng, topology, max(rng.randint(1, most_chunks), rng.randint(1, most_chunks)))
+    pre = np.array([start for start, _ in rows], dtype=bool)
+    post = np.array([goal for _, goal in rows], dtype=bool)
+    least = Instance(topology, "random", 1, 0, 0, pre, post).least_steps
+    extra = range(most_extra_steps + 1)
+    steps = max(0, least + (rng.choice((0, *extra)) if rng.random() < 0.92 else -1))
+    rounds = max(0, _rough_rounds(topology, pre, post) + rng.choice((-1, -1, 0, 0, 1, 1, 2, 3)))
+    rounds = rounds if rng.random() < 0.95 else 0
+    return Instance(topology, "random", 1, steps, rounds, pre, post)
+
+
+def topology_strategy(*, least_nodes: int = 2, most_nodes: int = 5) -> SearchStrategy[Topology]:
+    """A Hypothesis strategy of what `random_topology` makes; needs `hypothesis`."""
+    from hypothesis import strategies
+
+    return strategies.randoms(use_true_random=False).map(
+        lambda rng: random_topology(rng, least_nodes=least_nodes, most_nodes=most_nodes)
+    )
+
+
+def instance_strategy(
+    *,
+    least_nodes: int = 2,
+    most_nodes: int = 5,
+    most_chunks: int = 5,
+    most_extra_steps: int = 2,
+) -> SearchStrategy[Instance]:
+    """A Hypothesis strategy of what `random_instance` makes; needs `hypothesis`."""
+    from hypothesis import strategies
+
+    return strategies.randoms(use_true_random=False).map(
+        lambda rng: random_instance(
+            rng,
+            least_nodes=least_nodes,
+            most_nodes=most_nodes,
+            most_chunks=most_chunks,
+            most_extra_steps=most_extra_steps,
+        )
+    )
+
+
+def _generator(seed: int | random.Random) -> random.Random:
+    return seed if isinstance(seed, random.Random) else random.Random(seed)
+
+
+def _links(rng: random.Random, nodes: int) -> list[Link]:
+    density = rng.choice((0.4, 0.6, 0.8, 1.0))
+    links: list[Link] = []
+    for a in range(nodes):
+        for b in range(a + 1, nodes):
+            if rng.random() < density:
+                links += rng.choice(([(a, b), (b, a)], [(a, b), (b, a)], [(a, b)], [(b, a)]))
+    if not links and rng.random() < 0.9:
+        links.append((0, 1) if rng.random() < 0.5 else (1, 0))
+    return sorted(links)
+
+
+def _shared(
+    rng: random.Random, nodes: int, links: list[Link]
+) -> list[tuple[list[Link], int | Fraction]]:
+    """Ports of nodes and buses over any links."""
+    shared: list[tuple[list[Link], int | Fraction]] = []
+    for _ in range(rng.choice((0, 0, 1, 2, 3))):
+        kind, node = rng.randrange(3), rng.randrange(nodes)
+        if kind == 2:
+            group = [link for link in links if rng.random() < 0.5]
+        else:
+            group = [link for link in links if link[kind] == node]
+        if group:
+            shared.append((group, rng.choice(_SHARED_BANDWIDTHS)))
+    return shared
+
+
+def _rows(
+    rng: random.Random, topology: Topology, chunks: int
+) -> list[tuple[list[bool], list[bool]]]:
+    """For each chunk its rows of pre and post; some post is not empty."""
+    nodes = topology.num_nodes
+    rows: list[tuple[list[bool], list[bool]]] = []
+    for _ in range(chunks):
+        if rows and rng.random() < 0.4:
+            rows.append(rng.choice(rows))  # interchangeable
+            continue
+        starts = set(rng.sample(range(nodes), rng.choice((1, 1, 1, 1, min(2, nodes), 0))))
+        near = [n for n in range(nodes) if any(_reaches(topology, s, n) for s in starts)]
+        eagerness = rng.choice((0.0, 0.4, 0.7, 0.7, 1.0, 1.0))
+        goals = {n for n in near if rng.random() < eagerness}
+        rows.append(([n in starts for n in range(nodes)], [n in goals for n in range(nodes)]))
+    if not any(any(goal) for _, goal in rows):
+        start = rng.randrange(nodes)
+        goal = rng.choice([n for n in range(nodes) if _reaches(topology, start, n)])
+        rows[0] = ([n == start for n in range(nodes)], [n == goal for n in range(nodes)])
+    return rows
+
+
+def _rough_rounds(topology: Topology, pre: BoolArray, post: BoolArray) -> int:
+    """About so many rounds it takes for every node to receive what it lacks."""
+    rate = {
+        link: min(bound.chunks_per_round for bound in topology.bounds if link in bound.links)
+        for link in topology.links
+    }
+    missing = (post & ~pre).sum(axis=0).tolist()
+    return (
+        max(
+            ceil(count / sum(rate[link] for link in topology.links if link[1] == node))
+            for node, count in enumerate(missing)
+            if count
+        )
+        if any(missing)
+        else 0
+    )
+
+
+def _reaches(topology: Topology, source: int, destination: int) -> bool:
+    return bool(topology.distances[source, destination] < UNREACHABLE)
