@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from syncoll.errors import UsageError
 
 if TYPE_CHECKING:
     from syncoll.formula import Limits
+    from syncoll.model import Instance
     from syncoll.plugins import PluginManager
     from syncoll.solving import Solver
     from syncoll.spec import SpecLibrary
@@ -24,12 +26,17 @@ __all__ = [
     "count",
     "duration",
     "library",
+    "make_instance",
     "make_solver",
     "manager",
     "memory",
+    "output_file",
 ]
 
 Subparsers = argparse._SubParsersAction  # its public name does not exist
+
+_MOST_SENDS = 50_000_000
+"""Chunks x links x steps, above which the formula of an instance would not fit in memory."""
 
 
 def duration(text: str) -> float:
@@ -63,6 +70,13 @@ def count(text: str) -> int:
     return int(text)
 
 
+def output_file(text: str) -> Path:
+    """The name of a file to write."""
+    if not text:
+        raise argparse.ArgumentTypeError("the name of the file is empty")
+    return Path(text)
+
+
 def add_problem(parser: argparse.ArgumentParser) -> None:
     """TOPOLOGY and COLLECTIVE."""
     parser.add_argument("topology", metavar="TOPOLOGY", help='such as dgx1, "ring(8)", FILE:NAME')
@@ -74,13 +88,22 @@ def add_problem(parser: argparse.ArgumentParser) -> None:
 def add_instance(parser: argparse.ArgumentParser) -> None:
     """-C, -S and -R."""
     parser.add_argument(
-        "-C", "--chunks", type=count, required=True, help="chunks per node (the paper's C)"
+        "-C",
+        "--chunks",
+        type=count,
+        required=True,
+        metavar="C",
+        help="chunks into which one node's data is cut",
     )
-    parser.add_argument("-S", "--steps", type=amount, required=True, help="steps, at most")
-    parser.add_argument("-R", "--rounds", type=amount, required=True, help="rounds in all")
+    parser.add_argument(
+        "-S", "--steps", type=amount, required=True, metavar="S", help="steps, at most"
+    )
+    parser.add_argument(
+        "-R", "--rounds", type=amount, required=True, metavar="R", help="rounds, all steps together"
+    )
 
 
-def add_format(parser: argparse.ArgumentParser) -> None:
+def add_format(parser: argparse._ActionsContainer) -> None:
     """--format."""
     parser.add_argument(
         "--format",
@@ -105,10 +128,15 @@ def add_solver(parser: argparse.ArgumentParser) -> None:
             default=[],
             help=f"an option of the {what}; `syncoll plugins --options` lists them; repeatable",
         )
-    group.add_argument("--threads", type=count, help="threads of the solver (default: the cores)")
-    group.add_argument("--seed", type=amount, default=0, help="random seed of the solver")
     group.add_argument(
-        "--memory-limit", type=memory, metavar="SIZE", help="of the solver's process, such as 4GiB"
+        "--threads", type=count, metavar="N", help="of the solver (default: the cores, from 2 to 8)"
+    )
+    group.add_argument(
+        "--seed", type=amount, default=0, metavar="N", help="of the solver's choices (default: 0)"
+    )
+    group.add_argument(
+        "--memory-limit", type=memory, metavar="SIZE", help="of the solver's process, such as 4GiB "
+        "(default: none)",
     )
 
 
@@ -124,6 +152,25 @@ def library(plugins: PluginManager) -> SpecLibrary:
     from syncoll.spec import SpecLibrary
 
     return SpecLibrary.load([record.folder for record in plugins.spec_libraries.values()])
+
+
+def make_instance(arguments: argparse.Namespace, specs: SpecLibrary) -> Instance:
+    """The instance that the arguments of `add_problem` and `add_instance` describe.
+
+    Raises:
+        UsageError: when its formula would be too large for any machine.
+    """
+    topology = specs.topology(arguments.topology)
+    instance = specs.collective(arguments.collective).instantiate(
+        topology, chunks=arguments.chunks, steps=arguments.steps, rounds=arguments.rounds
+    )
+    sends = instance.num_chunks * len(topology.links) * instance.steps
+    if sends > _MOST_SENDS:
+        raise UsageError(
+            f"{instance.num_chunks} chunks on {len(topology.links)} links in {instance.steps} steps"
+            f" are {sends} possible sends, more than {_MOST_SENDS}; use fewer steps or chunks"
+        )
+    return instance
 
 
 def make_solver(

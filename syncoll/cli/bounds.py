@@ -21,6 +21,8 @@ cost R/C with any number of steps, and the least R/C for each number of steps.  
 comes from exact prices on the links: a round costs at most 1, and what the collective must move
 costs at least the bound.
 
+  syncoll bounds dgx1 allgather
+  syncoll bounds dgx1 alltoall -C 8 --max-steps 4
   syncoll bounds dgx1 allgather --prices
 """
 
@@ -31,14 +33,16 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
         "bounds",
         help="proved lower bounds on steps and bandwidth cost",
         description=_DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_problem(parser)
     parser.add_argument(
-        "-C", "--chunks", type=count, help="chunks per node (default: the least that is defined)"
+        "-C", "--chunks", type=count, metavar="C", help="chunks per node (default: the least defined)"
     )
     parser.add_argument(
-        "--max-steps", type=amount, help="bounds for S up to this (default: 3 beyond the least)"
+        "--max-steps",
+        type=amount,
+        metavar="S",
+        help="bounds for S up to this (default: 3 beyond the least)",
     )
     parser.add_argument("--prices", action="store_true", help="show the prices that prove each")
     add_format(parser)
@@ -48,7 +52,7 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
 def _run(arguments: argparse.Namespace) -> int:
     from syncoll.bounds import demands, rounds_bound
     from syncoll.cli.arguments import library, manager
-    from syncoll.cli.output import console, print_json, print_text, table
+    from syncoll.cli.output import counted, print_json, print_table, print_text
     from syncoll.search import BoundsTable, CandidateSource, SearchRequest
 
     specs = library(manager())
@@ -75,7 +79,12 @@ def _run(arguments: argparse.Namespace) -> int:
                 "steps": least,
                 "bandwidth": str(any_steps.rounds / chunks),
                 "by_steps": [
-                    {"steps": s, "bandwidth": str(bound.rounds / chunks)} for s, bound in by_steps
+                    {
+                        "steps": s,
+                        "bandwidth": str(bound.rounds / chunks),
+                        **({"prices": _prices(bound, topology)} if arguments.prices else {}),
+                    }
+                    for s, bound in by_steps
                 ],
                 **({"prices": _prices(any_steps, topology)} if arguments.prices else {}),
             }
@@ -85,10 +94,17 @@ def _run(arguments: argparse.Namespace) -> int:
     print_text(f"steps: at least {least} (distances)")
     print_text(f"bandwidth cost with any number of steps: at least {any_steps.rounds / chunks}")
     rows = [(s, bound.rounds / chunks, bound.rounds) for s, bound in by_steps]
-    console().print(table("", (">steps S", ">R/C at least", ">R at least"), rows))
+    if rows:
+        print_text()
+        print_table((">steps S", ">R/C at least", ">R at least"), rows)
+    else:
+        print_text(f"with S up to {last} there is no algorithm at all")
     if arguments.prices:
         for s, bound in (*by_steps, (None, any_steps)):
-            steps = "any number of steps" if s is None else f"{s} steps"
+            steps = "any number of steps" if s is None else counted(s, "step")
+            if bound.certificate is None:
+                print_text(f"no price is needed to prove R >= {bound.rounds} for {steps}")
+                continue
             print_text(f"prices that prove R >= {bound.rounds} for {steps}:")
             for price in _prices(bound, topology):
                 when = "" if s is None else f", step {price['step']}"

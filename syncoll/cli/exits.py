@@ -18,5 +18,7 @@ class Exit(IntEnum):
     """Bad input or usage."""
     UNDECIDED = 3
     """Stopped by a limit with nothing decided."""
+    BUG = 70
+    """A bug of syncoll's own.  Python's usual 1 would claim a proof."""
     INTERRUPTED = 130
     """Stopped by Ctrl-C."""

@@ -27,7 +27,6 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
         "explain",
         help="the formula of an instance and its lowerings, without solving",
         description=_DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_problem(parser)
     add_instance(parser)
@@ -37,17 +36,11 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from syncoll.cli.arguments import library, make_solver, manager
-    from syncoll.cli.output import console, print_json, print_text, table
+    from syncoll.cli.arguments import library, make_instance, make_solver, manager
+    from syncoll.cli.output import counted, print_json, print_table, print_text
 
     plugins = manager()
-    specs = library(plugins)
-    instance = specs.collective(arguments.collective).instantiate(
-        specs.topology(arguments.topology),
-        chunks=arguments.chunks,
-        steps=arguments.steps,
-        rounds=arguments.rounds,
-    )
+    instance = make_instance(arguments, library(plugins))
     with make_solver(arguments, plugins) as solver:
         prepared = solver.prepare(instance)
         encoding, backend = solver.encoding, solver.backend
@@ -99,12 +92,12 @@ def _run(arguments: argparse.Namespace) -> int:
         for name, _, size, seconds in stages
     ]
     columns = (">Booleans", ">integers", ">clauses", ">cardinality", ">linear", ">difference")
-    title = (
+    print_text(
         f"{instance.collective} on {instance.topology.name}, C = {instance.chunks}, "
-        f"S = {instance.steps}, R = {instance.rounds}: {instance.num_chunks} chunks in all, "
-        f"at least {instance.least_steps} steps"
+        f"S = {instance.steps}, R = {instance.rounds}: {counted(instance.num_chunks, 'chunk')} "
+        f"in all, at least {counted(instance.least_steps, 'step')}\n"
     )
-    console().print(table(title, ("after", *columns, ">literals", ">seconds"), rows))
+    print_table(("after", *columns, ">literals", ">seconds"), rows)
     for name, text, _, _ in stages:
         print_text(f"{name}: {text}")
     takes = ", ".join(sorted(backend.features))

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
-import sys
 from collections.abc import Sequence
 
 import syncoll
@@ -21,7 +19,8 @@ from syncoll.cli import (
     verify,
 )
 from syncoll.cli.exits import Exit
-from syncoll.cli.output import note
+from syncoll.cli.output import flush, note
+from syncoll.cli.parser import Parser
 from syncoll.errors import SyncollError
 
 __all__ = ["build_parser", "main"]
@@ -31,49 +30,65 @@ _COMMANDS = (pareto, search, solve, bounds, verify, show, spec, explain, plugins
 _DESCRIPTION = """\
 Synthesises provably optimal collective communication algorithms.
 
-  syncoll pareto dgx1 allgather             the Pareto frontier of a collective on a machine
-  syncoll solve dgx1 allgather -C 6 -S 3 -R 7   one point of it
-  syncoll spec list                         the machines and collectives that come with syncoll
+  syncoll pareto dgx1 allgather                  the Pareto frontier of a collective on a machine
+  syncoll solve dgx1 allgather -C 6 -S 3 -R 7    one point of it
+  syncoll spec list                              machines and collectives that come with syncoll
 """
 
 _EPILOG = """\
-A machine or collective is written as a name with arguments (ring(8), "broadcast(root=3)"; quote
+A machine or collective is written as a name with arguments ("ring(8)", "broadcast(root=3)"; quote
 parentheses in a shell) or as FILE:NAME for a spec file of your own.
 
 exit codes: 0 found or proved; 1 proved impossible (solve: unsat); 2 bad input or usage;
-3 stopped by a limit with nothing decided; 130 interrupted.
+3 stopped by a limit with nothing decided; 130 interrupted (what is known is printed and saved);
+70 a bug of syncoll's own.
 """
 
 
-def build_parser() -> argparse.ArgumentParser:
+def build_parser() -> Parser:
     """The parser with all commands."""
-    parser = argparse.ArgumentParser(
-        prog="syncoll",
-        description=_DESCRIPTION,
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = Parser(prog="syncoll", description=_DESCRIPTION, epilog=_EPILOG)
     parser.add_argument("--version", action="version", version=f"syncoll {syncoll.__version__}")
-    commands = parser.add_subparsers(title="commands", dest="command", required=True)
+    commands = parser.add_subparsers(
+        title="commands",
+        dest="command",
+        metavar="COMMAND",
+        required=True,
+        help="`syncoll COMMAND --help` explains it, with examples",
+    )
     for command in _COMMANDS:
         command.add_parser(commands)
+    _tell_names(parser)
     return parser
+
+
+def _tell_names(parser: argparse.ArgumentParser) -> None:
+    """Lets every command's arguments name the parser that read them, for its error messages."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for command in action.choices.values():
+                command.set_defaults(parser=command)
+                _tell_names(command)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a command line; returns its exit code."""
-    parsed = build_parser().parse_args(arguments)
     try:
+        parsed = build_parser().parse_args(arguments)
         code = int(parsed.run(parsed))
-        sys.stdout.flush()
+        flush()
     except SyncollError as error:
         note(f"syncoll: {error}")
         return Exit.BAD_INPUT
     except KeyboardInterrupt:
         note("syncoll: interrupted")
         return Exit.INTERRUPTED
-    except BrokenPipeError:
-        # The reader of our output has gone (`syncoll show … | head`); that is no error of ours.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return Exit.OK
+    except MemoryError:
+        note("syncoll: out of memory; try fewer steps, chunks or nodes")
+        return Exit.UNDECIDED
+    except Exception:
+        import traceback
+
+        note(f"{traceback.format_exc()}syncoll: this is a bug of syncoll's own; please report it")
+        return Exit.BUG
     return code

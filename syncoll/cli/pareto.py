@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from syncoll.cli.arguments import Subparsers, add_problem, add_solver
-from syncoll.cli.searching import add_search, run_search
+from syncoll.cli.searching import add_search, check_output, run_search
 
 __all__ = ["add_parser"]
 
@@ -17,6 +17,10 @@ algorithm shown has passed an independent verifier.
   syncoll pareto dgx1 allgather
   syncoll pareto "ring(8)" "broadcast(root=3)" --max-steps 8
   syncoll pareto my-machine.syncoll:quad my-collectives.syncoll:shift -o frontier.json
+
+Ctrl-C and --time-limit end the search with what is known so far, which says what is not settled.
+Exit codes: 0 searched to the end or points found; 2 bad input; 3 stopped by a limit without a
+point; 130 Ctrl-C, and the frontier is saved even without -o.
 """
 
 
@@ -26,7 +30,6 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
         "pareto",
         help="the Pareto frontier of a collective on a machine",
         description=_DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_problem(parser)
     add_search(parser)
@@ -38,6 +41,7 @@ def _run(arguments: argparse.Namespace) -> int:
     from syncoll.cli.arguments import library, make_solver, manager
     from syncoll.search import SearchRequest, Strategy
 
+    check_output(arguments)
     plugins = manager()
     specs = library(plugins)
     request = SearchRequest(

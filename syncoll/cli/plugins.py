@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 import argparse
+import textwrap
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from syncoll.cli.arguments import Subparsers, add_format
 from syncoll.cli.exits import Exit
+from syncoll.cli.output import print_json, print_text, width
 
 if TYPE_CHECKING:
-    from syncoll.plugins import Option, PluginManager
+    from syncoll.plugins import Answer, Option, PluginManager
 
 __all__ = ["add_parser"]
 
 _DESCRIPTION = """\
 Lists every plug point (encodings, solver backends, spec libraries) with what is registered there,
 by which package, and whether it is installed, licensed and able to run here, and why not.
+
+  syncoll plugins --options
 """
+
+_TITLES = {
+    "encoding": "encodings (--encoding NAME)",
+    "backend": "solver backends (--backend NAME)",
+    "specs": "spec libraries (their definitions are used by name)",
+}
 
 
 def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
@@ -25,17 +36,14 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
         "plugins",
         help="what is installed, licensed and able to run here",
         description=_DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--options", action="store_true", help="list the options of each plugin")
+    parser.add_argument("--options", action="store_true", help="also what formulas a backend takes, and every option")
     add_format(parser)
     parser.set_defaults(run=_run)
 
 
 def _run(arguments: argparse.Namespace) -> int:
     from syncoll.cli.arguments import manager
-    from syncoll.cli.output import console, print_json, print_text, table
-
     plugins = manager()
     entries = _entries(plugins)
     if arguments.format == "json":
@@ -50,37 +58,59 @@ def _run(arguments: argparse.Namespace) -> int:
             }
         )
         return Exit.OK
-    rows = [
-        (
-            entry["point"],
-            entry["name"],
-            _words(entry.get("installed")),
-            _words(entry.get("licensed")),
-            "yes" if entry["able"] else "no",
-            entry["summary"],
-            entry["distribution"],
-        )
-        for entry in entries
-    ]
-    columns = ("plug point", "name", "installed", "licensed", "able", "summary", "from")
-    console().print(table("", columns, rows))
-    for broken in plugins.broken:
-        print_text(f"broken: plugin {broken.plugin} of {broken.distribution}: {broken.error}")
-    if arguments.options:
+    for point, title in _TITLES.items():
+        print_text(f"{title}:")
         for entry in entries:
-            for option in entry.get("options", []):
-                print_text(
-                    f"{entry['point']} {entry['name']}: {option['name']} = {option['default']} "
-                    f"({option['kind']}): {option['summary']}"
-                )
+            if entry["point"] == point:
+                _show(entry, arguments.options)
+        print_text()
+    for broken in plugins.broken:
+        origin = f" of {broken.distribution}" if broken.distribution else ""
+        print_text(f"broken: plugin {broken.plugin}{origin}: {broken.error}")
+    if not arguments.options:
+        print_text("`syncoll plugins --options` also lists what each takes and can be told.")
     return Exit.OK
 
 
-def _words(answer: dict[str, Any] | None) -> str:
-    if answer is None:
-        return ""
+def _show(entry: dict[str, Any], options: bool) -> None:
+    """A few lines about one plugin."""
+    _field(entry["name"], entry["summary"], indent=2)
+    if "installed" in entry:
+        _field("installed", _words(entry["installed"]))
+    if "licensed" in entry:
+        _field("licensed", _words(entry["licensed"]))
+    _field("able to run", "yes" if entry["able"] else "no")
+    _field("from", entry["distribution"])
+    if not options:
+        return
+    if "features" in entry:
+        _field("takes", ", ".join(entry["features"]))
+    for option in entry.get("options", []):
+        default = str(option["default"])
+        default = default.lower() if isinstance(option["default"], bool) else default
+        _field("option", f"{option['name']}={default}: {option['summary']}; {option['kind']}")
+
+
+def _field(name: str, text: str, indent: int = 11) -> None:
+    """A name and a text, wrapped under itself."""
+    start = f"{'':{indent}}{name:<{24 - indent}}"
+    print_text(
+        textwrap.fill(text, width(), initial_indent=start, subsequent_indent=" " * len(start))
+    )
+
+
+def _words(answer: dict[str, Any]) -> str:
     word = "yes" if answer["ok"] else "no"
     return f"{word}: {answer['reason']}" if answer["reason"] else word
+
+
+def _asked(question: Callable[[], Answer]) -> dict[str, Any]:
+    """A plugin's answer; one that cannot answer does not hide the others."""
+    try:
+        answer = question()
+        return {"ok": bool(answer.ok), "reason": str(answer.reason)}
+    except Exception as error:
+        return {"ok": False, "reason": f"it cannot say: {type(error).__name__}: {error}"}
 
 
 def _entries(plugins: PluginManager) -> list[dict[str, Any]]:
@@ -97,21 +127,20 @@ def _entries(plugins: PluginManager) -> list[dict[str, Any]]:
             }
         )
     for backend in plugins.backends.values():
-        installed = backend.installed()
+        installed = _asked(backend.installed)
         entry = {
             "point": "backend",
             "name": backend.name,
             "summary": backend.summary,
-            "installed": {"ok": installed.ok, "reason": installed.reason},
-            "able": installed.ok,
+            "installed": installed,
+            "able": installed["ok"],
             "features": sorted(backend.features),
             "distribution": str(plugins.provenance(backend)),
             "options": _options(backend.options),
         }
-        if installed.ok:
-            licensed = backend.licensed()
-            entry["licensed"] = {"ok": licensed.ok, "reason": licensed.reason}
-            entry["able"] = licensed.ok
+        if installed["ok"]:
+            entry["licensed"] = _asked(backend.licensed)
+            entry["able"] = entry["licensed"]["ok"]
         entries.append(entry)
     for spec_library in plugins.spec_libraries.values():
         entries.append(

@@ -84,7 +84,7 @@ class LiveProgress(SilentProgress):
         from rich.live import Live
         from rich.spinner import Spinner
 
-        self._spinner = Spinner("dots", text="bounds")
+        self._spinner = Spinner("line", text="bounds")
         self._began = time.perf_counter()
         self._current = "computing bounds"
         self._bound = ""

@@ -9,15 +9,25 @@ from syncoll.cli.exits import Exit
 
 __all__ = ["add_parser"]
 
+_DESCRIPTION = """\
+Prints the JSON Schema (draft 2020-12) of a kind of file, complete in itself.
+
+  syncoll schema frontier > frontier.schema.json
+"""
+
+_KINDS = "frontier (of pareto and search), outcome (of solve) or algorithm"
+
 
 def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
     """Adds the command."""
     parser = commands.add_parser(
         "schema",
         help="the JSON Schema of syncoll's files",
-        description="Prints the JSON Schema of a kind of file; `common` holds what they share.",
+        description=_DESCRIPTION,
     )
-    parser.add_argument("kind", choices=("frontier", "outcome", "algorithm", "common"))
+    parser.add_argument(
+        "kind", metavar="KIND", choices=("frontier", "outcome", "algorithm"), help=_KINDS
+    )
     parser.set_defaults(run=_run)
 
 

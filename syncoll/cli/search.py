@@ -6,15 +6,19 @@ import argparse
 from typing import TypeVar
 
 from syncoll.cli.arguments import Subparsers, add_solver
-from syncoll.cli.searching import add_search, run_search
+from syncoll.cli.searching import add_search, check_output, run_search
 
 __all__ = ["add_parser"]
 
 _DESCRIPTION = """\
 Runs a `search { … }` block of a spec file, which names the machine, the collective and the bounds.
-Options given here go before what the file says.
+Options given here go before what the file says.  `syncoll spec list` shows the searches that come
+with syncoll.
 
+  syncoll search dgx1_allgather
   syncoll search my-searches.syncoll:overnight -o frontier.json
+
+Ctrl-C, --time-limit and the exit codes are those of `syncoll pareto`.
 """
 
 
@@ -24,7 +28,6 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
         "search",
         help="the Pareto frontier of a search written in a spec file",
         description=_DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("reference", metavar="SEARCH", help="FILE:NAME, or a shipped search")
     add_search(parser)
@@ -43,9 +46,9 @@ def _run(arguments: argparse.Namespace) -> int:
     from syncoll.cli.arguments import library, make_solver, manager
     from syncoll.search import SearchRequest, Strategy
 
+    check_output(arguments)
     plugins = manager()
     spec = library(plugins).search(arguments.reference)
-
     request = SearchRequest(
         spec.topology,
         spec.collective,

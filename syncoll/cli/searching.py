@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import argparse
 import re
+import time
+from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from syncoll.cli.arguments import add_format, amount, count, duration
+from syncoll.cli.arguments import add_format, amount, count, duration, output_file
 from syncoll.cli.exits import Exit
 
 if TYPE_CHECKING:
-    from syncoll.search import Frontier, SearchRequest
+    from syncoll.search import Frontier, Observer, SearchRequest
     from syncoll.solving import Solver
 
-__all__ = ["add_search", "run_search", "show_frontier"]
+__all__ = ["add_search", "check_output", "run_search", "show_frontier"]
 
 
 def add_search(parser: argparse.ArgumentParser) -> None:
@@ -28,64 +31,104 @@ def add_search(parser: argparse.ArgumentParser) -> None:
         "paper: Algorithm 1 of the SCCL paper",
     )
     group.add_argument(
-        "--k", type=amount, help="only k-synchronous algorithms, R <= S + k (paper: the least k "
-        "with which the bandwidth bound can be met)"
-    )  # fmt: skip
-    group.add_argument(
-        "--max-steps", type=amount, help="S at most (default: 3 more than the least possible)"
-    )
-    group.add_argument("--max-rounds", type=amount, help="R at most (default: no limit)")
-    group.add_argument(
-        "--max-chunks", type=count, help="C at most (certified: 24 times the least possible)"
+        "--k",
+        type=amount,
+        metavar="K",
+        help="only k-synchronous algorithms, R <= S + k (default: any; paper: the least k "
+        "with which the bandwidth bound can be met)",
     )
     group.add_argument(
-        "--time-limit", type=duration, metavar="TIME", help="for the whole search, such as 30s, 2h"
+        "--max-steps",
+        type=amount,
+        metavar="S",
+        help="S at most (default: 3 more than the least possible)",
+    )
+    group.add_argument(
+        "--max-rounds", type=amount, metavar="R", help="R at most (default: no limit)"
+    )
+    group.add_argument(
+        "--max-chunks",
+        type=count,
+        metavar="C",
+        help="C at most (default: 24 times the least possible; paper: no limit)",
+    )
+    group.add_argument(
+        "--time-limit",
+        type=duration,
+        metavar="TIME",
+        help="for the whole search, such as 30s, 2h (default: none)",
     )
     group.add_argument(
         "--point-limit",
         type=duration,
         metavar="TIME",
-        help="for each (S, R, C) (certified: 3 s, then 30 s for those left undecided)",
+        help="for each (S, R, C) (default: 3 s, then 30 s for those left undecided; paper: none)",
     )
     output = parser.add_argument_group("output")
-    add_format(parser)
+    add_format(output)
     output.add_argument(
-        "-o", "--output", type=Path, metavar="FILE", help="save the frontier as JSON as it grows"
+        "-o",
+        "--output",
+        type=output_file,
+        metavar="FILE",
+        help="save the frontier as JSON as it grows",
     )
     output.add_argument(
         "--progress",
         choices=("auto", "live", "plain", "none"),
         default="auto",
-        help="on standard error (default: live on a terminal, else none)",
+        help="on standard error (default: auto, which is live on a terminal, else none)",
     )
+
+
+def check_output(arguments: argparse.Namespace) -> None:
+    """Makes sure, before anything else is done, that the result can be saved where it should.
+
+    Raises:
+        UsageError: when it cannot.
+    """
+    from syncoll.files import require_writable
+
+    if arguments.output is not None:
+        require_writable(arguments.output)
 
 
 def run_search(arguments: argparse.Namespace, request: SearchRequest, solver: Solver) -> int:
     """Searches, shows the frontier, saves it where asked; the exit code."""
     from syncoll.cli.output import note, print_json
     from syncoll.cli.progress import progress
+    from syncoll.errors import UsageError
     from syncoll.files import frontier_document, write_document
-    from syncoll.search import search
 
     output: Path | None = arguments.output
+    troubles: list[str] = []
 
     def save(frontier: Frontier) -> None:
+        """Keeps what was found so far; a full disk must not end the search."""
         if output is not None:
-            write_document(output, frontier_document(frontier))
+            try:
+                write_document(output, frontier_document(frontier))
+            except UsageError as error:
+                troubles.append(str(error))
+                note(f"syncoll: {error}")
+            else:
+                troubles.clear()
 
     with progress(arguments.progress) as observer:
-        frontier = search(request, solver, observer, keep=save)
+        frontier = _search(request, solver, observer, save)
     if frontier.interrupted and output is None:
-        output = Path(_file_name(frontier))
+        output = _free_name(frontier)
     save(frontier)
     if arguments.format == "json":
         print_json(frontier_document(frontier))
     else:
         show_frontier(frontier)
-    if output is not None:
+    if output is not None and not troubles:
         note(f"saved in {output}")
     if frontier.interrupted:
         return Exit.INTERRUPTED
+    if troubles:
+        return Exit.BAD_INPUT
     if not frontier.points and not frontier.complete:
         return Exit.UNDECIDED
     if not frontier.points and any(claim.most_steps is not None for claim in frontier.open):
@@ -93,14 +136,41 @@ def run_search(arguments: argparse.Namespace, request: SearchRequest, solver: So
     return Exit.OK
 
 
-def _file_name(frontier: Frontier) -> str:
+def _search(
+    request: SearchRequest, solver: Solver, observer: Observer, keep: Callable[[Frontier], None]
+) -> Frontier:
+    """The search; when Ctrl-C comes even before its first bound, a frontier that says so."""
+    from syncoll.search import Frontier, OpenClaim, search
+
+    began = time.perf_counter()
+    try:
+        return search(request, solver, observer, keep=keep)
+    except KeyboardInterrupt:
+        return Frontier(
+            request.topology,
+            request.collective.name,
+            (),
+            (OpenClaim(0, None, Fraction(0), None, "interrupted"),),
+            "nothing yet",
+            {"strategy": str(request.strategy)},
+            complete=False,
+            interrupted=True,
+            seconds=time.perf_counter() - began,
+        )
+
+
+def _free_name(frontier: Frontier) -> Path:
+    """A name for an interrupted search's file that no earlier result has."""
     name = f"{frontier.topology.name}-{frontier.collective}"
-    return re.sub(r"[^A-Za-z0-9._-]+", "_", name).strip("_") + ".frontier.json"
+    name = re.sub(r"[^A-Za-z0-9._-]+", "_", name).strip("_.")[:100]
+    numbers = ("", *(f"-{i}" for i in range(2, 1000)))
+    names = [Path(f"{name}{number}.frontier.json") for number in numbers]
+    return next((path for path in names if not path.exists()), names[-1])
 
 
 def show_frontier(frontier: Frontier) -> None:
     """A frontier for people, on standard output."""
-    from syncoll.cli.output import console, print_text, table
+    from syncoll.cli.output import counted, print_table, print_text
 
     rows = [
         (
@@ -117,18 +187,19 @@ def show_frontier(frontier: Frontier) -> None:
         )
         for p in frontier.points
     ]
-    columns = (">steps S", ">rounds R", ">chunks C", ">bandwidth R/C", ">no less than")
+    columns = (">steps S", ">rounds R", ">chunks C", ">bandwidth R/C", ">proved R/C >=")
     more = ("rounds per step", ">sends", "encoding", "backend", ">seconds")
-    title = f"{frontier.collective} on {frontier.topology.name}"
-    console().print(table(title, (*columns, *more), rows))
-    count = len(frontier.points)
+    print_text(f"{frontier.collective} on {frontier.topology.name}")
+    if rows:
+        print_text()
+        print_table((*columns, *more), rows)
     print_text(
-        f"{count} verified point{'s' if count != 1 else ''} in {frontier.seconds:.1f} s; "
+        f"{counted(len(rows), 'verified point')} in {frontier.seconds:.1f} s; "
         f"searched: {frontier.scope}."
     )
     print_text(
-        f"No algorithm has fewer than {frontier.least_steps} steps or a bandwidth cost below "
-        f"{frontier.least_bandwidth}."
+        f"No algorithm has fewer than {counted(frontier.least_steps, 'step')} or a bandwidth cost "
+        f"below {frontier.least_bandwidth}."
     )
     if frontier.open:
         print_text("Not settled:")

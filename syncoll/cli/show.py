@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import difflib
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +12,7 @@ from syncoll.cli.arguments import Subparsers, add_format, count
 from syncoll.cli.exits import Exit
 
 if TYPE_CHECKING:
-    from syncoll.model import Collective, Topology
+    from syncoll.model import BandwidthBound, Collective, Topology
     from syncoll.spec import SpecLibrary
 
 __all__ = ["add_parser"]
@@ -20,12 +22,18 @@ Shows a machine (its links and what bounds them), a collective (where chunks sta
 the algorithms of a stored frontier, outcome or algorithm, step by step.
 
   syncoll show dgx1
+  syncoll show "torus(4,4)"
   syncoll show alltoall --nodes 4 -C 4
+  syncoll show my-machine.syncoll:quad
   syncoll show frontier.json
 """
 
-_WIDEST_MATRIX = 32
 _MOST_CHUNKS_SHOWN = 64
+_MOST_NODES_SHOWN = 32
+_MOST_LINKS_SHOWN = 8
+_FEW_NODES = 10
+_MOST_NODES_TRIED = 64
+_MOST_CHUNKS_TRIED = 10_000
 
 
 def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
@@ -34,14 +42,20 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
         "show",
         help="a machine, a collective, or a stored algorithm step by step",
         description=_DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("what", metavar="NAME|FILE")
+    parser.add_argument("what", metavar="NAME|FILE", help="`syncoll spec list` lists the names")
     parser.add_argument(
-        "--nodes", type=count, default=4, help="P for a collective's pre and post (default: 4)"
+        "--nodes",
+        type=count,
+        metavar="P",
+        help="nodes for a collective's pre and post (default: 4, or the least defined beyond)",
     )
     parser.add_argument(
-        "-C", "--chunks", type=count, help="C for a collective (default: the least defined)"
+        "-C",
+        "--chunks",
+        type=count,
+        metavar="C",
+        help="chunks per node for a collective (default: the least defined)",
     )
     add_format(parser)
     parser.set_defaults(run=_run)
@@ -51,10 +65,12 @@ def _run(arguments: argparse.Namespace) -> int:
     from syncoll.cli.arguments import library, manager
 
     what: str = arguments.what
-    if what.lower().endswith(".json") or (Path(what).is_file() and ".syncoll" not in what):
+    if what.lower().endswith(".json"):
         return _show_file(Path(what), arguments.format)
     specs = library(manager())
     kind = _kind_of(specs, what)
+    if kind == "file":
+        return _show_file(Path(what), arguments.format)
     if kind == "topology":
         return _show_topology(
             specs.topology(what), specs.definition("topology", what).doc, arguments.format
@@ -69,34 +85,46 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _kind_of(specs: SpecLibrary, reference: str) -> str:
-    """Whether the reference names a topology or a collective.
+    """Whether the reference names a topology, a collective or a file of results.
 
     Raises:
-        SpecError: what is wrong with it as a topology, when it is neither.
+        SpecError: what is wrong with it as a reference.
+        UsageError: when nothing has this name, or more than one thing.
     """
     from syncoll.errors import SpecError, UsageError
 
-    found, failure = [], None
-    for kind in ("topology", "collective"):
+    found, failures = [], {}
+    for kind in ("topology", "collective", "search", "relation"):
         try:
             specs.definition(kind, reference)
             found.append(kind)
         except SpecError as error:
-            # The complaint of the kind that the user meant is unknown; the first one that is not
-            # about a missing name says most.
-            if failure is None or failure.message.startswith("there is no"):
-                failure = error
-    if not found:
-        known = [d.name for kind in ("topology", "collective") for d in specs.names(kind)]
-        if failure is not None and not failure.message.startswith("there is no"):
-            raise failure
-        raise UsageError(
-            f"there is no machine or collective {reference!r} and no such file; known are "
-            + ", ".join(known)
-        )
-    if len(found) > 1:
+            failures[kind] = error
+    shown = [kind for kind in found if kind in ("topology", "collective")]
+    if len(shown) == 1:
+        return shown[0]
+    if shown:
         raise UsageError(f"{reference} has a machine and a collective; name one: {reference}:NAME")
-    return found[0]
+    if Path(reference).is_file() and not reference.endswith(".syncoll"):
+        return "file"
+    if "search" in found:
+        raise UsageError(f"{reference} is a search; run it with `syncoll search {reference}`")
+    if "relation" in found:
+        raise UsageError(f"{reference} is a relation; show a collective that uses it")
+    if Path(reference).is_dir():
+        raise UsageError(f"{reference} is a folder; name a file in it")
+    if any("there is no" not in error.message for error in failures.values()):
+        # Not just an unknown name: the first complaint of another kind says most.
+        raise next(e for e in failures.values() if "there is no" not in e.message)
+    if ".syncoll" in reference:
+        raise failures["topology"]
+    known = [d.name for kind in ("topology", "collective") for d in specs.names(kind)]
+    close = difflib.get_close_matches(reference.partition("(")[0].strip(), known, n=1)
+    hint = f"; did you mean {close[0]}?" if close else ""
+    raise UsageError(
+        f"there is no machine, collective or file {reference!r}{hint}\n"
+        f"expected a file, or one of {', '.join(known)}"
+    )
 
 
 def _show_file(path: Path, style: str) -> int:
@@ -112,18 +140,21 @@ def _show_file(path: Path, style: str) -> int:
     if stored.frontier is not None:
         show_frontier(stored.frontier)
     elif not stored.algorithms:
+        instance = stored.instances[0]
         print_text(
-            f"{stored.collective} on {stored.topology.name}: {stored.document['verdict']} "
+            f"{stored.document['verdict']}: {stored.collective} on {stored.topology.name} with "
+            f"C = {instance.chunks}, S = {instance.steps}, R = {instance.rounds} "
             f"({stored.document['reason']})"
         )
-    for one in stored.algorithms:
-        print_text()
+    for number, one in enumerate(stored.algorithms):
+        if number or stored.frontier is not None:
+            print_text()
         show_algorithm(one.instance, one.algorithm)
     return Exit.OK
 
 
 def _show_topology(topology: Topology, doc: str, style: str) -> int:
-    from syncoll.cli.output import console, print_json, print_text, table
+    from syncoll.cli.output import counted, print_json, print_text
     from syncoll.files.layout import interconnect_to_json
     from syncoll.model import UNREACHABLE
 
@@ -141,47 +172,70 @@ def _show_topology(topology: Topology, doc: str, style: str) -> int:
         print_text(doc + "\n")
     diameter = int(topology.distances.max())
     print_text(
-        f"{topology.name}: {topology.num_nodes} nodes, {len(topology.links)} directed links, "
+        f"{topology.name}: {counted(topology.num_nodes, 'node')}, "
+        f"{counted(len(topology.links), 'directed link')}, "
         + ("not connected" if diameter >= UNREACHABLE else f"diameter {diameter}")
     )
-    own = {b.links[0]: b.chunks_per_round for b in topology.bounds if len(b.links) == 1}
-    nodes = range(topology.num_nodes)
-    if topology.num_nodes <= _WIDEST_MATRIX:
-        known = set(topology.links)
-
-        def cell(a: int, b: int) -> str:
-            return str(own.get((a, b), "*")) if (a, b) in known else "."
-
-        title = "chunks per round, from row to column"
-        if any(link not in own for link in topology.links):
-            title += "; * means bounded only together with other links"
-        rows = [(a, *(cell(a, b) for b in nodes)) for a in nodes]
-        console().print(table(title, ("", *(f">{b}" for b in nodes)), rows))
-    else:
-        for a, b in topology.links:
-            print_text(f"  {a} -> {b}: {own.get((a, b), 'shared')}")
+    if topology.links:
+        _show_links(topology)
     for bound in topology.bounds:
         if len(bound.links) > 1:
-            links = " ".join(f"{a}->{b}" for a, b in bound.links[:12])
-            links += f" … ({len(bound.links)} links)" if len(bound.links) > 12 else ""
-            label = f"{bound.label}: " if bound.label else ""
-            print_text(f"shared: {label}{bound.chunks_per_round} chunks per round over {links}")
+            print_text(_shared(bound))
     return Exit.OK
 
 
-def _show_collective(
-    collective: Collective, doc: str, nodes: int, chunks: int | None, style: str
-) -> int:
-    from syncoll.cli.output import console, print_json, print_text, table
-    from syncoll.errors import UsageError
+def _show_links(topology: Topology) -> None:
+    """A matrix where it fits, else the neighbours of each node."""
+    from syncoll.cli.output import print_table, print_text, width
 
-    if chunks is None:
-        chunks = next((c for c in range(1, 10_000) if collective.admits(nodes, c)), 1)
-    if not collective.admits(nodes, chunks):
-        raise UsageError(
-            f"collective {collective.name} is not defined for C = {chunks} on {nodes} nodes"
-            + (f": {collective.requirement}" if collective.requirement else "")
-        )
+    own: dict[tuple[int, int], Fraction] = {}
+    for bound in topology.bounds:
+        if len(bound.links) == 1:
+            link = bound.links[0]
+            own[link] = min(bound.chunks_per_round, own.get(link, bound.chunks_per_round))
+    legend = "chunks per round"
+    if any(link not in own for link in topology.links):
+        legend += "; * means bounded only together with other links"
+    nodes = range(topology.num_nodes)
+    known = set(topology.links)
+    cells = [
+        [str(own.get((a, b), "*")) if (a, b) in known else "." for b in nodes] for a in nodes
+    ]
+    widths = [max(len(cell) for cell in (str(n), *column)) for n, column in enumerate(zip(*cells))]
+    if len(str(topology.num_nodes)) + 4 + sum(widths) + 2 * len(widths) <= width():
+        print_text(f"{legend}, from row to column\n")
+        rows = [(a, *row) for a, row in zip(nodes, cells, strict=True)]
+        print_table((">", *(f">{b}" for b in nodes)), rows)
+        return
+    values = {str(own.get(link, "*")) for link in topology.links}
+    same = values.pop() if len(values) == 1 else None
+    print_text(f"{legend}: {same} on every link" if same else f"{legend} in parentheses")
+    digits = len(str(topology.num_nodes - 1))
+    for a in nodes:
+        told = [str(b) if same else f"{b} ({cells[a][b]})" for b in nodes if (a, b) in known]
+        if told:
+            print_text(f"  {a:>{digits}} -> {'  '.join(told)}")
+
+
+def _shared(bound: BandwidthBound) -> str:
+    """A bound over several links in one line."""
+    from syncoll.cli.output import counted
+
+    links = " ".join(f"{a}->{b}" for a, b in bound.links[:_MOST_LINKS_SHOWN])
+    if len(bound.links) > _MOST_LINKS_SHOWN:
+        links += f" … ({len(bound.links)} links)"
+    label = f"{bound.label}: " if bound.label else ""
+    rate = bound.chunks_per_round
+    amount = counted(int(rate), "chunk") if rate.denominator == 1 else f"{rate} chunks"
+    return f"shared: {label}{amount} per round over {links}"
+
+
+def _show_collective(
+    collective: Collective, doc: str, nodes: int | None, chunks: int | None, style: str
+) -> int:
+    from syncoll.cli.output import counted, print_json, print_table, print_text
+
+    nodes, chunks = _size(collective, nodes, chunks)
     relation = collective.tabulate(nodes, chunks)
     if style == "json":
         print_json(
@@ -198,17 +252,50 @@ def _show_collective(
         return Exit.OK
     if doc:
         print_text(doc + "\n")
+    print_text(
+        f"{collective.name} on {counted(nodes, 'node')}, C = {chunks}: "
+        f"{counted(len(relation.pre), 'chunk')} in all\n"
+        "where each chunk starts (pre) and must end (post)\n"
+    )
     marks = {(False, False): ".", (True, False): "pre", (False, True): "post", (True, True): "both"}
+    shown = range(min(nodes, _MOST_NODES_SHOWN))
     rows = [
-        (c, *(marks[bool(relation.pre[c, n]), bool(relation.post[c, n])] for n in range(nodes)))
+        (c, *(marks[bool(relation.pre[c, n]), bool(relation.post[c, n])] for n in shown))
         for c in range(min(len(relation.pre), _MOST_CHUNKS_SHOWN))
     ]
-    title = (
-        f"{collective.name} on {nodes} nodes, C = {chunks}: {len(relation.pre)} chunks; where each "
-        "starts (pre) and must end (post)"
-    )
-    columns = (">chunk", *(f"node {n}" for n in range(nodes)))
-    console().print(table(title, columns, rows))
-    if len(relation.pre) > _MOST_CHUNKS_SHOWN:
-        print_text(f"… and {len(relation.pre) - _MOST_CHUNKS_SHOWN} chunks more (--format json)")
+    first = "node " if nodes <= _FEW_NODES else ""
+    print_table((">chunk", *(f"{first}{n}" for n in shown)), rows)
+    more = []
+    if len(relation.pre) > len(rows):
+        more.append(counted(len(relation.pre) - len(rows), "more chunk"))
+    if nodes > len(shown):
+        more.append(counted(nodes - len(shown), "more node"))
+    if more:
+        print_text(f"… and {' and '.join(more)} (--format json shows all)")
     return Exit.OK
+
+
+def _size(collective: Collective, nodes: int | None, chunks: int | None) -> tuple[int, int]:
+    """P and C to show: as given, else the least for which the collective is defined.
+
+    Raises:
+        UsageError: when it is defined for none.
+    """
+    from syncoll.errors import ModelError, UsageError
+
+    failure: ModelError | None = None
+    for p in range(4, _MOST_NODES_TRIED + 1) if nodes is None else (nodes,):
+        for c in range(1, _MOST_CHUNKS_TRIED + 1) if chunks is None else (chunks,):
+            try:
+                if collective.admits(p, c):
+                    return p, c
+            except ModelError as error:  # nothing to do with C: the next P
+                failure = failure or error
+                break
+    if failure is not None:
+        raise failure
+    place = f" on {nodes} nodes" if nodes is not None else ""
+    which = f"C = {chunks}" if chunks is not None else "no C that was tried"
+    needs = f"; it needs {collective.requirement}" if collective.requirement else ""
+    negated = "not " if chunks is not None else ""
+    raise UsageError(f"collective {collective.name} is {negated}defined for {which}{place}{needs}")

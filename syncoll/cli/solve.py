@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
+import time
+from typing import TYPE_CHECKING
 
 from syncoll.cli.arguments import (
     Subparsers,
@@ -12,14 +13,20 @@ from syncoll.cli.arguments import (
     add_problem,
     add_solver,
     duration,
+    output_file,
 )
 from syncoll.cli.exits import Exit
+
+if TYPE_CHECKING:
+    from syncoll.model import Instance
+    from syncoll.solving import Solution, Solver
 
 __all__ = ["add_parser"]
 
 _DESCRIPTION = """\
 Decides whether a collective has an algorithm of S steps and R rounds with C chunks per node, and
-shows it.  The exit code tells the verdict: 0 sat, 1 unsat, 3 unknown (a limit was reached).
+shows it.  The exit code tells the verdict: 0 sat, 1 unsat, 3 unknown (a limit was reached);
+2 is bad input, 130 Ctrl-C.
 
   syncoll solve dgx1 allgather -C 6 -S 3 -R 7
   syncoll solve dgx1 alltoall -C 24 -S 8 -R 8 --backend pysat --time-limit 60
@@ -29,10 +36,7 @@ shows it.  The exit code tells the verdict: 0 sat, 1 unsat, 3 unknown (a limit w
 def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
     """Adds the command."""
     parser = commands.add_parser(
-        "solve",
-        help="one (S, R, C): is there an algorithm?",
-        description=_DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        "solve", help="one (S, R, C): is there an algorithm?", description=_DESCRIPTION
     )
     add_problem(parser)
     add_instance(parser)
@@ -40,53 +44,97 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
         "--time-limit", type=duration, metavar="TIME", help="such as 30s, 2min (default: none)"
     )
     add_format(parser)
-    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="save the answer as JSON")
+    parser.add_argument(
+        "-o", "--output", type=output_file, metavar="FILE", help="save the answer as JSON"
+    )
     add_solver(parser)
     parser.set_defaults(run=_run)
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from syncoll.cli.arguments import library, make_solver, manager
-    from syncoll.cli.output import note, print_json, print_text
-    from syncoll.cli.steps import show_algorithm
-    from syncoll.files import outcome_document, write_document
-    from syncoll.formula import Verdict
+    from syncoll.cli.arguments import library, make_instance, make_solver, manager
+    from syncoll.cli.output import note, print_json
+    from syncoll.files import outcome_document, require_writable, write_document
+    from syncoll.formula import StopReason, Verdict
 
-    plugins = manager()
-    specs = library(plugins)
-    topology = specs.topology(arguments.topology)
-    instance = specs.collective(arguments.collective).instantiate(
-        topology, chunks=arguments.chunks, steps=arguments.steps, rounds=arguments.rounds
-    )
-    with make_solver(arguments, plugins, seconds=arguments.time_limit) as solver:
-        solution = solver.solve(instance)
     if arguments.output is not None:
-        write_document(arguments.output, outcome_document(solution))
+        require_writable(arguments.output)
+    plugins = manager()
+    instance = make_instance(arguments, library(plugins))
+    with make_solver(arguments, plugins, seconds=arguments.time_limit) as solver:
+        solution = _solve(solver, instance)
     if arguments.format == "json":
         print_json(outcome_document(solution))
     else:
-        outcome = solution.outcome
-        question = (
-            f"{instance.collective} on {topology.name} with C = {instance.chunks}, "
-            f"S = {instance.steps}, R = {instance.rounds}"
-        )
-        if solution.algorithm is not None:
-            show_algorithm(instance, solution.algorithm)
-            print_text(f"sat: {question}; verified.")
-        elif outcome.verdict is Verdict.UNSAT:
-            print_text(f"unsat: {question} has no algorithm.")
-        else:
-            print_text(f"unknown: {question} was not decided ({outcome.reason}).")
-            if outcome.message:
-                print_text(outcome.message)
-        phases = ", ".join(f"{name} {value:.2f}" for name, value in solution.seconds.items())
-        print_text(
-            f"Encoding {solution.encoding}, backend {solution.backend}: "
-            f"{solution.size.variables} variables, {solution.size.constraints} constraints; "
-            f"seconds: {phases}."
-        )
+        _show(solution)
+    # After the answer is printed: a full disk must not cost it.
     if arguments.output is not None:
+        write_document(arguments.output, outcome_document(solution))
         note(f"saved in {arguments.output}")
+    if solution.outcome.reason is StopReason.INTERRUPTED:
+        return Exit.INTERRUPTED
     return {Verdict.SAT: Exit.OK, Verdict.UNSAT: Exit.IMPOSSIBLE}.get(
         solution.verdict, Exit.UNDECIDED
     )
+
+
+def _solve(solver: Solver, instance: Instance) -> Solution:
+    """The solver's answer; after Ctrl-C an answer that says so."""
+    from syncoll.formula import FormulaSize, Outcome, StopReason, Verdict
+    from syncoll.solving import Solution
+
+    began = time.perf_counter()
+    try:
+        return solver.solve(instance)
+    except KeyboardInterrupt:
+        nothing = FormulaSize(0, 0, 0, 0, 0, 0, 0, frozenset())
+        return Solution(
+            instance,
+            Outcome(Verdict.UNKNOWN, reason=StopReason.INTERRUPTED),
+            None,
+            solver.encoding.name,
+            solver.backend.name,
+            nothing,
+            nothing,
+            {"solve": time.perf_counter() - began},
+        )
+
+
+def _show(solution: Solution) -> None:
+    from syncoll.cli.output import counted, print_text
+    from syncoll.cli.steps import show_algorithm
+    from syncoll.formula import Verdict
+
+    instance, outcome = solution.instance, solution.outcome
+    question = (
+        f"{instance.collective} on {instance.topology.name} with C = {instance.chunks}, "
+        f"S = {instance.steps}, R = {instance.rounds}"
+    )
+    if solution.algorithm is not None:
+        show_algorithm(instance, solution.algorithm)
+        print_text()
+        print_text(f"sat: {question}; verified.")
+    elif outcome.verdict is Verdict.UNSAT:
+        print_text(f"unsat: {question} has no algorithm.")
+        if instance.steps < instance.least_steps:
+            print_text(f"No algorithm has fewer than {counted(instance.least_steps, 'step')}.")
+    else:
+        print_text(f"unknown: {question} was not decided ({outcome.reason}).")
+        if outcome.message:
+            print_text(outcome.message)
+    print_text(f"Encoding {solution.encoding}, backend {solution.backend}{_effort(solution)}.")
+
+
+def _effort(solution: Solution) -> str:
+    from syncoll.cli.output import counted
+
+    size = ""
+    if solution.size.variables or solution.size.constraints:
+        size = (
+            f": {counted(solution.size.variables, 'variable')}, "
+            f"{counted(solution.size.constraints, 'constraint')}"
+        )
+    phases = [(name, f"{value:.2f}") for name, value in solution.seconds.items()]
+    told = ", ".join(f"{name} {value}" for name, value in phases if float(value))
+    total = sum(solution.seconds.values())
+    return f"{size}; {total:.2f} seconds" + (f" ({told})" if told else "")

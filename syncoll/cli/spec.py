@@ -3,11 +3,27 @@
 from __future__ import annotations
 
 import argparse
+import re
+from pathlib import Path
 
 from syncoll.cli.arguments import Subparsers, add_format
 from syncoll.cli.exits import Exit
 
 __all__ = ["add_parser"]
+
+_CHECK = """\
+Reads a spec file, checks every definition and tries those that need no arguments.  Every error is
+told with its line and column.  Exit code 0 when all is well, else 2.
+
+  syncoll spec check my-machine.syncoll
+"""
+
+_LIST = """\
+Lists the machines, collectives, relations and searches of the installed spec libraries, each with
+its arguments and their defaults.  `syncoll show NAME` shows one of them.
+
+  syncoll spec list
+"""
 
 
 def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
@@ -17,19 +33,18 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
         help="check a spec file; list what comes with syncoll",
         description="Checks spec files, and lists the definitions that come with syncoll.",
     )
-    verbs = parser.add_subparsers(title="verbs", dest="verb", required=True)
+    verbs = parser.add_subparsers(title="verbs", dest="verb", metavar="VERB", required=True)
     check = verbs.add_parser(
         "check",
         help="everything that is wrong with a file, and what it defines",
-        description="Reads a file, checks every definition and tries those that need no "
-        "arguments.  Exit code 0 when all is well, else 2.",
+        description=_CHECK,
     )
-    check.add_argument("file", metavar="FILE")
+    check.add_argument("file", metavar="FILE", help="a .syncoll file")
     check.set_defaults(run=_check)
     listing = verbs.add_parser(
         "list",
         help="machines, collectives, relations and searches that come with syncoll",
-        description="Lists the definitions of the installed spec libraries.",
+        description=_LIST,
     )
     add_format(listing)
     listing.set_defaults(run=_list)
@@ -37,9 +52,13 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
 
 def _check(arguments: argparse.Namespace) -> int:
     from syncoll.cli.arguments import library, manager
-    from syncoll.cli.output import note, print_text
+    from syncoll.cli.output import counted, note, print_text
+    from syncoll.errors import UsageError
     from syncoll.spec import check_file
 
+    if not Path(arguments.file).is_file():
+        what = "a folder" if Path(arguments.file).is_dir() else "no file"
+        raise UsageError(f"{arguments.file} is {what}; expected a .syncoll file")
     report = check_file(arguments.file, library(manager()))
     for error in report.errors:
         note(f"{error}\n")
@@ -48,8 +67,7 @@ def _check(arguments: argparse.Namespace) -> int:
     for text in report.notes:
         print_text(f"note: {text}")
     if report.errors:
-        count = len(report.errors)
-        note(f"syncoll: {report.file}: {count} error{'s' if count != 1 else ''}")
+        note(f"syncoll: {report.file}: {counted(len(report.errors), 'error')}")
         return Exit.BAD_INPUT
     print_text(f"{report.file}: all is well")
     return Exit.OK
@@ -57,7 +75,7 @@ def _check(arguments: argparse.Namespace) -> int:
 
 def _list(arguments: argparse.Namespace) -> int:
     from syncoll.cli.arguments import library, manager
-    from syncoll.cli.output import console, print_json, table
+    from syncoll.cli.output import print_json, print_table, print_text
     from syncoll.spec import Kind
 
     specs = library(manager())
@@ -74,6 +92,12 @@ def _list(arguments: argparse.Namespace) -> int:
             }
         )
         return Exit.OK
-    rows = [(d.kind, d.signature, d.doc.split("\n", 1)[0]) for d in found]
-    console().print(table("", ("kind", "name", "what it is"), rows))
+    rows = [(d.kind, d.signature, _first_sentence(d.doc)) for d in found]
+    print_table(("kind", "name", "what it is"), rows)
+    print_text("`syncoll show NAME` shows a machine or a collective, `syncoll search NAME` runs a")
+    print_text("search, and files of your own use all of them by name.")
     return Exit.OK
+
+
+def _first_sentence(doc: str) -> str:
+    return re.split(r"(?<=[.])\s", " ".join(doc.split()), maxsplit=1)[0].removesuffix(".")

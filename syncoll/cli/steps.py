@@ -13,18 +13,21 @@ __all__ = ["show_algorithm"]
 
 def show_algorithm(instance: Instance, algorithm: Algorithm) -> None:
     """Every step with its rounds and, link by link, the chunks that it sends."""
-    from syncoll.cli.output import print_text
+    from syncoll.cli.output import counted, print_text
 
     print_text(
-        f"{instance.collective} on {instance.topology.name}: {instance.num_chunks} chunks in all "
-        f"(C = {instance.chunks}), {algorithm.steps} steps, {algorithm.rounds} rounds, "
-        f"{len(algorithm.sends)} sends"
+        f"{instance.collective} on {instance.topology.name}: "
+        f"{counted(instance.num_chunks, 'chunk')} in all (C = {instance.chunks}), "
+        f"{counted(algorithm.steps, 'step')}, {counted(algorithm.rounds, 'round')}, "
+        f"{counted(len(algorithm.sends), 'send')}"
     )
     by_step: dict[int, dict[tuple[int, int], list[int]]] = defaultdict(lambda: defaultdict(list))
     for chunk, source, destination, step in algorithm.sends.tolist():
         by_step[step][source, destination].append(chunk)
+    digits = len(str(instance.topology.num_nodes - 1))
     for step, rounds in enumerate(algorithm.rounds_per_step):
-        print_text(f"step {step}, {rounds} round{'s' if rounds != 1 else ''}")
+        print_text(f"step {step}, {counted(rounds, 'round')}")
         for (source, destination), chunks in sorted(by_step[step].items()):
+            noun = "chunk " if len(chunks) == 1 else "chunks"
             listed = " ".join(str(chunk) for chunk in chunks)
-            print_text(f"  {source:>4} -> {destination:<4} chunks {listed}")
+            print_text(f"  {source:>{digits}} -> {destination:<{digits}}  {noun} {listed}")

@@ -10,7 +10,10 @@ from syncoll.cli.arguments import Subparsers, add_format
 from syncoll.cli.exits import Exit
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from syncoll.files import StoredFile
+    from syncoll.model import BandwidthBound, Link
     from syncoll.spec import SpecLibrary
 
 __all__ = ["add_parser"]
@@ -23,6 +26,7 @@ exit code 2 and the reason.
 The file brings its own machine and collective.  To make sure that they are the ones you mean, name
 them: they are compared link by link and chunk by chunk.
 
+  syncoll verify frontier.json
   syncoll verify frontier.json --topology dgx1 --collective allgather
 """
 
@@ -33,18 +37,21 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
         "verify",
         help="replay every algorithm of a file",
         description=_DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("file", metavar="FILE", type=Path)
-    parser.add_argument("--topology", help="the machine that the file must be about")
-    parser.add_argument("--collective", help="the collective that the file must be about")
+    parser.add_argument("file", metavar="FILE", type=Path, help="saved with -o")
+    parser.add_argument(
+        "--topology", metavar="TOPOLOGY", help="the machine that the file must be about"
+    )
+    parser.add_argument(
+        "--collective", metavar="COLLECTIVE", help="the collective that the file must be about"
+    )
     add_format(parser)
     parser.set_defaults(run=_run)
 
 
 def _run(arguments: argparse.Namespace) -> int:
     from syncoll.cli.arguments import library, manager
-    from syncoll.cli.output import print_json, print_text
+    from syncoll.cli.output import counted, print_json, print_text
     from syncoll.files import read_file
 
     stored = read_file(arguments.file)
@@ -75,7 +82,7 @@ def _run(arguments: argparse.Namespace) -> int:
         instance = one.instance
         print_text(
             f"  {one.where}: verified, C = {instance.chunks}, S = {instance.steps}, "
-            f"R = {instance.rounds}, {len(one.algorithm.sends)} sends"
+            f"R = {instance.rounds}, {counted(len(one.algorithm.sends), 'send')}"
         )
     if not stored.algorithms:
         print_text("  no algorithm in it; nothing to verify")
@@ -104,8 +111,12 @@ def _compare(
             )
     if collective is not None:
         wanted = specs.collective(collective)
-        for one in stored.algorithms:
-            i = one.instance
+        if not stored.instances:
+            raise VerificationError(
+                f"the file has no point, so that its collective, {stored.collective!r}, cannot be "
+                f"compared with {collective}; leave out --collective"
+            )
+        for i in stored.instances:
             meant_instance = wanted.instantiate(
                 i.topology, chunks=i.chunks, steps=i.steps, rounds=i.rounds
             )
@@ -114,10 +125,10 @@ def _compare(
                 and np.array_equal(meant_instance.post, i.post)
             ):
                 raise VerificationError(
-                    f"{one.where}: the file's collective, {stored.collective!r}, is not "
-                    f"{collective}: pre or post differ for C = {i.chunks}"
+                    f"the file's collective, {stored.collective!r}, is not {collective}: "
+                    f"pre or post differ for C = {i.chunks}"
                 )
 
 
-def _bounds(bounds: tuple[object, ...]) -> list[str]:
-    return sorted(f"{b.links} {b.chunks_per_round}" for b in bounds)  # type: ignore[attr-defined]
+def _bounds(bounds: tuple[BandwidthBound, ...]) -> list[tuple[tuple[Link, ...], Fraction]]:
+    return sorted((bound.links, bound.chunks_per_round) for bound in bounds)

@@ -2,6 +2,6 @@
 
 from syncoll.combining.composition import compose
 from syncoll.combining.inversion import invert
-from syncoll.combining.renumbering import matching, refine, renumber
+from syncoll.combining.refinement import refine, renumber
 
-__all__ = ["compose", "invert", "matching", "refine", "renumber"]
+__all__ = ["compose", "invert", "refine", "renumber"]

@@ -13,9 +13,10 @@ from math import lcm
 
 import numpy as np
 
-from syncoll.combining.renumbering import matching, refine, renumber
+from syncoll.combining.refinement import refine, renumber
 from syncoll.errors import ModelError
 from syncoll.model import Algorithm, Instance
+from syncoll.model.rows import matching
 
 __all__ = ["compose"]
 

@@ -1,9 +1,9 @@
 """Inversion: a broadcast run backwards is a reduction (SCCL paper, section 3.5).
 
 Where an algorithm sends chunk c from n to n' in step s, its inverse sends the partial result of c
-from n' to n in step S-1-s, on the topology with every link turned round.  Each chunk's sends form a
+from n' to n in step S-1-s, on the topology with every link turned round. Each chunk's sends form a
 tree out of the one node where it starts; backwards the tree leads everybody's contribution there.
-What a send of the inverse carries is the reduction over the subtree behind it.  The other way round,
+What a send of the inverse carries is the reduction over the subtree behind it. The other way round,
 an algorithm that reduces along trees to one root per chunk inverts to one that distributes.
 """
 

@@ -4,35 +4,87 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
+import secrets
 from pathlib import Path
 
 from syncoll.errors import UsageError
 
-__all__ = ["write_atomically"]
+__all__ = ["require_writable", "write_atomically"]
 
 
 def write_atomically(path: Path, text: str) -> None:
     """Replaces the file by one with this text; on any failure the old one stays as it was.
 
+    The target of a symbolic link is replaced, not the link.  What is no regular file, such as
+    ``/dev/stdout`` or a pipe, is written to.
+
     Raises:
         UsageError: when the file cannot be written there.
     """
-    name = ""
+    temporary: Path | None = None
     try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+        target = _target(path)
+        if target.exists() and not target.is_file():
+            with target.open("w", encoding="utf-8") as stream:
+                stream.write(text)
+            return
+        temporary, handle = _beside(target)
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        # A temporary file is private; the result gets the permissions that a new file would have.
-        mask = os.umask(0)
-        os.umask(mask)
-        Path(name).chmod(0o666 & ~mask)
-        Path(name).replace(path)
+        temporary.replace(target)
     except OSError as error:
-        raise UsageError(f"cannot write {path}: {error.strerror or error}") from error
+        raise _cannot_write(path, error) from error
     finally:
-        if name:
-            with contextlib.suppress(OSError):
-                Path(name).unlink(missing_ok=True)
+        if temporary is not None:
+            _remove(temporary)
+
+
+def require_writable(path: Path) -> None:
+    """Passes when a file can be written there, so that hours of work are not lost for a typo.
+
+    Raises:
+        UsageError: when it cannot, with the reason.
+    """
+    try:
+        target = _target(path)
+        if target.exists() and not target.is_file():
+            return
+        temporary, handle = _beside(target)
+        os.close(handle)
+        _remove(temporary)
+    except OSError as error:
+        raise _cannot_write(path, error) from error
+
+
+def _target(path: Path) -> Path:
+    """Where a path leads.
+
+    Raises:
+        UsageError: when nothing can be written there.
+    """
+    target = path.resolve()
+    if target.is_dir():
+        raise UsageError(f"cannot write {path}: it is a folder; give the name of a file in it")
+    if not target.parent.is_dir():
+        raise UsageError(f"cannot write {path}: there is no folder {path.parent}; create it first")
+    if target.is_file() and not os.access(target, os.W_OK):
+        raise UsageError(f"cannot write {path}: the file is write-protected")
+    return target
+
+
+def _beside(target: Path) -> tuple[Path, int]:
+    """A new file in the same folder, with the permissions that any new file has."""
+    temporary = target.with_name(f".{secrets.token_hex(8)}.part")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
+    return temporary, os.open(temporary, flags, 0o666)
+
+
+def _remove(path: Path) -> None:
+    with contextlib.suppress(OSError):
+        path.unlink(missing_ok=True)
+
+
+def _cannot_write(path: Path, error: OSError) -> UsageError:
+    return UsageError(f"cannot write {path}: {error.strerror or error}")

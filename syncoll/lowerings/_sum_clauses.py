@@ -47,7 +47,7 @@ def _totalizers(shape: SumShape) -> list[Template]:
         low, high, total = s.tight()
         return high + 1 if high < total else low
 
-    limit = MOST_CLAUSES * (1 + (0 < shape.low and shape.high < shape.total))
+    limit = MOST_CLAUSES * (1 + (shape.low > 0 and shape.high < shape.total))
     try:
         if cap(negated) < cap(shape):
             return [_over(totalizer(negated, limit), inputs)]

@@ -20,10 +20,10 @@ Where this differs from the papers:
   order-encoded integer.  It is sorted already, so it costs nothing, and a row
   ``count - b*r <= 0`` gets one totalizer for the count with only the outputs ``floor(b*v) + 1``
   and a clause for each value v of r.
-* A leaf may be a group of literals of which at most one is true (Bofill, Coll, Suy & Villaret
-  2017 do so for decision diagrams): its sums are as few as its coefficients, and each of its
-  literals implies a threshold, so that a sum of two positions ``sum(i*x_i) <= sum(j*y_j)`` with one
-  true x and one true y costs about as many clauses as it has literals.
+* A leaf may be a group of literals of which at most one is true (after Bofill, Coll, Suy &
+  Villaret 2019): its sums are as few as its coefficients, and each of its literals implies a
+  threshold, so that a comparison of positions ``sum(i*x_i) <= sum(j*y_j)`` with one true x and one
+  true y costs fewer than five clauses a position; m positions have sums up to m**2 otherwise.
 * Literals with equal coefficients share a balanced subtree, so that its sums are few; the subtrees
   and chains are then joined smallest first.
 * Both directions share their variables.

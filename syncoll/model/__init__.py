@@ -2,6 +2,7 @@
 
 from syncoll.model.algorithm import Algorithm
 from syncoll.model.collective import Collective, RelationTable
+from syncoll.model.derived import inverse_of, sequence_of
 from syncoll.model.instance import BoolArray, Instance
 from syncoll.model.topology import UNREACHABLE, BandwidthBound, Link, Topology
 
@@ -15,4 +16,6 @@ __all__ = [
     "Link",
     "RelationTable",
     "Topology",
+    "inverse_of",
+    "sequence_of",
 ]

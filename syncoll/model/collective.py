@@ -33,7 +33,10 @@ class RelationTable:
 
 @dataclass(frozen=True)
 class Collective:
-    """A non-combining collective: a relation table for every P and C.
+    """A collective: a relation table for every P and C.
+
+    Build one with `from_relations` or `from_arrays`, in a spec file, or out of others with
+    `syncoll.model.inverse_of` and `syncoll.model.sequence_of`.
 
     Args:
         name: how people call it, arguments included: ``broadcast(root=3)``.
@@ -44,6 +47,10 @@ class Collective:
         requirement: what ``admits`` asks for, in words.
         origin: where a spec file defines it: its post, when it has one.
         requirement_origin: where a spec file says what ``admits`` asks for.
+        combining: whether pre says who contributes to a chunk, rather than who has a copy of it,
+            and post where the reduction of all contributions must be.
+        dual: the collective of which this one is the inverse; None if of none.
+        ways: for a composed collective the sequences of collectives that each amount to it.
     """
 
     name: str
@@ -52,6 +59,9 @@ class Collective:
     requirement: str = ""
     origin: Origin | None = field(default=None, compare=False)
     requirement_origin: Origin | None = field(default=None, compare=False)
+    combining: bool = False
+    dual: Collective | None = None
+    ways: tuple[tuple[Collective, ...], ...] = ()
 
     @classmethod
     def from_relations(
@@ -126,7 +136,15 @@ class Collective:
             )
         table = self.tabulate(nodes, chunks)
         return Instance(
-            topology, self.name, chunks, steps, rounds, table.pre, table.post, origin=self.origin
+            topology,
+            self.name,
+            chunks,
+            steps,
+            rounds,
+            table.pre,
+            table.post,
+            combining=self.combining,
+            origin=self.origin,
         )
 
 

@@ -22,6 +22,8 @@ __all__ = ["UNREACHABLE", "BandwidthBound", "Link", "Topology"]
 Link = tuple[int, int]
 """A directed link: (source node, destination node)."""
 
+_TURNED = "^-1"
+
 UNREACHABLE = 1 << 30
 """The distance between nodes that no path connects; larger than any number of steps."""
 
@@ -249,9 +251,10 @@ class Topology:
 
     def reversed(self) -> Topology:
         """The same interconnect with every link turned round, B included."""
+        turned = self.name.endswith(_TURNED)
         return replace(
             self,
-            name=f"{self.name}^-1",
+            name=self.name.removesuffix(_TURNED) if turned else self.name + _TURNED,
             links=tuple(sorted((b, a) for a, b in self.links)),
             bounds=tuple(
                 replace(bound, links=tuple(sorted((b, a) for a, b in bound.links)))

@@ -103,12 +103,14 @@ class EncodingRecord:
         summary: one line.
         load: imports and returns the encoding.
         options: its option table.
+        combining: whether it takes combining instances, and only these.
     """
 
     name: str
     summary: str
     load: Callable[[], Encoding]
     options: tuple[Option, ...] = ()
+    combining: bool = False
 
 
 @dataclass(frozen=True)

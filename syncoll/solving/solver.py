@@ -13,11 +13,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from types import TracebackType
 
-from syncoll.errors import BackendError, PluginError, VerificationError
+from syncoll.errors import BackendError, PluginError, UsageError, VerificationError
 from syncoll.formula import FormulaSize, Limits, Outcome, StopReason, Verdict
 from syncoll.lowerings import Lowered, Stage, lower
 from syncoll.model import Algorithm, Instance
-from syncoll.plugins import Encoded, PluginManager, resolve_options
+from syncoll.plugins import Encoded, Encoding, EncodingRecord, PluginManager, resolve_options
 from syncoll.solving.process import SolverProcess
 from syncoll.verify import require_valid
 
@@ -96,7 +96,8 @@ class Solver:
 
     Args:
         manager: knows the plugins.
-        encoding: name of the encoding.
+        encoding: name of the encoding for collectives that only move data.
+        combining_encoding: name of the encoding for combining instances.
         backend: name of the backend.
         encoding_options: values by name.
         backend_options: values by name.
@@ -112,6 +113,7 @@ class Solver:
         manager: PluginManager,
         *,
         encoding: str = "step",
+        combining_encoding: str = "partial",
         backend: str = "cpsat",
         encoding_options: Mapping[str, object] | None = None,
         backend_options: Mapping[str, object] | None = None,
@@ -129,7 +131,12 @@ class Solver:
         for answer in (self.backend.installed(), self.backend.licensed()):
             if not answer.ok:
                 raise PluginError(f"backend {backend} cannot run here: {answer.reason}")
-        self._encoder = self.encoding.load()
+        self._combining = manager.encoding(combining_encoding)
+        for record, combining in ((self.encoding, False), (self._combining, True)):
+            if record.combining != combining:
+                takes = "combining" if record.combining else "non-combining"
+                raise UsageError(f"encoding {record.name} takes {takes} collectives only")
+        self._loaded: dict[str, Encoding] = {}
         self._process = SolverProcess(self.backend)
 
     def __enter__(self) -> Solver:
@@ -147,10 +154,19 @@ class Solver:
         """Ends the backend's worker process."""
         self._process.close()
 
+    def encoding_for(self, instance: Instance) -> EncodingRecord:
+        """The encoding that takes an instance of this kind."""
+        return self._combining if instance.combining else self.encoding
+
     def prepare(self, instance: Instance) -> Preparation:
         """Encodes and lowers, without solving."""
         began = time.perf_counter()
-        encoded = self._encoder.encode(instance, self._encoding_options)
+        record = self.encoding_for(instance)
+        encoder = self._loaded.setdefault(record.name, record.load())
+        options = self._encoding_options
+        if record is not self.encoding:
+            options = resolve_options(record.options, {}, f"encoding {record.name}")
+        encoded = encoder.encode(instance, options)
         after_encoding = time.perf_counter()
         lowered = lower(encoded.formula, self.backend.features)
         after_lowering = time.perf_counter()
@@ -199,7 +215,7 @@ class Solver:
             instance,
             outcome,
             algorithm,
-            self.encoding.name,
+            self.encoding_for(instance).name,
             self.backend.name,
             prepared.size,
             prepared.lowered_size,
@@ -212,14 +228,15 @@ class Solver:
         """Decodes and checks; the algorithm has exactly the instance's steps and rounds."""
         if outcome.assignment is None:
             return None
-        who = f"encoding {self.encoding.name} with backend {self.backend.name}"
+        who = f"encoding {self.encoding_for(instance).name} with backend {self.backend.name}"
         assignment = prepared.lowered.raise_assignment(outcome.assignment)
         if wrong := prepared.encoded.formula.violation(assignment):
             raise BackendError(f"{who}: the answer is no model of the encoding's formula: {wrong}")
         algorithm = prepared.encoded.decode(assignment)
         try:
             require_valid(instance, algorithm)
-            algorithm = algorithm.without_useless_sends(instance)
+            if not instance.combining:
+                algorithm = algorithm.without_useless_sends(instance)
             algorithm = algorithm.with_rounds(instance.topology, instance.rounds)
             require_valid(instance, algorithm)
         except VerificationError as error:

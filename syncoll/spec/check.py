@@ -143,10 +143,7 @@ def _try_collective(
                     )
                 ], ""
     if not tried:
-        return (
-            [],
-            f"collective {definition.signature} is not defined for any of the small P and C that were tried",
-        )
+        return [], f"collective {definition.signature} could be tried on no P and C up to 16"
     return [], ""
 
 

@@ -37,7 +37,6 @@ def make_topology(
     """
     definition = found.definition
     assert isinstance(definition, syntax.TopologyDefinition)
-
     evaluator, scope, name = _bound(found, arguments, seen, span)
     return build_topology(definition, evaluator, scope, name)
 
@@ -50,7 +49,6 @@ def make_collective(
     if isinstance(definition, syntax.CombinedDefinition):
         raise combining_error(definition)
     assert isinstance(definition, syntax.CollectiveDefinition)
-
     _, scope, name = _bound(found, arguments, seen, span)
     return build_collective(definition, scope, name)
 
@@ -61,7 +59,6 @@ def make_search(
     """Instantiates a search, with its topology and its collective; see `make_topology`."""
     definition = found.definition
     assert isinstance(definition, syntax.SearchDefinition)
-
     evaluator, scope, name = _bound(found, arguments, seen, span)
     subjects: dict[str, Reference] = {
         s.keyword: s.value for s in definition.settings if isinstance(s.value, Reference)

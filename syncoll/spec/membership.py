@@ -141,7 +141,7 @@ def holds(evaluator: Evaluator, relation: Relation, c: Any, n: Any, mask: Mask, 
 def _member(
     evaluator: Evaluator, relation: Relation, c: Any, n: Any, mask: Mask, span: Span
 ) -> Any:
-    evaluator.spend(limits.WORK_PER_SCALAR, span)
+    evaluator.spend(4 * limits.WORK_PER_SCALAR, span)
     if isinstance(relation, CombinedRelation):
         left = _member(evaluator, relation.left, c, n, mask, span)
         right = _member(evaluator, relation.right, c, n, mask, span)

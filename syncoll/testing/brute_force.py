@@ -122,7 +122,7 @@ def all_algorithms(instance: Instance, *, most_work: int = _MOST_WORK) -> Iterat
 
     Args:
         instance: the problem.
-        most_work: how many beginnings of algorithms may be looked at.
+        most_work: how many partial steps may be looked at.
 
     Raises:
         TooLargeError: when that is not enough.
@@ -132,40 +132,40 @@ def all_algorithms(instance: Instance, *, most_work: int = _MOST_WORK) -> Iterat
     for rounds in compositions(instance.rounds, instance.steps):
         begun: list[tuple[Held, Sends]] = [(_pairs(instance.pre), ())]
         for step, share in enumerate(rounds):
-            begun = [
-                (held | {(c, b) for c, _, b, _ in sends}, before + sends)
-                for held, before in begun
-                for sends in _step_sends(instance, held, step, share)
-            ]
-            work_left -= len(begun)
-            if work_left < 0:
-                raise TooLargeError(f"too large to try everything: {instance}")
+            longer: list[tuple[Held, Sends]] = []
+            for held, before in begun:
+                for sends in _step_sends(instance, held, step, share, work_left):
+                    longer.append((held | {(c, b) for c, _, b, _ in sends}, before + sends))
+                    work_left -= 1
+            begun = longer
         for held, sends in begun:
             if goal <= held:
                 yield Algorithm(rounds, np.array(sends, dtype=np.int64))
 
 
-def _step_sends(instance: Instance, held: Held, step: int, rounds: int) -> list[Sends]:
+def _step_sends(
+    instance: Instance, held: Held, step: int, rounds: int, most_sets: int
+) -> list[Sends]:
     """Every set of sends that one step may have, each delivering something new."""
     topology = instance.topology
-    sets: list[Sends] = [()]
-    for chunk in range(instance.num_chunks):
-        for node in range(topology.num_nodes):
-            if (chunk, node) not in held:
-                sets += [
-                    (*sends, (chunk, a, b, step))
-                    for sends in sets
-                    for a, b in topology.links
-                    if b == node and (chunk, a) in held
-                ]
-    return [
-        sends
-        for sends in sets
-        if all(
+
+    def fits(sends: Sends) -> bool:
+        return all(
             sum((a, b) in bound.links for _, a, b, _ in sends) <= bound.chunks_per_round * rounds
             for bound in topology.bounds
         )
-    ]
+
+    sets: list[Sends] = [()]
+    for chunk in range(instance.num_chunks):
+        for node in range(topology.num_nodes):
+            if (chunk, node) in held:
+                continue
+            if len(sets) > most_sets:
+                raise TooLargeError(f"too large to try everything: {instance}")
+            links = [(a, b) for a, b in topology.links if b == node and (chunk, a) in held]
+            more = [(*sends, (chunk, a, b, step)) for sends in sets for a, b in links]
+            sets += [sends for sends in more if fits(sends)]
+    return sets
 
 
 def compositions(total: int, parts: int) -> Iterator[tuple[int, ...]]:

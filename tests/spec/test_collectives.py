@@ -100,8 +100,8 @@ def test_several_roots_generalise_one_and_all(several: str, one: str, library: S
 
 @pytest.mark.parametrize(
     "reference",
-    ["broadcast(8)", "gather(-1)", "scatter(9)", "multi_gather(8)", "multi_broadcast(1,1)",
-     "multi_scatter", "multi_broadcast"],
+    ["broadcast(8)", "broadcast(1/2)", "gather(-1)", "scatter(9)", "multi_gather(8)",
+     "multi_broadcast(1,1)", "multi_scatter", "multi_broadcast"],
 )  # fmt: skip
 def test_roots_must_be_nodes(reference: str, library: SpecLibrary) -> None:
     collective = library.collective(reference)

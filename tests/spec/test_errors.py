@@ -137,6 +137,11 @@ TOPOLOGY_CASES = {
         "nodes 1030\nlink (a, b) for a in nodes, b in nodes if a != b bandwidth 1", 3, 1,
         "link (a, b)", "more links than can be expanded", "at most 1048576",
     ),
+    "too large shared bounds": (
+        "nodes 100\nlink (a, b) for a in nodes, b in nodes if a != b\n"
+        "shared { links } for i in range(500) bandwidth 1", 4, 1, "shared { links }",
+        "shared bounds of bad are too large", "at most 4194304 links",
+    ),
     "too deep": ("nodes " + "-" * 200 + "1", 2, None, None, "more than 100 levels", "`let`"),
     "too much work": (
         "nodes len([i for i in range(60000) if any(j == 5 for j in range(60000))])", 2, None, None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import pickle
 import subprocess
 import sys
 from collections.abc import Callable
@@ -349,3 +350,12 @@ def test_repeated_doubling_cannot_hang(library: SpecLibrary, spec_file: SpecFile
     )
     with pytest.raises(SpecError, match="more work"):
         library.collective("my.syncoll:x").tabulate(4, 4)
+
+
+def test_what_a_spec_gives_can_go_to_a_worker_process(library: SpecLibrary) -> None:
+    collective = pickle.loads(pickle.dumps(library.collective("broadcast(root=1)")))
+    assert collective.tabulate(3, 1).pre.tolist() == [[False, True, False]]
+    topology = library.topology("ring(4)")
+    assert pickle.loads(pickle.dumps(topology)) == topology
+    error = pickle.loads(pickle.dumps(SpecError("x", topology.origin, "y")))
+    assert error.origin == topology.origin

@@ -21,7 +21,7 @@ LIMIT = 2**62
 NODES, CHUNKS = 3, 5
 
 
-class Undefined(Exception):
+class UndefinedError(Exception):
     """The naive evaluator's division by zero, overflow and so on."""
 
 
@@ -37,18 +37,18 @@ def checked(value: Any) -> Any:
     value = Fraction(value)
     if value.denominator == 1:
         if abs(value) >= LIMIT:
-            raise Undefined
+            raise UndefinedError
         return int(value)
     if max(abs(value.numerator), value.denominator) >= LIMIT:
-        raise Undefined
+        raise UndefinedError
     return value
 
 
 def apply(op: str, a: Any, b: Any) -> Any:
     if op in ("div", "mod", "/") and b == 0:
-        raise Undefined
+        raise UndefinedError
     if op == "**" and (b != int(b) or b < 0 or (b >= 64 and a not in (-1, 0, 1))):
-        raise Undefined
+        raise UndefinedError
     return checked(
         {
             "+": lambda: a + b,
@@ -93,7 +93,7 @@ choices = st.builds(
 
 def at(index: Any) -> int:
     if index not in range(len(LIST)):
-        raise Undefined
+        raise UndefinedError
     return LIST[index]
 
 
@@ -172,7 +172,7 @@ def collective(text: str, folder: Path, library: SpecLibrary) -> Collective:
 def test_random_expressions(term: Term, tmp_path: Path, library: SpecLibrary) -> None:
     try:
         naive = [[term.value(c, n) for n in range(NODES)] for c in range(CHUNKS)]
-    except Undefined:
+    except UndefinedError:
         naive = None
     spec = collective(term.text, tmp_path, library)
     if naive is None:
@@ -194,7 +194,9 @@ EXACT = {
     "n > 5 and 1 mod 0 == 0": lambda c, n: False,
     "c < 4 and [5, 6, 7, 8][c] == 6": lambda c, n: c == 1,
     # Close to the largest numbers.
-    "(c - 2) * 2 ** 60 + n < 2 ** 60 - 1 or c > 3": lambda c, n: (c - 2) * 2**60 + n < 2**60 - 1 or c > 3,
+    "(c - 2) * 2 ** 60 + n < 2 ** 60 - 1 or c > 3": (
+        lambda c, n: (c - 2) * 2**60 + n < 2**60 - 1 or c > 3
+    ),
     "c * (2 ** 59 - 1) mod 5 == n or c > 1": lambda c, n: c * (2**59 - 1) % 5 == n or c > 1,
     "3 ** 39 - 2 - 3 ** 39 == -2 and c / 2 == n": lambda c, n: c == 2 * n,
     # Floors, fractions, chains, negative numbers.

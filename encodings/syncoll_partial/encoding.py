@@ -1,0 +1,238 @@
+"""The partial encoding: whose contributions every partial result holds when it is sent.
+
+For combining collectives without a single root per chunk, such as allreduce, which inversion cannot
+reach.  A slot is a place for one send: chunk c over link (u, v) in step s; a link that has room for
+several chunks in a step has several slots, since it may carry different partial results of one
+chunk.  For each slot e
+
+* ``x[e]``: it is used;
+* ``k[e, i]``: what it carries holds node i's contribution;
+* ``own[e]``: u adds its own contribution to it;
+* ``a[f, e]``: u adds what the earlier slot f brought it to e.
+
+Every contribution that e carries comes from exactly one of these parts:
+``k[e, i] = [i = u] own[e] + sum over f of (a[f, e] and k[f, i])``, an equation between 0 and 1, so
+nothing is counted twice.  Each node of post forms the result in the same way, with every
+contribution exactly once.  Nothing forbids that a reduced value comes back to a node that has
+contributed to it; without that, an allreduce on a line of three nodes would seem impossible.
+
+A contribution is at u by step s only if its node is no farther away than s, and a slot is left out
+where too few steps remain to reach a node of post.
+
+Size: with E slots per chunk and D of them into one node at most E * D pairs of slots and E * D * P
+products for each chunk; for few steps far fewer, since what arrives in step 0 is one contribution
+and known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from syncoll.formula import Assignment, Formula, FormulaBuilder
+from syncoll.model import UNREACHABLE, Algorithm, Instance
+from syncoll.plugins import OptionValue
+
+__all__ = ["PartialEncoded", "PartialEncoding"]
+
+
+@dataclass(frozen=True)
+class _Slot:
+    """A place for one send.
+
+    Args:
+        send: chunk, source, destination, step.
+        used: the literal x.
+        carries: contributor to the literal k.
+        parts: the earlier slots and the literals a.
+    """
+
+    send: tuple[int, int, int, int]
+    used: int
+    carries: Mapping[int, int]
+    parts: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class PartialEncoded:
+    """The formula of an instance and what its variables mean.
+
+    Args:
+        formula: satisfiable exactly when the instance has an algorithm.
+        slots: in order of steps.
+        results: for each result the slots that it is made of and the literals that say so.
+        steps: S; integer variable s is r_s.
+        nodes: P.
+    """
+
+    formula: Formula
+    slots: tuple[_Slot, ...]
+    results: tuple[tuple[tuple[int, int], ...], ...]
+    steps: int
+    nodes: int
+
+    def decode(self, assignment: Assignment) -> Algorithm:
+        """The algorithm that a model describes, without the sends that no result is made of."""
+        true = assignment.booleans
+        needed = {slot for parts in self.results for slot, literal in parts if true[literal]}
+        for i in range(len(self.slots) - 1, -1, -1):
+            if i in needed:
+                needed.update(f for f, literal in self.slots[i].parts if true[literal])
+        kept = [self.slots[i] for i in sorted(needed)]
+        carried = np.zeros((len(kept), self.nodes), dtype=bool)
+        for row, slot in zip(carried, kept, strict=True):
+            row[[i for i, literal in slot.carries.items() if true[literal]]] = True
+        sends = np.array([slot.send for slot in kept], dtype=np.int64).reshape(-1, 4)
+        # Two slots of one link may carry the same; one of them is enough.
+        _, first = np.unique(np.concatenate([sends, carried], axis=1), axis=0, return_index=True)
+        return Algorithm(
+            tuple(assignment.integers[: self.steps].tolist()), sends[first], carried[first]
+        )
+
+
+class PartialEncoding:
+    """Encodes combining instances with the contents of every send."""
+
+    def encode(self, instance: Instance, options: Mapping[str, OptionValue]) -> PartialEncoded:
+        """The formula of a combining instance; see the module for what it says."""
+        return _Encoder(instance).encode()
+
+
+class _Encoder:
+    """One run of the encoding."""
+
+    def __init__(self, instance: Instance) -> None:
+        self.instance, self.topology = instance, instance.topology
+        self.builder = FormulaBuilder()
+        self.slots: list[_Slot] = []
+        self.results: list[tuple[tuple[int, int], ...]] = []
+        self.distances = self.topology.distances.tolist()
+        room = [UNREACHABLE] * len(self.topology.links)
+        for bound, members in zip(self.topology.bounds, self.topology.bound_links, strict=True):
+            for i in members.tolist():
+                room[i] = min(room[i], bound.capacity(instance.rounds))
+        self.room = room
+
+    def encode(self) -> PartialEncoded:
+        builder, steps = self.builder, self.instance.steps
+        rounds = [builder.integer(0, self.instance.rounds) for _ in range(steps)]
+        for chunk in range(self.instance.num_chunks):
+            if self.instance.post[chunk].any():
+                self._chunk(chunk)
+        self._capacities(rounds)
+        builder.linear(
+            integer_coefficients=[1] * steps,
+            integers=rounds,
+            low=self.instance.rounds,
+            high=self.instance.rounds,
+        )
+        return PartialEncoded(
+            builder.build(), tuple(self.slots), tuple(self.results), steps, self.topology.num_nodes
+        )
+
+    def _chunk(self, chunk: int) -> None:
+        """Every slot and every result of a chunk."""
+        contributors = np.flatnonzero(self.instance.pre[chunk]).tolist()
+        goals = np.flatnonzero(self.instance.post[chunk]).tolist()
+        arrivals: list[list[int]] = [[] for _ in range(self.topology.num_nodes)]
+        for step in range(self.instance.steps):
+            arriving: list[tuple[int, int]] = []
+            for i, (source, target) in enumerate(self.topology.links):
+                to_goal = min(self.distances[target][d] for d in goals)
+                within = [n for n in contributors if self.distances[n][source] <= step]
+                if step + 1 + to_goal > self.instance.steps or not within:
+                    continue
+                # No two slots need carry the same, so there are no more than non-empty sets.
+                most = min(self.room[i], (1 << min(len(within), 30)) - 1)
+                before = 0
+                for _ in range(most):
+                    slot = self._slot(chunk, source, target, step, within, arrivals[source])
+                    if before:  # slots of a link are used in order
+                        self.builder.clause([-self.slots[slot].used, before])
+                    before = self.slots[slot].used
+                    arriving.append((target, slot))
+            for target, slot in arriving:
+                arrivals[target].append(slot)
+        for node in goals:
+            self._result(node, contributors, arrivals[node])
+
+    def _slot(
+        self,
+        chunk: int,
+        source: int,
+        target: int,
+        step: int,
+        within: list[int],
+        arrived: list[int],
+    ) -> int:
+        builder = self.builder
+        used = builder.boolean()
+        carries = {n: builder.boolean() for n in within}
+        for literal in carries.values():
+            builder.clause([-literal, used])
+        builder.clause([-used, *carries.values()])
+        parts = tuple((f, builder.boolean()) for f in arrived)
+        for f, literal in parts:
+            builder.clause([-literal, used])
+            builder.clause([-literal, self.slots[f].used])
+        own = builder.boolean() if source in carries else 0
+        for n, literal in carries.items():
+            origins = self._origins(n, parts)
+            if n == source:
+                origins.append(own)
+            builder.exactly([*origins, -literal], 1)
+        # What cannot have arrived in time must not be part of a part either.
+        for n in {m for f, _ in parts for m in self.slots[f].carries} - set(carries):
+            for f, literal in parts:
+                if n in self.slots[f].carries:
+                    builder.clause([-literal, -self.slots[f].carries[n]])
+        self.slots.append(_Slot((chunk, source, target, step), used, carries, parts))
+        return len(self.slots) - 1
+
+    def _origins(self, node: int, parts: tuple[tuple[int, int], ...]) -> list[int]:
+        """For each part the literal that it is added and holds the node's contribution."""
+        origins = []
+        for f, literal in parts:
+            carries = self.slots[f].carries
+            if node not in carries:
+                continue
+            if len(carries) == 1:  # used at all, it carries just that
+                origins.append(literal)
+                continue
+            both = self.builder.boolean()
+            self.builder.clause([-both, literal])
+            self.builder.clause([-both, carries[node]])
+            self.builder.clause([both, -literal, -carries[node]])
+            origins.append(both)
+        return origins
+
+    def _result(self, node: int, contributors: list[int], arrived: list[int]) -> None:
+        builder = self.builder
+        parts = tuple((f, builder.boolean()) for f in arrived)
+        for f, literal in parts:
+            builder.clause([-literal, self.slots[f].used])
+        own = builder.boolean()
+        for n in contributors:
+            origins = self._origins(n, parts)
+            if n == node:
+                origins.append(own)
+            builder.exactly(origins, 1)
+        self.results.append(parts)
+
+    def _capacities(self, rounds: list[int]) -> None:
+        """Used slots over L in step s stay within b * r_s."""
+        at: dict[tuple[int, int], list[int]] = {}
+        index = self.topology.link_index
+        for slot in self.slots:
+            _, source, target, step = slot.send
+            at.setdefault((index[source, target], step), []).append(slot.used)
+        for bound, members in zip(self.topology.bounds, self.topology.bound_links, strict=True):
+            b = bound.chunks_per_round
+            for step, r in enumerate(rounds):
+                literals = [x for i in members.tolist() for x in at.get((i, step), ())]
+                if literals:
+                    self.builder.linear(
+                        [b.denominator] * len(literals), literals, [-b.numerator], [r], high=0
+                    )

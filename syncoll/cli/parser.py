@@ -1,0 +1,75 @@
+"""The argument parser: errors in two lines that say what to do, instead of a page of usage."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import sys
+from collections.abc import Sequence
+from typing import IO, Any, NoReturn
+
+from syncoll.cli.exits import Exit
+from syncoll.cli.output import flush, note, write
+
+__all__ = ["Parser"]
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser of syncoll's command line.
+
+    Options cannot be abbreviated: a script that says ``--max`` would break on the next release.
+    """
+
+    def __init__(self, **settings: Any) -> None:
+        settings.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        super().__init__(**settings, allow_abbrev=False)
+
+    def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:
+        """Parses a whole command line; what is left over is an error of the command given."""
+        parsed, rest = self.parse_known_args(args, namespace)
+        if rest:
+            command = getattr(parsed, "parser", self)
+            command.error(_unknown(rest[0], command))
+        return parsed
+
+    def error(self, message: str) -> NoReturn:
+        """Ends the program."""
+        note(f"{self.prog}: {message}")
+        note(f"see `{self.prog} --help`")
+        sys.exit(int(Exit.BAD_INPUT))
+
+    def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
+        """Ends the program when help was printed."""
+        if message:
+            note(message.rstrip("\n"))
+        flush()
+        sys.exit(status)
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is None or value in action.choices:
+            return
+        known = [str(choice) for choice in action.choices]
+        raise argparse.ArgumentError(
+            action, f"there is no {value!r}{_hint(str(value), known)}; choose from {_listed(known)}"
+        )
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        stream: IO[str] | None = sys.stderr if file is None else file
+        if message:
+            write(stream, message)  # type: ignore[arg-type]
+
+
+def _unknown(argument: str, parser: argparse.ArgumentParser) -> str:
+    if not argument.startswith("-") or argument == "--":
+        return f"{argument!r} is one argument too many (a name with spaces needs quotes)"
+    known = [option for action in parser._actions for option in action.option_strings]
+    return f"there is no option {argument}{_hint(argument.partition('=')[0], known)}"
+
+
+def _hint(name: str, known: list[str]) -> str:
+    close = difflib.get_close_matches(name, known, n=1)
+    return f"; did you mean {close[0]}?" if close else ""
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names)
