@@ -62,7 +62,7 @@ class StepEncoding:
 
         Args:
             instance: the problem.
-            options: ``symmetry``: ``none``, or ``first-delivery`` to order interchangeable chunks.
+            options: ``symmetry``: ``none``, or ``arrival`` to order interchangeable chunks.
         """
         topology, steps = instance.topology, instance.steps
         builder = FormulaBuilder()

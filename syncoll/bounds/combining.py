@@ -1,6 +1,7 @@
 """Lower bounds on the rounds of combining collectives.
 
-Three arguments, each valid whatever an algorithm adds up where:
+Where every chunk has one root, the bounds of the dual on the reversed topology hold: an algorithm
+run backwards distributes.  Otherwise three arguments count, each valid whatever an algorithm adds up where:
 
 * what node i contributes must reach every node that needs the result, like a broadcast of i;
 * everybody's contribution must reach node d, like a broadcast of d on the reversed topology;
@@ -17,9 +18,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from syncoll.bounds.demand import Demand
+from syncoll.bounds.demand import Demand, demands
 from syncoll.bounds.linear_program import LinearProgram
-from syncoll.bounds.rounds import RoundsBound, rounds_bound
+from syncoll.bounds.rounds import rounds_bound
 from syncoll.model import BoolArray, RelationTable, Topology
 
 __all__ = ["combining_rounds_bound", "gossip_bound"]
@@ -33,7 +34,7 @@ def combining_rounds_bound(
     thorough: bool = True,
     seconds: float | None = 20.0,
 ) -> Fraction:
-    """The best of the three bounds on R.
+    """The best of these bounds on R.
 
     Args:
         topology: P and B.
@@ -42,16 +43,19 @@ def combining_rounds_bound(
         thorough: see `rounds_bound`.
         seconds: time limit of each linear program.
     """
+    if (table.post.sum(axis=1) <= 1).all():
+        dual = demands(RelationTable(table.post, table.pre))
+        return rounds_bound(
+            topology.reversed(), dual, steps, thorough=thorough, seconds=seconds
+        ).rounds
     best = gossip_bound(topology, table)
     spread = [
         (topology, _spread(table.pre, table.post)),
         (topology.reversed(), _spread(table.post, table.pre)),
     ]
     for where, by_node in spread:
-        for demands in by_node:
-            bound: RoundsBound = rounds_bound(
-                where, demands, steps, thorough=thorough, seconds=seconds
-            )
+        for needs in by_node:
+            bound = rounds_bound(where, needs, steps, thorough=thorough, seconds=seconds)
             best = max(best, bound.rounds)
     return best
 

@@ -19,7 +19,7 @@ class Demand:
 
     Args:
         sources: the nodes of pre.
-        destinations: the nodes of post that are not in pre; never empty.
+        destinations: the nodes of post that lack it at the start; never empty.
         count: how many chunks.
     """
 
@@ -28,9 +28,13 @@ class Demand:
     count: int
 
 
-def demands(table: RelationTable | Instance) -> tuple[Demand, ...]:
-    """The demands of a pre and a post in a fixed order; chunks that are at their goal have none."""
-    missing = table.post & ~table.pre
+def demands(table: RelationTable | Instance, *, combining: bool = False) -> tuple[Demand, ...]:
+    """The demands of a pre and a post in a fixed order; chunks that are at their goal have none.
+
+    For a combining collective every chunk that is needed at all counts, with all nodes that need
+    it as destinations, since a contributor needs the others' contributions.
+    """
+    missing = table.post if combining else table.post & ~table.pre
     counter: Counter[tuple[tuple[int, ...], tuple[int, ...]]] = Counter()
     for starts, needs in zip(table.pre, missing, strict=True):
         if needs.any():

@@ -135,8 +135,10 @@ def add_solver(parser: argparse.ArgumentParser) -> None:
         "--seed", type=amount, default=0, metavar="N", help="of the solver's choices (default: 0)"
     )
     group.add_argument(
-        "--memory-limit", type=memory, metavar="SIZE", help="of the solver's process, such as 4GiB "
-        "(default: none)",
+        "--memory-limit",
+        type=memory,
+        metavar="SIZE",
+        help="of the solver's process, such as 4GiB (default: none)",
     )
 
 

@@ -36,7 +36,11 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
     )
     add_problem(parser)
     parser.add_argument(
-        "-C", "--chunks", type=count, metavar="C", help="chunks per node (default: the least defined)"
+        "-C",
+        "--chunks",
+        type=count,
+        metavar="C",
+        help="chunks per node (default: the least defined)",
     )
     parser.add_argument(
         "--max-steps",

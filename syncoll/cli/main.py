@@ -74,7 +74,7 @@ def _tell_names(parser: argparse.ArgumentParser) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a command line; returns its exit code."""
     try:
-        parsed = build_parser().parse_args(arguments)
+        parsed = build_parser().parse(arguments)
         code = int(parsed.run(parsed))
         flush()
     except SyncollError as error:

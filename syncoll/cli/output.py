@@ -23,7 +23,7 @@ __all__ = ["counted", "flush", "note", "print_json", "print_table", "print_text"
 _WIDTH_WITHOUT_TERMINAL = 110
 _LEAST_WIDTH = 60
 _GAP = "  "
-_PLAIN = str.maketrans({"…": "...", "─": "-", "—": "-", "–": "-", "×": "x", "≥": ">=", "≤": "<="})
+_PLAIN = str.maketrans({"…": "...", "─": "-", "—": "-", "≥": ">=", "≤": "<="})
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 

@@ -24,11 +24,11 @@ class Parser(argparse.ArgumentParser):
         settings.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
         super().__init__(**settings, allow_abbrev=False)
 
-    def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:
+    def parse(self, arguments: Sequence[str] | None) -> argparse.Namespace:
         """Parses a whole command line; what is left over is an error of the command given."""
-        parsed, rest = self.parse_known_args(args, namespace)
+        parsed, rest = self.parse_known_args(arguments)
         if rest:
-            command = getattr(parsed, "parser", self)
+            command: argparse.ArgumentParser = getattr(parsed, "parser", self)
             command.error(_unknown(rest[0], command))
         return parsed
 

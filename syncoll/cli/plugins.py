@@ -37,13 +37,18 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
         help="what is installed, licensed and able to run here",
         description=_DESCRIPTION,
     )
-    parser.add_argument("--options", action="store_true", help="also what formulas a backend takes, and every option")
+    parser.add_argument(
+        "--options",
+        action="store_true",
+        help="also what formulas a backend takes, and every option",
+    )
     add_format(parser)
     parser.set_defaults(run=_run)
 
 
 def _run(arguments: argparse.Namespace) -> int:
     from syncoll.cli.arguments import manager
+
     plugins = manager()
     entries = _entries(plugins)
     if arguments.format == "json":

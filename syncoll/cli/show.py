@@ -33,7 +33,7 @@ _MOST_NODES_SHOWN = 32
 _MOST_LINKS_SHOWN = 8
 _FEW_NODES = 10
 _MOST_NODES_TRIED = 64
-_MOST_CHUNKS_TRIED = 10_000
+_MOST_CHUNKS_TRIED = 1_000
 
 
 def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
@@ -196,25 +196,24 @@ def _show_links(topology: Topology) -> None:
     legend = "chunks per round"
     if any(link not in own for link in topology.links):
         legend += "; * means bounded only together with other links"
-    nodes = range(topology.num_nodes)
-    known = set(topology.links)
-    cells = [
-        [str(own.get((a, b), "*")) if (a, b) in known else "." for b in nodes] for a in nodes
-    ]
-    widths = [max(len(cell) for cell in (str(n), *column)) for n, column in enumerate(zip(*cells))]
-    if len(str(topology.num_nodes)) + 4 + sum(widths) + 2 * len(widths) <= width():
+    nodes, links = (
+        range(topology.num_nodes),
+        {link: str(own.get(link, "*")) for link in topology.links},
+    )
+    widest = max(len(str(topology.num_nodes)), *(len(value) for value in links.values())) + 2
+    if widest * (topology.num_nodes + 1) + 2 <= width():
         print_text(f"{legend}, from row to column\n")
-        rows = [(a, *row) for a, row in zip(nodes, cells, strict=True)]
+        rows = [(a, *(links.get((a, b), ".") for b in nodes)) for a in nodes]
         print_table((">", *(f">{b}" for b in nodes)), rows)
         return
-    values = {str(own.get(link, "*")) for link in topology.links}
-    same = values.pop() if len(values) == 1 else None
+    same = set(links.values()).pop() if len(set(links.values())) == 1 else None
     print_text(f"{legend}: {same} on every link" if same else f"{legend} in parentheses")
+    targets: dict[int, list[str]] = {}
+    for (a, b), value in links.items():
+        targets.setdefault(a, []).append(str(b) if same else f"{b} ({value})")
     digits = len(str(topology.num_nodes - 1))
-    for a in nodes:
-        told = [str(b) if same else f"{b} ({cells[a][b]})" for b in nodes if (a, b) in known]
-        if told:
-            print_text(f"  {a:>{digits}} -> {'  '.join(told)}")
+    for a, told in targets.items():
+        print_text(f"  {a:>{digits}} -> {'  '.join(told)}")
 
 
 def _shared(bound: BandwidthBound) -> str:
@@ -288,6 +287,7 @@ def _size(collective: Collective, nodes: int | None, chunks: int | None) -> tupl
         for c in range(1, _MOST_CHUNKS_TRIED + 1) if chunks is None else (chunks,):
             try:
                 if collective.admits(p, c):
+                    collective.tabulate(p, c)
                     return p, c
             except ModelError as error:  # nothing to do with C: the next P
                 failure = failure or error

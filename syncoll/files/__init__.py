@@ -1,6 +1,6 @@
 """Algorithms, outcomes and frontiers as versioned JSON, verified when they are read."""
 
-from syncoll.files.atomic import write_atomically
+from syncoll.files.atomic import require_writable, write_atomically
 from syncoll.files.document import KINDS, VERSION, schema
 from syncoll.files.store import (
     StoredAlgorithm,
@@ -24,6 +24,7 @@ __all__ = [
     "load_text",
     "outcome_document",
     "read_file",
+    "require_writable",
     "schema",
     "to_text",
     "write_atomically",

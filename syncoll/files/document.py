@@ -13,6 +13,7 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from importlib import resources
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -28,12 +29,18 @@ VERSION = 1
 
 _LARGEST_FILE = 1 << 30
 _LARGEST_COUNT = 1_000_000_000
+_DEEPEST = 16
+_LONGEST_NUMBER = 40
 
 
 @cache
 def schema(kind: str) -> Mapping[str, Any]:
-    """The JSON Schema of a kind, or of ``common``, the parts that they share."""
-    text = (resources.files("syncoll.files") / "schemas" / f"{kind}.json").read_text("utf-8")
+    """The JSON Schema of a kind, complete in itself: what all kinds share is embedded in it."""
+    return {**_schema_file(kind), "$defs": {"common": _schema_file("common")}}
+
+
+def _schema_file(name: str) -> dict[str, Any]:
+    text = (resources.files("syncoll.files") / "schemas" / f"{name}.json").read_text("utf-8")
     parsed: dict[str, Any] = json.loads(text)
     return parsed
 
@@ -45,13 +52,17 @@ def read_document(path: Path) -> tuple[str, dict[str, Any]]:
         FileFormatError: when it cannot be read or is no such file, with the reason.
     """
     try:
-        if path.stat().st_size > _LARGEST_FILE:
-            raise FileFormatError(f"{path}: larger than {_LARGEST_FILE >> 20} MiB")
-        text = path.read_bytes().decode("utf-8")
+        with path.open("rb") as file:
+            content = file.read(_LARGEST_FILE + 1)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise FileFormatError(f"cannot read {path}: {reason}") from None
+    if len(content) > _LARGEST_FILE:
+        raise FileFormatError(f"{path}: larger than {_LARGEST_FILE >> 20} MiB")
+    try:
+        text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise FileFormatError(f"{path}: not a text file in UTF-8; expected JSON") from None
-    except OSError as error:
-        raise FileFormatError(f"cannot read {path}: {error.strerror or error}") from None
     return parse_document(text, str(path))
 
 
@@ -61,8 +72,16 @@ def parse_document(text: str, name: str) -> tuple[str, dict[str, Any]]:
     Raises:
         FileFormatError: see `read_document`.
     """
+    if not text.strip():
+        raise FileFormatError(f"{name}: the file is empty")
     try:
-        document = json.loads(text, object_pairs_hook=_no_repeats, parse_constant=_no_constant)
+        document = json.loads(
+            text,
+            object_pairs_hook=_no_repeats,
+            parse_constant=_no_constant,
+            parse_int=_integer,
+            parse_float=_finite,
+        )
     except json.JSONDecodeError as error:
         cut = " (is the file truncated?)" if error.pos >= len(text.rstrip()) else ""
         raise FileFormatError(
@@ -90,6 +109,19 @@ def _no_constant(text: str) -> float:
     raise ValueError(f"{text} is not a number in JSON")
 
 
+def _integer(text: str) -> int:
+    if len(text) > _LONGEST_NUMBER:
+        raise ValueError(f"the number {text[:20]}… is too large")
+    return int(text)
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not isfinite(number):
+        raise ValueError(f"the number {text[:20]} is too large")
+    return number
+
+
 def _kind(document: object, name: str) -> str:
     if not isinstance(document, dict) or not isinstance(document.get("schema"), str):
         raise FileFormatError(
@@ -111,45 +143,41 @@ def _kind(document: object, name: str) -> str:
 
 def _check_shape(kind: str, document: Mapping[str, Any], name: str) -> None:
     import jsonschema
-    from referencing import Registry, Resource
 
-    registry: Registry[Any] = Registry().with_resources(
-        (f"syncoll/{part}/{VERSION}", Resource.from_contents(schema(part)))
-        for part in ("common", *KINDS)
-    )
     draft = jsonschema.Draft202012Validator
     # JSON Schema calls 1.0 an integer, which is no index into an array.
     strict = draft.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int)
     extend: Any = jsonschema.validators.extend
-    validator = extend(draft, type_checker=strict)(schema(kind), registry=registry)
+    validator = extend(draft, type_checker=strict)(schema(kind))
     error = jsonschema.exceptions.best_match(validator.iter_errors(_light(document, name)))
     if error is not None:
         message = error.message if len(error.message) < 200 else f"{error.message[:200]} …"
         raise FileFormatError(f"{name}: at {error.json_path}: {message}")
 
 
-def _light(value: Any, name: str) -> Any:
+def _light(value: Any, name: str, depth: int = 0) -> Any:
     """The document with empty tables of sends, after a check of their rows by hand.
 
     They may have millions of rows, on each of which a general validator spends a tenth of a
     millisecond.
     """
+    if depth > _DEEPEST:
+        raise FileFormatError(f"{name}: nested too deeply to be one of syncoll's files")
     if isinstance(value, list):
-        return [_light(item, name) for item in value] if _has_objects(value) else value
+        if any(isinstance(item, (dict, list)) for item in value):
+            return [_light(item, name, depth + 1) for item in value]
+        return value
     if not isinstance(value, dict):
         return value
-    result = {key: _light(item, name) for key, item in value.items()}
-    if isinstance(result.get("sends"), list):
-        for row in result["sends"]:
+    sends = value.get("sends")
+    if isinstance(sends, list):
+        for row in sends:
             good = type(row) is list and len(row) == 4
             if not good or not all(type(x) is int and 0 <= x <= _LARGEST_COUNT for x in row):
-                text = json.dumps(row)[:60]
+                text = repr(row) if len(repr(row)) < 60 else f"{repr(row)[:60]} …"
                 raise FileFormatError(
-                    f"{name}: {text} is no send; expected chunk, source, destination, step"
+                    f"{name}: {text} is no send; expected [chunk, source, destination, step], "
+                    "whole numbers of at least 0"
                 )
-        result["sends"] = []
-    return result
-
-
-def _has_objects(values: list[Any]) -> bool:
-    return any(isinstance(item, dict) for item in values)
+        value = {**value, "sends": []}
+    return {key: _light(item, name, depth + 1) for key, item in value.items()}

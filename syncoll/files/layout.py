@@ -26,8 +26,8 @@ __all__ = [
 
 Json = dict[str, Any]
 
-_MOST_CELLS = 200_000_000
-"""G * P of the largest relation that a file may ask for."""
+_MOST_CELLS = 100_000_000
+"""G * P, and P * P, of the largest problem that a file may ask for: a gigabyte to verify it."""
 
 
 def interconnect_to_json(topology: Topology) -> Json:
@@ -49,12 +49,15 @@ def topology_from_json(document: Mapping[str, Any]) -> Topology:
     """The topology of a document with ``topology``, ``nodes`` and ``interconnect``.
 
     Raises:
+        FileFormatError: when it is too large to be verified.
         ModelError: when it makes no sense.
     """
-    interconnect = document["interconnect"]
+    interconnect, nodes = document["interconnect"], document["nodes"]
+    if nodes * nodes > _MOST_CELLS:
+        raise FileFormatError(f"{nodes} nodes are more than syncoll can verify")
     return Topology(
         document["topology"],
-        document["nodes"],
+        nodes,
         tuple((a, b) for a, b in interconnect["links"]),
         tuple(
             BandwidthBound(

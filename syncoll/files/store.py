@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from syncoll.files.layout import (
     topology_from_json,
 )
 from syncoll.files.text import to_text
+from syncoll.formula import StopReason
 from syncoll.model import Algorithm, Instance, Topology
 from syncoll.search import Frontier, OpenClaim, Point
 from syncoll.solving import Solution
@@ -65,6 +65,7 @@ class StoredFile:
         topology: the interconnect in the file.
         collective: its name.
         algorithms: in the order of the file; none for an outcome that is not sat.
+        instances: the problems, those without an algorithm included.
         document: everything as read.
         frontier: for a frontier.
     """
@@ -73,6 +74,7 @@ class StoredFile:
     topology: Topology
     collective: str
     algorithms: tuple[StoredAlgorithm, ...]
+    instances: tuple[Instance, ...]
     document: Mapping[str, Any]
     frontier: Frontier | None = None
 
@@ -145,12 +147,19 @@ def outcome_document(solution: Solution) -> Json:
         "backend": solution.backend,
         "seconds": round(solution.total_seconds, 6),
         "phases": {name: round(value, 6) for name, value in solution.seconds.items()},
-        "variables": solution.size.variables,
-        "constraints": solution.size.constraints,
+        **_size(solution),
         "algorithm": None if algorithm is None else algorithm_to_json(algorithm),
         "chunk_classes": classes,
         "interconnect": interconnect_to_json(instance.topology),
     }
+
+
+def _size(solution: Solution) -> Json:
+    """Of the formula; nothing when the answer was interrupted before there was one."""
+    size = solution.size
+    if solution.outcome.reason is StopReason.INTERRUPTED and not size.variables + size.constraints:
+        return {}
+    return {"variables": size.variables, "constraints": size.constraints}
 
 
 def algorithm_document(instance: Instance, algorithm: Algorithm) -> Json:
@@ -199,6 +208,7 @@ def _load(kind: str, document: Json, name: str) -> StoredFile:
     try:
         topology = topology_from_json(document)
         stored: list[StoredAlgorithm] = []
+        unsolved: list[Instance] = []
         frontier = None
         if kind == "frontier":
             for i, point in enumerate(document["points"]):
@@ -209,14 +219,17 @@ def _load(kind: str, document: Json, name: str) -> StoredFile:
         else:
             where = kind
             if document["algorithm"] is None:
-                instance_from_json(document, topology, document["collective"])
+                unsolved.append(instance_from_json(document, topology, document["collective"]))
             else:
                 stored.append(_stored(document, topology, document["collective"], where))
     except VerificationError as error:
         raise VerificationError(f"{name}: {where}: {error}") from error
     except (FileFormatError, ModelError) as error:
         raise FileFormatError(f"{name}: {where}: {error}") from error
-    return StoredFile(kind, topology, document["collective"], tuple(stored), document, frontier)
+    instances = (*(one.instance for one in stored), *unsolved)
+    return StoredFile(
+        kind, topology, document["collective"], tuple(stored), instances, document, frontier
+    )
 
 
 def _stored(
@@ -266,7 +279,9 @@ def _frontier(
                 claim["steps"][0],
                 claim["steps"][1],
                 fraction_from_json(claim["bandwidth"][0]),
-                None if claim["bandwidth"][1] is None else Fraction(claim["bandwidth"][1]),
+                None
+                if claim["bandwidth"][1] is None
+                else fraction_from_json(claim["bandwidth"][1]),
                 claim["reason"],
             )
             for claim in document["open"]

@@ -123,10 +123,12 @@ class Algorithm:
         return replace(self, sends=self.sends[kept])
 
     def with_rounds(self, topology: Topology, total: int) -> Algorithm:
-        """The same sends with rounds that add up to `total`, spare ones in the last busy step.
+        """The same sends with rounds that add up to `total`.
+
+        Of the spare ones each idle step gets one, and the last step the rest.
 
         Raises:
-            ModelError: when the sends need more than `total` rounds.
+            ModelError: when the sends need more than `total` rounds, or there is no step for them.
         """
         rounds = self.least_rounds(topology)
         spare = total - sum(rounds)
@@ -135,7 +137,9 @@ class Algorithm:
         for step in range(self.steps):  # an idle step gets a round of its own while there are any
             if spare and rounds[step] == 0:
                 rounds[step], spare = 1, spare - 1
-        if self.steps:
+        if spare:
+            if not self.steps:
+                raise ModelError(f"{total} rounds, but no step to have them", None, "0 rounds")
             rounds[-1] += spare
         return replace(self, rounds_per_step=tuple(rounds))
 

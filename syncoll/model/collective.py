@@ -102,7 +102,7 @@ class Collective:
         Raises:
             ModelError: when the arrays are not of one two-dimensional shape.
         """
-        first, last = np.asarray(pre, dtype=bool), np.asarray(post, dtype=bool)
+        first, last = np.array(pre, dtype=bool), np.array(post, dtype=bool)
         if first.ndim != 2 or first.shape != last.shape:
             raise ModelError(
                 f"collective {name}: pre of shape {first.shape}, post {last.shape}",
@@ -152,7 +152,9 @@ def _tabulate(relation: Callable[..., Any], count: int, nodes: int, chunks: int)
     c, n = np.arange(count)[:, None], np.arange(nodes)[None, :]
     try:
         whole = np.asarray(relation(c, n, nodes, chunks), dtype=bool)
-        return np.broadcast_to(whole, (count, nodes)).copy()
-    except ValueError:  # the relation is written for single numbers
-        cells = [[bool(relation(i, j, nodes, chunks)) for j in range(nodes)] for i in range(count)]
-        return np.array(cells, dtype=bool).reshape(count, nodes)
+        if whole.ndim:  # one answer for all may be a mistake: `n in an_array` asks for any of them
+            return np.broadcast_to(whole, (count, nodes)).copy()
+    except (TypeError, ValueError):  # the relation is written for single numbers
+        pass
+    cells = [[bool(relation(i, j, nodes, chunks)) for j in range(nodes)] for i in range(count)]
+    return np.array(cells, dtype=bool).reshape(count, nodes)

@@ -23,7 +23,7 @@ class Instance:
     """Is there an algorithm of S steps and R rounds that takes every chunk from pre to post?
 
     Rounds of a step may be 0, so "S steps" means at most S, and the answer can only change from
-    no to yes as S or R grows.
+    no to yes as S or R grows (but no steps have no rounds: with S = 0, R is 0).
 
     In a combining instance every node of pre has a contribution of its own to the chunk, and every
     node of post must end with the reduction of all of them, each counted once.
@@ -110,7 +110,7 @@ class Instance:
         for row, members in self._rows(self.pre):
             if row.any():
                 result[members] = distances[row].min(axis=0)
-        return result
+        return _frozen(result)
 
     @cached_property
     def distance_to_complete(self) -> IntArray:
@@ -125,7 +125,7 @@ class Instance:
         for row, members in self._rows(self.pre):
             if row.any():
                 result[members] = distances[row].max(axis=0)
-        return result
+        return _frozen(result)
 
     @cached_property
     def distance_to_post(self) -> IntArray:
@@ -135,7 +135,7 @@ class Instance:
         for row, members in self._rows(self.post & ~self.pre):
             if row.any():
                 result[members] = distances[:, row].min(axis=1)
-        return result
+        return _frozen(result)
 
     @cached_property
     def least_steps(self) -> int:
@@ -154,7 +154,12 @@ class Instance:
         groups: dict[bytes, list[int]] = defaultdict(list)
         for i, row in enumerate(array):
             groups[row.tobytes()].append(i)
-        return [(array[members[0]], np.array(members)) for members in groups.values()]
+        return [(array[members[0]], _frozen(np.array(members))) for members in groups.values()]
+
+
+def _frozen(array: IntArray) -> IntArray:
+    array.setflags(write=False)
+    return array
 
 
 def _nodes(nodes: list[int]) -> str:

@@ -113,6 +113,13 @@ class Topology:
                     self.origin,
                     "at least one link",
                 )
+            if list(bound.links) != sorted(set(bound.links)):
+                raise ModelError(
+                    f"topology {self.name}: the links {bound.links} of a bandwidth bound are not "
+                    "sorted and distinct",
+                    self.origin,
+                    "each link once, in order",
+                )
             for link in bound.links:
                 if link not in known:
                     raise ModelError(
@@ -153,11 +160,13 @@ class Topology:
         """
         links = tuple(sorted({*bandwidth, *unbounded}))
         bounds = [
-            BandwidthBound((link,), Fraction(bandwidth[link]))
+            BandwidthBound((link,), _rational(name, bandwidth[link]))
             for link in links
             if link in bandwidth
         ]
-        bounds += [BandwidthBound(tuple(sorted(set(group))), Fraction(b)) for group, b in shared]
+        bounds += [
+            BandwidthBound(tuple(sorted(set(group))), _rational(name, b)) for group, b in shared
+        ]
         return cls(name, num_nodes, links, tuple(bounds))
 
     @classmethod
@@ -175,7 +184,7 @@ class Topology:
                 "a square matrix [source, destination]",
             )
         bandwidth = {
-            (int(a), int(b)): Fraction(array[a, b].item())
+            (int(a), int(b)): _rational(name, array[a, b])
             for a, b in zip(*np.nonzero(array), strict=True)
         }
         return cls.from_links(name, array.shape[0], bandwidth)
@@ -196,13 +205,14 @@ class Topology:
         Raises:
             ModelError: see the class.
         """
+        name = name or str(graph.name) or "graph"
         number = {node: i for i, node in enumerate(graph.nodes)}
         total: dict[Link, Fraction] = {}
         for u, v, data in graph.edges(data=True):
             a, b = number[u], number[v]
             for link in ((a, b),) if graph.is_directed() else ((a, b), (b, a)):
-                total[link] = total.get(link, Fraction(0)) + Fraction(data.get(bandwidth, 1))
-        return cls.from_links(name or str(graph.name) or "graph", len(number), total)
+                total[link] = total.get(link, Fraction(0)) + _rational(name, data.get(bandwidth, 1))
+        return cls.from_links(name, len(number), total)
 
     @cached_property
     def link_index(self) -> dict[Link, int]:
@@ -213,7 +223,10 @@ class Topology:
     def bound_links(self) -> tuple[npt.NDArray[np.int64], ...]:
         """For each bound the positions of its links in `links`."""
         index = self.link_index
-        return tuple(np.array([index[link] for link in bound.links]) for bound in self.bounds)
+        positions = tuple(np.array([index[link] for link in bound.links]) for bound in self.bounds)
+        for array in positions:
+            array.setflags(write=False)
+        return positions
 
     @cached_property
     def out_links(self) -> tuple[tuple[int, ...], ...]:
@@ -261,3 +274,13 @@ class Topology:
                 for bound in self.bounds
             ),
         )
+
+
+def _rational(topology: str, value: Any) -> Fraction:
+    """A bandwidth as written: the float 0.1 is 1/10, not the binary number next to it."""
+    try:
+        return Fraction(str(value) if isinstance(value, float | np.floating) else value)
+    except (TypeError, ValueError, OverflowError, ZeroDivisionError):
+        raise ModelError(
+            f"topology {topology}: bandwidth {value!r}", None, "a rational number above 0"
+        ) from None

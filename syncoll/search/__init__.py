@@ -2,7 +2,7 @@
 
 from syncoll.search.bounds_table import BoundsTable
 from syncoll.search.candidates import Candidate, CandidateSource
-from syncoll.search.driver import search
+from syncoll.search.combined import search
 from syncoll.search.frontier import Frontier, OpenClaim, Point
 from syncoll.search.observer import Observer
 from syncoll.search.request import SearchRequest, Strategy

@@ -9,17 +9,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from syncoll.bounds import Demand, RoundsBound, demands, rounds_bound, same_shape
-from syncoll.model import Collective, Instance, Topology
+from syncoll.bounds import Demand, combining_rounds_bound, demands, rounds_bound, same_shape
+from syncoll.model import Collective, Instance, RelationTable, Topology
 
 __all__ = ["BoundsTable"]
 
 
 @dataclass
 class _Shape:
-    """Demands for one C, and the bounds that were computed for them."""
+    """What must get where for one C; stands for every C with proportional demands."""
 
     chunks: int
+    table: RelationTable
     demands: tuple[Demand, ...]
 
 
@@ -36,7 +37,7 @@ class BoundsTable:
         self._shapes: list[_Shape] = []
         self._shape_of: dict[int, _Shape] = {}
         self._least_steps: dict[int, int] = {}
-        self._bounds: dict[tuple[int, int | None], RoundsBound] = {}
+        self._bounds: dict[tuple[int, int | None], Fraction] = {}
         self._thorough: set[tuple[int, int | None]] = set()
 
     def instance(self, chunks: int, steps: int, rounds: int) -> Instance:
@@ -61,8 +62,8 @@ class BoundsTable:
         shape = self._shape(chunks)
         key = shape.chunks, steps
         if key not in self._bounds:
-            self._bounds[key] = rounds_bound(self.topology, shape.demands, steps, thorough=False)
-        return self._bounds[key].rounds / shape.chunks
+            self._bounds[key] = self._rounds(shape, steps, thorough=False)
+        return self._bounds[key] / shape.chunks
 
     def tighten(self, chunks: int, steps: int | None, seconds: float | None = 20.0) -> Fraction:
         """The same bound after spending up to about `seconds` on the larger relaxation."""
@@ -70,20 +71,36 @@ class BoundsTable:
         key = shape.chunks, steps
         if key not in self._thorough:
             self._thorough.add(key)
-            before = self._bounds.get(key)
-            after = rounds_bound(self.topology, shape.demands, steps, seconds=seconds)
-            if before is None or after.rounds > before.rounds:
-                self._bounds[key] = after
+            after = self._rounds(shape, steps, seconds=seconds)
+            self._bounds[key] = max(after, self._bounds.get(key, after))
         return self.bandwidth(chunks, steps)
+
+    def _rounds(
+        self,
+        shape: _Shape,
+        steps: int | None,
+        *,
+        thorough: bool = True,
+        seconds: float | None = 20.0,
+    ) -> Fraction:
+        if self.collective.combining:
+            return combining_rounds_bound(
+                self.topology, shape.table, steps, thorough=thorough, seconds=seconds
+            )
+        bound = rounds_bound(
+            self.topology, shape.demands, steps, thorough=thorough, seconds=seconds
+        )
+        return bound.rounds
 
     def _shape(self, chunks: int) -> _Shape:
         if chunks not in self._shape_of:
-            found = demands(self.collective.tabulate(self.topology.num_nodes, chunks))
+            table = self.collective.tabulate(self.topology.num_nodes, chunks)
+            found = demands(table, combining=self.collective.combining)
             for shape in self._shapes:
                 if same_shape(found, chunks, shape.demands, shape.chunks):
                     break
             else:
-                shape = _Shape(chunks, found)
+                shape = _Shape(chunks, table, found)
                 self._shapes.append(shape)
             self._shape_of[chunks] = shape
         return self._shape_of[chunks]

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -27,7 +27,7 @@ from syncoll.search.request import SearchRequest, Strategy
 from syncoll.solving import Solution, Solver
 from syncoll.verify import require_valid
 
-__all__ = ["search"]
+__all__ = ["search_points"]
 
 _QUICK_SECONDS = 3.0
 _THOROUGH_SECONDS = 30.0
@@ -37,14 +37,15 @@ class _OutOfTimeError(Exception):
     """The time limit of the whole search is reached."""
 
 
-def search(
+def search_points(
     request: SearchRequest,
     solver: Solver,
-    observer: Observer | None = None,
+    observer: Observer,
     *,
     keep: Callable[[Frontier], None] | None = None,
+    incumbents: Sequence[Point] = (),
 ) -> Frontier:
-    """Searches a frontier.
+    """Searches a frontier by deciding one candidate after the other.
 
     Ctrl-C (`KeyboardInterrupt`) ends the search and returns what is known, marked as interrupted.
 
@@ -53,13 +54,14 @@ def search(
         solver: decides the candidates.
         observer: is told what happens.
         keep: is given the frontier so far whenever a point was found.
+        incumbents: points known before; only what is better than these is looked for.
 
     Raises:
         UsageError: when the limits leave nothing to search.
         ModelError: when the collective makes no sense on the topology.
         BackendError: when a backend gives a wrong answer.
     """
-    run = _Search(request, solver, observer or Observer(), keep)
+    run = _Search(request, solver, observer, keep, incumbents)
     try:
         run.run()
     except _OutOfTimeError:
@@ -93,13 +95,14 @@ class _Search:
         solver: Solver,
         observer: Observer,
         keep: Callable[[Frontier], None] | None,
+        incumbents: Sequence[Point],
     ) -> None:
         self.request, self.solver, self.observer = request, solver, observer
         self.keep = keep
         self.began = time.perf_counter()
         self.bounds = BoundsTable(request.topology, request.collective)
         self.source = CandidateSource(request, self.bounds)
-        self.points: list[Point] = []
+        self.points: list[Point] = sorted(incumbents, key=lambda p: p.steps)
         self.steps: list[_Step] = []
         self.current: _Step | None = None
         self.complete = True
@@ -112,7 +115,7 @@ class _Search:
         self.observer.bounded(None, source.least_bandwidth)
         assert source.max_steps is not None
         for steps in range(source.least_steps, source.max_steps + 1):
-            below = min((p.bandwidth for p in self.points), default=None)
+            below = self._best(steps)
             bound = self._bound(steps)
             self.current = _Step(steps, bound)
             self.steps.append(self.current)
@@ -121,9 +124,16 @@ class _Search:
                 again = sorted(self.current.undecided, key=lambda c: (c.bandwidth, c.chunks))
                 self._pass(again, _THOROUGH_SECONDS)
             self.current = None
-            if any(p.bandwidth <= source.least_bandwidth for p in self.points):
+            best = self._best(steps)
+            if best is not None and best <= source.least_bandwidth:
                 self.optimal = True
                 return
+
+    def _best(self, steps: int | None = None) -> Fraction | None:
+        """The least R/C found with at most so many steps."""
+        return min(
+            (p.bandwidth for p in self.points if steps is None or p.steps <= steps), default=None
+        )
 
     def _bound(self, steps: int) -> Fraction:
         """The proved bound on R/C for S = `steps`, over the C that the strategy looks at first."""
@@ -158,7 +168,8 @@ class _Search:
         else:
             return
         # What costs no less than the point just found is of no interest any more.
-        found = min(p.bandwidth for p in self.points)
+        found = self._best(self.current.steps)
+        assert found is not None  # the loop ended with a point
         for candidate in [c for c in self.current.undecided if c.bandwidth >= found]:
             del self.current.undecided[candidate]
 
@@ -256,7 +267,7 @@ class _Search:
         claims = []
         stopped = "interrupted" if self.interrupted else "time limit"
         for step in self.steps:
-            high = min((p.bandwidth for p in self.points if p.steps <= step.steps), default=None)
+            high = self._best(step.steps)
             if step is self.current:  # the search ended here
                 low = min([step.reached, *(c.bandwidth for c in step.undecided)])
                 if high is None or low < high:
@@ -266,7 +277,7 @@ class _Search:
                 reason = "; ".join(sorted(set(step.undecided.values())))
                 claims.append(OpenClaim(step.steps, step.steps, low, high, reason))
         if not self.optimal:
-            high = min((p.bandwidth for p in self.points), default=None)
+            high = self._best()
             after = self.steps[-1].steps + 1 if self.steps else self.source.least_steps
             reason = f"the search goes to {self.source.max_steps} steps (--max-steps)"
             if self.current is not None or not self.complete:

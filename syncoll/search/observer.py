@@ -14,6 +14,9 @@ __all__ = ["Observer"]
 class Observer:
     """Hears of every step of a search; this one ignores everything.  Override what you need."""
 
+    def began(self, collective: str) -> None:
+        """The search for this collective, perhaps a part of the one asked for, begins."""
+
     def bounded(self, steps: int | None, bandwidth: Fraction) -> None:
         """No algorithm of `steps` steps (None: of any number) costs less than `bandwidth`."""
 

@@ -1,0 +1,380 @@
+"""Searching combining and composed collectives through the collectives that they are made of.
+
+* An inverse is searched as its dual on the topology with every link reversed (SCCL paper, section
+  3.5), and every point found is inverted; bounds and open claims carry over.
+* A composed collective's frontier comes from the frontiers of its parts: every choice of one point
+  for each part, in every way to compose it, dominated ones dropped.
+* A combining collective without one root per chunk has more algorithms than compositions: fewer
+  steps than any composition, and partial sums that never rest at a root.  They are searched
+  directly, with what the compositions cost as the mark to beat.
+
+Every algorithm that comes out is verified again as an algorithm of the collective that was asked
+for.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+
+from syncoll.combining import compose, invert, renumber
+from syncoll.errors import ModelError, UsageError
+from syncoll.model import Algorithm, Collective, Instance, Topology
+from syncoll.model.derived import part_chunks
+from syncoll.model.rows import matching
+from syncoll.search.bounds_table import BoundsTable
+from syncoll.search.candidates import CandidateSource
+from syncoll.search.driver import search_points
+from syncoll.search.frontier import Frontier, OpenClaim, Point
+from syncoll.search.observer import Observer
+from syncoll.search.request import SearchRequest
+from syncoll.solving import Solver
+from syncoll.verify import require_valid
+
+__all__ = ["search"]
+
+_DIRECT_MULTIPLES = 4
+"""The default limit on C of the direct search, in multiples of the least C."""
+
+_DIRECT_POINT_SECONDS = 5.0
+_DIRECT_SECONDS = 30.0
+"""Default limits of the direct search, for each candidate and for all."""
+
+Keep = Callable[[Frontier], None]
+
+
+def search(
+    request: SearchRequest,
+    solver: Solver,
+    observer: Observer | None = None,
+    *,
+    keep: Keep | None = None,
+) -> Frontier:
+    """Searches a frontier.
+
+    Ctrl-C (`KeyboardInterrupt`) ends the search and returns what is known, marked as interrupted.
+
+    Args:
+        request: what to search, and how far.
+        solver: decides the candidates.
+        observer: is told what happens.
+        keep: is given the frontier so far whenever a point was found.
+
+    Raises:
+        UsageError: when the limits leave nothing to search.
+        ModelError: when the collective makes no sense on the topology.
+        BackendError: when a backend gives a wrong answer.
+    """
+    return _Run(solver, observer or Observer()).search(request, keep)
+
+
+class _Run:
+    """One search with the frontiers of parts that came up in it."""
+
+    def __init__(self, solver: Solver, observer: Observer) -> None:
+        self.solver, self.observer = solver, observer
+        self._known: list[tuple[SearchRequest, Frontier]] = []
+
+    def search(self, request: SearchRequest, keep: Keep | None) -> Frontier:
+        """The frontier of any collective."""
+        if request.collective.dual is not None:
+            return self._inverse(request, request.collective.dual, keep)
+        if request.collective.ways:
+            return self._composed(request, keep)
+        return self._moving(request, keep)
+
+    def _moving(self, request: SearchRequest, keep: Keep | None) -> Frontier:
+        """The frontier of a collective with a pre and a post; the same question is asked once.
+
+        A topology that its reversal maps to itself lets allgather serve for its inverse too.
+        """
+        for known, frontier in self._known:
+            if _same_question(known, request):
+                return frontier
+        self.observer.began(request.collective.name)
+        frontier = search_points(request, self.solver, self.observer, keep=keep)
+        if frontier.complete:
+            self._known.append((request, frontier))
+        return frontier
+
+    def _inverse(self, request: SearchRequest, dual: Collective, keep: Keep | None) -> Frontier:
+        collective, topology = request.collective, request.topology
+        nodes = topology.num_nodes
+        least = _least_chunks(collective, nodes, request.max_chunks)
+        per_dual = Fraction(least, _dual_chunks(collective, dual, nodes, least))
+        most = request.max_chunks
+        asked = replace(
+            request,
+            topology=topology.reversed(),
+            collective=dual,
+            max_chunks=None if most is None else max(1, int(most / per_dual)),
+        )
+
+        def turn(frontier: Frontier) -> Frontier:
+            return replace(
+                frontier,
+                topology=topology,
+                collective=collective.name,
+                points=tuple(_inverted(p, request) for p in frontier.points),
+                open=tuple(_scaled(claim, 1 / per_dual) for claim in frontier.open),
+                scope=f"inverses of {dual.name}: {frontier.scope}",
+                settings={**frontier.settings, "inverse_of": dual.name},
+                least_bandwidth=frontier.least_bandwidth / per_dual,
+            )
+
+        return turn(self.search(asked, None if keep is None else lambda f: keep(turn(f))))
+
+    def _composed(self, request: SearchRequest, keep: Keep | None) -> Frontier:
+        began = time.perf_counter()
+        bounds = BoundsTable(request.topology, request.collective)
+        source = CandidateSource(request, bounds)
+        points: list[Point] = []
+        parts_complete, interrupted = True, False
+        scopes: list[str] = []
+        for way in request.collective.ways:
+            frontiers = []
+            for part in way:
+                if interrupted:
+                    break
+                spent = time.perf_counter() - began
+                asked = _part_request(request, way, part, bounds, spent)
+                frontier = self.search(asked, None)
+                interrupted |= frontier.interrupted
+                parts_complete &= frontier.complete
+                frontiers.append(frontier)
+            if len(frontiers) < len(way):
+                break
+            scopes.append(" then ".join(f"{f.collective} ({f.scope})" for f in frontiers))
+            for choice in product(*(frontier.points for frontier in frontiers)):
+                points = _merge(points, _composition(choice, request, bounds))
+        if request.max_steps is not None:
+            points = [p for p in points if p.steps <= request.max_steps]
+
+        def whole(found: Sequence[Point], open_claims: Iterable[OpenClaim]) -> Frontier:
+            return Frontier(
+                topology=request.topology,
+                collective=request.collective.name,
+                points=tuple(found),
+                open=tuple(open_claims),
+                scope="; ".join(f"compositions of {scope}" for scope in scopes),
+                settings={
+                    "strategy": str(request.strategy),
+                    "encoding": self.solver.encoding.name,
+                    "backend": self.solver.backend.name,
+                    "k": request.k,
+                    "max_steps": source.max_steps if request.max_steps is None else None,
+                    "max_rounds": request.max_rounds,
+                    "max_chunks": request.max_chunks,
+                    "time_limit": request.time_limit,
+                    "point_limit": request.point_limit,
+                },
+                least_steps=source.least_steps,
+                least_bandwidth=source.least_bandwidth,
+                complete=parts_complete and not interrupted,
+                interrupted=interrupted,
+                seconds=time.perf_counter() - began,
+            )
+
+        composed = whole(points, ())
+        self.observer.found(composed.points)
+        if keep is not None:
+            keep(composed)
+        claims = _beyond(composed, bounds, source.least_chunks)
+        if request.collective.combining and not interrupted and claims:
+            return self._direct(request, composed, claims, bounds, source, keep, began)
+        return replace(composed, open=tuple(claims))
+
+    def _direct(
+        self,
+        request: SearchRequest,
+        composed: Frontier,
+        claims: Sequence[OpenClaim],
+        bounds: BoundsTable,
+        source: CandidateSource,
+        keep: Keep | None,
+        began: float,
+    ) -> Frontier:
+        """Looks for algorithms that are no compositions, where these leave room."""
+        last = max((p.steps for p in composed.points), default=source.least_steps + 2)
+        limit = _DIRECT_SECONDS
+        if request.time_limit is not None:
+            limit = request.time_limit - (time.perf_counter() - began)
+            if limit <= 0:
+                return replace(composed, open=tuple(claims), complete=False)
+        asked = replace(
+            request,
+            max_steps=last if request.max_steps is None else min(last, request.max_steps),
+            max_chunks=request.max_chunks or source.least_chunks * _DIRECT_MULTIPLES,
+            time_limit=limit,
+            point_limit=request.point_limit or _DIRECT_POINT_SECONDS,
+        )
+        self.observer.began(f"{request.collective.name}, directly")
+        direct = search_points(
+            asked,
+            self.solver,
+            self.observer,
+            keep=None
+            if keep is None
+            else lambda f: keep(replace(composed, points=f.points, open=f.open)),
+            incumbents=composed.points,
+        )
+        frontier = replace(
+            composed,
+            points=direct.points,
+            scope=f"{composed.scope}; directly: {direct.scope}",
+            interrupted=direct.interrupted,
+            complete=composed.complete
+            and not direct.interrupted
+            and (direct.complete or request.time_limit is None),
+            seconds=time.perf_counter() - began,
+        )
+        return replace(frontier, open=tuple(_beyond(frontier, bounds, source.least_chunks)))
+
+
+def _same_question(one: SearchRequest, two: SearchRequest) -> bool:
+    """Whether two requests differ in nothing but the name of the topology."""
+
+    def relation(topology: Topology) -> object:
+        bounds = sorted((b.links, b.chunks_per_round) for b in topology.bounds)
+        return topology.num_nodes, topology.links, bounds
+
+    limits = ("collective", "strategy", "k", "max_steps", "max_rounds", "max_chunks")
+    return all(getattr(one, name) == getattr(two, name) for name in limits) and relation(
+        one.topology
+    ) == relation(two.topology)
+
+
+def _least_chunks(collective: Collective, nodes: int, most: int | None) -> int:
+    for chunks in range(1, (most or 100_000) + 1):
+        if collective.admits(nodes, chunks):
+            return chunks
+    raise UsageError(
+        f"collective {collective.name} is defined for no C up to {most} on {nodes} nodes: "
+        f"{collective.requirement}"
+    )
+
+
+def _dual_chunks(collective: Collective, dual: Collective, nodes: int, chunks: int) -> int:
+    table = collective.tabulate(nodes, chunks)
+    found = part_chunks(dual, nodes, len(table.pre))
+    if found is None:  # the table of an inverse is its dual's
+        raise ModelError(f"collective {collective.name}: no C of {dual.name} fits C = {chunks}")
+    return found
+
+
+def _inverted(point: Point, request: SearchRequest) -> Point:
+    name = request.collective.name
+    instance, algorithm = invert(point.instance, point.algorithm, name)
+    instance = replace(instance, topology=request.topology)
+    instance, algorithm = _as_asked(instance, algorithm, request.collective)
+    bound = point.bound
+    if bound is not None:
+        bound = bound * point.chunks / instance.chunks
+    return replace(point, instance=instance, algorithm=algorithm, bound=bound)
+
+
+def _as_asked(
+    instance: Instance, algorithm: Algorithm, collective: Collective
+) -> tuple[Instance, Algorithm]:
+    """The same with the chunk numbers that the collective itself gives, verified."""
+    table = collective.tabulate(instance.topology.num_nodes, instance.chunks)
+    number = matching(
+        np.concatenate([instance.pre, instance.post], axis=1),
+        np.concatenate([table.pre, table.post], axis=1),
+    )
+    if number is None:
+        raise ModelError(
+            f"collective {collective.name} with C = {instance.chunks} is not what its parts "
+            "amount to",
+            collective.origin,
+        )
+    instance, algorithm = renumber(instance, algorithm, number)
+    instance = replace(instance, origin=collective.origin)
+    require_valid(instance, algorithm)
+    return instance, algorithm
+
+
+def _scaled(claim: OpenClaim, factor: Fraction) -> OpenClaim:
+    high = None if claim.high is None else claim.high * factor
+    return replace(claim, low=claim.low * factor, high=high)
+
+
+def _part_request(
+    request: SearchRequest,
+    way: Sequence[Collective],
+    part: Collective,
+    bounds: BoundsTable,
+    spent: float,
+) -> SearchRequest:
+    """The request for one part, within what the whole leaves it."""
+    topology = request.topology
+    max_steps, max_chunks = request.max_steps, request.max_chunks
+    if max_steps is not None:
+        others = [p for p in way if p is not part]
+        for other in others:
+            table = BoundsTable(topology, other)
+            least = _least_chunks(other, topology.num_nodes, None)
+            max_steps -= table.least_steps(least)
+        max_steps = max(0, max_steps)
+    if max_chunks is not None and part is not way[0]:
+        most = max((c for c in range(1, max_chunks + 1) if bounds.admits(c)), default=None)
+        if most is not None:
+            table_size = len(request.collective.tabulate(topology.num_nodes, most).pre)
+            max_chunks = part_chunks(part, topology.num_nodes, table_size) or max_chunks
+    time_limit = request.time_limit
+    if time_limit is not None:
+        time_limit = max(0.0, time_limit - spent)
+    return replace(
+        request,
+        collective=part,
+        max_steps=max_steps,
+        max_chunks=max_chunks,
+        time_limit=time_limit,
+    )
+
+
+def _composition(choice: Sequence[Point], request: SearchRequest, bounds: BoundsTable) -> Point:
+    """The algorithms one after the other as a point."""
+    name = request.collective.name
+    whole = choice[0].instance, choice[0].algorithm
+    for point in choice[1:]:
+        whole = compose(whole, (point.instance, point.algorithm), name)
+    instance, algorithm = _as_asked(*whole, request.collective)
+    return Point(
+        instance,
+        algorithm,
+        "+".join(dict.fromkeys(p.encoding for p in choice)),
+        "+".join(dict.fromkeys(p.backend for p in choice)),
+        sum(p.seconds for p in choice),
+        None,
+        bounds.bandwidth(instance.chunks, instance.steps),
+    )
+
+
+def _merge(points: list[Point], point: Point) -> list[Point]:
+    """The points with one more, without what is dominated."""
+    if any(p.dominates(point) for p in points):
+        return points
+    kept = [p for p in points if not point.dominates(p)]
+    return sorted([*kept, point], key=lambda p: p.steps)
+
+
+def _beyond(frontier: Frontier, bounds: BoundsTable, chunks: int) -> list[OpenClaim]:
+    """What lies between the points and the proved bounds, S by S."""
+    claims: list[OpenClaim] = []
+    reason = "not every algorithm was searched, see the scope"
+    last = max((p.steps for p in frontier.points), default=frontier.least_steps)
+    for steps in range(frontier.least_steps, last + 1):
+        low = bounds.bandwidth(chunks, steps)
+        high = min((p.bandwidth for p in frontier.points if p.steps <= steps), default=None)
+        if high is None or low < high:
+            claims.append(OpenClaim(steps, steps, low, high, reason))
+    best = min((p.bandwidth for p in frontier.points), default=None)
+    if best is None or best > frontier.least_bandwidth:
+        claims.append(OpenClaim(last + 1, None, frontier.least_bandwidth, best, reason))
+    return claims
