@@ -109,15 +109,17 @@ class _Encoder:
         self.slots: list[_Slot] = []
         self.results: list[tuple[tuple[int, int], ...]] = []
         self.distances = self.topology.distances.tolist()
-        room = [UNREACHABLE] * len(self.topology.links)
+        # [step][link]: how many sends the link may have room for.
+        self.room = [[UNREACHABLE] * len(self.topology.links) for _ in range(instance.steps)]
         for bound, members in zip(self.topology.bounds, self.topology.bound_links, strict=True):
-            for i in members.tolist():
-                room[i] = min(room[i], bound.capacity(instance.rounds))
-        self.room = room
+            for step, room in enumerate(self.room):
+                most = bound.capacity(instance.rounds_range(step)[1])
+                for i in members.tolist():
+                    room[i] = min(room[i], most)
 
     def encode(self) -> PartialEncoded:
         builder, steps = self.builder, self.instance.steps
-        rounds = [builder.integer(0, self.instance.rounds) for _ in range(steps)]
+        rounds = [builder.integer(*self.instance.rounds_range(s)) for s in range(steps)]
         for chunk in range(self.instance.num_chunks):
             if self.instance.post[chunk].any():
                 self._chunk(chunk)
@@ -145,7 +147,7 @@ class _Encoder:
                 if step + 1 + to_goal > self.instance.steps or not within:
                     continue
                 # No two slots need carry the same, so there are no more than non-empty sets.
-                most = min(self.room[i], (1 << min(len(within), 30)) - 1)
+                most = min(self.room[step][i], (1 << min(len(within), 30)) - 1)
                 before = 0
                 for _ in range(most):
                     slot = self._slot(chunk, source, target, step, within, arrivals[source])

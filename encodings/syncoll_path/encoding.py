@@ -99,7 +99,7 @@ class _Encoder:
 
     def encode(self, symmetry: str) -> PathEncoded:
         builder, steps = self.builder, self.steps
-        rounds = [builder.integer(0, self.instance.rounds) for _ in range(steps)]
+        rounds = [builder.integer(*self.instance.rounds_range(s)) for s in range(steps)]
         for c in range(self.instance.num_chunks):
             self._times(c)
             for n in range(self.topology.num_nodes):

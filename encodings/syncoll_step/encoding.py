@@ -66,7 +66,7 @@ class StepEncoding:
         """
         topology, steps = instance.topology, instance.steps
         builder = FormulaBuilder()
-        rounds = [builder.integer(0, instance.rounds) for _ in range(steps)]
+        rounds = [builder.integer(*instance.rounds_range(s)) for s in range(steps)]
         links = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
         source, target = links[:, 0], links[:, 1]
 

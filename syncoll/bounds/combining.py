@@ -1,7 +1,8 @@
 """Lower bounds on the rounds of combining collectives.
 
 Where every chunk has one root, the bounds of the dual on the reversed topology hold: an algorithm
-run backwards distributes.  Otherwise three arguments count, each valid whatever an algorithm adds up where:
+run backwards distributes.  Otherwise three arguments count, each valid whatever an algorithm adds
+up where:
 
 * what node i contributes must reach every node that needs the result, like a broadcast of i;
 * everybody's contribution must reach node d, like a broadcast of d on the reversed topology;

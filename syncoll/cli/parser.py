@@ -29,7 +29,7 @@ class Parser(argparse.ArgumentParser):
         parsed, rest = self.parse_known_args(arguments)
         if rest:
             command: argparse.ArgumentParser = getattr(parsed, "parser", self)
-            command.error(_unknown(rest[0], command))
+            command.error(_unknown(sorted(rest, key=_is_name)[0], command))
         return parsed
 
     def error(self, message: str) -> NoReturn:
@@ -59,8 +59,12 @@ class Parser(argparse.ArgumentParser):
             write(stream, message)  # type: ignore[arg-type]
 
 
+def _is_name(argument: str) -> bool:
+    return not argument.startswith("-")
+
+
 def _unknown(argument: str, parser: argparse.ArgumentParser) -> str:
-    if not argument.startswith("-") or argument == "--":
+    if _is_name(argument):
         return f"{argument!r} is one argument too many (a name with spaces needs quotes)"
     known = [option for action in parser._actions for option in action.option_strings]
     return f"there is no option {argument}{_hint(argument.partition('=')[0], known)}"

@@ -79,7 +79,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 def _show(entry: dict[str, Any], options: bool) -> None:
     """A few lines about one plugin."""
-    _field(entry["name"], entry["summary"], indent=2)
+    _field(entry["name"], entry["summary"], indent=2, column=11)
     if "installed" in entry:
         _field("installed", _words(entry["installed"]))
     if "licensed" in entry:
@@ -96,9 +96,9 @@ def _show(entry: dict[str, Any], options: bool) -> None:
         _field("option", f"{option['name']}={default}: {option['summary']}; {option['kind']}")
 
 
-def _field(name: str, text: str, indent: int = 11) -> None:
-    """A name and a text, wrapped under itself."""
-    start = f"{'':{indent}}{name:<{24 - indent}}"
+def _field(name: str, text: str, indent: int = 11, column: int = 24) -> None:
+    """A name and, from a column on, a text that is wrapped under itself."""
+    start = f"{'':{indent}}{name:<{column - indent - 1}} "
     print_text(
         textwrap.fill(text, width(), initial_indent=start, subsequent_indent=" " * len(start))
     )

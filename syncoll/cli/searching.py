@@ -187,7 +187,7 @@ def show_frontier(frontier: Frontier) -> None:
         )
         for p in frontier.points
     ]
-    columns = (">steps S", ">rounds R", ">chunks C", ">bandwidth R/C", ">proved R/C >=")
+    columns = (">steps S", ">rounds R", ">chunks C", ">bandwidth R/C", ">proved >=")
     more = ("rounds per step", ">sends", "encoding", "backend", ">seconds")
     print_text(f"{frontier.collective} on {frontier.topology.name}")
     if rows:

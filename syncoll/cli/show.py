@@ -12,7 +12,7 @@ from syncoll.cli.arguments import Subparsers, add_format, count
 from syncoll.cli.exits import Exit
 
 if TYPE_CHECKING:
-    from syncoll.model import BandwidthBound, Collective, Topology
+    from syncoll.model import BandwidthBound, BoolArray, Collective, Topology
     from syncoll.spec import SpecLibrary
 
 __all__ = ["add_parser"]
@@ -29,9 +29,8 @@ the algorithms of a stored frontier, outcome or algorithm, step by step.
 """
 
 _MOST_CHUNKS_SHOWN = 64
-_MOST_NODES_SHOWN = 32
 _MOST_LINKS_SHOWN = 8
-_FEW_NODES = 10
+_FEW_NODES = 12
 _MOST_NODES_TRIED = 64
 _MOST_CHUNKS_TRIED = 1_000
 
@@ -111,7 +110,7 @@ def _kind_of(specs: SpecLibrary, reference: str) -> str:
         raise UsageError(f"{reference} is a search; run it with `syncoll search {reference}`")
     if "relation" in found:
         raise UsageError(f"{reference} is a relation; show a collective that uses it")
-    if Path(reference).is_dir():
+    if reference and Path(reference).is_dir():
         raise UsageError(f"{reference} is a folder; name a file in it")
     if any("there is no" not in error.message for error in failures.values()):
         # Not just an unknown name: the first complaint of another kind says most.
@@ -256,22 +255,30 @@ def _show_collective(
         f"{counted(len(relation.pre), 'chunk')} in all\n"
         "where each chunk starts (pre) and must end (post)\n"
     )
-    marks = {(False, False): ".", (True, False): "pre", (False, True): "post", (True, True): "both"}
-    shown = range(min(nodes, _MOST_NODES_SHOWN))
-    rows = [
-        (c, *(marks[bool(relation.pre[c, n]), bool(relation.post[c, n])] for n in shown))
-        for c in range(min(len(relation.pre), _MOST_CHUNKS_SHOWN))
-    ]
-    first = "node " if nodes <= _FEW_NODES else ""
-    print_table((">chunk", *(f"{first}{n}" for n in shown)), rows)
-    more = []
-    if len(relation.pre) > len(rows):
-        more.append(counted(len(relation.pre) - len(rows), "more chunk"))
-    if nodes > len(shown):
-        more.append(counted(nodes - len(shown), "more node"))
-    if more:
-        print_text(f"… and {' and '.join(more)} (--format json shows all)")
+    shown = range(min(len(relation.pre), _MOST_CHUNKS_SHOWN))
+    if nodes <= _FEW_NODES:
+        marks = (".", "pre", "post", "both")
+        kinds = relation.pre + 2 * relation.post
+        rows = [(c, *(marks[kind] for kind in kinds[c].tolist())) for c in shown]
+        print_table((">chunk", *(f"node {n}" for n in range(nodes))), rows)
+    else:
+        rows = [(c, _ranges(relation.pre[c]), _ranges(relation.post[c])) for c in shown]
+        print_table((">chunk", "starts at nodes", "must end at nodes"), rows)
+    if len(relation.pre) > len(shown):
+        more = counted(len(relation.pre) - len(shown), "more chunk")
+        print_text(f"… and {more} (--format json shows all)")
     return Exit.OK
+
+
+def _ranges(row: BoolArray) -> str:
+    """The positions that are true, runs of them in short: ``0-3 5``."""
+    runs: list[list[int]] = []
+    for n in row.nonzero()[0].tolist():
+        if runs and runs[-1][1] == n - 1:
+            runs[-1][1] = n
+        else:
+            runs.append([n, n])
+    return " ".join(str(a) if a == b else f"{a}-{b}" for a, b in runs) or "none"
 
 
 def _size(collective: Collective, nodes: int | None, chunks: int | None) -> tuple[int, int]:
@@ -280,16 +287,16 @@ def _size(collective: Collective, nodes: int | None, chunks: int | None) -> tupl
     Raises:
         UsageError: when it is defined for none.
     """
-    from syncoll.errors import ModelError, UsageError
+    from syncoll.errors import LocatedError, UsageError
 
-    failure: ModelError | None = None
+    failure: LocatedError | None = None
     for p in range(4, _MOST_NODES_TRIED + 1) if nodes is None else (nodes,):
         for c in range(1, _MOST_CHUNKS_TRIED + 1) if chunks is None else (chunks,):
             try:
                 if collective.admits(p, c):
                     collective.tabulate(p, c)
                     return p, c
-            except ModelError as error:  # nothing to do with C: the next P
+            except LocatedError as error:  # nothing to do with C: the next P
                 failure = failure or error
                 break
     if failure is not None:

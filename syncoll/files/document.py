@@ -127,7 +127,7 @@ def _kind(document: object, name: str) -> str:
         raise FileFormatError(
             f'{name}: no file of syncoll\'s; expected an object with "schema": "syncoll/…"'
         )
-    match = re.fullmatch(r"syncoll/([a-z]+)/([0-9]{1,9})", document["schema"])
+    match = re.fullmatch(r"syncoll/([a-z]+)/([1-9][0-9]{0,8})", document["schema"])
     if match is None or match[1] not in KINDS:
         known = ", ".join(f"syncoll/{kind}/{VERSION}" for kind in KINDS)
         raise FileFormatError(

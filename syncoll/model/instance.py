@@ -37,6 +37,7 @@ class Instance:
         pre: ``[G, P]``, chunk c starts at node n.
         post: ``[G, P]``, chunk c must end at node n.
         combining: whether the nodes of pre hold contributions, not copies.
+        rounds_per_step: Q, when it is given and not to be found; adds up to R.
         origin: where a spec file defines the collective.
 
     Raises:
@@ -52,6 +53,7 @@ class Instance:
     pre: BoolArray
     post: BoolArray
     combining: bool = False
+    rounds_per_step: tuple[int, ...] | None = None
     origin: Origin | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
@@ -74,6 +76,15 @@ class Instance:
         ):
             if value < least:
                 raise ModelError(f"{name} = {value}", None, f"{name} of at least {least}")
+        given = self.rounds_per_step
+        if given is not None and (
+            len(given) != self.steps or sum(given) != self.rounds or min(given, default=0) < 0
+        ):
+            raise ModelError(
+                f"rounds per step {given} with S = {self.steps} and R = {self.rounds}",
+                None,
+                "S numbers of at least 0 that add up to R",
+            )
         if not self.post.any():
             raise ModelError(
                 f"the post of collective {self.collective} is empty: nothing is to do",
@@ -101,6 +112,12 @@ class Instance:
     def num_chunks(self) -> int:
         """G, the global number of chunks."""
         return int(self.pre.shape[0])
+
+    def rounds_range(self, step: int) -> tuple[int, int]:
+        """The fewest and the most rounds that a step may have."""
+        if self.rounds_per_step is not None:
+            return self.rounds_per_step[step], self.rounds_per_step[step]
+        return 0, self.rounds
 
     @cached_property
     def distance_from_pre(self) -> IntArray:

@@ -60,27 +60,45 @@ class CandidateSource:
     def __init__(self, request: SearchRequest, bounds: BoundsTable) -> None:
         self.request, self.bounds = request, bounds
         self.least_chunks = self._least_chunks()
-        self.least_steps = bounds.least_steps(self.least_chunks)
-        self.least_bandwidth = bounds.bandwidth(self.least_chunks)
+        self.max_chunks = request.max_chunks or self.least_chunks * _DEFAULT_MULTIPLES
+        self.least_steps = min(bounds.least_steps(c) for c in self._admitted())
+        self.least_bandwidth = self.least_bandwidth_of(None)
+        if self.least_bandwidth == 0 and request.max_chunks is None:
+            self.max_chunks = self.least_chunks  # everything is in place: one C says it all
         self.max_steps = request.max_steps
         if self.max_steps is None:
             self.max_steps = self.least_steps + _DEFAULT_STEPS_BEYOND
         self.k = request.k
         if self.k is None and request.strategy is Strategy.PAPER:
             self.k = self._least_k()
-        self.max_chunks = self._max_chunks()
 
     @property
     def scope(self) -> str:
         """Among which algorithms the search finds the best, in words."""
-        synchronous = f"k-synchronous algorithms with k = {self.k}"
-        if self.request.strategy is Strategy.PAPER:
-            if self.request.max_chunks is None:
-                return synchronous
-            return f"{synchronous} and C <= {self.max_chunks}"
-        if self.k is None:
-            return f"algorithms with C <= {self.max_chunks}"
-        return f"{synchronous} and C <= {self.max_chunks}"
+        limits = [] if self.k is None else [f"k = {self.k}"]
+        if self.request.max_chunks is not None or self.request.strategy is not Strategy.PAPER:
+            limits.append(f"C <= {self.max_chunks}")
+        if self.request.max_rounds is not None:
+            limits.append(f"R <= {self.request.max_rounds}")
+        kind = "algorithms" if self.k is None else "k-synchronous algorithms"
+        return f"{kind} with {' and '.join(limits)}"
+
+    def least_bandwidth_of(self, steps: int | None) -> Fraction:
+        """The proved bound on R/C for S = `steps` (None: any number) and whatever C.
+
+        Most collectives have one bound for every C, but one whose chunks do not grow in proportion
+        to C may cost the less, the larger C is.
+        """
+        return min(
+            self.bounds.bandwidth(chunks, steps)
+            for chunks in self._admitted()
+            if steps is None or self.bounds.least_steps(chunks) <= steps
+        )
+
+    def _admitted(self) -> Iterator[int]:
+        """Every C up to the limit for which the collective is defined."""
+        most = self.max_chunks
+        return (c for c in range(self.least_chunks, most + 1) if self.bounds.admits(c))
 
     def candidates(self, steps: int, below: Fraction | None) -> Iterator[Candidate]:
         """The candidates for S = `steps` with R/C less than `below`, in ascending order."""
@@ -103,7 +121,8 @@ class CandidateSource:
     def _least_rounds(self, steps: int, chunks: int) -> int:
         if self.request.strategy is Strategy.PAPER:
             return max(steps, ceil(self.bounds.bandwidth(chunks) * chunks))
-        return ceil(self.bounds.bandwidth(chunks, steps) * chunks)
+        # With fewer rounds than steps some step would be idle, and that is a matter of fewer steps.
+        return max(steps, ceil(self.bounds.bandwidth(chunks, steps) * chunks))
 
     def _most_rounds(self, steps: int) -> int | None:
         limits = [limit for limit in (self.request.max_rounds,) if limit is not None]
@@ -130,13 +149,6 @@ class CandidateSource:
             f"collective {name} is defined for no C up to {most} on "
             f"{self.bounds.topology.num_nodes} nodes" + (f": {needs}" if needs else "")
         )
-
-    def _max_chunks(self) -> int:
-        if self.request.max_chunks is not None:
-            return self.request.max_chunks
-        if self.least_bandwidth == 0:  # everything is where it must be: one C says it all
-            return self.least_chunks
-        return self.least_chunks * _DEFAULT_MULTIPLES
 
     def _least_k(self) -> int:
         """The least k with a bandwidth-optimal candidate at the least number of steps.

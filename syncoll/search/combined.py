@@ -38,11 +38,11 @@ from syncoll.verify import require_valid
 
 __all__ = ["search"]
 
-_DIRECT_MULTIPLES = 4
-"""The default limit on C of the direct search, in multiples of the least C."""
+_DIRECT_MULTIPLES = (4, 12)
+"""The limits on C of the direct search, one after the other, in multiples of the least C."""
 
-_DIRECT_POINT_SECONDS = 5.0
-_DIRECT_SECONDS = 30.0
+_DIRECT_POINT_SECONDS = 15.0
+_DIRECT_SECONDS = 40.0
 """Default limits of the direct search, for each candidate and for all."""
 
 Keep = Callable[[Frontier], None]
@@ -149,7 +149,7 @@ class _Run:
                 frontiers.append(frontier)
             if len(frontiers) < len(way):
                 break
-            scopes.append(" then ".join(f"{f.collective} ({f.scope})" for f in frontiers))
+            scopes.append(" then ".join(part.name for part in way))
             for choice in product(*(frontier.points for frontier in frontiers)):
                 points = _merge(points, _composition(choice, request, bounds))
         if request.max_steps is not None:
@@ -161,7 +161,7 @@ class _Run:
                 collective=request.collective.name,
                 points=tuple(found),
                 open=tuple(open_claims),
-                scope="; ".join(f"compositions of {scope}" for scope in scopes),
+                scope=f"compositions ({'; '.join(scopes)})",
                 settings={
                     "strategy": str(request.strategy),
                     "encoding": self.solver.encoding.name,
@@ -206,27 +206,34 @@ class _Run:
             limit = request.time_limit - (time.perf_counter() - began)
             if limit <= 0:
                 return replace(composed, open=tuple(claims), complete=False)
-        asked = replace(
-            request,
-            max_steps=last if request.max_steps is None else min(last, request.max_steps),
-            max_chunks=request.max_chunks or source.least_chunks * _DIRECT_MULTIPLES,
-            time_limit=limit,
-            point_limit=request.point_limit or _DIRECT_POINT_SECONDS,
-        )
         self.observer.began(f"{request.collective.name}, directly")
-        direct = search_points(
-            asked,
-            self.solver,
-            self.observer,
-            keep=None
-            if keep is None
-            else lambda f: keep(replace(composed, points=f.points, open=f.open)),
-            incumbents=composed.points,
-        )
+        ends = time.perf_counter() + limit
+        direct = composed
+        # From few chunks to more: what needs few is found soon, and then there is less to beat.
+        multiples = [m * source.least_chunks for m in _DIRECT_MULTIPLES]
+        for most in multiples if request.max_chunks is None else [request.max_chunks]:
+            asked = replace(
+                request,
+                max_steps=last if request.max_steps is None else min(last, request.max_steps),
+                max_chunks=most,
+                time_limit=max(0.0, ends - time.perf_counter()),
+                point_limit=request.point_limit or _DIRECT_POINT_SECONDS,
+            )
+            direct = search_points(
+                asked,
+                self.solver,
+                self.observer,
+                keep=None
+                if keep is None
+                else lambda f: keep(replace(composed, points=f.points, open=f.open)),
+                incumbents=direct.points,
+            )
+            if not direct.complete:
+                break
         frontier = replace(
             composed,
             points=direct.points,
-            scope=f"{composed.scope}; directly: {direct.scope}",
+            scope=f"{composed.scope}, and directly {direct.scope}",
             interrupted=direct.interrupted,
             complete=composed.complete
             and not direct.interrupted

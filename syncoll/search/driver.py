@@ -15,7 +15,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from syncoll.formula import StopReason, Verdict
@@ -31,6 +31,11 @@ __all__ = ["search_points"]
 
 _QUICK_SECONDS = 3.0
 _THOROUGH_SECONDS = 30.0
+
+_MOST_UNDECIDED = 64
+"""With so many undecided candidates for one S the search goes on to the next: without a limit on R
+they have no end, and a backend that can decide none of them (for want of a licence, say) would keep
+it here for ever."""
 
 
 class _OutOfTimeError(Exception):
@@ -136,11 +141,11 @@ class _Search:
         )
 
     def _bound(self, steps: int) -> Fraction:
-        """The proved bound on R/C for S = `steps`, over the C that the strategy looks at first."""
+        """The proved bound on R/C for S = `steps`."""
         if self.request.strategy is Strategy.PAPER:
             return self.source.least_bandwidth
         self._remaining()
-        bound = self.bounds.bandwidth(self.source.least_chunks, steps)
+        bound = self.source.least_bandwidth_of(steps)
         self.observer.bounded(steps, bound)
         return bound
 
@@ -150,8 +155,9 @@ class _Search:
         return _QUICK_SECONDS
 
     def _pass(self, candidates: Iterable[Candidate], seconds: float | None) -> None:
-        """Tries candidates in turn until one has an algorithm."""
+        """Tries candidates in turn until one has an algorithm, or too many are undecided."""
         assert self.current is not None
+        undecided = 0
         for candidate in candidates:
             self.current.reached = max(self.current.reached, candidate.bandwidth)
             if self._refuted(candidate):
@@ -160,6 +166,9 @@ class _Search:
             solution = self._try(candidate, seconds)
             if solution.verdict is Verdict.UNKNOWN:
                 self.current.undecided[candidate] = _why(solution)
+                undecided += 1
+                if undecided >= _MOST_UNDECIDED:
+                    return
                 continue
             self.current.undecided.pop(candidate, None)
             if solution.verdict is Verdict.SAT:
@@ -192,7 +201,17 @@ class _Search:
         self.tried_at[candidate.steps] += 1
         instance = self.bounds.instance(candidate.chunks, candidate.steps, candidate.rounds)
         began = time.perf_counter()
-        solution = self.solver.solve(instance, seconds=min(limits) if limits else None)
+        limit = min(limits) if limits else None
+        solution = None
+        if instance.combining:
+            # Rounds that are given make this encoding several times smaller; no algorithm with
+            # these says nothing about others, so only an algorithm counts.
+            even = replace(instance, rounds_per_step=_even(candidate.rounds, candidate.steps))
+            solution = self.solver.solve(even, seconds=None if limit is None else limit * 0.6)
+            if limit is not None:
+                limit = max(0.0, limit - (time.perf_counter() - began))
+        if solution is None or solution.verdict is not Verdict.SAT:
+            solution = self.solver.solve(instance, seconds=limit)
         self.observer.settled(candidate, solution.verdict, time.perf_counter() - began)
         if solution.outcome.reason is StopReason.CRASHED:
             # Worth knowing at once; the claim stays open all the same.
@@ -284,6 +303,13 @@ class _Search:
                 reason = stopped
             claims.append(OpenClaim(after, None, self.source.least_bandwidth, high, reason))
         return claims
+
+
+def _even(rounds: int, steps: int) -> tuple[int, ...]:
+    """Rounds spread evenly, the odd ones in the middle, where most partial results are about."""
+    each, odd = divmod(rounds, max(1, steps))
+    first = (steps - odd) // 2
+    return tuple(each + (first <= step < first + odd) for step in range(steps))
 
 
 def _why(solution: Solution) -> str:

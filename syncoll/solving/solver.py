@@ -237,7 +237,8 @@ class Solver:
             require_valid(instance, algorithm)
             if not instance.combining:
                 algorithm = algorithm.without_useless_sends(instance)
-            algorithm = algorithm.with_rounds(instance.topology, instance.rounds)
+            if instance.rounds_per_step is None:
+                algorithm = algorithm.with_rounds(instance.topology, instance.rounds)
             require_valid(instance, algorithm)
         except VerificationError as error:
             raise BackendError(f"{who} answered sat, but the verifier says: {error}") from error

@@ -104,6 +104,9 @@ def _shape(instance: Instance, algorithm: Algorithm, limit: int) -> list[Violati
         found.append(Violation("shape", f"negative rounds in {algorithm.rounds_per_step}"))
     if algorithm.rounds != instance.rounds:
         found.append(Violation("shape", f"{algorithm.rounds} rounds, not {instance.rounds}"))
+    given = instance.rounds_per_step
+    if given is not None and algorithm.rounds_per_step != given:
+        found.append(Violation("shape", f"rounds {algorithm.rounds_per_step}, not {given}"))
     columns = ("chunk", "source node", "destination node", "step")
     ends = (instance.num_chunks, topology.num_nodes, topology.num_nodes, instance.steps)
     for column, (name, end) in enumerate(zip(columns, ends, strict=True)):

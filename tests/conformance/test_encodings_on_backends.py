@@ -74,6 +74,7 @@ PAIRS = [
     )
     for backend in sorted(MANAGER.backends)
     for encoding in MANAGER.encodings.values()
+    if not encoding.combining
     for options in choices(encoding)
 ]
 

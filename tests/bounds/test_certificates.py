@@ -1,0 +1,241 @@
+"""A certificate is checked, not believed."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+from syncoll.bounds import Demand, PriceCertificate, Share, demands, rounds_bound, same_shape
+from syncoll.errors import VerificationError
+from syncoll.model import RelationTable, Topology
+from syncoll.testing.brute_force import TooLargeError, least_rounds
+from syncoll.testing.classics import allgather, broadcast, dgx1, gather, line
+from syncoll.testing.instances import random_instance
+
+F = Fraction
+
+
+def certificate(steps: int | None = 2) -> tuple[PriceCertificate, Topology, tuple[Demand, ...]]:
+    topology, needs = dgx1(), demands(allgather().tabulate(8, 1))
+    found = rounds_bound(topology, needs, steps).certificate
+    assert found is not None
+    return found, topology, needs
+
+
+def refused(
+    changed: PriceCertificate, topology: Topology, needs: tuple[Demand, ...], message: str
+) -> None:
+    with pytest.raises(VerificationError, match=message):
+        changed.check(topology, needs)
+
+
+@pytest.mark.parametrize("steps", [2, None])
+class TestMutated:
+    def test_as_found_it_passes(self, steps: int | None) -> None:
+        found, topology, needs = certificate(steps)
+        assert found.check(topology, needs) == (F(3, 2) if steps else F(7, 6))
+
+    def test_negative_price(self, steps: int | None) -> None:
+        found, topology, needs = certificate(steps)
+        key = next(iter(found.totals))
+        changed = replace(found, totals={**found.totals, key: F(-1, 1000)})
+        refused(changed, topology, needs, "negative price -1/1000")
+
+    def test_a_round_that_costs_more_than_one(self, steps: int | None) -> None:
+        found, topology, needs = certificate(steps)
+        key = next(iter(found.totals))
+        changed = replace(found, totals={**found.totals, key: found.totals[key] + F(1)})
+        refused(changed, topology, needs, "costs .*, more than 1")
+
+    def test_all_prices_doubled(self, steps: int | None) -> None:
+        found, topology, needs = certificate(steps)
+        changed = PriceCertificate(
+            found.steps,
+            {key: 2 * price for key, price in found.totals.items()},
+            tuple(
+                replace(share, prices={key: 2 * part for key, part in share.prices.items()})
+                for share in found.shares
+            ),
+        )
+        refused(changed, topology, needs, "more than 1")
+
+    def test_shares_above_the_price(self, steps: int | None) -> None:
+        found, topology, needs = certificate(steps)
+        for i, share in enumerate(found.shares):
+            if not share.prices:
+                continue
+            key = next(iter(share.prices))
+            prices = {**share.prices, key: share.prices[key] + F(1, 2)}
+            shares = [*found.shares]
+            shares[i] = replace(share, prices=prices)
+            refused(replace(found, shares=tuple(shares)), topology, needs, "exceed its price")
+
+    def test_prices_left_out_under_the_shares(self, steps: int | None) -> None:
+        found, topology, needs = certificate(steps)
+        refused(replace(found, totals={}), topology, needs, "exceed its price")
+
+    def test_negative_share(self, steps: int | None) -> None:
+        found, topology, needs = certificate(steps)
+        share = replace(found.shares[0], prices={(0, 0): F(-1)})
+        changed = replace(found, shares=(share, *found.shares[1:]))
+        refused(changed, topology, needs, "the negative share -1")
+
+    @pytest.mark.parametrize("bound", [-1, 32, 10**6])
+    def test_unknown_bound(self, steps: int | None, bound: int) -> None:
+        found, topology, needs = certificate(steps)
+        changed = replace(found, totals={**found.totals, (bound, 0): F(1, 10**9)})
+        refused(changed, topology, needs, f"a price for bound {bound}, step 0: there is none")
+
+    @pytest.mark.parametrize("step", [-1, 2, 7])
+    def test_unknown_step(self, steps: int | None, step: int) -> None:
+        found, topology, needs = certificate(steps)
+        changed = replace(found, totals={**found.totals, (0, step): F(1, 10**9)})
+        refused(changed, topology, needs, f"a price for bound 0, step {step}: there is none")
+
+    @pytest.mark.parametrize("demand", [-1, 8, 99])
+    def test_unknown_demand(self, steps: int | None, demand: int) -> None:
+        found, topology, needs = certificate(steps)
+        share = Share(0, (demand,), {})
+        changed = replace(found, shares=(*found.shares, share))
+        refused(changed, topology, needs, f"a share for demand {demand}: there is none")
+
+    def test_two_shares_for_one_destination(self, steps: int | None) -> None:
+        found, topology, needs = certificate(steps)
+        for share in found.shares:
+            changed = replace(found, shares=(*found.shares, replace(share, prices={})))
+            refused(changed, topology, needs, "has two shares for node")
+        twice = replace(found.shares[0], demands=found.shares[0].demands * 2)
+        changed = replace(found, shares=(twice, *found.shares[1:]))
+        refused(changed, topology, needs, "has two shares for node")
+
+    def test_a_destination_that_needs_nothing(self, steps: int | None) -> None:
+        found, topology, needs = certificate(steps)
+        k = next(i for i, need in enumerate(needs) if need.sources == (3,))
+        changed = replace(found, shares=(*found.shares, Share(3, (k,), {})))
+        refused(changed, topology, needs, f"a share for node 3, which demand {k} does not need")
+
+    def test_a_price_for_a_link_that_is_none(self, steps: int | None) -> None:
+        found, topology, needs = certificate(steps)
+        share = replace(found.shares[0], prices={**found.shares[0].prices, (77, 0): F(1, 9)})
+        changed = replace(found, shares=(share, *found.shares[1:]))
+        refused(changed, topology, needs, "exceed its price")
+
+
+def test_a_certificate_for_more_steps_than_it_may_speak_of() -> None:
+    """Prices of a two-step certificate say nothing about algorithms of any number of steps."""
+    found, topology, needs = certificate(2)
+    with pytest.raises(VerificationError, match="there is none"):
+        replace(found, steps=None).check(topology, needs)
+
+
+def test_too_few_steps_to_get_anywhere() -> None:
+    needs = demands(broadcast().tabulate(4, 1))
+    empty = PriceCertificate(2, {}, (Share(3, (0,), {}),))
+    with pytest.raises(
+        VerificationError, match=r"no way leads from nodes \(0,\) to node 3 within 2"
+    ):
+        empty.check(line(4), needs)
+
+
+def test_no_prices_prove_nothing() -> None:
+    needs = demands(allgather().tabulate(8, 1))
+    assert PriceCertificate(None, {}, ()).check(dgx1(), needs) == 0
+
+
+def test_free_shares_prove_less() -> None:
+    found, topology, needs = certificate()
+    whole = found.check(topology, needs)
+    for i in range(len(found.shares)):
+        less = replace(found, shares=found.shares[:i] + found.shares[i + 1 :])
+        assert less.check(topology, needs) <= whole
+    assert replace(found, shares=()).check(topology, needs) == 0
+
+
+def test_it_fits_its_own_problem_only() -> None:
+    """On a faster machine the same prices are too high for a round."""
+    found, topology, needs = certificate()
+    faster = replace(
+        topology,
+        bounds=tuple(replace(b, chunks_per_round=2 * b.chunks_per_round) for b in topology.bounds),
+    )
+    refused(found, faster, needs, "more than 1")
+
+
+Prices = dict[tuple[int, int], Fraction]
+
+
+def cheaper(rng: random.Random, prices: Prices) -> Prices:
+    return {key: price * F(rng.randint(0, 4), 4) for key, price in prices.items()}
+
+
+def shuffled(rng: random.Random, prices: Prices) -> Prices:
+    values = list(prices.values())
+    rng.shuffle(values)
+    return dict(zip(prices, values, strict=True))
+
+
+def raised(rng: random.Random, prices: Prices) -> Prices:
+    return {key: price * F(rng.randint(3, 6), 4) for key, price in prices.items()}
+
+
+@pytest.mark.parametrize("change", [cheaper, shuffled, raised])
+def test_whatever_passes_is_true(change: Callable[[random.Random, Prices], Prices]) -> None:
+    """A tampered certificate is refused, or what it proves holds all the same."""
+    rng = random.Random(4)
+    passed = refusals = 0
+    for seed in range(150):
+        instance = random_instance(seed, most_chunks=3)
+        needs = demands(instance)
+        if instance.steps < instance.least_steps or not needs:
+            continue
+        try:
+            truth = least_rounds(instance, 12)
+        except TooLargeError:
+            continue
+        for steps in (None, instance.steps):
+            found = rounds_bound(instance.topology, needs, steps).certificate
+            if found is None or truth is None:
+                continue
+            for _ in range(4):
+                totals = change(rng, dict(found.totals))
+                shares = tuple(
+                    replace(share, prices=change(rng, dict(share.prices))) for share in found.shares
+                )
+                try:
+                    proved = PriceCertificate(steps, totals, shares).check(instance.topology, needs)
+                except VerificationError:
+                    refusals += 1
+                else:
+                    passed += 1
+                    assert proved <= truth, seed
+    assert passed >= 15
+    assert refusals >= 100
+
+
+class TestDemands:
+    def test_chunks_in_place_demand_nothing(self) -> None:
+        table = gather(1).tabulate(3, 2)
+        assert demands(table) == (Demand((0,), (1,), 2), Demand((2,), (1,), 2))
+
+    def test_equal_chunks_are_counted(self) -> None:
+        instance = allgather().instantiate(dgx1(), chunks=3, steps=2, rounds=9)
+        assert demands(instance) == tuple(
+            Demand((n,), tuple(m for m in range(8) if m != n), 3) for n in range(8)
+        )
+
+    def test_shapes(self) -> None:
+        one, three = (demands(allgather().tabulate(4, c)) for c in (1, 3))
+        assert same_shape(one, 1, three, 3)
+        assert not same_shape(one, 1, three, 2)
+        assert not same_shape(one, 1, demands(gather().tabulate(4, 1)), 1)
+        assert not same_shape(one, 1, one[1:], 1)
+
+    def test_nothing_to_do(self) -> None:
+        table = RelationTable(*(allgather().tabulate(2, 1).post,) * 2)
+        assert demands(table) == ()
+        assert rounds_bound(line(2), ()).rounds == 0
+        assert rounds_bound(line(2), ()).certificate is None
