@@ -5,11 +5,14 @@ from a state to every state that sends within the bandwidth bounds can make of i
 the search small, and both are plain: a chunk that a node holds already need not be sent there, nor
 a chunk that is wherever it must be; and with more chunks at a node, or a link less loaded, whatever
 could be done can still be done, so of two such states the poorer can be dropped.
+
+Only for collectives that move data, not for combining ones.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -50,7 +53,7 @@ def least_rounds(instance: Instance, most: int, *, most_work: int = _MOST_WORK) 
     Raises:
         TooLargeError: as `has_algorithm`.
     """
-    search = _Search(instance, most_work)
+    search = _Search(replace(instance, rounds_per_step=None), most_work)
     return next((rounds for rounds in range(most + 1) if search.reaches_post(rounds)), None)
 
 
@@ -58,6 +61,7 @@ class _Search:
     """States reached from pre, for one instance but any number of rounds."""
 
     def __init__(self, instance: Instance, most_work: int) -> None:
+        _refuse_combining(instance)
         self.instance, self.work_left = instance, most_work
         self.start, self.goal = _pairs(instance.pre), _pairs(instance.post)
         self.after_step = cache(self._after_step)
@@ -70,7 +74,9 @@ class _Search:
         """Whether post can be reached from a state in exactly so many steps and rounds."""
         if steps == 0:
             return rounds == 0 and self.goal <= held
-        shares = (rounds,) if steps == 1 else range(rounds + 1)
+        shares: Iterable[int] = (rounds,) if steps == 1 else range(rounds + 1)
+        if self.instance.rounds_per_step is not None:
+            shares = {self.instance.rounds_per_step[-steps]} & {*range(rounds + 1)}
         return any(
             self.can_finish(after, steps - 1, rounds - share)
             for share in shares
@@ -127,9 +133,12 @@ def all_algorithms(instance: Instance, *, most_work: int = _MOST_WORK) -> Iterat
     Raises:
         TooLargeError: when that is not enough.
     """
+    _refuse_combining(instance)
     goal = _pairs(instance.post)
     work_left = most_work
     for rounds in compositions(instance.rounds, instance.steps):
+        if instance.rounds_per_step not in (None, rounds):
+            continue
         begun: list[tuple[Held, Sends]] = [(_pairs(instance.pre), ())]
         for step, share in enumerate(rounds):
             longer: list[tuple[Held, Sends]] = []
@@ -177,6 +186,11 @@ def compositions(total: int, parts: int) -> Iterator[tuple[int, ...]]:
     for first in range(total + 1):
         for rest in compositions(total - first, parts - 1):
             yield first, *rest
+
+
+def _refuse_combining(instance: Instance) -> None:
+    if instance.combining:
+        raise ValueError("brute force knows no partial results, so no combining instances")
 
 
 def _pairs(array: BoolArray) -> Held:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
 from typing import NamedTuple
 
@@ -19,7 +21,7 @@ from syncoll.verify import violations
 REQUIRED_BACKENDS = {"cpsat", "highs", "pysat", "z3"}
 REQUIRED_ENCODINGS = {"path", "step"}
 
-SMALL, LARGER = 340, 40
+SMALL, LARGER, GIVEN = 340, 40, 60
 
 MANAGER = PluginManager.discover()
 
@@ -45,7 +47,19 @@ def cases() -> list[Case]:
         (f"larger {seed}", random_instance(seed, least_nodes=4, most_nodes=6, most_chunks=8))
         for seed in range(LARGER)
     ]
-    return [Case(name, instance, truth_of(instance)) for name, instance in small + larger]
+    rng = random.Random(2)
+    fixed = [
+        (f"{name}, given rounds", replace(instance, rounds_per_step=distributed(rng, instance)))
+        for name, instance in small[:GIVEN]
+        if instance.steps
+    ]
+    return [Case(name, instance, truth_of(instance)) for name, instance in small + larger + fixed]
+
+
+def distributed(rng: random.Random, instance: Instance) -> tuple[int, ...]:
+    """R in S random parts."""
+    steps = [rng.randrange(instance.steps) for _ in range(instance.rounds)]
+    return tuple(steps.count(step) for step in range(instance.steps))
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,50 @@
+"""Everything for use from Python, in one place to import from."""
+
+from syncoll.files import read_file
+from syncoll.formula import Limits, Verdict
+from syncoll.model import (
+    Algorithm,
+    BandwidthBound,
+    Collective,
+    Instance,
+    Topology,
+    inverse_of,
+    sequence_of,
+)
+from syncoll.plugins import PluginManager
+from syncoll.search import Frontier, Observer, Point, SearchRequest, Strategy, search
+from syncoll.solving import Solution, Solver
+from syncoll.spec import SpecLibrary
+from syncoll.verify import Violation, require_valid, violations
+
+__all__ = [
+    "Algorithm",
+    "BandwidthBound",
+    "Collective",
+    "Frontier",
+    "Instance",
+    "Limits",
+    "Observer",
+    "PluginManager",
+    "Point",
+    "SearchRequest",
+    "Solution",
+    "Solver",
+    "SpecLibrary",
+    "Strategy",
+    "Topology",
+    "Verdict",
+    "Violation",
+    "discover",
+    "inverse_of",
+    "read_file",
+    "require_valid",
+    "search",
+    "sequence_of",
+    "violations",
+]
+
+
+def discover() -> PluginManager:
+    """The installed encodings, backends and spec libraries."""
+    return PluginManager.discover()
