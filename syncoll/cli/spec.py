@@ -33,7 +33,13 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
         help="check a spec file; list what comes with syncoll",
         description="Checks spec files, and lists the definitions that come with syncoll.",
     )
-    verbs = parser.add_subparsers(title="verbs", dest="verb", metavar="VERB", required=True)
+    verbs = parser.add_subparsers(
+        title="verbs",
+        dest="verb",
+        metavar="VERB",
+        required=True,
+        help="`syncoll spec VERB --help` explains it",
+    )
     check = verbs.add_parser(
         "check",
         help="everything that is wrong with a file, and what it defines",

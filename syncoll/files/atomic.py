@@ -23,11 +23,11 @@ def write_atomically(path: Path, text: str) -> None:
     """
     temporary: Path | None = None
     try:
-        target = _target(path)
-        if target.exists() and not target.is_file():
-            with target.open("w", encoding="utf-8") as stream:
+        if _is_stream(path):
+            with path.open("a", encoding="utf-8") as stream:
                 stream.write(text)
             return
+        target = _target(path)
         temporary, handle = _beside(target)
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(text)
@@ -48,14 +48,24 @@ def require_writable(path: Path) -> None:
         UsageError: when it cannot, with the reason.
     """
     try:
-        target = _target(path)
-        if target.exists() and not target.is_file():
+        if _is_stream(path):
             return
+        target = _target(path)
         temporary, handle = _beside(target)
         os.close(handle)
         _remove(temporary)
     except OSError as error:
         raise _cannot_write(path, error) from error
+
+
+def _is_stream(path: Path) -> bool:
+    """Whether the path names something to write to, rather than a file to be replaced.
+
+    ``/dev/stdout`` is one even where it leads to a regular file.
+    """
+    if path.absolute().parts[:2] in {("/", "dev"), ("/", "proc")}:
+        return path.exists() and not path.is_dir()
+    return path.exists() and not path.is_file() and not path.is_dir()
 
 
 def _target(path: Path) -> Path:

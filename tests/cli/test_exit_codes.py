@@ -1,0 +1,95 @@
+"""Exit codes tell programs what tables tell people."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Run = Callable[..., Any]
+
+HARD = ["solve", "hypercube(4)", "alltoall", "-C", "16", "-S", "8", "-R", "8"]
+
+
+def solve(run: Run, *numbers: object, **more: object) -> Any:
+    return run("solve", "dgx1", "allgather", *numbers)
+
+
+def test_found(run: Run) -> None:
+    result = run("solve", "dgx1", "allgather", "-C", "1", "-S", "2", "-R", "2")
+    assert result.code == 0
+    assert "sat: allgather on dgx1 with C = 1, S = 2, R = 2; verified." in result.out
+    assert "step 0, 1 round\n" in result.out
+
+
+@pytest.mark.parametrize(
+    ("numbers", "words"),
+    [
+        (["-C", "1", "-S", "1", "-R", "9"], "No algorithm has fewer than 2 steps."),
+        (["-C", "6", "-S", "2", "-R", "7"], "has no algorithm."),
+        (["-C", "1", "-S", "0", "-R", "0"], "has no algorithm."),
+    ],
+)
+def test_impossible(numbers: list[str], words: str, run: Run) -> None:
+    result = run("solve", "dgx1", "allgather", *numbers)
+    assert result.code == 1
+    assert result.out.startswith("unsat: ")
+    assert words in result.out
+
+
+def test_undecided(run: Run, tmp_path: Path) -> None:
+    result = run(*HARD, "--time-limit", "0.001", "-o", "unknown.json")
+    assert result.code == 3
+    assert result.out.startswith("unknown: ")
+    assert "time limit" in result.out
+    assert run("show", "unknown.json").out.startswith("unknown: alltoall on hypercube(4)")
+    assert "nothing to verify" in run("verify", "unknown.json").out
+
+
+def test_out_of_memory_limit_is_undecided(run: Run) -> None:
+    result = run(*HARD, "--memory-limit", "20MB")
+    assert result.code == 3
+    assert "memory limit" in result.out
+
+
+def test_a_licence_that_is_too_small_is_undecided(run: Run) -> None:
+    entries = run("plugins", "--format", "json").json["plugins"]
+    gurobi = next((e for e in entries if (e["point"], e["name"]) == ("backend", "gurobi")), None)
+    if gurobi is None or not gurobi["able"] or "restricted" not in gurobi["licensed"]["reason"]:
+        pytest.skip("Gurobi with its restricted licence is not here")
+    result = run(*HARD, "--backend", "gurobi")
+    assert result.code == 3
+    assert "licence" in result.out
+    assert "use backend" in result.out
+
+
+def test_a_search_without_time_finds_nothing_and_says_so(run: Run, tmp_path: Path) -> None:
+    result = run("pareto", "hypercube(4)", "alltoall", "--time-limit", "0.001", "-o", "none.json")
+    assert result.code == 3
+    assert "0 verified points" in result.out
+    assert "Not settled:" in result.out
+    assert "time limit" in result.out
+    assert (tmp_path / "none.json").exists()
+    assert run("verify", "none.json").code == 0
+    assert run("show", "none.json").code == 0
+    assert run("verify", "none.json", "--collective", "alltoall").code == 2
+
+
+def test_a_search_with_points_is_a_success_even_when_time_ran_out(run: Run) -> None:
+    result = run(
+        *("pareto", "p3_16xlarge", "broadcast", "--max-steps", "9"),
+        *("--time-limit", "3", "--format", "json"),
+    )
+    assert result.code == 0
+    assert result.json["points"]
+    assert result.json["open"]
+    assert not result.json["complete"]
+
+
+def test_nothing_to_do_is_no_error(run: Run) -> None:
+    result = run("pareto", "ring(1)", "allgather")
+    assert result.code == 0
+    assert "1 verified point" in result.out
+    assert run("solve", "ring(1)", "allgather", "-C", "1", "-S", "0", "-R", "0").code == 0
