@@ -13,15 +13,23 @@ then allgather, and also reduce then broadcast.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
 
 from syncoll.errors import ModelError, Origin
 from syncoll.model.collective import Collective, RelationTable
+from syncoll.model.instance import BoolArray
 from syncoll.model.rows import matching
 
 __all__ = ["inverse_of", "part_chunks", "sequence_of"]
+
+_LAST_TRIED = 10_000
+"""Up to where C is looked for one by one: beyond the least that any number of nodes asks for."""
+
+_MOST_MEASURED = 1_000
+"""How many C a collective of irregular size is measured for."""
 
 
 def inverse_of(dual: Collective, name: str, origin: Origin | None = None) -> Collective:
@@ -33,7 +41,8 @@ def inverse_of(dual: Collective, name: str, origin: Origin | None = None) -> Col
         origin: where a spec file defines it.
 
     Raises:
-        ModelError: when the dual is composed.
+        ModelError: when the dual is composed.  That a chunk has several roots is found, and
+            raised, when a table is made.
     """
     if dual.ways:
         raise ModelError(
@@ -41,25 +50,11 @@ def inverse_of(dual: Collective, name: str, origin: Origin | None = None) -> Col
             origin,
             "the inverse of a collective with a pre and a post",
         )
-    chunks_of_dual = _Lookup(dual, _largest_post)
-
-    def tabulate(nodes: int, chunks: int) -> RelationTable:
-        table = dual.tabulate(nodes, _found(chunks_of_dual, nodes, chunks, name, origin))
-        roots = (table.post if dual.combining else table.pre).sum(axis=1)
-        if (roots != 1).any():
-            chunk = int(np.flatnonzero(roots != 1)[0])
-            raise ModelError(
-                f"collective {name}: chunk {chunk} of {dual.name} has {int(roots[chunk])} roots, "
-                "so it cannot be inverted",
-                origin,
-                "exactly one node where each chunk starts",
-            )
-        return RelationTable(table.post, table.pre)
-
+    inverse = _Inverse(dual, name, origin, _Lookup(dual, _largest_post))
     return Collective(
         name,
-        tabulate,
-        lambda nodes, chunks: chunks_of_dual(nodes, chunks) is not None,
+        inverse.tabulate,
+        inverse.admits,
         f"a C that is the number of chunks at a node of {dual.name}"
         + (f" ({dual.requirement})" if dual.requirement else ""),
         origin,
@@ -69,79 +64,170 @@ def inverse_of(dual: Collective, name: str, origin: Origin | None = None) -> Col
 
 
 def sequence_of(
-    ways: Sequence[Sequence[Collective]], name: str, origin: Origin | None = None
+    ways: Sequence[Sequence[Collective]],
+    name: str,
+    origin: Origin | None = None,
+    *,
+    origins: Sequence[Sequence[Origin]] | None = None,
 ) -> Collective:
     """The collective that each of these sequences amounts to.
 
     Args:
-        ways: for each way its parts in order, at least two.
+        ways: for each way its parts in order.
         name: how people call it.
         origin: where a spec file defines it.
+        origins: where the file names each part of each way, for errors.
 
     Raises:
-        ModelError: when a part other than a first one combines, or only some ways combine.
+        ModelError: when a way has no parts, a part other than a first one combines, or only some
+            ways combine.  That the parts do not fit together, or that two ways to the same C end
+            differently, is found, and raised, when a table is made.
     """
-    for parts in ways:
-        for before, part in pairwise(parts):
-            if part.combining:
-                raise ModelError(
-                    f"collective {name}: {part.name} combines, so it cannot come after "
-                    f"{before.name}",
-                    origin,
-                    "later parts that only move data",
-                )
-    combining = {parts[0].combining for parts in ways}
-    if len(combining) != 1:
-        raise ModelError(
-            f"collective {name}: one way to it combines and another does not",
-            origin,
-            "ways to the same result",
-        )
-    lookups = {part: _Lookup(part, _global_chunks) for parts in ways for part in parts[1:]}
+    sequence = _Sequence(
+        tuple(tuple(parts) for parts in ways),
+        name,
+        origin,
+        None if origins is None else tuple(tuple(places) for places in origins),
+    )
+    return Collective(
+        name,
+        sequence.tabulate,
+        sequence.admits,
+        "a C for which the parts fit together",
+        origin,
+        combining=sequence.ways[0][0].combining,
+        ways=sequence.ways,
+    )
 
-    def follow(parts: Sequence[Collective], nodes: int, chunks: int) -> RelationTable | None:
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Inverse:
+    """The tables of an inverse; it can be pickled when its dual can."""
+
+    dual: Collective
+    name: str
+    origin: Origin | None
+    chunks_of_dual: _Lookup
+
+    def admits(self, nodes: int, chunks: int) -> bool:
+        """Whether some C of the dual puts so many chunks at a node."""
+        return self.chunks_of_dual(nodes, chunks) is not None
+
+    def tabulate(self, nodes: int, chunks: int) -> RelationTable:
+        """The dual's table with pre and post exchanged."""
+        found = self.chunks_of_dual(nodes, chunks)
+        if found is None:
+            raise ModelError(
+                f"collective {self.name} is not defined for C = {chunks} on {nodes} nodes",
+                self.origin,
+            )
+        table = self.dual.tabulate(nodes, found)
+        roots = (table.post if self.dual.combining else table.pre).sum(axis=1)
+        if (roots != 1).any():
+            chunk = int(np.flatnonzero(roots != 1)[0])
+            raise ModelError(
+                f"collective {self.name}: chunk {chunk} of {self.dual.name} has "
+                f"{int(roots[chunk])} roots, so it cannot be inverted",
+                self.origin,
+                "exactly one node where each chunk starts",
+            )
+        return RelationTable(table.post, table.pre)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Sequence:
+    """The tables of a composed collective; it can be pickled when its parts can."""
+
+    ways: tuple[tuple[Collective, ...], ...]
+    name: str
+    origin: Origin | None
+    origins: tuple[tuple[Origin, ...], ...] | None
+    lookups: tuple[tuple[_Lookup, ...], ...] = field(init=False)
+    admitted: dict[tuple[int, int], bool] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not self.ways or not all(self.ways):
+            raise ModelError(
+                f"collective {self.name} is a sequence without parts", self.origin, "a part"
+            )
+        for way, parts in enumerate(self.ways):
+            for place, (before, part) in enumerate(pairwise(parts), start=1):
+                if part.combining:
+                    raise ModelError(
+                        f"collective {self.name}: {part.name} combines, so it cannot come after "
+                        f"{before.name}",
+                        self.place(way, place),
+                        "later parts that only move data",
+                    )
+            if parts[0].combining != self.ways[0][0].combining:
+                raise ModelError(
+                    f"collective {self.name}: one way to it combines and another does not",
+                    self.place(way),
+                    "ways to the same result",
+                )
+        lookups = tuple(tuple(_Lookup(part, _global_chunks) for part in p[1:]) for p in self.ways)
+        object.__setattr__(self, "lookups", lookups)
+
+    def place(self, way: int, part: int = 0) -> Origin | None:
+        """Where the spec file names a part."""
+        return self.origin if self.origins is None else self.origins[way][part]
+
+    def admits(self, nodes: int, chunks: int) -> bool:
+        """Whether the parts of one of the ways fit together."""
+        if (nodes, chunks) not in self.admitted:
+            self.admitted[nodes, chunks] = any(
+                self._follow(way, nodes, chunks) is not None for way in range(len(self.ways))
+            )
+        return self.admitted[nodes, chunks]
+
+    def tabulate(self, nodes: int, chunks: int) -> RelationTable:
+        """Where the first part starts and the last one ends, in the first way that admits C."""
+        result: RelationTable | None = None
+        first = 0
+        for way in range(len(self.ways)):
+            table = self._follow(way, nodes, chunks)
+            if table is None:
+                continue
+            if result is None:
+                result, first = table, way
+            elif matching(_both(result), _both(table)) is None:
+                raise ModelError(
+                    f"collective {self.name}: {self._spelled(way)} does not amount to the same as "
+                    f"{self._spelled(first)} ({nodes} nodes, C = {chunks})",
+                    self.place(way),
+                    "ways to the same result",
+                )
+        if result is None:
+            raise ModelError(
+                f"collective {self.name} is not defined for C = {chunks} on {nodes} nodes",
+                self.origin,
+            )
+        return result
+
+    def _spelled(self, way: int) -> str:
+        return " then ".join(part.name for part in self.ways[way])
+
+    def _follow(self, way: int, nodes: int, chunks: int) -> RelationTable | None:
+        """The table of one way; None when it does not admit that C."""
+        parts = self.ways[way]
         if not parts[0].admits(nodes, chunks):
             return None
         table = parts[0].tabulate(nodes, chunks)
-        for part in parts[1:]:
-            theirs = lookups[part](nodes, len(table.pre))
+        for place, part in enumerate(parts[1:], start=1):
+            theirs = self.lookups[way][place - 1](nodes, len(table.pre))
             if theirs is None:
                 return None
             later = part.tabulate(nodes, theirs)
             number = matching(table.post, later.pre)
             if number is None:
                 raise ModelError(
-                    f"collective {name}: {part.name} does not start where what precedes it ends "
-                    f"({nodes} nodes, C = {chunks})",
-                    origin,
+                    f"collective {self.name}: {part.name} does not start where what precedes it "
+                    f"ends ({nodes} nodes, C = {chunks})",
+                    self.place(way, place),
                     "a part whose pre is the post of the part before it",
                 )
             table = RelationTable(table.pre, later.post[number])
         return table
-
-    def tabulate(nodes: int, chunks: int) -> RelationTable:
-        for parts in ways:
-            table = follow(parts, nodes, chunks)
-            if table is not None:
-                return table
-        raise ModelError(f"collective {name} is not defined for C = {chunks} on {nodes} nodes")
-
-    admitted: dict[tuple[int, int], bool] = {}
-
-    def admits(nodes: int, chunks: int) -> bool:
-        if (nodes, chunks) not in admitted:
-            admitted[nodes, chunks] = any(follow(p, nodes, chunks) is not None for p in ways)
-        return admitted[nodes, chunks]
-
-    return Collective(
-        name,
-        tabulate,
-        admits,
-        "a C for which the parts fit together",
-        origin,
-        combining=combining.pop(),
-        ways=tuple(tuple(parts) for parts in ways),
-    )
 
 
 def part_chunks(part: Collective, nodes: int, global_chunks: int) -> int | None:
@@ -158,20 +244,16 @@ def _largest_post(table: RelationTable) -> int:
     return max(1, int(table.post.sum(axis=0).max(initial=0)))
 
 
-def _found(lookup: _Lookup, nodes: int, chunks: int, name: str, origin: Origin | None) -> int:
-    found = lookup(nodes, chunks)
-    if found is None:
-        raise ModelError(
-            f"collective {name} is not defined for C = {chunks} on {nodes} nodes", origin
-        )
-    return found
+def _both(table: RelationTable) -> BoolArray:
+    return np.concatenate([table.pre, table.post], axis=1)
 
 
 class _Lookup:
     """Finds the C for which a collective's table measures a given number.
 
     The measure of nearly every collective is proportional to C, so one guess from the least C
-    suffices; the rest is looked through from below, once for each P.
+    suffices; the rest is looked through from below, once for each P, as far as the two limits at
+    the head of this file.
     """
 
     def __init__(self, collective: Collective, measure: Callable[[RelationTable], int]) -> None:
@@ -189,7 +271,8 @@ class _Lookup:
     def __call__(self, nodes: int, wanted: int) -> int | None:
         # The number of chunks at a node never falls below C for a sensible collective, and a C
         # beyond what is wanted need not be tried.
-        for chunks in range(1, wanted + 1):
+        left = _MOST_MEASURED
+        for chunks in range(1, min(wanted, _LAST_TRIED) + 1):
             measured = self._measured(nodes, chunks)
             if measured is None:
                 continue
@@ -198,6 +281,7 @@ class _Lookup:
             guess = wanted * chunks // measured
             if guess > chunks and self._measured(nodes, guess) == wanted:
                 return guess
-            if measured > wanted:
+            left -= 1
+            if measured > wanted or not left:
                 return None
         return None

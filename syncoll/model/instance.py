@@ -133,15 +133,15 @@ class Instance:
     def distance_to_complete(self) -> IntArray:
         """``[G, P]``: the fewest steps after which node n can have all of chunk c.
 
-        The distance from the nearest node of pre, or for a combining instance from the farthest.
+        The distance from the nearest node of pre, or for a combining instance from the farthest;
+        0 where nobody contributes, since there is nothing to wait for.
         """
         if not self.combining:
             return self.distance_from_pre
         distances = self.topology.distances
         result = np.full(self.pre.shape, UNREACHABLE, dtype=np.int64)
         for row, members in self._rows(self.pre):
-            if row.any():
-                result[members] = distances[row].max(axis=0)
+            result[members] = distances[row].max(axis=0, initial=0)
         return _frozen(result)
 
     @cached_property

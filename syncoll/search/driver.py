@@ -294,7 +294,8 @@ class _Search:
             elif step.undecided:
                 low = min(c.bandwidth for c in step.undecided)
                 reason = "; ".join(sorted(set(step.undecided.values())))
-                claims.append(OpenClaim(step.steps, step.steps, low, high, reason))
+                if high is None or low < high:  # else more steps led to an algorithm of so few
+                    claims.append(OpenClaim(step.steps, step.steps, low, high, reason))
         if not self.optimal:
             high = self._best()
             after = self.steps[-1].steps + 1 if self.steps else self.source.least_steps

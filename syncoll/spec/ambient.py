@@ -9,9 +9,9 @@ from syncoll.spec.source import Span
 __all__ = ["Ambient"]
 
 _AMBIENT_HINT = {
-    "P": "`P` only in collectives, and in topologies behind `nodes`",
-    "C": "`C` only in collectives",
-    "G": "`G` only in collectives, behind `chunks`",
+    "P": "`P` only in collectives in braces, and in topologies behind `nodes`",
+    "C": "`C` only in collectives in braces",
+    "G": "`G` only in collectives in braces, behind `chunks`",
 }
 
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from lark import Token
 
 from syncoll.spec import syntax
 from syncoll.spec.expressions import Children, ExpressionBuilder
+from syncoll.spec.limits import MAX_PARTS
 from syncoll.spec.source import Span
 from syncoll.spec.syntax import Node
 
@@ -83,11 +85,33 @@ class Builder(ExpressionBuilder):
     def combined(self, children: Children) -> Node:
         return syntax.CombinedDefinition(**self._head(children[:3]), combination=children[4])
 
-    def combination(self, children: Children) -> Span:
-        spans = [c if isinstance(c, Span) else self.span_of(c) for c in children]
-        return spans[0].to(spans[-1])
+    def inverse(self, children: Children) -> Node:
+        span, operand = self.whole(children), children[1]
+        return syntax.Inverse(operand, self._size(span, [operand]), span=span)
 
-    combination_part = combination
+    def sequence(self, children: Children) -> Node:
+        span, parts = self.whole(children), list[syntax.Combination]()
+        for child in children[::2]:
+            parts += child.parts if isinstance(child, syntax.Sequence) else [child]
+        return syntax.Sequence(tuple(parts), self._size(span, parts), span=span)
+
+    def choice(self, children: Children) -> Node:
+        span, ways = self.whole(children), list[syntax.Combination]()
+        for child in children[::2]:
+            ways += child.ways if isinstance(child, syntax.Choice) else [child]
+        return syntax.Choice(tuple(ways), self._size(span, ways), span=span)
+
+    def combination_group(self, children: Children) -> Node:
+        inner: Node = children[1]
+        return replace(inner, span=self.whole(children))
+
+    def _size(self, span: Span, parts: Sequence[syntax.Combination]) -> int:
+        size = 1 + sum(1 if isinstance(p, syntax.Reference) else p.size for p in parts)
+        if size > MAX_PARTS:
+            raise span.error(
+                f"a collective combined from more than {MAX_PARTS} parts", "fewer parts"
+            )
+        return size
 
     def topology(self, children: Children) -> Node:
         body = tuple(child for child in children if isinstance(child, Node))

@@ -7,7 +7,7 @@ topologies whole, collectives on a few small numbers of nodes.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -18,7 +18,7 @@ from syncoll.spec import instantiate, syntax
 from syncoll.spec.library import DefinitionSummary, SpecLibrary, summarise
 from syncoll.spec.module import Found, Module, load_module
 from syncoll.spec.parser import parse_file
-from syncoll.spec.resolver import check_definition, find_circles
+from syncoll.spec.resolver import check_definition, find_circles, references
 from syncoll.spec.source import read_source
 from syncoll.spec.syntax import Definition
 from syncoll.spec.values import Scope
@@ -108,20 +108,24 @@ def _try(definition: Definition, module: Module) -> tuple[list[LocatedError], st
         return _errors_of(lambda: instantiate.make_topology(found, (), scope, span)), ""
     if isinstance(definition, syntax.SearchDefinition):
         return _errors_of(lambda: instantiate.make_search(found, (), scope, span)), ""
-    if not isinstance(definition, syntax.CollectiveDefinition):
+    if not isinstance(definition, syntax.CollectiveDefinition | syntax.CombinedDefinition):
         return [], ""
     try:
         collective = instantiate.make_collective(found, (), scope, span)
-    except SpecError as error:
+    except LocatedError as error:
         return [error], ""
-    return _try_collective(definition, collective)
+    return _try_collective(found, collective)
 
 
-def _try_collective(
-    definition: syntax.CollectiveDefinition, collective: Collective
-) -> tuple[list[LocatedError], str]:
+def _try_collective(found: Found, collective: Collective) -> tuple[list[LocatedError], str]:
     """Makes the tables of a collective for small P and C, as far as its requirements allow."""
-    conditions = {s.condition.span.origin for s in definition.body if isinstance(s, syntax.Require)}
+    definition = found.definition
+    conditions = {s.condition.span.origin for s in _requirements(found)}
+    if isinstance(definition, syntax.CollectiveDefinition):
+        span = definition.post.value.span
+    else:
+        assert isinstance(definition, syntax.CombinedDefinition)
+        span = definition.combination.span
     tried = False
     for nodes in _SMALL:
         for chunks in sorted({1, nodes, 2 * nodes}):
@@ -129,14 +133,14 @@ def _try_collective(
                 if not collective.admits(nodes, chunks):
                     continue
                 table = collective.tabulate(nodes, chunks)
-            except SpecError as error:
+            except LocatedError as error:
                 if error.origin in conditions and "does not hold" in error.message:
                     break  # not defined on so few nodes
                 return [error], ""
             tried = True
             if not table.post.any():
                 return [
-                    definition.post.value.span.error(
+                    span.error(
                         f"the post of collective {definition.name} is empty for P = {nodes} and "
                         f"C = {chunks}: nothing is to do",
                         "at least one chunk that must reach a node",
@@ -145,6 +149,21 @@ def _try_collective(
     if not tried:
         return [], f"collective {definition.signature} could be tried on no P and C up to 16"
     return [], ""
+
+
+def _requirements(found: Found) -> Iterator[syntax.Require]:
+    """What a collective requires, and all that it is made of."""
+    waiting, seen = [found], set[Definition]()
+    while waiting:
+        definition, module = waiting[-1].definition, waiting.pop().module
+        if definition in seen:
+            continue
+        seen.add(definition)
+        if isinstance(definition, syntax.CollectiveDefinition):
+            yield from (s for s in definition.body if isinstance(s, syntax.Require))
+        elif isinstance(definition, syntax.CombinedDefinition):
+            for part in references(definition.combination):
+                waiting.append(module.look_up("collective", part.id, part.name_span))
 
 
 def _errors_of(build: Callable[[], object]) -> list[LocatedError]:

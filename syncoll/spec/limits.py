@@ -16,6 +16,7 @@ __all__ = [
     "MAX_LIST",
     "MAX_NODES",
     "MAX_NUMBER",
+    "MAX_PARTS",
     "MAX_ROWS",
     "MAX_SHARED_PAIRS",
     "WORK",
@@ -48,6 +49,10 @@ MAX_NUMBER = 1 << 62
 MAX_DEPTH = 100
 """Levels of an expression, the relations and functions that it uses included.  Keeps the
 evaluator's recursion far from Python's limit."""
+
+MAX_PARTS = 64
+"""Collectives that one is combined from, each counted as often as it occurs, and every `inverse`
+and `then` with them: a search visits all of them."""
 
 MAX_BINDERS = 12
 """Variables of one comprehension."""

@@ -6,7 +6,7 @@ definition with parameters, so that ``syncoll spec check`` finds a slip before a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from syncoll.errors import SpecError
 from syncoll.spec import syntax
@@ -16,14 +16,23 @@ from syncoll.spec.syntax import Definition, Node
 from syncoll.spec.values import Scope
 from syncoll.spec.words import AMBIENT, BUILTIN_NAMES
 
-__all__ = ["check_definition", "combining_error", "find_circles"]
+__all__ = ["check_definition", "find_circles", "references"]
 
 _Names = dict[str, syntax.ValueDefinition | None]
+
+_WITHOUT: dict[type[Definition], dict[str, tuple[str, str]]] = {
+    syntax.TopologyDefinition: dict.fromkeys("CG", ("in a topology", "`P` or `nodes`")),
+    syntax.CombinedDefinition: dict.fromkeys(
+        ("P", "C", "G", "nodes"),
+        ("where collectives are combined", "numbers and the definition's own parameters"),
+    ),
+}
+"""The names that have no value in a kind of definition, how to say so, and what could be there."""
 
 
 def check_definition(definition: Definition, module: Module) -> list[SpecError]:
     """Everything that is statically wrong with a definition, in reading order."""
-    checker = _Checker(module, in_topology=isinstance(definition, syntax.TopologyDefinition))
+    checker = _Checker(module, _WITHOUT.get(type(definition), {}))
     names = checker.parameters(definition, {})
     if isinstance(definition, syntax.ValueDefinition):
         checker.visit(definition.body, names)
@@ -33,21 +42,24 @@ def check_definition(definition: Definition, module: Module) -> list[SpecError]:
         for setting in definition.settings:
             checker.setting(setting, names)
     elif isinstance(definition, syntax.CombinedDefinition):
-        checker.errors.append(combining_error(definition))
+        for reference in references(definition.combination):
+            checker.reference("collective", reference, names)
     return checker.errors
 
 
-def combining_error(definition: syntax.CombinedDefinition) -> SpecError:
-    """That `inverse` and `then` are words of a later version."""
-    return definition.combination.error(
-        "combining collectives (`inverse`, `then`) are not available in this version",
-        "a collective with `chunks`, `pre` and `post` in braces",
-    )
+def references(combination: syntax.Combination) -> Iterator[syntax.Reference]:
+    """The collectives that a combination names, in reading order."""
+    if isinstance(combination, syntax.Reference):
+        yield combination
+        return
+    for part in combination.children():
+        assert isinstance(part, syntax.Combination)
+        yield from references(part)
 
 
 class _Checker:
-    def __init__(self, module: Module, *, in_topology: bool) -> None:
-        self.module, self.in_topology = module, in_topology
+    def __init__(self, module: Module, without: Mapping[str, tuple[str, str]]) -> None:
+        self.module, self.without = module, without
         self.errors: list[SpecError] = []
 
     def parameters(self, definition: Definition, names: _Names) -> _Names:
@@ -91,11 +103,14 @@ class _Checker:
             if isinstance(value, Node):
                 self.visit(value, names)
             return
-        for argument in value.arguments:
+        self.reference(setting.keyword, value, names)
+
+    def reference(self, kind: str, reference: syntax.Reference, names: _Names) -> None:
+        for argument in reference.arguments:
             self.visit(argument, names)
         try:
-            found = self.module.look_up(setting.keyword, value.id, value.name_span)
-            bind_arguments(found.definition, value.arguments, value.span)
+            found = self.module.look_up(kind, reference.id, reference.name_span)
+            bind_arguments(found.definition, reference.arguments, reference.span)
         except SpecError as error:
             self.errors.append(error)
 
@@ -124,10 +139,9 @@ class _Checker:
         if node.id in names:
             definition = names[node.id]
         elif node.id in AMBIENT or node.id == "nodes":
-            if self.in_topology and node.id in "CG":
-                self.errors.append(
-                    node.span.error(f"`{node.id}` has no value in a topology", "`P` or `nodes`")
-                )
+            if node.id in self.without:
+                where, expected = self.without[node.id]
+                self.errors.append(node.span.error(f"`{node.id}` has no value {where}", expected))
             return
         else:
             found = self.module.find("value", node.id)
@@ -170,11 +184,11 @@ class _Checker:
 
 
 def find_circles(module: Module) -> list[SpecError]:
-    """The relations and `let`s of a file that are defined in terms of themselves."""
+    """The relations, `let`s and collectives of a file that are defined in terms of themselves."""
     errors: list[SpecError] = []
     state: dict[Definition, int] = {}  # 1: being looked at, 2: done
     for start in module.own.values():
-        if not isinstance(start, syntax.ValueDefinition) or start in state:
+        if start in state:
             continue
         state[start] = 1
         path: list[tuple[Definition, Iterator[Definition]]] = [(start, _uses(start, module))]
@@ -200,7 +214,17 @@ def find_circles(module: Module) -> list[SpecError]:
 
 
 def _uses(definition: Definition, module: Module) -> Iterator[Definition]:
-    """The definitions of the same file whose names appear in one."""
+    """The definitions of the same file and namespace whose names appear in one."""
+    if isinstance(definition, syntax.CombinedDefinition):
+        for reference in references(definition.combination):
+            try:
+                found = module.look_up("collective", reference.id, reference.name_span)
+            except SpecError:  # told elsewhere
+                continue
+            if found.module is module:
+                yield found.definition
+    if not isinstance(definition, syntax.ValueDefinition):
+        return
     waiting: list[Node] = [definition]
     while waiting:
         node = waiting.pop()

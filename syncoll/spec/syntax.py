@@ -17,7 +17,9 @@ __all__ = [
     "Binary",
     "Binder",
     "Call",
+    "Choice",
     "CollectiveDefinition",
+    "Combination",
     "CombinedDefinition",
     "Compare",
     "Comprehension",
@@ -27,6 +29,7 @@ __all__ = [
     "File",
     "Import",
     "Index",
+    "Inverse",
     "Label",
     "LinkSelection",
     "LinkStatement",
@@ -41,6 +44,7 @@ __all__ = [
     "Reference",
     "Require",
     "SearchDefinition",
+    "Sequence",
     "SetOf",
     "SetWhere",
     "Setting",
@@ -232,6 +236,38 @@ class Reference(Node):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Inverse(Node):
+    """``inverse`` of a collective.
+
+    Args:
+        operand: of what.
+        size: collectives and operators in all.
+    """
+
+    operand: Combination
+    size: int
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Sequence(Node):
+    """``one then other``; see `Inverse`."""
+
+    parts: tuple[Combination, ...]
+    size: int
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Choice(Node):
+    """``one way or another`` to the same result; see `Inverse`."""
+
+    ways: tuple[Combination, ...]
+    size: int
+
+
+Combination = Reference | Inverse | Sequence | Choice
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Parameter(Node):
     """``name``, ``name = default`` or ``name...``."""
 
@@ -366,9 +402,9 @@ class CollectiveDefinition(Definition):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class CombinedDefinition(Definition):
-    """``collective name = inverse other``, or ``one then other``: read, but not yet available."""
+    """``collective name(…) = …``: made of other collectives."""
 
-    combination: Span
+    combination: Combination
 
     @property
     def kind(self) -> str:

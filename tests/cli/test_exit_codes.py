@@ -13,10 +13,6 @@ Run = Callable[..., Any]
 HARD = ["solve", "hypercube(4)", "alltoall", "-C", "16", "-S", "8", "-R", "8"]
 
 
-def solve(run: Run, *numbers: object, **more: object) -> Any:
-    return run("solve", "dgx1", "allgather", *numbers)
-
-
 def test_found(run: Run) -> None:
     result = run("solve", "dgx1", "allgather", "-C", "1", "-S", "2", "-R", "2")
     assert result.code == 0
@@ -75,17 +71,6 @@ def test_a_search_without_time_finds_nothing_and_says_so(run: Run, tmp_path: Pat
     assert run("verify", "none.json").code == 0
     assert run("show", "none.json").code == 0
     assert run("verify", "none.json", "--collective", "alltoall").code == 2
-
-
-def test_a_search_with_points_is_a_success_even_when_time_ran_out(run: Run) -> None:
-    result = run(
-        *("pareto", "p3_16xlarge", "broadcast", "--max-steps", "9"),
-        *("--time-limit", "3", "--format", "json"),
-    )
-    assert result.code == 0
-    assert result.json["points"]
-    assert result.json["open"]
-    assert not result.json["complete"]
 
 
 def test_nothing_to_do_is_no_error(run: Run) -> None:

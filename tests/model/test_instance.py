@@ -40,6 +40,16 @@ class TestRefused:
         with pytest.raises(ModelError, match=f"{letter} = {value}\nexpected {letter} of at least"):
             make([[True, False, False]], [[True, True, True]], **{name: value})
 
+    @pytest.mark.parametrize("given", [(2,), (1, 1, 0), (1, 2), (3, -1), ()])
+    def test_given_rounds(self, given: tuple[int, ...]) -> None:
+        instance = make([[True, False, False]], [[True, True, True]], steps=2, rounds=2)
+        with pytest.raises(ModelError, match="S numbers of at least 0 that add up to R"):
+            dataclasses.replace(instance, rounds_per_step=given)
+        for right in ((1, 1), (0, 2), (2, 0)):
+            chosen = dataclasses.replace(instance, rounds_per_step=right)
+            assert [chosen.rounds_range(s) for s in range(2)] == [(r, r) for r in right]
+        assert instance.rounds_range(0) == (0, 2)
+
     def test_an_empty_post(self) -> None:
         with pytest.raises(ModelError, match="the post of collective test is empty"):
             make([[True, False, False]], [[False] * 3])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -72,6 +73,14 @@ def test_one_fault(
     with pytest.raises(VerificationError) as caught:
         require_valid(instance, Algorithm(rounds, np.array(sends)))
     assert "broadcast on line(3)" in str(caught.value)
+
+
+def test_rounds_that_are_given_must_be_kept(instance: Instance) -> None:
+    given = replace(instance, rounds_per_step=(1, 1, 1))
+    assert said(given, ROUNDS, SENDS) == []
+    assert "rounds (1, 2, 0), not (1, 1, 1)" in said(given, (1, 2, 0), SENDS)
+    given = replace(instance, rounds_per_step=(0, 2, 1))
+    assert said(given, ROUNDS, SENDS) == ["rounds (1, 1, 1), not (0, 2, 1)"]
 
 
 def test_an_overloaded_set_is_named_by_its_label() -> None:

@@ -33,6 +33,8 @@ def is_valid(instance: Instance, plan: Plan) -> bool:
     topology = instance.topology
     if len(rounds) != instance.steps or any(r < 0 for r in rounds):
         return False
+    if instance.rounds_per_step not in (None, tuple(rounds)):
+        return False
     if sum(rounds) != instance.rounds or len(sends) != len(set(sends)):
         return False
     if any((a, b) not in set(topology.links) for _, a, b, _ in sends):
@@ -206,7 +208,11 @@ def valid() -> list[tuple[Instance, Plan]]:
         except TooLargeError:
             continue
         for algorithm in rng.sample(algorithms, min(3, len(algorithms))):
-            found.append((instance, plan_of(algorithm)))
+            if rng.random() < 0.1:
+                given = replace(instance, rounds_per_step=algorithm.rounds_per_step)
+                found.append((given, plan_of(algorithm)))
+            else:
+                found.append((instance, plan_of(algorithm)))
     with Solver(PluginManager.discover()) as solver:
         for chunks, steps, rounds in ((1, 2, 2), (2, 2, 3), (2, 3, 3), (6, 3, 7), (3, 4, 4)):
             instance = allgather().instantiate(dgx1(), chunks=chunks, steps=steps, rounds=rounds)

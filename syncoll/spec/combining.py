@@ -1,0 +1,118 @@
+"""Collectives, whether they have a pre and a post of their own or are made of other collectives.
+
+``inverse``, ``then`` and ``or`` become `inverse_of` and `sequence_of`, each with the place where it
+stands.  A collective that several parts name with equal arguments is made once, so that a search
+sees that it is the same one (the SCCL paper's allreduce needs its allgather twice, section 3.5).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from syncoll.model import Collective, inverse_of, sequence_of
+from syncoll.spec import syntax
+from syncoll.spec.binding import bind_parameters
+from syncoll.spec.limits import MAX_PARTS
+from syncoll.spec.module import Found
+from syncoll.spec.movement import build_collective
+from syncoll.spec.source import Span
+from syncoll.spec.syntax import Argument, Combination, Definition
+from syncoll.spec.values import Scope
+
+__all__ = ["Combiner"]
+
+
+class Combiner:
+    """Makes one collective with all that it refers to."""
+
+    def __init__(self) -> None:
+        self._active: list[Definition] = []
+        self._made: dict[tuple[Definition, str], tuple[Collective, int]] = {}
+
+    def collective(
+        self, found: Found, arguments: tuple[Argument, ...], seen: Scope, span: Span
+    ) -> Collective:
+        """Instantiates a collective.
+
+        Args:
+            found: the definition.
+            arguments: as written.
+            seen: the names that the arguments see.
+            span: the call, for errors.
+
+        Raises:
+            SpecError: when the arguments do not fit, or the definition leads back to itself.
+            ModelError: when what it is made of cannot be combined like that.
+        """
+        return self._sized(found, arguments, seen, span)[0]
+
+    def _sized(
+        self, found: Found, arguments: tuple[Argument, ...], seen: Scope, span: Span
+    ) -> tuple[Collective, int]:
+        """A collective, and how many it is made of."""
+        definition = found.definition
+        if definition in self._active:
+            circle = self._active[self._active.index(definition) :]
+            chain = " -> ".join(d.name for d in [*circle, definition])
+            raise span.error(
+                f"`{definition.name}` is defined in terms of itself: {chain}",
+                "definitions without a circle",
+            )
+        if len(self._active) >= MAX_PARTS:
+            raise _too_many(span)
+        _, scope, name = bind_parameters(found, arguments, seen, span)
+        key = definition, name
+        if key not in self._made:
+            self._active.append(definition)
+            self._made[key] = self._make(definition, scope, name)
+            self._active.pop()
+        return self._made[key]
+
+    def _make(self, definition: Definition, scope: Scope, name: str) -> tuple[Collective, int]:
+        if isinstance(definition, syntax.CombinedDefinition):
+            return self._combined(definition.combination, scope, name)
+        assert isinstance(definition, syntax.CollectiveDefinition)
+        return build_collective(definition, scope, name), 1
+
+    def _combined(
+        self, node: Combination, scope: Scope, name: str | None
+    ) -> tuple[Collective, int]:
+        """The value of a combination, called `name` or else by what it consists of."""
+        if isinstance(node, syntax.Reference):
+            found = scope.module.look_up("collective", node.id, node.name_span)
+            other, size = self._sized(found, node.arguments, scope, node.span)
+            return (other if name is None else replace(other, name=name)), size
+        if isinstance(node, syntax.Inverse):
+            dual, size = self._combined(node.operand, scope, None)
+            if size >= MAX_PARTS:
+                raise _too_many(node.span)
+            made = inverse_of(dual, name or f"inverse {dual.name}", node.span.origin)
+            return made, size + 1
+        choice = node.ways if isinstance(node, syntax.Choice) else (node,)
+        total, spelled = 1, []
+        ways: list[tuple[Collective, ...]] = []
+        origins = []
+        for way in choice:
+            written = way.parts if isinstance(way, syntax.Sequence) else (way,)
+            parts = []
+            for part in written:
+                one, size = self._combined(part, scope, None)
+                total += size
+                if total > MAX_PARTS:
+                    raise _too_many(part.span)
+                parts.append(one)
+            spelled.append(" then ".join(part.name for part in parts))
+            if len(parts) == 1 and parts[0].ways:  # a way that is composed itself
+                ways += parts[0].ways
+                origins += [[way.span.origin] * len(inner) for inner in parts[0].ways]
+            else:
+                ways.append(tuple(parts))
+                origins.append([part.span.origin for part in written])
+        made = sequence_of(
+            ways, name or f"({' or '.join(spelled)})", node.span.origin, origins=origins
+        )
+        return made, total
+
+
+def _too_many(span: Span) -> Exception:
+    return span.error(f"a collective combined from more than {MAX_PARTS} parts", "fewer parts")

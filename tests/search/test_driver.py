@@ -1,0 +1,621 @@
+"""The search's logic, with a solver that answers as a test tells it to."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from fractions import Fraction
+from itertools import count
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+from syncoll.errors import BackendError, ModelError, UsageError
+from syncoll.formula import Assignment, FormulaBuilder, Outcome, StopReason, Verdict
+from syncoll.model import Algorithm, Collective, Instance, Topology
+from syncoll.search import (
+    BoundsTable,
+    Candidate,
+    CandidateSource,
+    Frontier,
+    Observer,
+    Point,
+    SearchRequest,
+    Strategy,
+    search,
+)
+from syncoll.solving import Solution, Solver
+from syncoll.testing.brute_force import TooLargeError, has_algorithm
+from syncoll.testing.classics import (
+    allgather,
+    alltoall,
+    broadcast,
+    bus,
+    dgx1,
+    line,
+    one_way_ring,
+    ring,
+)
+from syncoll.verify import require_valid
+
+F = Fraction
+
+Rule = Callable[[Instance], Outcome | None]
+"""What to answer to an instance; None to let the real solver decide."""
+
+SIZE = FormulaBuilder().build().size()
+
+
+def unknown(reason: StopReason = StopReason.TIME_LIMIT, message: str = "") -> Outcome:
+    return Outcome(Verdict.UNKNOWN, reason=reason, message=message)
+
+
+class Told:
+    """A solver that does what it is told, and remembers what it was asked."""
+
+    def __init__(self, solver: Solver, rule: Rule) -> None:
+        self.solver, self.rule = solver, rule
+        self.asked: list[tuple[int, int, int]] = []
+        self.seconds: list[float | None] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.solver, name)
+
+    def solve(self, instance: Instance, *, seconds: float | None = None) -> Solution:
+        self.asked.append((instance.steps, instance.rounds, instance.chunks))
+        self.seconds.append(seconds)
+        outcome = self.rule(instance)
+        if outcome is None:
+            return self.solver.solve(instance, seconds=60.0)
+        return Solution(instance, outcome, None, "told", "told", SIZE, SIZE)
+
+
+class Planned(Told):
+    """Answers with the sends of a plan, and otherwise that it does not know."""
+
+    def __init__(
+        self, solver: Solver, plan: Callable[[Instance], list[tuple[int, ...]] | None]
+    ) -> None:
+        super().__init__(solver, lambda _: unknown())
+        self.plan = plan
+
+    def solve(self, instance: Instance, *, seconds: float | None = None) -> Solution:
+        sends = self.plan(instance)
+        if sends is None:
+            return super().solve(instance, seconds=seconds)
+        algorithm = Algorithm((0,) * instance.steps, np.array(sends))
+        algorithm = algorithm.with_rounds(instance.topology, instance.rounds)
+        require_valid(instance, algorithm)
+        nothing = Assignment(np.zeros(1, dtype=bool), np.zeros(0, dtype=np.int64))
+        outcome = Outcome(Verdict.SAT, nothing)
+        return Solution(instance, outcome, algorithm, "planned", "planned", SIZE, SIZE)
+
+
+class Diary(Observer):
+    def __init__(self) -> None:
+        self.tried: list[Candidate] = []
+        self.verdicts: dict[Candidate, list[Verdict]] = {}
+        self.best: list[tuple[tuple[int, Fraction], ...]] = []
+        self.bounds: dict[int | None, Fraction] = {}
+
+    def bounded(self, steps: int | None, bandwidth: Fraction) -> None:
+        self.bounds[steps] = bandwidth
+
+    def trying(self, candidate: Candidate) -> None:
+        self.tried.append(candidate)
+
+    def settled(self, candidate: Candidate, verdict: Verdict, seconds: float) -> None:
+        self.verdicts.setdefault(candidate, []).append(verdict)
+
+    def found(self, points: tuple[Point, ...]) -> None:
+        self.best.append(tuple((p.steps, p.bandwidth) for p in points))
+
+
+def run(
+    solver: Solver,
+    rule: Rule,
+    request: SearchRequest,
+    diary: Diary | None = None,
+    keep: Callable[[Frontier], None] | None = None,
+) -> tuple[Frontier, Told]:
+    told = Told(solver, rule)
+    return search(request, cast("Solver", told), diary or Diary(), keep=keep), told
+
+
+def costs(frontier: Frontier) -> list[tuple[int, Fraction]]:
+    return [(p.steps, p.bandwidth) for p in frontier.points]
+
+
+DGX1 = SearchRequest(dgx1(), allgather())
+
+
+class TestUnknown:
+    @pytest.mark.parametrize("strategy", Strategy)
+    @pytest.mark.parametrize(
+        "reason", [reason for reason in StopReason if reason is not StopReason.DECIDED]
+    )
+    def test_always(self, strategy: Strategy, reason: StopReason, solver: Solver) -> None:
+        """The search ends, and every number of steps is open from its bound upwards."""
+        request = SearchRequest(dgx1(), allgather(), strategy, max_steps=4)
+        diary = Diary()
+        frontier, _ = run(solver, lambda _: unknown(reason, "too bad"), request, diary)
+        assert frontier.points == ()
+        assert frontier.complete
+        lows = {
+            claim.least_steps: claim.low for claim in frontier.open if claim.most_steps is not None
+        }
+        assert set(lows) == {2, 3, 4}
+        for steps, low in lows.items():
+            assert low == (diary.bounds[steps] if strategy is Strategy.CERTIFIED else F(7, 6))
+        assert all(claim.high is None for claim in frontier.open)
+        assert frontier.open[-1].least_steps == 5
+        assert frontier.open[-1].most_steps is None
+        assert all(str(reason) in claim.reason for claim in frontier.open[:-1])
+        if reason is not StopReason.TIME_LIMIT:
+            assert all("too bad" in claim.reason for claim in frontier.open[:-1])
+        assert {v for verdicts in diary.verdicts.values() for v in verdicts} <= {
+            Verdict.UNKNOWN,
+            Verdict.UNSAT,  # by the larger relaxation, not by the solver
+        }
+
+    @pytest.mark.parametrize("strategy", Strategy)
+    def test_one_of_them(self, strategy: Strategy, solver: Solver) -> None:
+        """What is undecided is open up to the point that was found instead."""
+        request = SearchRequest(dgx1(), allgather(), strategy, k=4)
+        frontier, _ = run(
+            solver, lambda i: unknown() if F(i.rounds, i.chunks) == F(7, 6) else None, request
+        )
+        assert costs(frontier)[0] == (2, F(3, 2))
+        assert all(bandwidth > F(7, 6) for _, bandwidth in costs(frontier))
+        for claim in frontier.open:
+            assert claim.low == F(7, 6)
+        best = dict(costs(frontier))
+        for claim in frontier.open:
+            reach = claim.most_steps if claim.most_steps is not None else 99
+            assert claim.high == min(b for s, b in best.items() if s <= reach)
+        assert {c.least_steps for c in frontier.open} >= {3, 4, 5}
+
+    def test_it_is_asked_again_with_more_time(self, solver: Solver) -> None:
+        """Without a limit for each point the undecided get a second, longer look."""
+        seen: set[tuple[int, int, int]] = set()
+
+        def rule(instance: Instance) -> Outcome | None:
+            key = instance.steps, instance.rounds, instance.chunks
+            if key in seen:
+                return None
+            seen.add(key)
+            return unknown() if F(instance.rounds, instance.chunks) < F(8, 5) else None
+
+        frontier, told = run(solver, rule, DGX1)
+        assert costs(frontier) == [(2, F(3, 2)), (3, F(7, 6))]
+        assert frontier.open == ()
+        repeated = [i for i, key in enumerate(told.asked) if key in told.asked[:i]]
+        assert repeated
+        for i in repeated:
+            first, again = told.seconds[told.asked.index(told.asked[i])], told.seconds[i]
+            assert first is not None
+            assert again is not None
+            assert again > first
+
+    def test_a_limit_for_each_point_is_kept(self, solver: Solver) -> None:
+        request = replace(DGX1, point_limit=1.25, max_steps=3, max_rounds=9)
+        _, told = run(solver, lambda _: unknown(), request)
+        assert set(told.seconds) == {1.25}
+        assert len(set(told.asked)) == len(told.asked)
+
+
+class TestUnsat:
+    def test_everything(self, solver: Solver) -> None:
+        """All candidates refuted within the limits: nothing is open below them."""
+        request = replace(DGX1, max_rounds=8, max_chunks=4, max_steps=4)
+        no = Outcome(Verdict.UNSAT)
+        frontier, told = run(solver, lambda _: no, request)
+        assert frontier.points == ()
+        assert [(c.least_steps, c.most_steps) for c in frontier.open] == [(5, None)]
+        assert told.asked
+        assert "R <= 8" in frontier.scope
+        assert "C <= 4" in frontier.scope
+
+    def test_candidates_come_in_order_of_their_costs(self, solver: Solver) -> None:
+        request = replace(DGX1, max_rounds=12, max_steps=3)
+        diary = Diary()
+        run(solver, lambda _: Outcome(Verdict.UNSAT), request, diary)
+        for steps in (2, 3):
+            ratios = [c.bandwidth for c in diary.tried if c.steps == steps]
+            assert ratios == sorted(ratios)
+            assert ratios[0] >= diary.bounds[steps]
+        assert [c.steps for c in diary.tried] == sorted(c.steps for c in diary.tried)
+
+
+class TestStopped:
+    @pytest.mark.parametrize("strategy", Strategy)
+    @pytest.mark.parametrize("calls", [1, 2, 3])
+    def test_interrupted(self, strategy: Strategy, calls: int, solver: Solver) -> None:
+        counter = count(1)
+
+        def rule(_: Instance) -> Outcome | None:
+            if next(counter) == calls:
+                raise KeyboardInterrupt
+            return None
+
+        request = SearchRequest(one_way_ring(3, F(2, 3)), broadcast(), strategy, k=20)
+        frontier, told = run(solver, rule, request)
+        assert len(told.asked) == calls
+        assert frontier.interrupted
+        assert not frontier.complete
+        assert frontier.open
+        assert all(claim.reason == "interrupted" for claim in frontier.open)
+        steps, rounds, chunks = told.asked[-1]
+        current = frontier.open[0]
+        if current.most_steps is not None:  # the number of steps at which it was stopped
+            assert (current.least_steps, current.most_steps) == (steps, steps)
+            assert current.low <= F(rounds, chunks)
+        assert frontier.open[-1].most_steps is None
+        assert len(frontier.points) <= calls - 1
+
+    def test_interrupted_after_a_point_keeps_it(self, solver: Solver) -> None:
+        def rule(instance: Instance) -> Outcome | None:
+            if instance.steps == 3:
+                raise KeyboardInterrupt
+            return None
+
+        frontier, _ = run(solver, rule, DGX1)
+        assert costs(frontier) == [(2, F(3, 2))]
+        assert [(c.least_steps, c.most_steps, c.low, c.high) for c in frontier.open] == [
+            (3, 3, F(7, 6), F(3, 2)),
+            (4, None, F(7, 6), F(3, 2)),
+        ]
+
+    def test_interrupted_by_what_keeps_the_frontier(self, solver: Solver) -> None:
+        def keep(_: Frontier) -> None:
+            raise KeyboardInterrupt
+
+        frontier, _ = run(solver, lambda _: None, DGX1, keep=keep)
+        assert frontier.interrupted
+        assert costs(frontier) == [(2, F(3, 2))]
+
+    def test_no_time_at_all(self, solver: Solver) -> None:
+        frontier, told = run(solver, lambda _: None, replace(DGX1, time_limit=0))
+        assert told.asked == []
+        assert (frontier.complete, frontier.interrupted) == (False, False)
+        assert frontier.points == ()
+        assert [(c.least_steps, c.most_steps, c.low) for c in frontier.open] == [(2, None, F(7, 6))]
+        assert "time limit" in frontier.open[0].reason
+
+    def test_the_time_that_is_left_limits_each_run(self, solver: Solver) -> None:
+        frontier, told = run(solver, lambda _: None, replace(DGX1, time_limit=100, point_limit=500))
+        assert costs(frontier) == [(2, F(3, 2)), (3, F(7, 6))]
+        assert told.seconds
+        for seconds in told.seconds:
+            assert seconds is not None
+            assert 0 < seconds <= 100
+
+    def test_time_runs_out_in_the_middle(
+        self, solver: Solver, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        clock = [0.0]
+        monkeypatch.setattr("syncoll.search.driver.time.perf_counter", lambda: clock[0])
+
+        def rule(instance: Instance) -> Outcome | None:
+            if instance.steps == 3:
+                clock[0] += 10.0
+                return unknown()
+            return None
+
+        frontier, told = run(solver, rule, replace(DGX1, time_limit=35, point_limit=500))
+        assert costs(frontier) == [(2, F(3, 2))]
+        assert not frontier.complete
+        assert not frontier.interrupted
+        assert told.seconds[-4:] == [35, 25, 15, 5]
+        low = min(F(r, c) for s, r, c in told.asked if s == 3)
+        assert [(c.least_steps, c.most_steps, c.low, c.high) for c in frontier.open] == [
+            (3, 3, low, F(3, 2)),
+            (4, None, F(7, 6), F(3, 2)),
+        ]
+        assert {c.reason for c in frontier.open} == {"time limit"}
+
+    def test_a_wrong_answer_is_not_swallowed(self, solver: Solver) -> None:
+        def rule(_: Instance) -> Outcome | None:
+            raise BackendError("nonsense")
+
+        with pytest.raises(BackendError, match="nonsense"):
+            run(solver, rule, DGX1)
+
+
+class TestPoints:
+    def test_keep_sees_every_frontier(self, solver: Solver) -> None:
+        kept: list[list[tuple[int, Fraction]]] = []
+        diary = Diary()
+        frontier, _ = run(
+            solver, lambda _: None, DGX1, diary, keep=lambda known: kept.append(costs(known))
+        )
+        assert kept == [[(2, F(3, 2))], [(2, F(3, 2)), (3, F(7, 6))]]
+        assert [list(best) for best in diary.best] == kept
+        assert costs(frontier) == kept[-1]
+
+    def test_what_is_kept_says_what_is_open(self, solver: Solver) -> None:
+        kept: list[Frontier] = []
+        run(solver, lambda _: None, DGX1, keep=kept.append)
+        assert any(claim.least_steps == 3 for claim in kept[0].open)
+        assert all(claim.high == F(3, 2) for claim in kept[0].open)
+
+    def test_dominated_points_are_dropped(self, solver: Solver) -> None:
+        """A cheaper algorithm of one step, found only when two were allowed, replaces a point."""
+        topology = Topology.from_links("v", 3, {(0, 2): 1, (1, 2): 1})
+        collective = Collective.from_relations(
+            "four",
+            lambda _, c: c,
+            lambda _c, n, *_: n < 2,
+            lambda _c, n, *_: n == 2,
+            admits=lambda _, c: c == 4,
+        )
+
+        def one_sided_then_late(instance: Instance) -> list[tuple[int, ...]] | None:
+            if (instance.steps, instance.rounds) == (1, 4):
+                return [(c, 0, 2, 0) for c in range(4)]
+            if (instance.steps, instance.rounds) == (2, 3):
+                return [(c, c % 2, 2, 1) for c in range(4)]
+            return None
+
+        diary, told = Diary(), Planned(solver, one_sided_then_late)
+        request = SearchRequest(topology, collective, max_chunks=4, max_steps=2, point_limit=1)
+        frontier = search(request, cast("Solver", told), diary)
+        assert diary.best == [((1, F(1)),), ((1, F(1, 2)),)]
+        assert costs(frontier) == [(1, F(1, 2))]
+        assert frontier.open == ()  # what was undecided before is found now
+
+    def test_points_dominate_by_both_costs(self, solver: Solver) -> None:
+        frontier, _ = run(solver, lambda _: None, DGX1)
+        one, two = frontier.points
+        assert not one.dominates(two)
+        assert not two.dominates(one)
+        assert one.dominates(one)
+
+    def test_a_point_says_where_it_came_from(self, solver: Solver) -> None:
+        frontier, _ = run(solver, lambda _: None, DGX1)
+        for point in frontier.points:
+            assert (point.encoding, point.backend) == ("step", "cpsat")
+            assert point.size is not None
+            assert point.size.booleans > 0
+            assert point.bound == point.bandwidth
+        assert frontier.settings["encoding"] == "step"
+        assert frontier.settings["strategy"] == "certified"
+
+
+def algorithm_1(
+    topology: Topology,
+    collective: Collective,
+    k: int,
+    b_l: Fraction,
+    max_steps: int,
+    solver: Solver,
+) -> Iterator[tuple[Candidate, bool]]:
+    """Algorithm 1 of the SCCL paper, line by line, with brute force for its solver where it can be.
+
+    It goes on only to what is cheaper than everything reported before.
+    """
+
+    def instance(steps: int, rounds: int, chunks: int) -> Instance:
+        return collective.instantiate(topology, chunks=chunks, steps=steps, rounds=rounds)
+
+    a_l = instance(0, 0, collective_unit(topology, collective)).least_steps
+    reported = F(10**6)
+    for steps in range(a_l, max_steps + 1):
+        pairs = [
+            (F(rounds, chunks), chunks, rounds)
+            for rounds in range(steps, steps + k + 1)
+            for chunks in range(1, math.floor(rounds / b_l) + 1)
+            if F(rounds, chunks) >= b_l and collective.admits(topology.num_nodes, chunks)
+        ]
+        for ratio, chunks, rounds in sorted(pairs):
+            if ratio >= reported:
+                break
+            try:
+                satisfiable = has_algorithm(instance(steps, rounds, chunks), most_work=20_000)
+            except TooLargeError:
+                solution = solver.solve(instance(steps, rounds, chunks))
+                satisfiable = solution.verdict is Verdict.SAT
+            yield Candidate(steps, rounds, chunks), satisfiable
+            if satisfiable:
+                reported = ratio
+                if ratio == b_l:
+                    return
+                break
+
+
+def collective_unit(topology: Topology, collective: Collective) -> int:
+    return next(c for c in count(1) if collective.admits(topology.num_nodes, c))
+
+
+@pytest.mark.parametrize(
+    ("topology", "collective", "k", "b_l", "max_steps"),
+    [
+        (ring(4), allgather(), 1, F(3, 2), 4),
+        (line(3), allgather(), 0, F(2), 4),
+        (line(3), allgather(), 3, F(2), 4),
+        (one_way_ring(3, F(2, 3)), broadcast(), 2, F(3, 2), 5),
+        (one_way_ring(3, F(2, 3)), broadcast(), 4, F(3, 2), 5),
+        (one_way_ring(4), broadcast(), 0, F(1), 6),
+        (one_way_ring(4), broadcast(), 2, F(1), 5),
+        (bus(3), broadcast(), 3, F(2), 3),
+        (ring(4), alltoall(), 2, F(1, 2), 4),
+        (ring(3, F(3, 2)), allgather(), 2, F(2, 3), 3),
+    ],
+    ids=lambda value: getattr(value, "name", None),
+)
+def test_paper_strategy_is_algorithm_1(
+    topology: Topology,
+    collective: Collective,
+    k: int,
+    b_l: Fraction,
+    max_steps: int,
+    solver: Solver,
+) -> None:
+    expected = list(algorithm_1(topology, collective, k, b_l, max_steps, solver))
+    diary = Diary()
+    request = SearchRequest(topology, collective, Strategy.PAPER, k=k, max_steps=max_steps)
+    frontier, _ = run(solver, lambda _: None, request, diary)
+    assert diary.tried == [candidate for candidate, _ in expected]
+    verdicts = [diary.verdicts[candidate] for candidate in diary.tried]
+    assert verdicts == [[Verdict.SAT if yes else Verdict.UNSAT] for _, yes in expected]
+    # An algorithm may turn out to use fewer steps than it was allowed: then its point replaces what
+    # it dominates.  Where none has an idle step, the points are those of Algorithm 1.
+    reported = [(c.steps, c.bandwidth) for c, yes in expected if yes]
+    found = costs(frontier)
+    assert all(any(s <= steps and b <= cost for s, b in found) for steps, cost in reported)
+    assert {cost for _, cost in found} <= {cost for _, cost in reported}
+    if len(found) == len(reported):
+        assert found == reported
+    assert frontier.least_bandwidth == b_l
+    assert f"k = {k}" in frontier.scope
+    reached = any(candidate.bandwidth == b_l for candidate, yes in expected if yes)
+    assert (frontier.open == ()) == reached
+
+
+class TestLimits:
+    def source(self, *arguments: Any, **limits: Any) -> CandidateSource:
+        request = SearchRequest(*arguments, **limits)
+        return CandidateSource(request, BoundsTable(request.topology, request.collective))
+
+    @pytest.mark.parametrize(
+        ("topology", "collective", "k"),
+        [
+            # The least R with R/C = b_l for an integer C, and R >= S at S = a_l.
+            (dgx1(), allgather(), 5),  # (6, 2, 7)
+            (dgx1(), alltoall(), 1),  # (8, 2, 8/3) is none: (24, 2, 8) has k = 6
+            (ring(8), allgather(), 3),  # (2, 4, 7)
+            (line(2), broadcast(), 0),
+        ],
+        ids=lambda value: getattr(value, "name", None),
+    )
+    def test_the_default_k_admits_a_bandwidth_optimal_point(
+        self, topology: Topology, collective: Collective, k: int
+    ) -> None:
+        source = self.source(topology, collective, Strategy.PAPER)
+        assert source.k is not None
+        steps, b_l = source.least_steps, source.least_bandwidth
+
+        def admits(most_k: int) -> bool:
+            return any(
+                F(rounds, b_l.numerator) * b_l.denominator == int(rounds / b_l)
+                and collective.admits(topology.num_nodes, int(rounds / b_l))
+                for rounds in range(steps, steps + most_k + 1)
+                if (rounds / b_l).denominator == 1
+            )
+
+        assert admits(source.k)
+        assert source.k == 0 or not admits(source.k - 1)
+        if collective.name != "alltoall":
+            assert source.k == k
+        candidates = list(source.candidates(steps, None))
+        assert candidates[0].bandwidth == b_l
+
+    def test_the_certified_strategy_has_no_k(self) -> None:
+        assert self.source(dgx1(), allgather()).k is None
+        assert "k =" not in self.source(dgx1(), allgather()).scope
+
+    @pytest.mark.parametrize("strategy", Strategy)
+    def test_limits_on_candidates(self, strategy: Strategy) -> None:
+        source = self.source(
+            dgx1(), allgather(), strategy, k=3, max_rounds=5, max_chunks=3, max_steps=4
+        )
+        for steps in (2, 3, 4):
+            found = list(source.candidates(steps, None))
+            assert found
+            for candidate in found:
+                assert candidate.steps == steps
+                assert steps <= candidate.rounds <= min(5, steps + 3)
+                assert candidate.chunks <= 3
+            assert len(set(found)) == len(found)
+            ratios = [candidate.bandwidth for candidate in found]
+            assert ratios == sorted(ratios)
+        assert "R <= 5" in source.scope
+        assert "C <= 3" in source.scope
+        assert "k = 3" in source.scope
+
+    def test_all_candidates_within_the_limits_are_listed(self) -> None:
+        source = self.source(dgx1(), allgather(), k=3, max_rounds=5, max_chunks=3)
+        found = {(c.rounds, c.chunks) for c in source.candidates(3, None)}
+        assert found == {(r, c) for r in range(3, 6) for c in range(1, 4) if F(r, c) >= F(7, 6)}
+
+    def test_only_cheaper_ones(self) -> None:
+        source = self.source(dgx1(), allgather())
+        assert [c.bandwidth for c in source.candidates(3, F(6, 5))][:1] == [F(7, 6)]
+        assert all(c.bandwidth < F(6, 5) for c in source.candidates(3, F(6, 5)))
+        assert list(source.candidates(3, F(7, 6))) == []
+
+    def test_only_chunks_that_the_collective_admits(self) -> None:
+        source = self.source(ring(4), alltoall(), max_rounds=8)
+        assert source.least_chunks == 4
+        chunks = {c.chunks for c in source.candidates(2, None)}
+        assert chunks
+        assert all(c % 4 == 0 for c in chunks)
+
+    @pytest.mark.parametrize("strategy", Strategy)
+    def test_max_steps(self, strategy: Strategy, solver: Solver) -> None:
+        request = SearchRequest(dgx1(), allgather(), strategy, max_steps=2)
+        frontier, told = run(solver, lambda _: None, request)
+        assert {steps for steps, _, _ in told.asked} == {2}
+        assert costs(frontier) == [(2, F(3, 2))]
+        assert [(c.least_steps, c.most_steps, c.low, c.high) for c in frontier.open] == [
+            (3, None, F(7, 6), F(3, 2))
+        ]
+        assert "--max-steps" in frontier.open[0].reason
+
+    def test_max_steps_below_the_distance_bound(self, solver: Solver) -> None:
+        frontier, told = run(solver, lambda _: None, replace(DGX1, max_steps=1))
+        assert told.asked == []
+        assert [(c.least_steps, c.most_steps) for c in frontier.open] == [(2, None)]
+
+    def test_max_rounds(self, solver: Solver) -> None:
+        frontier, told = run(solver, lambda _: None, replace(DGX1, max_rounds=3))
+        assert max(rounds for _, rounds, _ in told.asked) <= 3
+        assert costs(frontier) == [(2, F(3, 2))]
+
+    def test_max_chunks(self, solver: Solver) -> None:
+        frontier, told = run(solver, lambda _: None, replace(DGX1, max_chunks=1))
+        assert {chunks for _, _, chunks in told.asked} == {1}
+        assert costs(frontier) == [(2, F(2))]
+
+    def test_no_chunks_within_the_limit(self) -> None:
+        with pytest.raises(UsageError, match="defined for no C up to 3 on 4 nodes: a multiple"):
+            self.source(ring(4), alltoall(), max_chunks=3)
+
+    @pytest.mark.parametrize(
+        ("name", "value"),
+        [
+            ("k", -1),
+            ("max_steps", -1),
+            ("max_rounds", -1),
+            ("max_chunks", 0),
+            ("time_limit", -0.5),
+            ("point_limit", -1),
+        ],
+    )
+    def test_limits_that_cannot_be(self, name: str, value: float) -> None:
+        limits: dict[str, Any] = {name: value}
+        with pytest.raises(UsageError, match=f"{name} is {value}; it must be at least"):
+            SearchRequest(dgx1(), allgather(), **limits)
+
+    def test_a_collective_that_makes_no_sense_there(self) -> None:
+        with pytest.raises(ModelError, match=r"starts nowhere|is empty"):
+            self.source(ring(4), broadcast(9))
+
+
+class TestBoundsTable:
+    def test_one_bound_serves_every_c(self) -> None:
+        table = BoundsTable(dgx1(), allgather())
+        for chunks in (1, 2, 5):
+            assert table.bandwidth(chunks, 2) == F(3, 2)
+            assert table.bandwidth(chunks) == F(7, 6)
+            assert table.tighten(chunks, 2) == F(3, 2)
+            assert table.least_steps(chunks) == 2
+
+    def test_other_shapes_have_bounds_of_their_own(self) -> None:
+        collective = Collective.from_relations(
+            "one more", lambda _, c: c + 1, lambda _c, n, *_: n == 0, lambda _c, n, *_: n == 1
+        )
+        table = BoundsTable(line(2), collective)
+        assert [table.bandwidth(c) for c in (1, 2, 3)] == [F(2), F(3, 2), F(4, 3)]
