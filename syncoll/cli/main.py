@@ -11,6 +11,7 @@ from syncoll.cli import (
     explain,
     pareto,
     plugins,
+    run,
     schema,
     search,
     show,
@@ -25,7 +26,7 @@ from syncoll.errors import SyncollError
 
 __all__ = ["build_parser", "main"]
 
-_COMMANDS = (pareto, search, solve, bounds, verify, show, spec, explain, plugins, schema)
+_COMMANDS = (pareto, search, solve, bounds, verify, run, show, spec, explain, plugins, schema)
 
 _DESCRIPTION = """\
 Synthesises provably optimal collective communication algorithms.

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from syncoll.errors import FileFormatError, ModelError
-from syncoll.model import Algorithm, BandwidthBound, Instance, Topology
+from syncoll.model import Algorithm, BandwidthBound, BoolArray, Instance, Topology
 
 __all__ = [
     "algorithm_from_json",
@@ -83,12 +83,13 @@ def fraction_from_json(text: str) -> Fraction:
 
 
 def instance_to_json(instance: Instance) -> Json:
-    """C, S, R and the chunks in classes of equal pre and post."""
+    """C, S, R, whether it combines, and the chunks in classes of equal pre and post."""
     return {
         "chunks": instance.chunks,
         "steps": instance.steps,
         "rounds": instance.rounds,
         "bandwidth": str(Fraction(instance.rounds, instance.chunks)),
+        "combining": instance.combining,
         "chunk_classes": [
             {
                 "pre": np.flatnonzero(instance.pre[members[0]]).tolist(),
@@ -133,27 +134,51 @@ def instance_from_json(
         raise FileFormatError(
             f"bandwidth {document['bandwidth']} is not rounds/chunks = {Fraction(rounds, chunks)}"
         )
-    return Instance(topology, collective, chunks, steps, rounds, pre, post)
+    combining = document.get("combining", False)
+    return Instance(topology, collective, chunks, steps, rounds, pre, post, combining=combining)
 
 
 def algorithm_to_json(algorithm: Algorithm) -> Json:
-    """Q and T."""
-    return {
+    """Q and T, and for a combining algorithm whose contributions each send carries."""
+    result: Json = {
         "rounds_per_step": list(algorithm.rounds_per_step),
         "sends": algorithm.sends.tolist(),
     }
+    if algorithm.contributions is not None:
+        result["contributions"] = [np.flatnonzero(row).tolist() for row in algorithm.contributions]
+    return result
 
 
-def algorithm_from_json(document: Mapping[str, Any]) -> Algorithm:
+def algorithm_from_json(document: Mapping[str, Any], nodes: int) -> Algorithm:
     """The algorithm of an object made by `algorithm_to_json`; still to be verified.
+
+    Args:
+        document: the object.
+        nodes: P.
 
     Raises:
         FileFormatError: when its numbers do not fit an array.
     """
+    listed = document.get("contributions")
     try:
         sends = np.array(document["sends"], dtype=np.int64).reshape(-1, 4)
-        return Algorithm(tuple(document["rounds_per_step"]), sends)
+        carried = None if listed is None else _contributions(listed, len(sends), nodes)
+        return Algorithm(tuple(document["rounds_per_step"]), sends, carried)
     except (ModelError, OverflowError, ValueError) as error:
         raise FileFormatError(
             f"sends that are no table of chunk, source, destination, step: {error}"
         ) from error
+
+
+def _contributions(listed: list[list[int]], sends: int, nodes: int) -> BoolArray:
+    if len(listed) != sends:
+        raise FileFormatError(f"contributions to {len(listed)} sends, but there are {sends}")
+    carried = np.zeros((sends, nodes), dtype=bool)
+    for row, contributors in zip(carried, listed, strict=True):
+        if any(n >= nodes for n in contributors):
+            raise FileFormatError(
+                f"a send carries the contribution of node {max(contributors)}; "
+                f"the nodes are 0 to {nodes - 1}"
+            )
+        row[contributors] = True
+    return carried

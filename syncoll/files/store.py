@@ -236,7 +236,7 @@ def _stored(
     document: Mapping[str, Any], topology: Topology, collective: str, where: str
 ) -> StoredAlgorithm:
     instance = instance_from_json(document, topology, collective)
-    algorithm = algorithm_from_json(document["algorithm"])
+    algorithm = algorithm_from_json(document["algorithm"], topology.num_nodes)
     require_valid(instance, algorithm)
     return StoredAlgorithm(instance, algorithm, where)
 

@@ -20,21 +20,23 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 
-import numpy as np
-
-from syncoll.combining import compose, invert, renumber
 from syncoll.errors import ModelError, UsageError
-from syncoll.model import Algorithm, Collective, Instance, Topology
+from syncoll.model import Collective, Topology
 from syncoll.model.derived import part_chunks
-from syncoll.model.rows import matching
 from syncoll.search.bounds_table import BoundsTable
 from syncoll.search.candidates import CandidateSource
+from syncoll.search.derived_points import (
+    composed_point,
+    inverted_point,
+    merged,
+    room_below,
+    scaled_claim,
+)
 from syncoll.search.driver import search_points
 from syncoll.search.frontier import Frontier, OpenClaim, Point
 from syncoll.search.observer import Observer
 from syncoll.search.request import SearchRequest
 from syncoll.solving import Solver
-from syncoll.verify import require_valid
 
 __all__ = ["search"]
 
@@ -44,6 +46,8 @@ _DIRECT_MULTIPLES = (4, 12)
 _DIRECT_POINT_SECONDS = 15.0
 _DIRECT_SECONDS = 40.0
 """Default limits of the direct search, for each candidate and for all."""
+
+_SHARE_OF_TIME = 0.5
 
 Keep = Callable[[Frontier], None]
 
@@ -120,8 +124,8 @@ class _Run:
                 frontier,
                 topology=topology,
                 collective=collective.name,
-                points=tuple(_inverted(p, request) for p in frontier.points),
-                open=tuple(_scaled(claim, 1 / per_dual) for claim in frontier.open),
+                points=tuple(inverted_point(p, request) for p in frontier.points),
+                open=tuple(scaled_claim(claim, 1 / per_dual) for claim in frontier.open),
                 scope=f"inverses of {dual.name}: {frontier.scope}",
                 settings={**frontier.settings, "inverse_of": dual.name},
                 least_bandwidth=frontier.least_bandwidth / per_dual,
@@ -136,22 +140,22 @@ class _Run:
         points: list[Point] = []
         parts_complete, interrupted = True, False
         scopes: list[str] = []
+        refusal: UsageError | None = None
         for way in request.collective.ways:
-            frontiers = []
-            for part in way:
-                if interrupted:
-                    break
-                spent = time.perf_counter() - began
-                asked = _part_request(request, way, part, bounds, spent)
-                frontier = self.search(asked, None)
-                interrupted |= frontier.interrupted
-                parts_complete &= frontier.complete
-                frontiers.append(frontier)
+            try:
+                frontiers = self._parts(request, way, bounds, began)
+            except UsageError as error:  # the limits leave no room for this way
+                refusal = error
+                continue
+            interrupted = any(frontier.interrupted for frontier in frontiers)
+            parts_complete &= all(frontier.complete for frontier in frontiers)
             if len(frontiers) < len(way):
                 break
             scopes.append(" then ".join(part.name for part in way))
             for choice in product(*(frontier.points for frontier in frontiers)):
-                points = _merge(points, _composition(choice, request, bounds))
+                points = merged(points, composed_point(choice, request, bounds))
+        if not scopes and refusal is not None and not request.collective.combining:
+            raise refusal
         if request.max_steps is not None:
             points = [p for p in points if p.steps <= request.max_steps]
 
@@ -161,7 +165,7 @@ class _Run:
                 collective=request.collective.name,
                 points=tuple(found),
                 open=tuple(open_claims),
-                scope=f"compositions ({'; '.join(scopes)})",
+                scope=f"compositions ({'; '.join(scopes) or 'none within the limits'})",
                 settings={
                     "strategy": str(request.strategy),
                     "encoding": self.solver.encoding.name,
@@ -184,10 +188,26 @@ class _Run:
         self.observer.found(composed.points)
         if keep is not None:
             keep(composed)
-        claims = _beyond(composed, bounds, source.least_chunks)
+        claims = room_below(composed, bounds, source.least_chunks)
         if request.collective.combining and not interrupted and claims:
             return self._direct(request, composed, claims, bounds, source, keep, began)
         return replace(composed, open=tuple(claims))
+
+    def _parts(
+        self,
+        request: SearchRequest,
+        way: Sequence[Collective],
+        bounds: BoundsTable,
+        began: float,
+    ) -> list[Frontier]:
+        """The frontiers of a way's parts; fewer when a person stopped the search."""
+        frontiers: list[Frontier] = []
+        for part in way:
+            spent = time.perf_counter() - began
+            frontiers.append(self.search(_part_request(request, way, part, bounds, spent), None))
+            if frontiers[-1].interrupted:
+                break
+        return frontiers
 
     def _direct(
         self,
@@ -240,7 +260,7 @@ class _Run:
             and (direct.complete or request.time_limit is None),
             seconds=time.perf_counter() - began,
         )
-        return replace(frontier, open=tuple(_beyond(frontier, bounds, source.least_chunks)))
+        return replace(frontier, open=tuple(room_below(frontier, bounds, source.least_chunks)))
 
 
 def _same_question(one: SearchRequest, two: SearchRequest) -> bool:
@@ -274,43 +294,6 @@ def _dual_chunks(collective: Collective, dual: Collective, nodes: int, chunks: i
     return found
 
 
-def _inverted(point: Point, request: SearchRequest) -> Point:
-    name = request.collective.name
-    instance, algorithm = invert(point.instance, point.algorithm, name)
-    instance = replace(instance, topology=request.topology)
-    instance, algorithm = _as_asked(instance, algorithm, request.collective)
-    bound = point.bound
-    if bound is not None:
-        bound = bound * point.chunks / instance.chunks
-    return replace(point, instance=instance, algorithm=algorithm, bound=bound)
-
-
-def _as_asked(
-    instance: Instance, algorithm: Algorithm, collective: Collective
-) -> tuple[Instance, Algorithm]:
-    """The same with the chunk numbers that the collective itself gives, verified."""
-    table = collective.tabulate(instance.topology.num_nodes, instance.chunks)
-    number = matching(
-        np.concatenate([instance.pre, instance.post], axis=1),
-        np.concatenate([table.pre, table.post], axis=1),
-    )
-    if number is None:
-        raise ModelError(
-            f"collective {collective.name} with C = {instance.chunks} is not what its parts "
-            "amount to",
-            collective.origin,
-        )
-    instance, algorithm = renumber(instance, algorithm, number)
-    instance = replace(instance, origin=collective.origin)
-    require_valid(instance, algorithm)
-    return instance, algorithm
-
-
-def _scaled(claim: OpenClaim, factor: Fraction) -> OpenClaim:
-    high = None if claim.high is None else claim.high * factor
-    return replace(claim, low=claim.low * factor, high=high)
-
-
 def _part_request(
     request: SearchRequest,
     way: Sequence[Collective],
@@ -335,7 +318,8 @@ def _part_request(
             max_chunks = part_chunks(part, topology.num_nodes, table_size) or max_chunks
     time_limit = request.time_limit
     if time_limit is not None:
-        time_limit = max(0.0, time_limit - spent)
+        # Each part leaves some of the time to the next, and to the direct search.
+        time_limit = max(0.0, time_limit - spent) * _SHARE_OF_TIME
     return replace(
         request,
         collective=part,
@@ -343,45 +327,3 @@ def _part_request(
         max_chunks=max_chunks,
         time_limit=time_limit,
     )
-
-
-def _composition(choice: Sequence[Point], request: SearchRequest, bounds: BoundsTable) -> Point:
-    """The algorithms one after the other as a point."""
-    name = request.collective.name
-    whole = choice[0].instance, choice[0].algorithm
-    for point in choice[1:]:
-        whole = compose(whole, (point.instance, point.algorithm), name)
-    instance, algorithm = _as_asked(*whole, request.collective)
-    return Point(
-        instance,
-        algorithm,
-        "+".join(dict.fromkeys(p.encoding for p in choice)),
-        "+".join(dict.fromkeys(p.backend for p in choice)),
-        sum(p.seconds for p in choice),
-        None,
-        bounds.bandwidth(instance.chunks, instance.steps),
-    )
-
-
-def _merge(points: list[Point], point: Point) -> list[Point]:
-    """The points with one more, without what is dominated."""
-    if any(p.dominates(point) for p in points):
-        return points
-    kept = [p for p in points if not point.dominates(p)]
-    return sorted([*kept, point], key=lambda p: p.steps)
-
-
-def _beyond(frontier: Frontier, bounds: BoundsTable, chunks: int) -> list[OpenClaim]:
-    """What lies between the points and the proved bounds, S by S."""
-    claims: list[OpenClaim] = []
-    reason = "not every algorithm was searched, see the scope"
-    last = max((p.steps for p in frontier.points), default=frontier.least_steps)
-    for steps in range(frontier.least_steps, last + 1):
-        low = bounds.bandwidth(chunks, steps)
-        high = min((p.bandwidth for p in frontier.points if p.steps <= steps), default=None)
-        if high is None or low < high:
-            claims.append(OpenClaim(steps, steps, low, high, reason))
-    best = min((p.bandwidth for p in frontier.points), default=None)
-    if best is None or best > frontier.least_bandwidth:
-        claims.append(OpenClaim(last + 1, None, frontier.least_bandwidth, best, reason))
-    return claims

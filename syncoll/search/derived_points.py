@@ -1,0 +1,103 @@
+"""Points made out of other points: inverted, composed, merged, and what they leave open.
+
+Every algorithm made here is renumbered to the chunk numbers of the collective that was asked for,
+and verified as an algorithm of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+
+from syncoll.combining import compose, invert, renumber
+from syncoll.errors import ModelError
+from syncoll.model import Algorithm, Collective, Instance
+from syncoll.model.rows import matching
+from syncoll.search.bounds_table import BoundsTable
+from syncoll.search.frontier import Frontier, OpenClaim, Point
+from syncoll.search.request import SearchRequest
+from syncoll.verify import require_valid
+
+__all__ = ["composed_point", "inverted_point", "merged", "room_below", "scaled_claim"]
+
+
+def inverted_point(point: Point, request: SearchRequest) -> Point:
+    name = request.collective.name
+    instance, algorithm = invert(point.instance, point.algorithm, name)
+    instance = replace(instance, topology=request.topology)
+    instance, algorithm = _as_asked(instance, algorithm, request.collective)
+    bound = point.bound
+    if bound is not None:
+        bound = bound * point.chunks / instance.chunks
+    return replace(point, instance=instance, algorithm=algorithm, bound=bound)
+
+
+def composed_point(choice: Sequence[Point], request: SearchRequest, bounds: BoundsTable) -> Point:
+    """The algorithms one after the other as a point."""
+    name = request.collective.name
+    whole = choice[0].instance, choice[0].algorithm
+    for point in choice[1:]:
+        whole = compose(whole, (point.instance, point.algorithm), name)
+    instance, algorithm = _as_asked(*whole, request.collective)
+    return Point(
+        instance,
+        algorithm,
+        "+".join(dict.fromkeys(p.encoding for p in choice)),
+        "+".join(dict.fromkeys(p.backend for p in choice)),
+        sum(p.seconds for p in choice),
+        None,
+        bounds.bandwidth(instance.chunks, instance.steps),
+    )
+
+
+def _as_asked(
+    instance: Instance, algorithm: Algorithm, collective: Collective
+) -> tuple[Instance, Algorithm]:
+    """The same with the chunk numbers that the collective itself gives, verified."""
+    table = collective.tabulate(instance.topology.num_nodes, instance.chunks)
+    number = matching(
+        np.concatenate([instance.pre, instance.post], axis=1),
+        np.concatenate([table.pre, table.post], axis=1),
+    )
+    if number is None:
+        raise ModelError(
+            f"collective {collective.name} with C = {instance.chunks} is not what its parts "
+            "amount to",
+            collective.origin,
+        )
+    instance, algorithm = renumber(instance, algorithm, number)
+    instance = replace(instance, origin=collective.origin)
+    require_valid(instance, algorithm)
+    return instance, algorithm
+
+
+def merged(points: list[Point], point: Point) -> list[Point]:
+    """The points with one more, without what is dominated."""
+    if any(p.dominates(point) for p in points):
+        return points
+    kept = [p for p in points if not point.dominates(p)]
+    return sorted([*kept, point], key=lambda p: p.steps)
+
+
+def scaled_claim(claim: OpenClaim, factor: Fraction) -> OpenClaim:
+    high = None if claim.high is None else claim.high * factor
+    return replace(claim, low=claim.low * factor, high=high)
+
+
+def room_below(frontier: Frontier, bounds: BoundsTable, chunks: int) -> list[OpenClaim]:
+    """What lies between the points and the proved bounds, S by S."""
+    claims: list[OpenClaim] = []
+    reason = "not every algorithm was searched, see the scope"
+    last = max((p.steps for p in frontier.points), default=frontier.least_steps)
+    for steps in range(frontier.least_steps, last + 1):
+        low = bounds.bandwidth(chunks, steps)
+        high = min((p.bandwidth for p in frontier.points if p.steps <= steps), default=None)
+        if high is None or low < high:
+            claims.append(OpenClaim(steps, steps, low, high, reason))
+    best = min((p.bandwidth for p in frontier.points), default=None)
+    if best is None or best > frontier.least_bandwidth:
+        claims.append(OpenClaim(last + 1, None, frontier.least_bandwidth, best, reason))
+    return claims
