@@ -11,9 +11,10 @@ from syncoll.cli.exits import Exit
 __all__ = ["add_parser"]
 
 _DESCRIPTION = """\
-Runs every algorithm of a file (a frontier, an outcome or an algorithm) on random data, step by step,
-with a buffer for each node, and compares what the nodes end with to the collective's definition
-computed directly.  It is a second check beside `syncoll verify`, with which it shares no code.
+Runs every algorithm of a file (a frontier, an outcome or an algorithm) on random data, step by
+step, with a buffer for each node, and compares what the nodes end with to the collective's
+definition, computed directly.  It is a second check beside `syncoll verify`, with which it shares
+no code.
 
 Copies, integers (which wrap around), maxima and minima must agree bit for bit; sums of k floats to
 k * eps times the sum of their magnitudes, products to k * eps times the product.  An algorithm that

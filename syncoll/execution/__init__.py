@@ -1,7 +1,7 @@
 """Runs algorithms on data: a second check beside the verifier, with which it shares no code.
 
-Also the semantics of algorithms in their most readable form: `memory` is what a node does, `execute`
-what a step does, `definition` what a collective is.
+Also the semantics of algorithms in their most readable form: `memory` is what a node does,
+`execute` what a step does, `definition` what a collective is.
 """
 
 from syncoll.execution.execute import Execution, Mismatch, execute

@@ -40,12 +40,11 @@ class Inputs:
         for node in range(pre.shape[1]):
             mine = pre[:, node] if instance.combining else pre[:, node] & (owner == node)
             chunks = np.flatnonzero(mine)
+            ends = lengths[chunks].cumsum()
             drawn = workload.draw(int(lengths[chunks].sum()), node)
             drawn.setflags(write=False)
-            for chunk, data in zip(
-                chunks.tolist(), np.split(drawn, lengths[chunks].cumsum()[:-1]), strict=False
-            ):
-                self._data[chunk, node] = data
+            for chunk, end in zip(chunks.tolist(), ends.tolist(), strict=True):
+                self._data[chunk, node] = drawn[end - self.lengths[chunk] : end]
         if not instance.combining:
             for chunk, node in np.argwhere(pre).tolist():
                 self._data[chunk, node] = self._data[chunk, int(owner[chunk])]

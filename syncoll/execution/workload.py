@@ -92,4 +92,5 @@ class Workload:
             numbers: Array = rng.integers(info.min, info.max, count, dtype, endpoint=True)
             return numbers | 1 if self.operation is Operation.PROD else numbers
         magnitudes = np.exp2(rng.uniform(-0.5, 0.5, count))
-        return (magnitudes * rng.choice((-1.0, 1.0), count)).astype(dtype)
+        signed: Array = (magnitudes * rng.choice((-1.0, 1.0), count)).astype(dtype)
+        return signed

@@ -5,6 +5,7 @@ from syncoll.search.candidates import Candidate, CandidateSource
 from syncoll.search.combined import search
 from syncoll.search.frontier import Frontier, OpenClaim, Point
 from syncoll.search.observer import Observer
+from syncoll.search.one import solve_one
 from syncoll.search.request import SearchRequest, Strategy
 
 __all__ = [
@@ -18,4 +19,5 @@ __all__ = [
     "SearchRequest",
     "Strategy",
     "search",
+    "solve_one",
 ]

@@ -21,14 +21,15 @@ from syncoll.search.frontier import Frontier, OpenClaim, Point
 from syncoll.search.request import SearchRequest
 from syncoll.verify import require_valid
 
-__all__ = ["composed_point", "inverted_point", "merged", "room_below", "scaled_claim"]
+__all__ = ["as_asked", "composed_point", "inverted_point", "merged", "room_below", "scaled_claim"]
 
 
 def inverted_point(point: Point, request: SearchRequest) -> Point:
+    """A point of the dual on the reversed topology as one of the collective asked for."""
     name = request.collective.name
     instance, algorithm = invert(point.instance, point.algorithm, name)
     instance = replace(instance, topology=request.topology)
-    instance, algorithm = _as_asked(instance, algorithm, request.collective)
+    instance, algorithm = as_asked(instance, algorithm, request.collective)
     bound = point.bound
     if bound is not None:
         bound = bound * point.chunks / instance.chunks
@@ -41,7 +42,7 @@ def composed_point(choice: Sequence[Point], request: SearchRequest, bounds: Boun
     whole = choice[0].instance, choice[0].algorithm
     for point in choice[1:]:
         whole = compose(whole, (point.instance, point.algorithm), name)
-    instance, algorithm = _as_asked(*whole, request.collective)
+    instance, algorithm = as_asked(*whole, request.collective)
     return Point(
         instance,
         algorithm,
@@ -53,7 +54,7 @@ def composed_point(choice: Sequence[Point], request: SearchRequest, bounds: Boun
     )
 
 
-def _as_asked(
+def as_asked(
     instance: Instance, algorithm: Algorithm, collective: Collective
 ) -> tuple[Instance, Algorithm]:
     """The same with the chunk numbers that the collective itself gives, verified."""
@@ -83,6 +84,7 @@ def merged(points: list[Point], point: Point) -> list[Point]:
 
 
 def scaled_claim(claim: OpenClaim, factor: Fraction) -> OpenClaim:
+    """The same claim where bandwidth costs are larger by the factor."""
     high = None if claim.high is None else claim.high * factor
     return replace(claim, low=claim.low * factor, high=high)
 

@@ -15,12 +15,13 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from syncoll.formula import StopReason, Verdict
 from syncoll.search.bounds_table import BoundsTable
 from syncoll.search.candidates import Candidate, CandidateSource
+from syncoll.search.directly import solve_directly
 from syncoll.search.frontier import Frontier, OpenClaim, Point
 from syncoll.search.observer import Observer
 from syncoll.search.request import SearchRequest, Strategy
@@ -201,17 +202,7 @@ class _Search:
         self.tried_at[candidate.steps] += 1
         instance = self.bounds.instance(candidate.chunks, candidate.steps, candidate.rounds)
         began = time.perf_counter()
-        limit = min(limits) if limits else None
-        solution = None
-        if instance.combining:
-            # Rounds that are given make this encoding several times smaller; no algorithm with
-            # these says nothing about others, so only an algorithm counts.
-            even = replace(instance, rounds_per_step=_even(candidate.rounds, candidate.steps))
-            solution = self.solver.solve(even, seconds=None if limit is None else limit * 0.6)
-            if limit is not None:
-                limit = max(0.0, limit - (time.perf_counter() - began))
-        if solution is None or solution.verdict is not Verdict.SAT:
-            solution = self.solver.solve(instance, seconds=limit)
+        solution = solve_directly(self.solver, instance, min(limits) if limits else None)
         self.observer.settled(candidate, solution.verdict, time.perf_counter() - began)
         if solution.outcome.reason is StopReason.CRASHED:
             # Worth knowing at once; the claim stays open all the same.
@@ -304,13 +295,6 @@ class _Search:
                 reason = stopped
             claims.append(OpenClaim(after, None, self.source.least_bandwidth, high, reason))
         return claims
-
-
-def _even(rounds: int, steps: int) -> tuple[int, ...]:
-    """Rounds spread evenly, the odd ones in the middle, where most partial results are about."""
-    each, odd = divmod(rounds, max(1, steps))
-    first = (steps - odd) // 2
-    return tuple(each + (first <= step < first + odd) for step in range(steps))
 
 
 def _why(solution: Solution) -> str:

@@ -108,6 +108,9 @@ class _Search:
         partial: set[tuple[Held, tuple[int, ...]]] = {(frozenset(), (0,) * len(tight))}
         for delivery, links in ways.items():
             for delivered, loads in list(partial):
+                self.work_left -= 1
+                if self.work_left < 0:
+                    raise TooLargeError(f"too large to try everything: {self.instance}")
                 for link in links:
                     more = tuple(
                         load + (link in members)
@@ -115,9 +118,6 @@ class _Search:
                     )
                     if all(load <= room for load, (_, room) in zip(more, tight, strict=True)):
                         partial.add((delivered | {delivery}, more))
-            self.work_left -= len(partial)
-            if self.work_left < 0:
-                raise TooLargeError(f"too large to try everything: {self.instance}")
         states = {delivered for delivered, _ in partial}
         richest = [one for one in states if not any(one < other for other in states)]
         return tuple(held | delivered for delivered in richest)

@@ -125,7 +125,7 @@ def _links(rng: random.Random, nodes: int) -> list[Link]:
         for b in range(a + 1, nodes):
             if rng.random() < density:
                 links += rng.choice(([(a, b), (b, a)], [(a, b), (b, a)], [(a, b)], [(b, a)]))
-    if not links and rng.random() < 0.9:
+    if not links and rng.random() < 0.5:
         links.append((0, 1) if rng.random() < 0.5 else (1, 0))
     return sorted(links)
 

@@ -131,7 +131,6 @@ def test_more_rounds_and_steps_never_hurt() -> None:
     ("instance", "rounds"),
     [
         (allgather().instantiate(ring(4), chunks=1, steps=2, rounds=0), 2),
-        (allgather().instantiate(ring(4), chunks=2, steps=2, rounds=0), 3),
         (allgather().instantiate(one_way_ring(4), chunks=1, steps=3, rounds=0), 3),
         (allgather().instantiate(line(3), chunks=1, steps=2, rounds=0), 2),
         (allgather().instantiate(bus(3), chunks=1, steps=1, rounds=0), 6),
@@ -167,9 +166,9 @@ def test_compositions() -> None:
 def test_what_is_too_large_says_so() -> None:
     instance = allgather().instantiate(dgx1(), chunks=6, steps=3, rounds=7)
     with pytest.raises(TooLargeError, match="too large to try everything"):
-        has_algorithm(instance)
+        has_algorithm(instance, most_work=1_000)
     with pytest.raises(TooLargeError):
-        list(all_algorithms(instance))
+        list(all_algorithms(instance, most_work=1_000))
 
 
 def test_combining_instances_are_refused() -> None:

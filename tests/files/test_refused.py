@@ -395,7 +395,7 @@ def test_lies(what: str, document: Callable[[str], Json]) -> None:
 
 @pytest.mark.parametrize("name", ["dgx1", "sat", "algorithm"])
 def test_every_required_key(name: str, document: Callable[[str], Json]) -> None:
-    optional = {"version", "status", "phases", "variables", "constraints", "bound"}
+    optional = {"version", "status", "phases", "variables", "constraints", "bound", "combining"}
     optional |= {"strategy", "k", "max_steps", "max_rounds", "max_chunks", "time_limit"}
     optional |= {"point_limit"}
     content = document(name)

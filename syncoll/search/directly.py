@@ -1,0 +1,46 @@
+"""Deciding one instance by the solver alone, with given rounds tried first where that pays.
+
+Rounds that are given make the encoding of a combining instance several times smaller.  No algorithm
+with these rounds says nothing about others, so only an algorithm counts; otherwise the rounds are
+left to the solver.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+from syncoll.formula import Verdict
+from syncoll.model import Instance
+from syncoll.solving import Solution, Solver
+
+__all__ = ["solve_directly"]
+
+_SHARE_OF_EVEN = 0.6
+"""The part of a time limit that is spent on given rounds."""
+
+
+def solve_directly(solver: Solver, instance: Instance, seconds: float | None) -> Solution:
+    """Decides an instance.
+
+    Args:
+        solver: decides.
+        instance: combining or not.
+        seconds: time limit; None for the solver's own.
+    """
+    if not instance.combining or instance.rounds_per_step is not None:
+        return solver.solve(instance, seconds=seconds)
+    began = time.perf_counter()
+    even = replace(instance, rounds_per_step=_evenly(instance.rounds, instance.steps))
+    solution = solver.solve(even, seconds=None if seconds is None else seconds * _SHARE_OF_EVEN)
+    if solution.verdict is Verdict.SAT:
+        return replace(solution, instance=instance)
+    left = None if seconds is None else max(0.0, seconds - (time.perf_counter() - began))
+    return solver.solve(instance, seconds=left)
+
+
+def _evenly(rounds: int, steps: int) -> tuple[int, ...]:
+    """Rounds spread evenly, the odd ones in the middle, where most partial results are about."""
+    each, odd = divmod(rounds, max(1, steps))
+    first = (steps - odd) // 2
+    return tuple(each + (first <= step < first + odd) for step in range(steps))

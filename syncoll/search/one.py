@@ -1,0 +1,225 @@
+"""One (S, R, C) of any collective: decided by the solver, or through what it is made of.
+
+An inverse is decided as its dual on the reversed topology; both verdicts carry over.  A composed
+collective has an algorithm if S and R can be divided among its parts so that each has one; the even
+division is tried first.  That no composition exists proves nothing about other algorithms, so then
+a combining collective is encoded directly, where that is of a size that can be solved at all.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from syncoll.combining import compose, invert
+from syncoll.errors import ModelError
+from syncoll.formula import FormulaSize, Outcome, StopReason, Verdict
+from syncoll.model import Algorithm, Collective, Instance, Topology
+from syncoll.model.derived import part_chunks
+from syncoll.search.bounds_table import BoundsTable
+from syncoll.search.derived_points import as_asked
+from syncoll.search.directly import solve_directly
+from syncoll.solving import Solution, Solver
+
+__all__ = ["solve_one"]
+
+_MOST_DIRECT_SENDS = 20_000
+"""Chunks times links times steps of the largest instance that is encoded directly."""
+
+
+def solve_one(
+    solver: Solver,
+    topology: Topology,
+    collective: Collective,
+    *,
+    chunks: int,
+    steps: int,
+    rounds: int,
+    seconds: float | None = None,
+) -> Solution:
+    """Decides whether a collective has an algorithm of S steps and R rounds with C chunks.
+
+    Args:
+        solver: decides the instances that come up.
+        topology: where.
+        collective: what; combining and composed ones too.
+        chunks: C.
+        steps: S.
+        rounds: R.
+        seconds: time limit for all of it; None for the solver's own for each instance.
+
+    Raises:
+        ModelError: when the collective is not defined for these numbers on the topology.
+        BackendError: when the backend's answer turns out to be wrong.
+    """
+    instance = collective.instantiate(topology, chunks=chunks, steps=steps, rounds=rounds)
+    return _One(solver, seconds).solve(instance, collective)
+
+
+class _One:
+    """One question, with the time that is left for it."""
+
+    def __init__(self, solver: Solver, seconds: float | None) -> None:
+        self._solver = solver
+        self._ends = None if seconds is None else time.perf_counter() + seconds
+
+    def _left(self) -> float | None:
+        return None if self._ends is None else max(0.0, self._ends - time.perf_counter())
+
+    def solve(self, instance: Instance, collective: Collective) -> Solution:
+        if collective.dual is not None:
+            return self._inverse(instance, collective, collective.dual)
+        if collective.ways:
+            return self._composed(instance, collective)
+        return solve_directly(self._solver, instance, self._left())
+
+    def _inverse(self, instance: Instance, collective: Collective, dual: Collective) -> Solution:
+        nodes = instance.topology.num_nodes
+        chunks = part_chunks(dual, nodes, instance.num_chunks)
+        if chunks is None:  # the table of an inverse is its dual's
+            raise ModelError(f"no C of {dual.name} fits C = {instance.chunks}", collective.origin)
+        asked = dual.instantiate(
+            instance.topology.reversed(),
+            chunks=chunks,
+            steps=instance.steps,
+            rounds=instance.rounds,
+        )
+        solution = self.solve(asked, dual)
+        if solution.algorithm is None:
+            return replace(solution, instance=instance)
+        _, backwards = invert(asked, solution.algorithm, collective.name)
+        mirrored = replace(instance, pre=asked.post, post=asked.pre)
+        found, algorithm = as_asked(mirrored, backwards, collective)
+        return replace(solution, instance=found, algorithm=algorithm)
+
+    def _composed(self, instance: Instance, collective: Collective) -> Solution:
+        tried: list[Solution] = []
+        for way in collective.ways:
+            whole = self._way(instance, way, collective.name, tried)
+            if whole is not None:
+                found, algorithm = as_asked(*whole, collective)
+                return _joined(tried, found, algorithm)
+        if not collective.combining or self._direct_size(instance) <= _MOST_DIRECT_SENDS:
+            solution = solve_directly(self._solver, instance, self._left())
+            return replace(solution, seconds=_sum([*tried, solution]))
+        outcome = Outcome(
+            Verdict.UNKNOWN,
+            reason=StopReason.GAVE_UP,
+            message="no composition of "
+            + ", or of ".join(" then ".join(part.name for part in way) for way in collective.ways)
+            + " was found, and the instance is too large to be encoded directly",
+        )
+        empty = FormulaSize(0, 0, 0, 0, 0, 0, 0, frozenset())
+        return Solution(
+            instance,
+            outcome,
+            None,
+            self._solver.encoding.name,
+            self._solver.backend.name,
+            tried[-1].size if tried else empty,
+            tried[-1].lowered_size if tried else empty,
+            _sum(tried),
+        )
+
+    @staticmethod
+    def _direct_size(instance: Instance) -> int:
+        return instance.num_chunks * len(instance.topology.links) * instance.steps
+
+    def _way(
+        self,
+        instance: Instance,
+        way: Sequence[Collective],
+        name: str,
+        tried: list[Solution],
+    ) -> tuple[Instance, Algorithm] | None:
+        """The parts' algorithms composed, for the first division for which all have one."""
+        topology = instance.topology
+        tables = [BoundsTable(topology, part) for part in way]
+        chunks = [part_chunks(part, topology.num_nodes, instance.num_chunks) for part in way]
+        if not way[0].admits(topology.num_nodes, instance.chunks):
+            return None
+        chunks[0] = instance.chunks
+        if any(c is None for c in chunks):
+            return None
+        sizes = [c for c in chunks if c is not None]
+        answers: dict[tuple[int, int, int], Solution] = {}
+        for division in _divisions(tables, sizes, instance.steps, instance.rounds):
+            solutions = []
+            for i, (steps, rounds) in enumerate(division):
+                key = i, steps, rounds
+                if key not in answers:
+                    asked = tables[i].instance(sizes[i], steps, rounds)
+                    answers[key] = self.solve(asked, way[i])
+                    tried.append(answers[key])
+                solutions.append(answers[key])
+                if answers[key].algorithm is None:
+                    break
+            else:
+                parts = [(s.instance, s.algorithm) for s in solutions if s.algorithm is not None]
+                whole = parts[0]
+                for part in parts[1:]:
+                    whole = compose(whole, part, name)
+                return whole
+            if self._left() == 0:
+                return None
+        return None
+
+
+def _divisions(
+    tables: Sequence[BoundsTable], chunks: Sequence[int], steps: int, rounds: int
+) -> Iterator[tuple[tuple[int, int], ...]]:
+    """The ways to divide S and R among the parts that no bound rules out, the evenest first.
+
+    The evenest of all comes without a look at the bounds, which take longer than most solves.
+    """
+    even = _evenly(steps, rounds, len(tables))
+    if all(s >= t.least_steps(c) for t, c, (s, _) in zip(tables, chunks, even, strict=True)):
+        yield even
+
+    def expand(i: int, s: int, r: int) -> Iterator[tuple[tuple[int, int], ...]]:
+        table, c = tables[i], chunks[i]
+        least = table.least_steps(c)
+        if i == len(tables) - 1:
+            if s >= least and r >= table.bandwidth(c, s) * c:
+                yield ((s, r),)
+            return
+        for mine in range(least, s + 1):
+            low = table.bandwidth(c, mine) * c
+            for given in range(-int(-low // 1), r + 1):
+                for rest in expand(i + 1, s - mine, r - given):
+                    yield ((mine, given), *rest)
+
+    def unevenness(division: tuple[tuple[int, int], ...]) -> tuple[int, int]:
+        all_steps, all_rounds = zip(*division, strict=True)
+        return max(all_rounds) - min(all_rounds), max(all_steps) - min(all_steps)
+
+    yield from (d for d in sorted(expand(0, steps, rounds), key=unevenness) if d != even)
+
+
+def _evenly(steps: int, rounds: int, parts: int) -> tuple[tuple[int, int], ...]:
+    shares = []
+    for total in (steps, rounds):
+        each, odd = divmod(total, parts)
+        shares.append([each + (i < odd) for i in range(parts)])
+    return tuple(zip(*shares, strict=True))
+
+
+def _sum(solutions: Sequence[Solution]) -> Mapping[str, float]:
+    total: dict[str, float] = {}
+    for solution in solutions:
+        for phase, value in solution.seconds.items():
+            total[phase] = total.get(phase, 0.0) + value
+    return total
+
+
+def _joined(solutions: Sequence[Solution], instance: Instance, algorithm: Algorithm) -> Solution:
+    """The solutions of the parts as one of the whole; its size is that of the largest part."""
+    largest = max(solutions, key=lambda s: s.size.literals)
+    return replace(
+        largest,
+        instance=instance,
+        algorithm=algorithm,
+        outcome=next(s.outcome for s in solutions if s.algorithm is not None),
+        seconds=_sum(solutions),
+    )
