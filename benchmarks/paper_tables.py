@@ -23,6 +23,7 @@ from pathlib import Path
 from syncoll.files import write_atomically
 from syncoll.formula import Limits
 from syncoll.plugins import PluginManager
+from syncoll.search import solve_one
 from syncoll.solving import Solver, default_threads
 from syncoll.spec import SpecLibrary
 
@@ -58,14 +59,22 @@ def rows(encodings: list[str], backends: list[str]) -> Iterator[tuple[Row, float
                         yield row, seconds
 
 
-def measure(solver: Solver, specs: SpecLibrary, row: Row, repeats: int) -> dict[str, object]:
+def measure(
+    solver: Solver, specs: SpecLibrary, row: Row, repeats: int, limit: float
+) -> dict[str, object]:
     """The medians of some runs of one row."""
-    instance = specs.collective(row.collective).instantiate(
-        specs.topology(row.topology), chunks=row.chunks, steps=row.steps, rounds=row.rounds
-    )
+    topology, collective = specs.topology(row.topology), specs.collective(row.collective)
     runs = []
     for _ in range(repeats):
-        solution = solver.solve(instance)
+        solution = solve_one(
+            solver,
+            topology,
+            collective,
+            chunks=row.chunks,
+            steps=row.steps,
+            rounds=row.rounds,
+            seconds=limit,
+        )
         runs.append(solution)
         if solution.verdict == "unknown":
             break
@@ -172,7 +181,7 @@ def main() -> None:
                 backend=row.backend,
                 limits=Limits(seconds=arguments.limit, threads=arguments.threads),
             )
-        results[row.key] = measure(solver, specs, row, arguments.repeats)
+        results[row.key] = measure(solver, specs, row, arguments.repeats, arguments.limit)
         write_atomically(arguments.output, json.dumps(results, indent=1) + "\n")
         r = results[row.key]
         print(f"[{time.perf_counter() - began:7.1f} s] {row.key}: {r['verdict']} in {r['solve']} s",
