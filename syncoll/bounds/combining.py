@@ -15,16 +15,19 @@ up where:
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 
 from syncoll.bounds.demand import Demand, demands
 from syncoll.bounds.linear_program import LinearProgram
-from syncoll.bounds.rounds import rounds_bound
+from syncoll.bounds.rounds import RoundsBound, rounds_bound
 from syncoll.model import BoolArray, RelationTable, Topology
 
 __all__ = ["combining_rounds_bound", "gossip_bound"]
+
+_GOSSIP = "each chunk needs at least 2 (P - 1) sends, and a round has room for only so many"
 
 
 def combining_rounds_bound(
@@ -34,7 +37,7 @@ def combining_rounds_bound(
     *,
     thorough: bool = True,
     seconds: float | None = 20.0,
-) -> Fraction:
+) -> RoundsBound:
     """The best of these bounds on R.
 
     Args:
@@ -46,22 +49,29 @@ def combining_rounds_bound(
     """
     if (table.post.sum(axis=1) <= 1).all():
         dual = demands(RelationTable(table.post, table.pre))
-        return rounds_bound(
-            topology.reversed(), dual, steps, thorough=thorough, seconds=seconds
-        ).rounds
-    best = gossip_bound(topology, table)
-    spread = [
-        (topology, _spread(table.pre, table.post)),
-        (topology.reversed(), _spread(table.post, table.pre)),
-    ]
-    for where, by_node in spread:
-        for needs in by_node:
+        bound = rounds_bound(topology.reversed(), dual, steps, thorough=thorough, seconds=seconds)
+        return replace(bound, mirrored=True)
+    best = RoundsBound(gossip_bound(topology, table), steps, None, _GOSSIP)
+    spread = (
+        (topology, _spread(table.pre, table.post), False, "must reach every node that needs it"),
+        (
+            topology.reversed(),
+            _spread(table.post, table.pre),
+            True,
+            "must get every contribution",
+        ),
+    )
+    for where, by_node, mirrored, what in spread:
+        for node, needs in by_node:
             bound = rounds_bound(where, needs, steps, thorough=thorough, seconds=seconds)
-            best = max(best, bound.rounds)
+            if bound.rounds > best.rounds:
+                who = f"node {node}" if mirrored else f"what node {node} contributes"
+                argument = f"{who} {what}: {bound.argument}"
+                best = replace(bound, argument=argument, mirrored=mirrored)
     return best
 
 
-def _spread(starts: BoolArray, ends: BoolArray) -> list[tuple[Demand, ...]]:
+def _spread(starts: BoolArray, ends: BoolArray) -> list[tuple[int, tuple[Demand, ...]]]:
     """For each node what it alone must spread: its chunks, to everybody at the other end."""
     found = []
     for node in range(starts.shape[1]):
@@ -71,7 +81,8 @@ def _spread(starts: BoolArray, ends: BoolArray) -> list[tuple[Demand, ...]]:
             if others:
                 counter[others] += 1
         if counter:
-            found.append(tuple(Demand((node,), to, n) for to, n in sorted(counter.items())))
+            needs = tuple(Demand((node,), to, n) for to, n in sorted(counter.items()))
+            found.append((node, needs))
     return found
 
 

@@ -28,12 +28,17 @@ class RoundsBound:
     Args:
         rounds: every algorithm (of at most `steps` steps) needs at least so many.
         steps: S, or None when the bound holds for any number of steps.
-        certificate: the proof; None for the bound 0, which needs none.
+        certificate: the proof; None for the bound 0, which needs none, and for bounds that rest
+            on another argument.
+        argument: why the bound holds, in words.
+        mirrored: whether the certificate speaks of the reversed topology, backwards in time.
     """
 
     rounds: Fraction
     steps: int | None
     certificate: PriceCertificate | None
+    argument: str = "prices on the links"
+    mirrored: bool = False
 
 
 def rounds_bound(

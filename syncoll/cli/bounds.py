@@ -54,9 +54,10 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from syncoll.bounds import demands, rounds_bound
+    from syncoll.bounds import combining_rounds_bound, demands, rounds_bound
     from syncoll.cli.arguments import library, manager
     from syncoll.cli.output import counted, print_json, print_table, print_text
+    from syncoll.model import RelationTable
     from syncoll.search import BoundsTable, CandidateSource, SearchRequest
 
     specs = library(manager())
@@ -69,9 +70,15 @@ def _run(arguments: argparse.Namespace) -> int:
     instance = collective.instantiate(topology, chunks=chunks, steps=0, rounds=0)
     least = instance.least_steps
     last = least + 3 if arguments.max_steps is None else arguments.max_steps
-    needs = demands(instance)
-    any_steps = rounds_bound(topology, needs)
-    by_steps = [(s, rounds_bound(topology, needs, s)) for s in range(least, last + 1)]
+
+    def prove(steps: int | None) -> RoundsBound:
+        if instance.combining:
+            table = RelationTable(instance.pre, instance.post)
+            return combining_rounds_bound(topology, table, steps)
+        return rounds_bound(topology, demands(instance), steps)
+
+    any_steps = prove(None)
+    by_steps = [(s, prove(s)) for s in range(least, last + 1)]
     if arguments.format == "json":
         print_json(
             {
@@ -106,10 +113,10 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.prices:
         for s, bound in (*by_steps, (None, any_steps)):
             steps = "any number of steps" if s is None else counted(s, "step")
-            if bound.certificate is None:
+            if bound.rounds == 0:
                 print_text(f"no price is needed to prove R >= {bound.rounds} for {steps}")
                 continue
-            print_text(f"prices that prove R >= {bound.rounds} for {steps}:")
+            print_text(f"R >= {bound.rounds} for {steps}, by {bound.argument}")
             for price in _prices(bound, topology):
                 when = "" if s is None else f", step {price['step']}"
                 print_text(f"  {price['links']}{when}: {price['price']}")
@@ -125,7 +132,8 @@ def _prices(bound: RoundsBound, topology: Topology) -> list[dict[str, Any]]:
         {
             "links": topology.bounds[i].label
             or " ".join(f"{a}->{b}" for a, b in topology.bounds[i].links),
-            "step": step,
+            # A mirrored proof is about the algorithm run backwards.
+            "step": bound.steps - 1 - step if bound.mirrored and bound.steps else step,
             "price": str(price),
         }
         for (i, step), price in totals

@@ -38,12 +38,15 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
 def _run(arguments: argparse.Namespace) -> int:
     from syncoll.cli.arguments import library, make_instance, make_solver, manager
     from syncoll.cli.output import counted, print_json, print_table, print_text
+    from syncoll.search import decided_as
 
     plugins = manager()
-    instance = make_instance(arguments, library(plugins))
+    specs = library(plugins)
+    instance = make_instance(arguments, specs)
+    asked, note = decided_as(instance, specs.collective(arguments.collective))
     with make_solver(arguments, plugins) as solver:
-        prepared = solver.prepare(instance)
-        encoding, backend = solver.encoding, solver.backend
+        prepared = solver.prepare(asked)
+        encoding, backend = solver.encoding_for(asked), solver.backend
     answers = {
         "can_run": backend.can_run(prepared.lowered_size),
         "should_run": backend.should_run(prepared.lowered_size),
@@ -63,6 +66,7 @@ def _run(arguments: argparse.Namespace) -> int:
                 "rounds": instance.rounds,
                 "global_chunks": instance.num_chunks,
                 "least_steps": instance.least_steps,
+                "note": note,
                 "encoding": encoding.name,
                 "backend": backend.name,
                 "backend_features": sorted(backend.features),
@@ -97,6 +101,8 @@ def _run(arguments: argparse.Namespace) -> int:
         f"S = {instance.steps}, R = {instance.rounds}: {counted(instance.num_chunks, 'chunk')} "
         f"in all, at least {counted(instance.least_steps, 'step')}\n"
     )
+    if note:
+        print_text(f"{note}\n")
     print_table(("after", *columns, ">literals", ">seconds"), rows)
     for name, text, _, _ in stages:
         print_text(f"{name}: {text}")

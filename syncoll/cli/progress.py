@@ -63,6 +63,10 @@ class PlainProgress(SilentProgress):
         sys.stderr.write(f"[{elapsed:7.1f} s] {text}\n")
         sys.stderr.flush()
 
+    def began(self, collective: str) -> None:
+        """A search."""
+        self._line(f"searching {collective}")
+
     def bounded(self, steps: int | None, bandwidth: Fraction) -> None:
         """A proved bound."""
         where = "with any number of steps" if steps is None else f"with {steps} steps"
@@ -121,6 +125,10 @@ class LiveProgress(SilentProgress):
         )
         points = "  ".join(f"({p.steps}, {p.bandwidth})" for p in self._points)
         return Group(self._spinner, Text(f"{counts}   frontier: {points or 'empty so far'}"))
+
+    def began(self, collective: str) -> None:
+        """A search."""
+        self._current, self._bound = f"searching {collective}", ""
 
     def bounded(self, steps: int | None, bandwidth: Fraction) -> None:
         """A proved bound."""

@@ -18,7 +18,7 @@ from syncoll.cli.arguments import (
 from syncoll.cli.exits import Exit
 
 if TYPE_CHECKING:
-    from syncoll.model import Instance
+    from syncoll.model import Collective, Instance
     from syncoll.solving import Solution, Solver
 
 __all__ = ["add_parser"]
@@ -60,9 +60,11 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.output is not None:
         require_writable(arguments.output)
     plugins = manager()
-    instance = make_instance(arguments, library(plugins))
-    with make_solver(arguments, plugins, seconds=arguments.time_limit) as solver:
-        solution = _solve(solver, instance)
+    specs = library(plugins)
+    instance = make_instance(arguments, specs)
+    collective = specs.collective(arguments.collective)
+    with make_solver(arguments, plugins) as solver:
+        solution = _solve(solver, instance, collective, arguments.time_limit)
     if arguments.format == "json":
         print_json(outcome_document(solution))
     else:
@@ -78,14 +80,25 @@ def _run(arguments: argparse.Namespace) -> int:
     )
 
 
-def _solve(solver: Solver, instance: Instance) -> Solution:
+def _solve(
+    solver: Solver, instance: Instance, collective: Collective, seconds: float | None
+) -> Solution:
     """The solver's answer; after Ctrl-C an answer that says so."""
     from syncoll.formula import FormulaSize, Outcome, StopReason, Verdict
+    from syncoll.search import solve_one
     from syncoll.solving import Solution
 
     began = time.perf_counter()
     try:
-        return solver.solve(instance)
+        return solve_one(
+            solver,
+            instance.topology,
+            collective,
+            chunks=instance.chunks,
+            steps=instance.steps,
+            rounds=instance.rounds,
+            seconds=seconds,
+        )
     except KeyboardInterrupt:
         nothing = FormulaSize(0, 0, 0, 0, 0, 0, 0, frozenset())
         return Solution(

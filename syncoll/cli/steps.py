@@ -12,7 +12,10 @@ __all__ = ["show_algorithm"]
 
 
 def show_algorithm(instance: Instance, algorithm: Algorithm) -> None:
-    """Every step with its rounds and, link by link, the chunks that it sends."""
+    """Every step with its rounds and, link by link, the chunks that it sends.
+
+    For a partial result the nodes whose contributions it holds follow in parentheses.
+    """
     from syncoll.cli.output import counted, print_text
 
     print_text(
@@ -21,13 +24,24 @@ def show_algorithm(instance: Instance, algorithm: Algorithm) -> None:
         f"{counted(algorithm.steps, 'step')}, {counted(algorithm.rounds, 'round')}, "
         f"{counted(len(algorithm.sends), 'send')}"
     )
-    by_step: dict[int, dict[tuple[int, int], list[int]]] = defaultdict(lambda: defaultdict(list))
-    for chunk, source, destination, step in algorithm.sends.tolist():
-        by_step[step][source, destination].append(chunk)
+    by_step: dict[int, dict[tuple[int, int], list[str]]] = defaultdict(lambda: defaultdict(list))
+    for i, (chunk, source, destination, step) in enumerate(algorithm.sends.tolist()):
+        by_step[step][source, destination].append(_carried(instance, algorithm, i, chunk))
     digits = len(str(instance.topology.num_nodes - 1))
     for step, rounds in enumerate(algorithm.rounds_per_step):
         print_text(f"step {step}, {counted(rounds, 'round')}")
         for (source, destination), chunks in sorted(by_step[step].items()):
             noun = "chunk " if len(chunks) == 1 else "chunks"
-            listed = " ".join(str(chunk) for chunk in chunks)
-            print_text(f"  {source:>{digits}} -> {destination:<{digits}}  {noun} {listed}")
+            print_text(
+                f"  {source:>{digits}} -> {destination:<{digits}}  {noun} {' '.join(chunks)}"
+            )
+
+
+def _carried(instance: Instance, algorithm: Algorithm, send: int, chunk: int) -> str:
+    """A chunk, and for a partial result whose contributions it is the reduction of."""
+    if algorithm.contributions is None:
+        return str(chunk)
+    carried = algorithm.contributions[send]
+    if (carried == instance.pre[chunk]).all():
+        return f"{chunk}(all)"
+    return f"{chunk}({'+'.join(str(n) for n in carried.nonzero()[0].tolist())})"

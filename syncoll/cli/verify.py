@@ -45,6 +45,11 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
     parser.add_argument(
         "--collective", metavar="COLLECTIVE", help="the collective that the file must be about"
     )
+    parser.add_argument(
+        "--in-order",
+        action="store_true",
+        help="combining collectives: the reduction is not commutative, so order must be kept",
+    )
     add_format(parser)
     parser.set_defaults(run=_run)
 
@@ -53,10 +58,15 @@ def _run(arguments: argparse.Namespace) -> int:
     from syncoll.cli.arguments import library, manager
     from syncoll.cli.output import counted, print_json, print_text
     from syncoll.files import read_file
+    from syncoll.verify import require_valid
 
     stored = read_file(arguments.file)
     if arguments.topology is not None or arguments.collective is not None:
         _compare(stored, library(manager()), arguments.topology, arguments.collective)
+    if arguments.in_order:
+        for one in stored.algorithms:
+            if one.instance.combining:
+                require_valid(one.instance, one.algorithm, in_order=True)
     if arguments.format == "json":
         print_json(
             {

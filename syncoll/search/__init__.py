@@ -5,7 +5,7 @@ from syncoll.search.candidates import Candidate, CandidateSource
 from syncoll.search.combined import search
 from syncoll.search.frontier import Frontier, OpenClaim, Point
 from syncoll.search.observer import Observer
-from syncoll.search.one import solve_one
+from syncoll.search.one import decided_as, solve_one
 from syncoll.search.request import SearchRequest, Strategy
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "Point",
     "SearchRequest",
     "Strategy",
+    "decided_as",
     "search",
     "solve_one",
 ]

@@ -86,7 +86,7 @@ class BoundsTable:
         if self.collective.combining:
             return combining_rounds_bound(
                 self.topology, shape.table, steps, thorough=thorough, seconds=seconds
-            )
+            ).rounds
         bound = rounds_bound(
             self.topology, shape.demands, steps, thorough=thorough, seconds=seconds
         )

@@ -22,7 +22,7 @@ from syncoll.search.derived_points import as_asked
 from syncoll.search.directly import solve_directly
 from syncoll.solving import Solution, Solver
 
-__all__ = ["solve_one"]
+__all__ = ["decided_as", "solve_one"]
 
 _MOST_DIRECT_SENDS = 20_000
 """Chunks times links times steps of the largest instance that is encoded directly."""
@@ -57,6 +57,34 @@ def solve_one(
     return _One(solver, seconds).solve(instance, collective)
 
 
+def decided_as(instance: Instance, collective: Collective) -> tuple[Instance, str]:
+    """The instance that a solver is asked about first, and in words why it is another one."""
+    if collective.dual is not None:
+        asked = _dual_instance(instance, collective, collective.dual)
+        return asked, (
+            f"{collective.name} is decided as its dual {collective.dual.name} with "
+            f"C = {asked.chunks} on the reversed topology."
+        )
+    if collective.ways:
+        ways = " or ".join(" then ".join(part.name for part in way) for way in collective.ways)
+        return instance, (
+            f"{collective.name} is first composed of {ways}; this is the direct formula."
+        )
+    return instance, ""
+
+
+def _dual_instance(instance: Instance, collective: Collective, dual: Collective) -> Instance:
+    chunks = part_chunks(dual, instance.topology.num_nodes, instance.num_chunks)
+    if chunks is None:  # the table of an inverse is its dual's
+        raise ModelError(f"no C of {dual.name} fits C = {instance.chunks}", collective.origin)
+    return dual.instantiate(
+        instance.topology.reversed(),
+        chunks=chunks,
+        steps=instance.steps,
+        rounds=instance.rounds,
+    )
+
+
 class _One:
     """One question, with the time that is left for it."""
 
@@ -75,16 +103,7 @@ class _One:
         return solve_directly(self._solver, instance, self._left())
 
     def _inverse(self, instance: Instance, collective: Collective, dual: Collective) -> Solution:
-        nodes = instance.topology.num_nodes
-        chunks = part_chunks(dual, nodes, instance.num_chunks)
-        if chunks is None:  # the table of an inverse is its dual's
-            raise ModelError(f"no C of {dual.name} fits C = {instance.chunks}", collective.origin)
-        asked = dual.instantiate(
-            instance.topology.reversed(),
-            chunks=chunks,
-            steps=instance.steps,
-            rounds=instance.rounds,
-        )
+        asked = _dual_instance(instance, collective, dual)
         solution = self.solve(asked, dual)
         if solution.algorithm is None:
             return replace(solution, instance=instance)

@@ -47,6 +47,7 @@ class SolverProcess:
         self._grace_seconds = grace_seconds
         self._connection: Connection | None = None
         self._idle_memory = 0
+        self._loading_since: float | None = None
 
     def __enter__(self) -> SolverProcess:
         return self
@@ -64,8 +65,26 @@ class SolverProcess:
         """The worker's process id; None when none runs."""
         return self._connection.pid if self._connection else None
 
+    def start(self) -> None:
+        """Starts the worker, which imports the backend while the caller goes on.
+
+        Raises:
+            PluginError: when the record's loader cannot be passed to a worker.
+            BackendError: when no worker can be started.
+        """
+        if self._connection is not None:
+            return
+        self._check_loader()
+        self._loading_since = time.perf_counter()
+        try:
+            self._connection = Connection()
+        except OSError as error:
+            raise BackendError(f"cannot start a worker process: {error}") from error
+        self._connection.send(LoadRequest(self.record.load))
+
     def close(self) -> None:
         """Ends the worker, whatever it is doing.  The next `solve` would start another."""
+        self._loading_since = None
         if self._connection is not None:
             self._connection.kill()
             self._connection = None
@@ -154,19 +173,17 @@ class SolverProcess:
         old = self._connection
         if old is not None and (not old.alive() or self._bloated(old, limits)):
             self.close()
-        if self._connection is not None:
+        if self._connection is not None and self._loading_since is None:
             return self._connection, None
-        self._check_loader()
         began = time.perf_counter()
-        try:
-            self._connection = connection = Connection()
-        except OSError as error:
-            raise BackendError(f"cannot start a worker process: {error}") from error
-        answer: object = None
-        if connection.send(LoadRequest(self.record.load)):
-            # Importing is not limited by the solver's clock, only by common sense.
-            lenient = Limits(seconds=_START_SECONDS, memory_bytes=limits.memory_bytes)
-            answer = self._wait(connection, lenient, should_stop, began)
+        self.start()
+        connection = self._connection
+        assert connection is not None
+        assert self._loading_since is not None
+        # Importing is not limited by the solver's clock, only by common sense.
+        lenient = Limits(seconds=_START_SECONDS, memory_bytes=limits.memory_bytes)
+        answer = self._wait(connection, lenient, should_stop, self._loading_since)
+        self._loading_since = None
         seconds["start"] = time.perf_counter() - began
         if isinstance(answer, Ready):
             self._idle_memory = connection.memory()

@@ -29,7 +29,11 @@ def default_threads() -> int:
 
     CP-SAT looks for solutions and for proofs in different threads, so one is far too few.
     """
-    return max(2, min(8, os.cpu_count() or 1))
+    try:
+        here = len(os.sched_getaffinity(0))  # a container may have fewer than the machine
+    except AttributeError:  # not on every system
+        here = os.cpu_count() or 1
+    return max(2, min(8, here))
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,6 +142,7 @@ class Solver:
                 raise UsageError(f"encoding {record.name} takes {takes} collectives only")
         self._loaded: dict[str, Encoding] = {}
         self._process = SolverProcess(self.backend)
+        self._process.start()
 
     def __enter__(self) -> Solver:
         return self
