@@ -17,7 +17,7 @@ class Option:
     """One option of a plugin.
 
     Args:
-        name: as written on the command line: ``--set NAME=VALUE``.
+        name: as written on the command line: ``--backend-option NAME=VALUE``.
         default: its value when not set; its type is the option's type.
         summary: one line of help.
         low: least value of a number; None for none.

@@ -267,19 +267,6 @@ def test_a_post_that_this_topology_cannot_reach(library: SpecLibrary, spec_file:
     assert marked(caught.value) == "post All"
 
 
-@pytest.mark.parametrize("text", ["collective x = inverse allgather", "collective x = a then b(1)"])
-def test_combining_is_for_a_later_version(
-    text: str, library: SpecLibrary, spec_file: SpecFile
-) -> None:
-    path = spec_file(f"\n{text}\n")
-    error = ask(library, "my.syncoll:x", "collective")
-    assert error.origin is not None
-    assert (error.origin.line, error.origin.column) == (2, 16)
-    assert "not available in this version" in error.message
-    (reported,) = check_file(path, library).errors
-    assert reported.message == error.message
-
-
 @pytest.mark.parametrize("body", ["x(n) = x(n - 1)", "x = y\nlet y = x"])
 def test_no_definition_may_use_itself(body: str, library: SpecLibrary, spec_file: SpecFile) -> None:
     use = "x(3)" if "(" in body else "x"

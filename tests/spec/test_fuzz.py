@@ -31,6 +31,7 @@ HANG_AFTER = 20
 TOKEN = re.compile(r'"[^"\n]*"|[A-Za-z_]\w*|\d+|[<>=!]=|\*\*|\.\.\.|#[^\n]*|\s+|.')
 TOKENS = sorted(
     {token for text in SHIPPED for token in TOKEN.findall(text) if token[0] not in '#"'}
+    | {"inverse", "then", "or", "=", "(", ")", "allgather", "reduce", "allreduce"}
 )
 ODD = [
     "\0",
@@ -139,7 +140,7 @@ class Program:
                 lambda: f"let f{params} = {self.expr(3)}",
                 lambda: f"topology t{i}{params} {{ nodes {self.small()} {self.statements()} }}",
                 lambda: f"collective c{i}{params} {{ {self.collective()} }}",
-                lambda: f"collective c{i} = {draw.choice(['inverse c0', 'c0 then c1'])}",
+                lambda: f"collective c{i}{params} = {self.combination(3)}",
                 lambda: f"search s{i}{params} {{ {self.search()} }}",
             ]
         )()
@@ -224,6 +225,21 @@ class Program:
         chunks = self.draw.choice(["C", "P * C", "3", self.expr(2)])
         require = self.draw.choice(["", f"require {self.expr(2)}", f"let x = {self.expr(2)}"])
         return f"{require} chunks {chunks} pre {self.relation(3)} post {self.relation(3)}"
+
+    def combination(self, depth: int) -> str:
+        draw = self.draw
+        if depth == 0 or draw.random() < 0.2:
+            shipped = ["allgather", "broadcast", "scatter(1)", "gather", "reduce", "allreduce"]
+            own = ["c0", "c1", "c0(2)", f"c1({self.expr(1)})", f"broadcast({self.expr(1)})"]
+            return draw.choice(shipped + own)
+        return draw.choice(
+            [
+                lambda: f"inverse {self.combination(depth - 1)}",
+                lambda: f"{self.combination(depth - 1)} then {self.combination(depth - 1)}",
+                lambda: f"{self.combination(depth - 1)} or {self.combination(depth - 1)}",
+                lambda: f"({self.combination(depth - 1)})",
+            ]
+        )()
 
     def search(self) -> str:
         steps = self.draw.choice(["", f"steps <= {self.expr(2)}", f"time <= {self.expr(1)} min"])
