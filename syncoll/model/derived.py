@@ -269,10 +269,10 @@ class _Lookup:
         return self._known[nodes, chunks]
 
     def __call__(self, nodes: int, wanted: int) -> int | None:
-        # The number of chunks at a node never falls below C for a sensible collective, and a C
-        # beyond what is wanted need not be tried.
+        # All nodes together have at least C chunks in a sensible collective, so that a node has at
+        # least C / P of them (as after a scatter), and larger C need not be tried.
         left = _MOST_MEASURED
-        for chunks in range(1, min(wanted, _LAST_TRIED) + 1):
+        for chunks in range(1, min(wanted * nodes, _LAST_TRIED) + 1):
             measured = self._measured(nodes, chunks)
             if measured is None:
                 continue

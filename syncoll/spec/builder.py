@@ -101,7 +101,7 @@ class Builder(ExpressionBuilder):
             ways += child.ways if isinstance(child, syntax.Choice) else [child]
         return syntax.Choice(tuple(ways), self._size(span, ways), span=span)
 
-    def combination_group(self, children: Children) -> Node:
+    def part_group(self, children: Children) -> Node:
         inner: Node = children[1]
         return replace(inner, span=self.whole(children))
 

@@ -50,7 +50,7 @@ MAX_DEPTH = 100
 """Levels of an expression, the relations and functions that it uses included.  Keeps the
 evaluator's recursion far from Python's limit."""
 
-MAX_PARTS = 64
+MAX_PARTS = 32
 """Collectives that one is combined from, each counted as often as it occurs, and every `inverse`
 and `then` with them: a search visits all of them."""
 

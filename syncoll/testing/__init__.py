@@ -9,6 +9,10 @@ For a backend, in a test file of its own package::
         record = RECORD
 
 or, without pytest, ``check_backend(RECORD)`` returns what is wrong with it.
+
+For whatever handles instances: `syncoll.testing.instances` makes random ones full of corners,
+`syncoll.testing.brute_force` knows the truth about them, and `syncoll.testing.classics` builds
+well-known machines and collectives.
 """
 
 from syncoll.testing.backends import (

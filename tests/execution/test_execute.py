@@ -296,18 +296,15 @@ def test_it_agrees_with_the_verifier_on_broken_algorithms(searched: dict[str, li
         for _ in range(60):
             broken = mutant(rng, instance, algorithm)
             found = violations(instance, broken)
-            # Links that carry too much and sends that are done twice are no matter of data.
-            matter = [
-                v
-                for v in found
-                if v.kind != "bandwidth" and not (v.kind == "send" and "is listed" in v.message)
-            ]
+            if any("is listed" in v.message for v in found):  # a send twice: it looks no further
+                continue
+            matter = [v for v in found if v.kind != "bandwidth"]  # rounds are no matter of data
             result = execute(instance, broken, Workload(64, "int64"))
             assert result.ok == (not matter), (matter, result.mismatch, broken.sends.tolist())
             refused += not result.ok
             accepted += result.ok
-    assert refused > 500
-    assert accepted > 50
+    assert refused > 500, refused
+    assert accepted > 50, accepted
 
 
 def test_nodes_share_no_memory() -> None:

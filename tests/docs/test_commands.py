@@ -1,0 +1,180 @@
+"""Every command that the pages show works, and every command and option there is real."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from syncoll.cli.exits import Exit
+from syncoll.cli.main import build_parser, main
+
+from .conftest import PAGES, ROOT, Command, blocks, commands, spans, words
+
+README = ROOT / "README.md"
+SHOWN = [command for page in PAGES for command in commands(page)]
+HERE = [command for command in SHOWN if command.page != "plugins.md"]  # see test_plugins_page
+
+
+def subcommands(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            return dict(action.choices)
+    return {}
+
+
+def every_command(
+    parser: argparse.ArgumentParser, names: tuple[str, ...] = ()
+) -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    """Every command that can be run, as it is written, with its parser."""
+    inner = subcommands(parser)
+    if not inner:
+        yield " ".join(names), parser
+    for name, one in inner.items():
+        yield from every_command(one, (*names, name))
+
+
+def is_mention(arguments: list[str]) -> bool:
+    """Whether it is only a command's name, without what the command needs."""
+    parser: Any = build_parser()
+    for word in arguments:
+        if word not in subcommands(parser):
+            return False
+        parser = subcommands(parser)[word]
+    return bool(subcommands(parser)) or any(action.required for action in parser._actions)
+
+
+def test_there_are_commands_to_test() -> None:
+    assert len(HERE) > 20
+    assert {command.page for command in SHOWN} == {page.name for page in PAGES}
+
+
+@pytest.mark.parametrize("command", HERE, ids=str)
+def test_a_command_runs(
+    command: Command,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(folder)
+    arguments = words(command.text)
+    if is_mention(arguments):
+        arguments.append("--help")
+    try:
+        code = main(arguments)
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else 99
+    captured = capsys.readouterr()
+    assert code == 0, captured.err
+    assert captured.out
+
+
+def test_the_first_screen_shows_what_comes_out(capsys: pytest.CaptureFixture[str]) -> None:
+    """Apart from times, and from where equally good algorithms have their rounds."""
+    shown = next(block for block in blocks(README) if block.language == "console")
+    command, _, output = shown.text.partition("\n")
+    assert main(words(command.removeprefix("$ "))) == 0
+    assert plain(output) == plain(capsys.readouterr().out)
+
+
+def plain(output: str) -> list[str]:
+    lines = []
+    for line in output.rstrip().splitlines():
+        text = re.sub(r"\bin \d+\.\d s;", "in some s;", line.rstrip())
+        if re.match(r"^ +\d", text):
+            cells = re.split(r"  +", text.strip())
+            cells[-1] = "time"
+            cells[5] = " ".join(sorted(cells[5].split()))
+            text = "  ".join(cells)
+        lines.append(text)
+    return lines
+
+
+def marked(name: str) -> str:
+    """What stands between two marks of the README, without its fence."""
+    text = README.read_text("utf-8")
+    match = re.search(rf"<!-- {name} -->\n```\n(.*)\n```\n<!-- /{name} -->", text)
+    assert match is not None, "exactly one line in a fence"
+    return match[1]
+
+
+def test_the_line_that_sets_up_and_runs() -> None:
+    venv, install, run = marked("quickstart").split(" && ")
+    assert venv == "python3 -m venv .venv"
+    assert install == ".venv/bin/pip install -q -e ."
+    assert run.startswith(".venv/bin/syncoll ")
+    first_screen = next(block for block in blocks(README) if block.language == "console")
+    assert first_screen.text.startswith(f"$ {run.removeprefix('.venv/bin/')}\n")
+
+
+def test_the_line_that_sets_up_and_tests() -> None:
+    venv, install, run = marked("tests").split(" && ")
+    assert venv == "python3 -m venv .venv"
+    assert run == ".venv/bin/python -m tasks"
+    match = re.fullmatch(r"\.venv/bin/pip install -q -e '\.\[(.+)\]'", install)
+    assert match is not None
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert set(match[1].split(",")) == set(project["optional-dependencies"])
+    assert "<!-- tests -->" in (ROOT / ".ci" / "run").read_text("utf-8"), "taken from the README"
+
+
+def test_every_command_is_in_the_readme_s_table() -> None:
+    rows = [
+        line for line in README.read_text("utf-8").splitlines() if line.startswith("| `syncoll")
+    ]
+    listed = {name for name, _ in every_command(build_parser())}
+    told = {
+        name
+        for row in rows
+        for span in re.findall(r"`syncoll ([^`]+)`", row)
+        for name in listed
+        if span == name or span.startswith(f"{name} ")
+    }
+    assert told == listed
+
+
+def test_every_option_mentioned_exists() -> None:
+    known = {
+        option
+        for _, parser in every_command(build_parser())
+        for action in parser._actions
+        for option in action.option_strings
+    }
+    seen = 0
+    for page in PAGES:
+        for line, span in spans(page):
+            for word in span.split() if span.startswith("-") else []:
+                if word.startswith("-"):
+                    assert word in known, f"{page.name}:{line}"
+                    seen += 1
+    assert seen > 8
+
+
+def test_choices_of_options_mentioned_exist() -> None:
+    """As in `--strategy paper`."""
+    allowed = {
+        option: {str(choice) for choice in action.choices}
+        for _, parser in every_command(build_parser())
+        for action in parser._actions
+        for option in action.option_strings
+        if action.choices
+    }
+    seen = 0
+    for page in PAGES:
+        for line, span in spans(page):
+            match = re.fullmatch(r"(--[a-z-]+) (\w+)", span)
+            if match is not None and match[1] in allowed:
+                assert match[2] in allowed[match[1]], f"{page.name}:{line}"
+                seen += 1
+    assert seen >= 3
+
+
+def test_exit_codes() -> None:
+    text = " ".join(README.read_text("utf-8").split())
+    told = text[text.index("Exit codes: ") :].partition(". ")[0]
+    assert {int(code) for code in re.findall(r"\b(\d+) [a-z]", told)} == set(map(int, Exit))

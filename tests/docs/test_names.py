@@ -1,0 +1,96 @@
+"""Everything that has a name is told somewhere, and the names that are told are right."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from syncoll.plugins import PluginManager
+from syncoll.plugins.hooks import PROJECT, HookSpecs
+from syncoll.spec import SpecLibrary, limits
+
+from .conftest import PAGES, ROOT, blocks, spans
+
+MANAGER = PluginManager.discover()
+CODE = "\n".join(
+    [span for page in PAGES for _, span in spans(page)]
+    + [block.text for page in PAGES for block in blocks(page)]
+)
+
+
+@pytest.fixture(scope="module")
+def library() -> SpecLibrary:
+    record = MANAGER.spec_library("syncoll")
+    return SpecLibrary.load([record.folder])
+
+
+def ours(records: dict[str, object]) -> list[str]:
+    """The names of those that come with syncoll, whatever else is installed."""
+    return [
+        name
+        for name, record in records.items()
+        if MANAGER.provenance(record).distribution == "syncoll"  # type: ignore[arg-type]
+    ]
+
+
+def test_hooks() -> None:
+    hooks = [name for name in vars(HookSpecs) if name.startswith(f"{PROJECT}_")]
+    assert len(hooks) >= 3
+    table = (ROOT / "docs" / "plugins.md").read_text("utf-8")
+    rows = re.findall(r"^\| `(\w+)` \| a list of `(\w+)`", table, re.MULTILINE)
+    annotations = {name: vars(HookSpecs)[name].__annotations__["return"] for name in hooks}
+    assert {name: f"list[{record}]" for name, record in rows} == annotations
+
+
+def test_backends() -> None:
+    text = (ROOT / "README.md").read_text("utf-8")
+    section = text[text.index("## Encodings and solvers") : text.index("## What the search proves")]
+    rows = re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)
+    assert sorted(rows) == sorted(ours(dict(MANAGER.backends)))
+
+
+def test_encodings() -> None:
+    text = (ROOT / "README.md").read_text("utf-8")
+    section = text[text.index("## Encodings and solvers") : text.index("| backend |")]
+    for name in ours(dict(MANAGER.encodings)):
+        assert re.search(rf"`(--encoding )?{name}`", section), name
+
+
+@pytest.mark.parametrize("kind", ["topology", "collective", "relation"])
+def test_what_the_library_defines(kind: str, library: SpecLibrary) -> None:
+    definitions = library.names(kind)  # type: ignore[arg-type]
+    assert definitions
+    missing = [d.name for d in definitions if not re.search(rf"\b{d.name}\b", CODE)]
+    assert not missing
+
+
+def test_names_with_arguments_can_be_used(library: SpecLibrary) -> None:
+    """As in `ring(8, bandwidth=3/2)`, `broadcast(root=3)`."""
+    topologies = {d.name for d in library.names("topology")}
+    collectives = {d.name for d in library.names("collective")}
+    seen = set()
+    for page in PAGES:
+        for _, span in spans(page):
+            match = re.fullmatch(r"(\w+)\([^()…]*\)", span)
+            if match is None:
+                continue
+            if match[1] in topologies:
+                assert library.topology(span).num_nodes > 0
+                seen.add(span)
+            if match[1] in collectives:
+                collective = library.collective(span)
+                admitted = [c for c in range(1, 33) if collective.admits(8, c)]
+                assert len(collective.tabulate(8, admitted[0]).post)
+                seen.add(span)
+    assert len(seen) >= 5
+
+
+def test_limits_of_the_language() -> None:
+    text = (ROOT / "docs" / "language.md").read_text("utf-8")
+    told = " ".join(text[text.index("## Limits") :].split())
+    assert f"{limits.MAX_NODES} nodes" in told
+    assert f"2^{limits.MAX_LINKS.bit_length() - 1} links" in told
+    assert f"{limits.MAX_CELLS // 1_000_000} million relation cells" in told
+    assert f"files of {limits.MAX_FILE_BYTES >> 20} MiB" in told
+    assert f"{limits.MAX_IMPORTS} imports" in told

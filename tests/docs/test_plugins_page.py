@@ -1,0 +1,105 @@
+"""docs/plugins.md: its packages are real, install, pass the kit, show and can be chosen."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from .conftest import ROOT, Command, blocks, commands, words, written_files
+
+PAGE = ROOT / "docs" / "plugins.md"
+EXAMPLE = ROOT / "tests" / "plugins" / "thirdparty" / "dpll-for-syncoll"
+COMMANDS = commands(PAGE)
+SCRIPTS = [b for b in blocks(PAGE) if b.language == "python" and not b.file]
+
+Python = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+def test_the_backend_on_the_page_is_the_tested_one() -> None:
+    shown = {
+        name.removeprefix("dpll-for-syncoll/"): text
+        for name, text in written_files(PAGE).items()
+        if name.startswith("dpll-for-syncoll/") and not name.endswith("/test_dpll.py")
+    }
+    files = {
+        str(path.relative_to(EXAMPLE)): path.read_text("utf-8")
+        for path in sorted(EXAMPLE.rglob("*"))
+        if path.suffix in (".py", ".toml")
+    }
+    assert shown == files
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What a reader has who copied every file from the page."""
+    folder = tmp_path_factory.mktemp("copied")
+    for name, text in written_files(PAGE).items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def python(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Python:
+    """An interpreter for which both packages of the page are installed."""
+    site = tmp_path_factory.mktemp("site")
+    packages = sorted(str(path) for path in source.iterdir())
+    assert [Path(package).name for package in packages] == ["dpll-for-syncoll", "plain-for-syncoll"]
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
+    how = ["--no-index", "--no-deps", "--no-build-isolation", "--target", str(site)]
+    subprocess.run([*pip, *how, *packages], check=True, timeout=120)
+    path = os.pathsep.join([str(site), *filter(None, [os.environ.get("PYTHONPATH")])])
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, *arguments],
+            capture_output=True,
+            encoding="utf-8",
+            cwd=source,
+            env={**os.environ, "PYTHONPATH": path, "PYTHONIOENCODING": "utf-8"},
+            timeout=300,
+            check=False,
+        )
+
+    return run
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=str)
+def test_a_command_runs(command: Command, python: Python) -> None:
+    done = python("-m", "syncoll", *words(command.text))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda block: f"line {block.line}")
+def test_a_script_runs(script: object, python: Python, tmp_path: Path) -> None:
+    file = tmp_path / "script.py"
+    file.write_text(getattr(script, "text", ""), encoding="utf-8")
+    done = python(str(file))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "", "no failures are told"
+
+
+def test_the_kit_runs_as_shown(python: Python, source: Path) -> None:
+    done = python("-m", "pytest", "-q", "-p", "no:cacheprovider", "dpll-for-syncoll/test_dpll.py")
+    assert done.returncode == 0, done.stdout
+    from syncoll.testing import BACKEND_CHECKS
+
+    assert f"{len(BACKEND_CHECKS)} passed" in done.stdout
+
+
+def test_both_show_where_the_page_says(python: Python) -> None:
+    shown = python("-m", "syncoll", "plugins", "--options").stdout
+    encodings, _, rest = shown.partition("solver backends")
+    backends, _, libraries = rest.partition("spec libraries")
+    assert "plugin plain (plain-for-syncoll 0.1)" in encodings
+    assert "plugin dpll (dpll-for-syncoll 0.3)" in backends
+    assert "first" in backends
+    assert "plugin plain (plain-for-syncoll 0.1)" in libraries
+    assert "corridor(rooms, doors = 1)" in python("-m", "syncoll", "spec", "list").stdout

@@ -1,0 +1,37 @@
+"""The Python of the pages runs as its reader would run it: as a script."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+from syncoll.plugins.hooks import PROJECT
+
+from .conftest import ROOT, blocks
+
+README = ROOT / "README.md"
+
+
+def test_the_readme_s_python_runs(tmp_path: Path) -> None:
+    (block,) = [block for block in blocks(README) if block.language == "python"]
+    script = tmp_path / "script.py"
+    script.write_text(block.text, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, str(script)],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    # Each node's input moves one place on: one step, one round, a send on every link.
+    assert done.stdout == "1 1 [[0, 0, 1, 0], [1, 1, 2, 0], [2, 2, 3, 0], [3, 3, 0, 0]]\n"
+
+
+def test_the_readme_s_entry_point() -> None:
+    (block,) = [block for block in blocks(README) if block.language == "toml"]
+    assert list(tomllib.loads(block.text)["project"]["entry-points"]) == [PROJECT]

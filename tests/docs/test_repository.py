@@ -1,0 +1,84 @@
+"""The files that a release needs are there, and no file tells where it was written."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+
+import pytest
+
+from .conftest import PAGES, ROOT
+
+FILES = sorted(
+    subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split("\0")[:-1]
+)
+
+# Written in pieces, so that this file does not contain what it looks for.
+PRIVATE = {
+    "a path of somebody's machine": re.compile(
+        r"(?<![\w.~$}>-])/" + r"(?:home|Users|root|work|workspace|mnt|opt|srv)/[A-Za-z0-9._-]+"
+        r"|[A-Z]:\\Users" + r"\\",
+    ),
+    "a path of somebody's virtual environment": re.compile(r"/tmp/" + r"\w*venv"),
+    "the host of a package registry": re.compile(
+        r"\b(?:pypi\." + r"org|pythonhosted\." + r"org|anaconda\." + r"org|npmjs\." + r"(?:org|com)"
+        r"|arti" + r"factory|nexus\.|dev" + r"pi)",
+        re.IGNORECASE,
+    ),
+    "an index of packages": re.compile(r"--(?:extra-)?index" + r"-url|PIP_INDEX" + r"_URL"),
+}
+
+
+def test_there_are_files() -> None:
+    assert {"README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md"} <= set(FILES)
+    assert len(FILES) > 100
+
+
+@pytest.mark.parametrize("what", PRIVATE)
+def test_no_file_tells_where_it_was_written(what: str) -> None:
+    found = []
+    for name in FILES:
+        path = ROOT / name
+        if not path.is_file():  # deleted, but not yet from the index
+            continue
+        for number, line in enumerate(path.read_text("utf-8", errors="replace").splitlines(), 1):
+            if PRIVATE[what].search(line):
+                found.append(f"{name}:{number}: {line.strip()[:100]}")
+    assert not found
+
+
+@pytest.mark.parametrize(
+    ("what", "line"),
+    [
+        ("a path of somebody's machine", "cd /" + "home/someone/project"),
+        ("a path of somebody's machine", 'open("/' + 'Users/someone")'),
+        ("a path of somebody's virtual environment", "/tmp/" + "venv/bin/python"),
+        ("the host of a package registry", "https://pypi." + "org/simple"),
+        ("an index of packages", "pip install --index" + "-url x"),
+    ],
+)
+def test_it_would_be_found(what: str, line: str) -> None:
+    assert PRIVATE[what].search(line)
+
+
+def test_the_changelog_has_room_for_what_comes() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text("utf-8")
+    match = re.search(r"^## \[Unreleased\]\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
+    assert match is not None
+    kinds = re.findall(r"^### (.+)$", match[1], re.MULTILINE)
+    allowed = {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
+    assert set(kinds) <= allowed
+    assert len(set(kinds)) == len(kinds)
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    for page in [*PAGES, ROOT / "CONTRIBUTING.md"]:
+        for target in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", page.read_text("utf-8")):
+            if "://" not in target:
+                assert (page.parent / target).exists(), f"{page.name}: {target}"
