@@ -105,7 +105,7 @@ def execute(instance: Instance, algorithm: Algorithm, workload: Workload) -> Exe
         for node in np.flatnonzero(instance.post[chunk]).tolist():
             result = nodes[node].form(chunk, all_of_it)
             if result is None:
-                pass
+                first = first or _never_there(nodes[node], chunk, node, all_of_it)
                 continue
             largest_error = max(largest_error, wanted.error(result))
             if first is None:

@@ -33,7 +33,7 @@ __all__ = ["search_points"]
 _QUICK_SECONDS = 3.0
 _THOROUGH_SECONDS = 30.0
 
-_MOST_UNDECIDED = 64
+_MOST_UNDECIDED = 16
 """With so many undecided candidates for one S the search goes on to the next: without a limit on R
 they have no end, and a backend that can decide none of them (for want of a licence, say) would keep
 it here for ever."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from syncoll.errors import LocatedError, SpecError
+from syncoll.errors import LocatedError, ModelError, SpecError
 from syncoll.model import Collective
 from syncoll.spec import instantiate, syntax
 from syncoll.spec.library import DefinitionSummary, SpecLibrary, summarise
@@ -118,7 +118,10 @@ def _try(definition: Definition, module: Module) -> tuple[list[LocatedError], st
 
 
 def _try_collective(found: Found, collective: Collective) -> tuple[list[LocatedError], str]:
-    """Makes the tables of a collective for small P and C, as far as its requirements allow."""
+    """Makes the tables of a collective for small P and C, as far as its requirements allow.
+
+    What cannot be combined on few nodes (the root is not among them, say) may be on more.
+    """
     definition = found.definition
     conditions = {s.condition.span.origin for s in _requirements(found)}
     if isinstance(definition, syntax.CollectiveDefinition):
@@ -126,18 +129,21 @@ def _try_collective(found: Found, collective: Collective) -> tuple[list[LocatedE
     else:
         assert isinstance(definition, syntax.CombinedDefinition)
         span = definition.combination.span
-    tried = False
+    tried, failure = False, None
     for nodes in _SMALL:
         for chunks in sorted({1, nodes, 2 * nodes}):
             try:
                 if not collective.admits(nodes, chunks):
                     continue
                 table = collective.tabulate(nodes, chunks)
-            except LocatedError as error:
+            except ModelError as error:
+                failure = error
+                break
+            except SpecError as error:
                 if error.origin in conditions and "does not hold" in error.message:
                     break  # not defined on so few nodes
                 return [error], ""
-            tried = True
+            tried, failure = True, None
             if not table.post.any():
                 return [
                     span.error(
@@ -146,6 +152,8 @@ def _try_collective(found: Found, collective: Collective) -> tuple[list[LocatedE
                         "at least one chunk that must reach a node",
                     )
                 ], ""
+    if failure is not None:
+        return [failure], ""
     if not tried:
         return [], f"collective {definition.signature} could be tried on no P and C up to 16"
     return [], ""

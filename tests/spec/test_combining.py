@@ -454,9 +454,12 @@ CASES = {
         "P > 9", "has no meaning on 4 nodes", "P > 9",
     ),
     "too many parts": (
-        "", "= allgather" + " then allgather" * MAX_PARTS, 16, None, f"more than {MAX_PARTS} parts", "fewer",
+        "", "= allgather" + " then allgather" * MAX_PARTS, 16, None,
+        f"more than {MAX_PARTS} parts", "fewer",
     ),
-    "too many inverses": ("", "= " + "inverse " * 80 + "reduce", None, None, f"{MAX_PARTS} parts", "fewer"),
+    "too many inverses": (
+        "", "= " + "inverse " * 80 + "reduce", None, None, f"more than {MAX_PARTS} parts", "fewer",
+    ),
     "doubling": (
         HERE + "".join(
             f"collective h{i} = h{i - 1} then h{i - 1}\n" for i in range(1, 40)
@@ -549,6 +552,8 @@ def test_a_check_tries_them(library: SpecLibrary, spec_file: SpecFile) -> None:
         "collective b = a then broadcast(2)\n"
         "collective c = reducescatter then allgather or b\n"
         "collective never = inverse none\n"
+        "collective far { chunks C pre Root(1) post All }\n"
+        "collective back = inverse far\n"  # which starts nowhere on one node
         'collective none { require C > 50 "many"\nchunks C pre Root(0) post All }\n'
     )
     report = check_file(path, library)
