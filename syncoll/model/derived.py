@@ -55,7 +55,7 @@ def inverse_of(dual: Collective, name: str, origin: Origin | None = None) -> Col
         name,
         inverse.tabulate,
         inverse.admits,
-        f"a C that is the number of chunks at a node of {dual.name}"
+        f"a C that is the number of chunks with which a node of {dual.name} ends"
         + (f" ({dual.requirement})" if dual.requirement else ""),
         origin,
         combining=not dual.combining,

@@ -100,10 +100,21 @@ class CandidateSource:
         most = self.max_chunks
         return (c for c in range(self.least_chunks, most + 1) if self.bounds.admits(c))
 
-    def candidates(self, steps: int, below: Fraction | None) -> Iterator[Candidate]:
-        """The candidates for S = `steps` with R/C less than `below`, in ascending order."""
+    def candidates(
+        self, steps: int, below: Fraction | None, multiples: int | None = None
+    ) -> Iterator[Candidate]:
+        """The candidates for S = `steps` with R/C less than `below`, in ascending order.
+
+        Args:
+            steps: S.
+            below: leave out what costs as much or more; None for no such limit.
+            multiples: only C up to so many times the least; None for no such limit.
+        """
         queue: list[tuple[Fraction, int, int]] = []
-        for chunks in range(self.least_chunks, self._most_chunks(steps) + 1):
+        last = self._most_chunks(steps)
+        if multiples is not None:
+            last = min(last, self.least_chunks * multiples)
+        for chunks in range(self.least_chunks, last + 1):
             if self.bounds.admits(chunks) and self.bounds.least_steps(chunks) <= steps:
                 rounds = self._least_rounds(steps, chunks)
                 queue.append((Fraction(rounds, chunks), chunks, rounds))

@@ -43,8 +43,8 @@ __all__ = ["search"]
 _DIRECT_MULTIPLES = (4, 12)
 """The limits on C of the direct search, one after the other, in multiples of the least C."""
 
-_DIRECT_POINT_SECONDS = 15.0
-_DIRECT_SECONDS = 40.0
+_DIRECT_POINT_SECONDS = 12.0
+_DIRECT_SECONDS = 25.0
 """Default limits of the direct search, for each candidate and for all."""
 
 _SHARE_OF_TIME = 0.5

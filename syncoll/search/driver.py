@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import islice
 
 from syncoll.formula import StopReason, Verdict
 from syncoll.search.bounds_table import BoundsTable
@@ -30,8 +31,11 @@ from syncoll.verify import require_valid
 
 __all__ = ["search_points"]
 
-_QUICK_SECONDS = 3.0
+_QUICK_SECONDS = 5.0
 _THOROUGH_SECONDS = 30.0
+
+_MULTIPLES = (4, None)
+"""The limits on C of the certified strategy's passes, in multiples of the least C."""
 
 _MOST_UNDECIDED = 16
 """With so many undecided candidates for one S the search goes on to the next: without a limit on R
@@ -114,6 +118,7 @@ class _Search:
         self.complete = True
         self.interrupted = False
         self.optimal = False
+        self.tried: set[Candidate] = set()
         self.tried_at: Counter[int] = Counter()
 
     def run(self) -> None:
@@ -121,14 +126,14 @@ class _Search:
         self.observer.bounded(None, source.least_bandwidth)
         assert source.max_steps is not None
         for steps in range(source.least_steps, source.max_steps + 1):
-            below = self._best(steps)
             bound = self._bound(steps)
             self.current = _Step(steps, bound)
             self.steps.append(self.current)
-            self._pass(source.candidates(steps, below), self._quick_seconds())
-            if self.request.strategy is Strategy.CERTIFIED and self.request.point_limit is None:
-                again = sorted(self.current.undecided, key=lambda c: (c.bandwidth, c.chunks))
-                self._pass(again, _THOROUGH_SECONDS)
+            if self.request.strategy is Strategy.PAPER:
+                all_of_them = source.candidates(steps, self._best(steps))
+                self._pass(all_of_them, self.request.point_limit, settles=True)
+            else:
+                self._deepen(steps)
             self.current = None
             best = self._best(steps)
             if best is not None and best <= source.least_bandwidth:
@@ -150,17 +155,43 @@ class _Search:
         self.observer.bounded(steps, bound)
         return bound
 
-    def _quick_seconds(self) -> float | None:
-        if self.request.point_limit is not None or self.request.strategy is Strategy.PAPER:
-            return self.request.point_limit
-        return _QUICK_SECONDS
+    def _deepen(self, steps: int) -> None:
+        """The certified strategy for one S.
 
-    def _pass(self, candidates: Iterable[Candidate], seconds: float | None) -> None:
-        """Tries candidates in turn until one has an algorithm, or too many are undecided."""
+        The cheapest candidate comes first: most often it meets the bound, and nothing is left to
+        do.  Otherwise a point with few chunks is found soon, and leaves less for more chunks to
+        beat.
+        """
+        assert self.current is not None
+        quick = self.request.point_limit or _QUICK_SECONDS
+        cheapest = islice(self.source.candidates(steps, self._best(steps)), 1)
+        if not self._pass(cheapest, 2 * quick):
+            for multiples in _MULTIPLES:
+                candidates = self.source.candidates(steps, self._best(steps), multiples)
+                untried = (c for c in candidates if c not in self.tried)
+                self._pass(untried, quick, settles=multiples is None)
+        if self.request.point_limit is None:
+            again = sorted(self.current.undecided, key=lambda c: (c.bandwidth, c.chunks))
+            self._pass(again, _THOROUGH_SECONDS)
+
+    def _pass(
+        self, candidates: Iterable[Candidate], seconds: float | None, *, settles: bool = False
+    ) -> bool:
+        """Tries candidates in turn until one has an algorithm, or too many are undecided.
+
+        Args:
+            candidates: in ascending order of R/C.
+            seconds: time limit for each.
+            settles: whether with these, and those tried before, everything cheaper is settled.
+
+        Returns:
+            Whether one has an algorithm.
+        """
         assert self.current is not None
         undecided = 0
         for candidate in candidates:
-            self.current.reached = max(self.current.reached, candidate.bandwidth)
+            if settles:
+                self.current.reached = max(self.current.reached, candidate.bandwidth)
             if self._refuted(candidate):
                 self.current.undecided.pop(candidate, None)
                 continue
@@ -169,19 +200,20 @@ class _Search:
                 self.current.undecided[candidate] = _why(solution)
                 undecided += 1
                 if undecided >= _MOST_UNDECIDED:
-                    return
+                    return False
                 continue
             self.current.undecided.pop(candidate, None)
             if solution.verdict is Verdict.SAT:
                 self._add(solution)
                 break
         else:
-            return
+            return False
         # What costs no less than the point just found is of no interest any more.
         found = self._best(self.current.steps)
         assert found is not None  # the loop ended with a point
         for candidate in [c for c in self.current.undecided if c.bandwidth >= found]:
             del self.current.undecided[candidate]
+        return True
 
     def _refuted(self, candidate: Candidate) -> bool:
         """Whether the larger relaxation rules a candidate out, once the first was not found."""
@@ -199,6 +231,7 @@ class _Search:
         remaining = self._remaining()
         limits = [limit for limit in (seconds, remaining) if limit is not None]
         self.observer.trying(candidate)
+        self.tried.add(candidate)
         self.tried_at[candidate.steps] += 1
         instance = self.bounds.instance(candidate.chunks, candidate.steps, candidate.rounds)
         began = time.perf_counter()
