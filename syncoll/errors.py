@@ -7,6 +7,7 @@
     │   ├── SpecError         a spec's text is wrong (syntax, names, arity, ranges, size)
     │   └── ModelError        a topology, collective or instance makes no sense
     ├── UsageError            the request is wrong (an option, a combination of options)
+    │   └── FormulaTooLargeError  an encoding would need more memory than there is
     ├── FileFormatError       a stored file is truncated, hand-broken, or from a newer version
     ├── VerificationError     an algorithm does not do what its instance demands
     ├── PluginError           a plugin is missing, broken, or registered twice
@@ -24,6 +25,7 @@ from dataclasses import dataclass
 __all__ = [
     "BackendError",
     "FileFormatError",
+    "FormulaTooLargeError",
     "LocatedError",
     "ModelError",
     "OptionError",
@@ -109,6 +111,10 @@ class ModelError(LocatedError):
 
 class UsageError(SyncollError):
     """The request itself is wrong: an option, or a combination of options."""
+
+
+class FormulaTooLargeError(UsageError):
+    """An instance's formula would be larger than any machine could hold or solve."""
 
 
 class FileFormatError(SyncollError):

@@ -26,16 +26,21 @@ and known.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
+from syncoll.errors import FormulaTooLargeError
 from syncoll.formula import Assignment, Formula, FormulaBuilder
 from syncoll.model import UNREACHABLE, Algorithm, Instance
 from syncoll.plugins import OptionValue
 
 __all__ = ["PartialEncoded", "PartialEncoding"]
+
+
+_MOST_PRODUCTS = 2_000_000
+"""Of a formula that is worth building: beyond lie several gigabytes and little hope."""
 
 
 @dataclass(frozen=True)
@@ -118,6 +123,7 @@ class _Encoder:
                     room[i] = min(room[i], most)
 
     def encode(self) -> PartialEncoded:
+        self._require_affordable()
         builder, steps = self.builder, self.instance.steps
         rounds = [builder.integer(*self.instance.rounds_range(s)) for s in range(steps)]
         for chunk in range(self.instance.num_chunks):
@@ -134,20 +140,55 @@ class _Encoder:
             builder.build(), tuple(self.slots), tuple(self.results), steps, self.topology.num_nodes
         )
 
-    def _chunk(self, chunk: int) -> None:
-        """Every slot and every result of a chunk."""
+    def _require_affordable(self) -> None:
+        """Counts the products before a single one is made.
+
+        Raises:
+            FormulaTooLargeError: when there are too many.
+        """
+        products = 0
+        for members in self.instance.chunk_classes:
+            arrived = [0] * self.topology.num_nodes
+            for step in range(self.instance.steps):
+                now = list(self._places(int(members[0]), step))
+                for _, source, _, within, most in now:
+                    products += len(members) * most * (1 + arrived[source]) * len(within)
+                if products > _MOST_PRODUCTS:
+                    raise FormulaTooLargeError(
+                        f"encoded directly, {self.instance.collective} with C = "
+                        f"{self.instance.chunks}, S = {self.instance.steps}, R = "
+                        f"{self.instance.rounds} has over {_MOST_PRODUCTS} products of variables; "
+                        "use fewer chunks, steps or rounds"
+                    )
+                for _, _, target, _, most in now:
+                    arrived[target] += most
+
+    def _places(self, chunk: int, step: int) -> Iterator[tuple[int, int, int, list[int], int]]:
+        """The links that may carry a chunk in a step, as (link, source, target, within, slots).
+
+        ``within`` are the contributors whose contribution can be at the source by then.
+        """
         contributors = np.flatnonzero(self.instance.pre[chunk]).tolist()
         goals = np.flatnonzero(self.instance.post[chunk]).tolist()
+        for i, (source, target) in enumerate(self.topology.links):
+            to_goal = min((self.distances[target][d] for d in goals), default=UNREACHABLE)
+            within = [n for n in contributors if self.distances[n][source] <= step]
+            if step + 1 + to_goal <= self.instance.steps and within:
+                # No two slots need carry the same, so there are no more than non-empty sets.
+                yield (
+                    i,
+                    source,
+                    target,
+                    within,
+                    min(self.room[step][i], (1 << min(len(within), 30)) - 1),
+                )
+
+    def _chunk(self, chunk: int) -> None:
+        """Every slot and every result of a chunk."""
         arrivals: list[list[int]] = [[] for _ in range(self.topology.num_nodes)]
         for step in range(self.instance.steps):
             arriving: list[tuple[int, int]] = []
-            for i, (source, target) in enumerate(self.topology.links):
-                to_goal = min(self.distances[target][d] for d in goals)
-                within = [n for n in contributors if self.distances[n][source] <= step]
-                if step + 1 + to_goal > self.instance.steps or not within:
-                    continue
-                # No two slots need carry the same, so there are no more than non-empty sets.
-                most = min(self.room[step][i], (1 << min(len(within), 30)) - 1)
+            for _, source, target, within, most in self._places(chunk, step):
                 before = 0
                 for _ in range(most):
                     slot = self._slot(chunk, source, target, step, within, arrivals[source])
@@ -157,7 +198,8 @@ class _Encoder:
                     arriving.append((target, slot))
             for target, slot in arriving:
                 arrivals[target].append(slot)
-        for node in goals:
+        contributors = np.flatnonzero(self.instance.pre[chunk]).tolist()
+        for node in np.flatnonzero(self.instance.post[chunk]).tolist():
             self._result(node, contributors, arrivals[node])
 
     def _slot(

@@ -3,7 +3,7 @@
 An inverse is decided as its dual on the reversed topology; both verdicts carry over.  A composed
 collective has an algorithm if S and R can be divided among its parts so that each has one; the even
 division is tried first.  That no composition exists proves nothing about other algorithms, so then
-a combining collective is encoded directly, where that is of a size that can be solved at all.
+the collective is encoded directly.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from dataclasses import replace
 
 from syncoll.combining import compose, invert
 from syncoll.errors import ModelError
-from syncoll.formula import FormulaSize, Outcome, StopReason, Verdict
 from syncoll.model import Algorithm, Collective, Instance, Topology
 from syncoll.model.derived import part_chunks
 from syncoll.search.bounds_table import BoundsTable
@@ -23,9 +22,6 @@ from syncoll.search.directly import solve_directly
 from syncoll.solving import Solution, Solver
 
 __all__ = ["decided_as", "solve_one"]
-
-_MOST_DIRECT_SENDS = 20_000
-"""Chunks times links times steps of the largest instance that is encoded directly."""
 
 
 def solve_one(
@@ -119,31 +115,8 @@ class _One:
             if whole is not None:
                 found, algorithm = as_asked(*whole, collective)
                 return _joined(tried, found, algorithm)
-        if not collective.combining or self._direct_size(instance) <= _MOST_DIRECT_SENDS:
-            solution = solve_directly(self._solver, instance, self._left())
-            return replace(solution, seconds=_sum([*tried, solution]))
-        outcome = Outcome(
-            Verdict.UNKNOWN,
-            reason=StopReason.GAVE_UP,
-            message="no composition of "
-            + ", or of ".join(" then ".join(part.name for part in way) for way in collective.ways)
-            + " was found, and the instance is too large to be encoded directly",
-        )
-        empty = FormulaSize(0, 0, 0, 0, 0, 0, 0, frozenset())
-        return Solution(
-            instance,
-            outcome,
-            None,
-            self._solver.encoding.name,
-            self._solver.backend.name,
-            tried[-1].size if tried else empty,
-            tried[-1].lowered_size if tried else empty,
-            _sum(tried),
-        )
-
-    @staticmethod
-    def _direct_size(instance: Instance) -> int:
-        return instance.num_chunks * len(instance.topology.links) * instance.steps
+        solution = solve_directly(self._solver, instance, self._left())
+        return replace(solution, seconds=_sum([*tried, solution]))
 
     def _way(
         self,

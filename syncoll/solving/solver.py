@@ -13,7 +13,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from types import TracebackType
 
-from syncoll.errors import BackendError, PluginError, UsageError, VerificationError
+from syncoll.errors import (
+    BackendError,
+    FormulaTooLargeError,
+    PluginError,
+    UsageError,
+    VerificationError,
+)
 from syncoll.formula import FormulaSize, Limits, Outcome, StopReason, Verdict
 from syncoll.lowerings import Lowered, Stage, lower
 from syncoll.model import Algorithm, Instance
@@ -201,7 +207,10 @@ class Solver:
             BackendError: when the backend's answer turns out to be wrong.
             KeyboardInterrupt: passed on after the worker has been ended.
         """
-        prepared = self.prepare(instance)
+        try:
+            prepared = self.prepare(instance)
+        except FormulaTooLargeError as error:
+            return self._too_large(instance, error)
         limits = self.limits
         if seconds is not None:
             least = seconds if limits.seconds is None else min(seconds, limits.seconds)
@@ -225,6 +234,19 @@ class Solver:
             prepared.size,
             prepared.lowered_size,
             {**prepared.seconds, **outcome.seconds, **spent},
+        )
+
+    def _too_large(self, instance: Instance, error: FormulaTooLargeError) -> Solution:
+        """Unknown: a formula that is not built decides nothing."""
+        nothing = FormulaSize(0, 0, 0, 0, 0, 0, 0, frozenset())
+        return Solution(
+            instance,
+            Outcome(Verdict.UNKNOWN, reason=StopReason.GAVE_UP, message=str(error)),
+            None,
+            self.encoding_for(instance).name,
+            self.backend.name,
+            nothing,
+            nothing,
         )
 
     def _algorithm(
