@@ -243,6 +243,9 @@ def _show_collective(
                 "nodes": nodes,
                 "chunks": chunks,
                 "global_chunks": len(relation.pre),
+                "combining": collective.combining,
+                "inverse_of": collective.dual.name if collective.dual else None,
+                "composed_of": [[part.name for part in way] for way in collective.ways],
                 "pre": [row.nonzero()[0].tolist() for row in relation.pre],
                 "post": [row.nonzero()[0].tolist() for row in relation.post],
             }
@@ -253,8 +256,17 @@ def _show_collective(
     print_text(
         f"{collective.name} on {counted(nodes, 'node')}, C = {chunks}: "
         f"{counted(len(relation.pre), 'chunk')} in all\n"
-        "where each chunk starts (pre) and must end (post)\n"
+        + (
+            "which nodes contribute to each chunk (pre) and need the result (post)\n"
+            if collective.combining
+            else "where each chunk starts (pre) and must end (post)\n"
+        )
     )
+    if collective.dual is not None:
+        print_text(f"the inverse of {collective.dual.name}\n")
+    if collective.ways:
+        ways = " or ".join(" then ".join(part.name for part in way) for way in collective.ways)
+        print_text(f"composed: {ways}\n")
     shown = range(min(len(relation.pre), _MOST_CHUNKS_SHOWN))
     if nodes <= _FEW_NODES:
         marks = (".", "pre", "post", "both")
@@ -263,7 +275,10 @@ def _show_collective(
         print_table((">chunk", *(f"node {n}" for n in range(nodes))), rows)
     else:
         rows = [(c, _ranges(relation.pre[c]), _ranges(relation.post[c])) for c in shown]
-        print_table((">chunk", "starts at nodes", "must end at nodes"), rows)
+        begin, end = "starts at nodes", "must end at nodes"
+        if collective.combining:
+            begin, end = "contributed by nodes", "result at nodes"
+        print_table((">chunk", begin, end), rows)
     if len(relation.pre) > len(shown):
         more = counted(len(relation.pre) - len(shown), "more chunk")
         print_text(f"… and {more} (--format json shows all)")

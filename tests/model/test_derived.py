@@ -77,9 +77,7 @@ class TestInverse:
         assert admitted(inverse, nodes) == list(range(1, 25))
         assert alike(inverse.tabulate(nodes, 3), gather().tabulate(nodes, 3))
 
-    @pytest.mark.parametrize(
-        "make", [allgather, lambda: broadcast(1), gather, scatter, alltoall], ids=str
-    )
+    @pytest.mark.parametrize("make", [allgather, lambda: broadcast(1), gather, scatter, alltoall])
     @pytest.mark.parametrize("nodes", [2, 3, 4])
     def test_the_inverse_of_an_inverse(self, make: Callable[[], Collective], nodes: int) -> None:
         dual = make()
