@@ -163,9 +163,10 @@ class _Search:
         beat.
         """
         assert self.current is not None
+        first = self.request.point_limit or 2 * _QUICK_SECONDS
         quick = self.request.point_limit or _QUICK_SECONDS
         cheapest = islice(self.source.candidates(steps, self._best(steps)), 1)
-        if not self._pass(cheapest, 2 * quick):
+        if not self._pass(cheapest, first):
             for multiples in _MULTIPLES:
                 candidates = self.source.candidates(steps, self._best(steps), multiples)
                 untried = (c for c in candidates if c not in self.tried)

@@ -223,9 +223,17 @@ class TestUnsat:
         diary = Diary()
         run(solver, lambda _: Outcome(Verdict.UNSAT), request, diary)
         for steps in (2, 3):
-            ratios = [c.bandwidth for c in diary.tried if c.steps == steps]
-            assert ratios == sorted(ratios)
-            assert ratios[0] >= diary.bounds[steps]
+            tried = [c for c in diary.tried if c.steps == steps]
+            # The cheapest of all, then those with few chunks, then all others.
+            few = [c.bandwidth for c in tried[1:] if c.chunks <= 4]
+            many = [c.bandwidth for c in tried[1:] if c.chunks > 4]
+            assert [c.bandwidth for c in tried[1:]] == few + many
+            assert few == sorted(few)
+            assert many == sorted(many)
+            assert few
+            assert many
+            assert tried[0].bandwidth == min(c.bandwidth for c in tried) >= diary.bounds[steps]
+            assert len(set(tried)) == len(tried)
         assert [c.steps for c in diary.tried] == sorted(c.steps for c in diary.tried)
 
 

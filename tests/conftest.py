@@ -1,0 +1,9 @@
+from __future__ import annotations
+
+import signal
+
+# A job that a shell started in the background, or nohup, inherits signals that are ignored, and so
+# would the processes of the tests that send them one.  A handler here is the default there.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, lambda *_: None)
