@@ -1,5 +1,6 @@
 """The language between encodings and backends: formulas, assignments, outcomes."""
 
+from syncoll.formula.builder import FormulaBuilder
 from syncoll.formula.formula import (
     NO_HIGH,
     NO_LOW,
@@ -9,7 +10,6 @@ from syncoll.formula.formula import (
     DifferenceRow,
     Feature,
     Formula,
-    FormulaBuilder,
     FormulaSize,
     LinearRow,
 )

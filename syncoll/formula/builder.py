@@ -1,0 +1,147 @@
+"""FormulaBuilder: the only source of variables, so that no two things ever share an id."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from syncoll.formula.formula import NO_HIGH, NO_LOW, Formula, IntArray
+
+__all__ = ["FormulaBuilder"]
+
+
+class FormulaBuilder:
+    """Collects variables and constraints, then `build`s a `Formula`.
+
+    Args:
+        base: a formula whose variables (not its constraints) the new one starts with, so that a
+            lowering keeps their ids.
+        keep_integers: whether the integer variables of `base` are taken over too.
+    """
+
+    def __init__(self, base: Formula | None = None, *, keep_integers: bool = True) -> None:
+        self._num_booleans = base.num_booleans if base else 0
+        keep = base is not None and keep_integers
+        self._integer_low: list[int] = base.integer_low.tolist() if base and keep else []
+        self._integer_high: list[int] = base.integer_high.tolist() if base and keep else []
+        self._clause_starts, self._clause_literals = [0], list[int]()
+        self._clause_enforcers: list[int] = []
+        self._cardinality_starts, self._cardinality_literals = [0], list[int]()
+        self._cardinality_lows: list[int] = []
+        self._cardinality_highs: list[int] = []
+        self._cardinality_enforcers: list[int] = []
+        self._linear_starts, self._linear_literals = [0], list[int]()
+        self._linear_coefficients: list[int] = []
+        self._linear_integer_starts, self._linear_integers = [0], list[int]()
+        self._linear_integer_coefficients: list[int] = []
+        self._linear_lows: list[int] = []
+        self._linear_highs: list[int] = []
+        self._linear_enforcers: list[int] = []
+        self._difference_rows: list[tuple[int, int, int, int]] = []
+
+    def boolean(self) -> int:
+        """A new Boolean variable; the id is its positive literal."""
+        self._num_booleans += 1
+        return self._num_booleans
+
+    def booleans(self, count: int) -> range:
+        """So many new Boolean variables."""
+        first = self._num_booleans + 1
+        self._num_booleans += count
+        return range(first, first + count)
+
+    def integer(self, low: int, high: int) -> int:
+        """A new integer variable with ``low <= value <= high``; its number."""
+        if low > high:
+            raise ValueError(f"an integer variable between {low} and {high} has no value")
+        self._integer_low.append(low)
+        self._integer_high.append(high)
+        return len(self._integer_low) - 1
+
+    def bounds_of(self, integer: int) -> tuple[int, int]:
+        """The low and high bound of an integer variable."""
+        return self._integer_low[integer], self._integer_high[integer]
+
+    def clause(self, literals: Sequence[int], enforcer: int = 0) -> None:
+        """At least one of the literals is true.  No literals: false."""
+        self._clause_literals.extend(literals)
+        self._clause_starts.append(len(self._clause_literals))
+        self._clause_enforcers.append(enforcer)
+
+    def cardinality(self, literals: Sequence[int], low: int, high: int, enforcer: int = 0) -> None:
+        """Between `low` and `high` of the literals are true."""
+        self._cardinality_literals.extend(literals)
+        self._cardinality_starts.append(len(self._cardinality_literals))
+        self._cardinality_lows.append(low)
+        self._cardinality_highs.append(high)
+        self._cardinality_enforcers.append(enforcer)
+
+    def at_most(self, literals: Sequence[int], k: int, enforcer: int = 0) -> None:
+        """At most k of the literals are true."""
+        self.cardinality(literals, 0, k, enforcer)
+
+    def at_least(self, literals: Sequence[int], k: int, enforcer: int = 0) -> None:
+        """At least k of the literals are true."""
+        self.cardinality(literals, k, len(literals), enforcer)
+
+    def exactly(self, literals: Sequence[int], k: int, enforcer: int = 0) -> None:
+        """Exactly k of the literals are true."""
+        self.cardinality(literals, k, k, enforcer)
+
+    def linear(
+        self,
+        coefficients: Sequence[int] = (),
+        literals: Sequence[int] = (),
+        integer_coefficients: Sequence[int] = (),
+        integers: Sequence[int] = (),
+        low: int = NO_LOW,
+        high: int = NO_HIGH,
+        enforcer: int = 0,
+    ) -> None:
+        """``low <= sum(coefficients * literals) + sum(…) <= high``; a literal counts 1 if true."""
+        if len(coefficients) != len(literals) or len(integer_coefficients) != len(integers):
+            raise ValueError("a linear row needs one coefficient for every variable")
+        self._linear_literals.extend(literals)
+        self._linear_coefficients.extend(coefficients)
+        self._linear_starts.append(len(self._linear_literals))
+        self._linear_integers.extend(integers)
+        self._linear_integer_coefficients.extend(integer_coefficients)
+        self._linear_integer_starts.append(len(self._linear_integers))
+        self._linear_lows.append(low)
+        self._linear_highs.append(high)
+        self._linear_enforcers.append(enforcer)
+
+    def difference(self, x: int, distance: int, y: int, enforcer: int = 0) -> None:
+        """``x + distance <= y`` for integer variables x and y."""
+        self._difference_rows.append((x, distance, y, enforcer))
+
+    def build(self) -> Formula:
+        """The formula so far; the builder may go on."""
+
+        def array(values: list[int]) -> IntArray:
+            return np.array(values, dtype=np.int64)
+
+        return Formula(
+            num_booleans=self._num_booleans,
+            integer_low=array(self._integer_low),
+            integer_high=array(self._integer_high),
+            clause_starts=array(self._clause_starts),
+            clause_literals=array(self._clause_literals),
+            clause_enforcers=array(self._clause_enforcers),
+            cardinality_starts=array(self._cardinality_starts),
+            cardinality_literals=array(self._cardinality_literals),
+            cardinality_lows=array(self._cardinality_lows),
+            cardinality_highs=array(self._cardinality_highs),
+            cardinality_enforcers=array(self._cardinality_enforcers),
+            linear_starts=array(self._linear_starts),
+            linear_literals=array(self._linear_literals),
+            linear_coefficients=array(self._linear_coefficients),
+            linear_integer_starts=array(self._linear_integer_starts),
+            linear_integers=array(self._linear_integers),
+            linear_integer_coefficients=array(self._linear_integer_coefficients),
+            linear_lows=array(self._linear_lows),
+            linear_highs=array(self._linear_highs),
+            linear_enforcers=array(self._linear_enforcers),
+            difference_rows=np.array(self._difference_rows, dtype=np.int64).reshape(-1, 4),
+        )
