@@ -153,11 +153,13 @@ class _Run:
                 break
             scopes.append(" then ".join(part.name for part in way))
             for choice in product(*(frontier.points for frontier in frontiers)):
-                points = merged(points, composed_point(choice, request, bounds))
+                points = merged(points, composed_point(choice, request))
         if not scopes and refusal is not None and not request.collective.combining:
             raise refusal
         if request.max_steps is not None:
             points = [p for p in points if p.steps <= request.max_steps]
+        # Only now: a bound takes longer than a composition, and most are dominated.
+        points = [replace(p, bound=bounds.bandwidth(p.chunks, p.steps)) for p in points]
 
         def whole(found: Sequence[Point], open_claims: Iterable[OpenClaim]) -> Frontier:
             return Frontier(

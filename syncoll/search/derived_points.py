@@ -36,8 +36,8 @@ def inverted_point(point: Point, request: SearchRequest) -> Point:
     return replace(point, instance=instance, algorithm=algorithm, bound=bound)
 
 
-def composed_point(choice: Sequence[Point], request: SearchRequest, bounds: BoundsTable) -> Point:
-    """The algorithms one after the other as a point."""
+def composed_point(choice: Sequence[Point], request: SearchRequest) -> Point:
+    """The algorithms one after the other as a point, its bound not yet known."""
     name = request.collective.name
     whole = choice[0].instance, choice[0].algorithm
     for point in choice[1:]:
@@ -49,8 +49,6 @@ def composed_point(choice: Sequence[Point], request: SearchRequest, bounds: Boun
         "+".join(dict.fromkeys(p.encoding for p in choice)),
         "+".join(dict.fromkeys(p.backend for p in choice)),
         sum(p.seconds for p in choice),
-        None,
-        bounds.bandwidth(instance.chunks, instance.steps),
     )
 
 
