@@ -35,7 +35,7 @@ from syncoll.search.derived_points import (
 from syncoll.search.driver import search_points
 from syncoll.search.frontier import Frontier, OpenClaim, Point
 from syncoll.search.observer import Observer
-from syncoll.search.request import SearchRequest
+from syncoll.search.request import SearchRequest, Strategy
 from syncoll.solving import Solver
 
 __all__ = ["search"]
@@ -147,17 +147,22 @@ class _Run:
             except UsageError as error:  # the limits leave no room for this way
                 refusal = error
                 continue
-            interrupted = any(frontier.interrupted for frontier in frontiers)
+            interrupted |= any(frontier.interrupted for frontier in frontiers)
             parts_complete &= all(frontier.complete for frontier in frontiers)
             if len(frontiers) < len(way):
                 break
             scopes.append(" then ".join(part.name for part in way))
             for choice in product(*(frontier.points for frontier in frontiers)):
-                points = merged(points, composed_point(choice, request))
+                try:
+                    point = composed_point(choice, request)
+                except ModelError:  # refined, these parts do not tile the collective's chunks
+                    continue
+                if _within(point, request):
+                    points = merged(points, point)
+            if interrupted:
+                break
         if not scopes and refusal is not None and not request.collective.combining:
             raise refusal
-        if request.max_steps is not None:
-            points = [p for p in points if p.steps <= request.max_steps]
         # Only now: a bound takes longer than a composition, and most are dominated.
         points = [replace(p, bound=bounds.bandwidth(p.chunks, p.steps)) for p in points]
 
@@ -236,6 +241,7 @@ class _Run:
         for most in multiples if request.max_chunks is None else [request.max_chunks]:
             asked = replace(
                 request,
+                strategy=Strategy.CERTIFIED,
                 max_steps=last if request.max_steps is None else min(last, request.max_steps),
                 max_chunks=most,
                 time_limit=max(0.0, ends - time.perf_counter()),
@@ -263,6 +269,16 @@ class _Run:
             seconds=time.perf_counter() - began,
         )
         return replace(frontier, open=tuple(room_below(frontier, bounds, source.least_chunks)))
+
+
+def _within(point: Point, request: SearchRequest) -> bool:
+    """Whether a composed point keeps the limits of the whole."""
+    return (
+        (request.max_steps is None or point.steps <= request.max_steps)
+        and (request.max_rounds is None or point.rounds <= request.max_rounds)
+        and (request.max_chunks is None or point.chunks <= request.max_chunks)
+        and (request.k is None or point.rounds <= point.steps + request.k)
+    )
 
 
 def _same_question(one: SearchRequest, two: SearchRequest) -> bool:

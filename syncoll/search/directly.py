@@ -28,7 +28,7 @@ def solve_directly(solver: Solver, instance: Instance, seconds: float | None) ->
         instance: combining or not.
         seconds: time limit; None for the solver's own.
     """
-    if not instance.combining or instance.rounds_per_step is not None:
+    if not instance.combining or instance.rounds_per_step is not None or instance.steps == 0:
         return solver.solve(instance, seconds=seconds)
     began = time.perf_counter()
     even = replace(instance, rounds_per_step=_evenly(instance.rounds, instance.steps))

@@ -89,11 +89,13 @@ class _Step:
         steps: S.
         reached: candidates below this R/C are settled, apart from the undecided ones.
         undecided: candidates that the solver gave up on, and why.
+        cut_off: whether candidates above `reached` were left out after too many undecided ones.
     """
 
     steps: int
     reached: Fraction
     undecided: dict[Candidate, str] = field(default_factory=dict)
+    cut_off: bool = False
 
 
 class _Search:
@@ -201,6 +203,7 @@ class _Search:
                 self.current.undecided[candidate] = _why(solution)
                 undecided += 1
                 if undecided >= _MOST_UNDECIDED:
+                    self.current.cut_off |= settles
                     return False
                 continue
             self.current.undecided.pop(candidate, None)
@@ -316,9 +319,12 @@ class _Search:
                 low = min([step.reached, *(c.bandwidth for c in step.undecided)])
                 if high is None or low < high:
                     claims.append(OpenClaim(step.steps, step.steps, low, high, stopped))
-            elif step.undecided:
-                low = min(c.bandwidth for c in step.undecided)
+            elif step.undecided or step.cut_off:
+                low = min([step.reached, *(c.bandwidth for c in step.undecided)])
+                if not step.undecided:
+                    low = step.reached
                 reason = "; ".join(sorted(set(step.undecided.values())))
+                reason = reason or "too many candidates were not decided at once"
                 if high is None or low < high:  # else more steps led to an algorithm of so few
                     claims.append(OpenClaim(step.steps, step.steps, low, high, reason))
         if not self.optimal:
