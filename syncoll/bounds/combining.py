@@ -48,7 +48,8 @@ def combining_rounds_bound(
         seconds: time limit of each linear program.
     """
     if (table.post.sum(axis=1) <= 1).all():
-        dual = demands(RelationTable(table.post, table.pre))
+        needed = table.post.any(axis=1)  # a chunk that nobody needs has no root to start from
+        dual = demands(RelationTable(table.post[needed], table.pre[needed]))
         bound = rounds_bound(topology.reversed(), dual, steps, thorough=thorough, seconds=seconds)
         return replace(bound, mirrored=True)
     best = RoundsBound(gossip_bound(topology, table), steps, None, _GOSSIP)

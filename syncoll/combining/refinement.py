@@ -30,7 +30,7 @@ def refine(instance: Instance, algorithm: Algorithm, parts: int) -> tuple[Instan
         post=np.tile(instance.post, (parts, 1)),
     )
     count = len(algorithm.sends)
-    sends = np.tile(algorithm.sends, (parts, 1))
+    sends = np.tile(algorithm.sends, (parts, 1)).copy()
     sends[:, 0] += np.repeat(np.arange(parts) * instance.num_chunks, count)
     carried = algorithm.contributions
     return finer, Algorithm(

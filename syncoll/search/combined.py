@@ -111,6 +111,11 @@ class _Run:
         nodes = topology.num_nodes
         least = _least_chunks(collective, nodes, request.max_chunks)
         per_dual = Fraction(least, _dual_chunks(collective, dual, nodes, least))
+        regular = all(
+            per_dual == Fraction(c, _dual_chunks(collective, dual, nodes, c))
+            for c in range(least, 8 * least + 1)
+            if collective.admits(nodes, c)
+        )
         most = request.max_chunks
         asked = replace(
             request,
@@ -125,10 +130,16 @@ class _Run:
                 topology=topology,
                 collective=collective.name,
                 points=tuple(inverted_point(p, request) for p in frontier.points),
-                open=tuple(scaled_claim(claim, 1 / per_dual) for claim in frontier.open),
+                open=tuple(
+                    scaled_claim(claim, 1 / per_dual)
+                    if regular
+                    else replace(claim, low=Fraction(0), high=None)
+                    for claim in frontier.open
+                ),
                 scope=f"inverses of {dual.name}: {frontier.scope}",
                 settings={**frontier.settings, "inverse_of": dual.name},
-                least_bandwidth=frontier.least_bandwidth / per_dual,
+                # Bounds carry over only where C of the inverse is proportional to C of the dual.
+                least_bandwidth=frontier.least_bandwidth / per_dual if regular else Fraction(0),
             )
 
         return turn(self.search(asked, None if keep is None else lambda f: keep(turn(f))))

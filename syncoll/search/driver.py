@@ -320,9 +320,7 @@ class _Search:
                 if high is None or low < high:
                     claims.append(OpenClaim(step.steps, step.steps, low, high, stopped))
             elif step.undecided or step.cut_off:
-                low = min([step.reached, *(c.bandwidth for c in step.undecided)])
-                if not step.undecided:
-                    low = step.reached
+                low = min((c.bandwidth for c in step.undecided), default=step.reached)
                 reason = "; ".join(sorted(set(step.undecided.values())))
                 reason = reason or "too many candidates were not decided at once"
                 if high is None or low < high:  # else more steps led to an algorithm of so few

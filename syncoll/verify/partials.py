@@ -18,12 +18,16 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.errors import VerificationError
 from syncoll.model import Algorithm, Instance
 from syncoll.verify.violation import Violation
 
 __all__ = ["Partials"]
 
 IntArray = npt.NDArray[np.int64]
+
+_MOST_REMAINDERS = 100_000
+"""Where the search for disjoint parts gives up; only files made to be hard come near it."""
 
 
 class Partials:
@@ -133,6 +137,11 @@ def _can_form(wanted: int, held: list[int]) -> bool:
     dead: set[int] = set()  # remainders that no parts add up to
 
     def cover(remainder: int) -> bool:
+        if len(dead) > _MOST_REMAINDERS:
+            raise VerificationError(
+                f"a node holds {len(parts)} overlapping partial results of one chunk, too many to "
+                "tell whether they add up"
+            )
         if remainder == 0:
             return True
         if remainder in dead:
