@@ -227,11 +227,6 @@ class _Encoder:
             if n == source:
                 origins.append(own)
             builder.exactly([*origins, -literal], 1)
-        # What cannot have arrived in time must not be part of a part either.
-        for n in {m for f, _ in parts for m in self.slots[f].carries} - set(carries):
-            for f, literal in parts:
-                if n in self.slots[f].carries:
-                    builder.clause([-literal, -self.slots[f].carries[n]])
         self.slots.append(_Slot((chunk, source, target, step), used, carries, parts))
         return len(self.slots) - 1
 

@@ -206,7 +206,7 @@ class _Run:
         self.observer.found(composed.points)
         if keep is not None:
             keep(composed)
-        claims = room_below(composed, bounds, source.least_chunks)
+        claims = room_below(composed, source)
         if request.collective.combining and not interrupted and claims:
             return self._direct(request, composed, claims, bounds, source, keep, began)
         return replace(composed, open=tuple(claims))
@@ -279,7 +279,7 @@ class _Run:
             and (direct.complete or request.time_limit is None),
             seconds=time.perf_counter() - began,
         )
-        return replace(frontier, open=tuple(room_below(frontier, bounds, source.least_chunks)))
+        return replace(frontier, open=tuple(room_below(frontier, source)))
 
 
 def _within(point: Point, request: SearchRequest) -> bool:

@@ -16,7 +16,7 @@ from syncoll.combining import compose, invert, renumber
 from syncoll.errors import ModelError
 from syncoll.model import Algorithm, Collective, Instance
 from syncoll.model.rows import matching
-from syncoll.search.bounds_table import BoundsTable
+from syncoll.search.candidates import CandidateSource
 from syncoll.search.frontier import Frontier, OpenClaim, Point
 from syncoll.search.request import SearchRequest
 from syncoll.verify import require_valid
@@ -87,13 +87,13 @@ def scaled_claim(claim: OpenClaim, factor: Fraction) -> OpenClaim:
     return replace(claim, low=claim.low * factor, high=high)
 
 
-def room_below(frontier: Frontier, bounds: BoundsTable, chunks: int) -> list[OpenClaim]:
+def room_below(frontier: Frontier, source: CandidateSource) -> list[OpenClaim]:
     """What lies between the points and the proved bounds, S by S."""
     claims: list[OpenClaim] = []
     reason = "not every algorithm was searched, see the scope"
     last = max((p.steps for p in frontier.points), default=frontier.least_steps)
     for steps in range(frontier.least_steps, last + 1):
-        low = bounds.bandwidth(chunks, steps)
+        low = source.least_bandwidth_of(steps)
         high = min((p.bandwidth for p in frontier.points if p.steps <= steps), default=None)
         if high is None or low < high:
             claims.append(OpenClaim(steps, steps, low, high, reason))

@@ -29,7 +29,7 @@ class SearchRequest:
         k: only k-synchronous algorithms, R <= S + k.  None: for the paper's strategy the least k
             that admits a bandwidth-optimal algorithm at the least number of steps; for the
             certified strategy no such limit.
-        max_steps: S at most; None for `default_max_steps`.
+        max_steps: S at most; None for 3 more than the least possible.
         max_rounds: R at most; None for no limit.
         max_chunks: C at most; None for a default.
         time_limit: seconds for the whole search; None for none.

@@ -13,10 +13,10 @@ import pytest
 from syncoll.errors import FileFormatError, ModelError, SyncollError, UsageError
 from syncoll.files import frontier_document, load_text, read_file, to_text, write_document
 from syncoll.formula import Verdict
-from syncoll.model import Topology
+from syncoll.model import Collective, Instance, Topology, inverse_of, sequence_of
 from syncoll.plugins import PluginManager
 from syncoll.search import SearchRequest, Strategy, search, solve_one
-from syncoll.solving import Solver
+from syncoll.solving import Solution, Solver
 from syncoll.spec import SpecLibrary
 from syncoll.testing import naive_combining as naive
 from syncoll.verify import violations
@@ -184,8 +184,52 @@ def test_a_file_that_lies_about_contributions_is_refused(solver: Solver) -> None
 
 
 def test_several_roots_cannot_be_inverted(solver: Solver) -> None:
-    from syncoll.model import Collective, inverse_of
-
     both = Collective.from_arrays("both", [[True, True, False]], [[True, True, True]])
     with pytest.raises(ModelError, match="2 roots"):
         search(SearchRequest(SPECS.topology("line(3)"), inverse_of(both, "bad")), solver)
+
+
+def test_composed_points_keep_the_limits(solver: Solver) -> None:
+    frontier = search(_request("ring(4)", "allreduce", max_rounds=2, max_chunks=4), solver)
+    assert frontier.points
+    for point in frontier.points:
+        assert point.rounds <= 2
+        assert point.chunks <= 4
+    frontier = search(_request("ring(4)", "allreduce", k=0, max_chunks=8), solver)
+    assert all(p.rounds <= p.steps for p in frontier.points)
+
+
+@pytest.mark.parametrize("collective", ["allgather", "allreduce", "reducescatter"])
+def test_no_step_at_all_is_too_few(collective: str, solver: Solver) -> None:
+    ring, what = SPECS.topology("ring(4)"), SPECS.collective(collective)
+    solution = solve_one(solver, ring, what, chunks=4, steps=0, rounds=3)
+    assert solution.verdict is Verdict.UNSAT
+
+
+def test_an_interrupt_in_a_part_ends_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    # On a one-way ring the reversed topology is another one, so both parts are searched.
+    topology = _one_way({(0, 1): Fraction(1), (1, 2): Fraction(1), (2, 0): Fraction(2)})
+    with Solver(MANAGER) as solver:
+        asked = []
+        ask = solver.solve
+
+        def interrupt(instance: Instance, **options: object) -> Solution:
+            asked.append(instance.collective)
+            if instance.topology.name == "one-way":
+                raise KeyboardInterrupt
+            return ask(instance, **options)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(solver, "solve", interrupt)
+        frontier = search(SearchRequest(topology, SPECS.collective("allreduce")), solver)
+    assert frontier.interrupted
+    assert not frontier.complete
+    assert set(asked) == {"allgather"}
+
+
+def test_a_chunk_that_nobody_needs(solver: Solver) -> None:
+    post = [[True, False, False], [False, False, False], [False, False, False]]
+    pick = Collective.from_arrays("pick", [[i == j for j in range(3)] for i in range(3)], post)
+    what = sequence_of([[SPECS.collective("reducescatter"), pick]], "y")
+    frontier = search(SearchRequest(SPECS.topology("ring(3)"), what, max_steps=2), solver)
+    assert frontier.points
+    assert all(naive.is_valid(p.instance, p.algorithm) for p in frontier.points)
