@@ -8,10 +8,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from syncoll.errors import VerificationError
 from syncoll.model import Algorithm, Instance, Topology
 from syncoll.testing import naive_combining as naive
 from syncoll.testing.combining import random_case
 from syncoll.verify import violations
+from syncoll.verify.partials import _can_form
 
 LINE = Topology.from_links("line", 3, {(0, 1): 1, (1, 0): 1, (1, 2): 1, (2, 1): 1})
 EVERYONE = np.ones((1, 3), dtype=bool)
@@ -186,3 +188,11 @@ def test_rounds_per_step_are_part_of_the_problem_when_given() -> None:
     instance = replace(_instance(2, 2), rounds_per_step=(2, 0))
     found = violations(instance, _algorithm((1, 1), *GOOD))
     assert "rounds (1, 1), not (2, 0)" in found[0].message
+
+
+def test_parts_made_to_be_hard_are_refused_and_do_not_stall() -> None:
+    """Whether overlapping partial results add up is an exact cover, hard in general."""
+    rng = random.Random(1)
+    held = [sum(1 << n for n in rng.sample(range(59), 3)) for _ in range(150)]
+    with pytest.raises(VerificationError, match="too many to tell"):
+        _can_form((1 << 59) - 1, held)
