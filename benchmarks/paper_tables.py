@@ -169,7 +169,7 @@ def main() -> None:
     for row, _ in rows(encodings, backends):
         if arguments.show or row.key in results:
             continue
-        if solver is None or (solver.encoding.name, solver.backend.name) != (
+        if solver is None or (solver.encoding.name, solver.backend_name) != (
             row.encoding,
             row.backend,
         ):

@@ -5,16 +5,22 @@ them, and CaDiCaL cannot be interrupted at all.  What most of them do keep to is
 conflicts; so under a time limit the solver runs in instalments.  Each is as long as all before it
 together, judged by the conflicts a second so far, and never longer than the time left: the solver
 keeps what it has learnt, and there are only logarithmically many instalments.
+
+When a proof is asked for, CaDiCaL writes one into the file while it solves.  The others here write
+none (MiniSat), or none that PySAT hands out without building all of it in memory; so CaDiCaL stands
+in for them, and the outcome's message says so.  The format is textual DRAT: some checkers guess
+whether a proof is text or binary, and text is never guessed wrong.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pysat.solvers import Solver
+from pysat.solvers import Solver, pysolvers
 
 from syncoll.formula import Assignment, Formula, Limits, Outcome, StopReason, Verdict
 from syncoll.plugins import OptionValue
@@ -27,6 +33,7 @@ STATUS = {True: Verdict.SAT, False: Verdict.UNSAT, None: Verdict.UNKNOWN}
 _FIRST_INSTALMENT = 2_000
 _LONGEST_INSTALMENT = 100_000_000
 _SEEDED = ("cadical153", "cadical195")
+_PROVING = ("cadical153", "cadical195")
 
 
 class PySatBackend:
@@ -40,11 +47,19 @@ class PySatBackend:
         seconds = {"load": 0.0, "solve": 0.0}
         lengths = np.diff(formula.clause_starts) + (formula.clause_enforcers != 0)
         if (lengths == 0).any():
-            return Outcome(Verdict.UNSAT, seconds=seconds, message="it has an empty clause")
-        name = str(options["solver"])
+            if limits.proof is not None:
+                limits.proof.write_text("0\n", encoding="ascii")
+            message = "it has an empty clause"
+            return Outcome(Verdict.UNSAT, seconds=seconds, message=message, proof=limits.proof)
+        name, message = str(options["solver"]), ""
+        if limits.proof is not None and name not in _PROVING:
+            message = f"{_PROVING[-1]} was asked, because {name} writes no proof file"
+            name = _PROVING[-1]
         with Solver(name) as solver:
             if name in _SEEDED and hasattr(solver, "configure"):
                 solver.configure({"seed": limits.seed & 0x7FFFFFFF})
+            if limits.proof is not None:
+                _trace_proof(solver, name, limits.proof)
             _add_clauses(solver, formula)
             loaded = time.perf_counter()
             seconds["load"] = loaded - started
@@ -54,10 +69,30 @@ class PySatBackend:
             statistics = {k: float(v) for k, v in (solver.accum_stats() or {}).items()}
             model = solver.get_model() if verdict is Verdict.SAT else None
         if model is not None:
-            assignment = _assignment(formula, model)
-            return Outcome(verdict, assignment, seconds=seconds, statistics=statistics)
-        reason = StopReason.TIME_LIMIT if verdict is Verdict.UNKNOWN else StopReason.DECIDED
-        return Outcome(verdict, reason=reason, seconds=seconds, statistics=statistics)
+            found = _assignment(formula, model)
+            return Outcome(verdict, found, message=message, seconds=seconds, statistics=statistics)
+        # The solver is deleted and closed its proof, which is complete now.
+        unsat = verdict is Verdict.UNSAT
+        return Outcome(
+            verdict,
+            reason=StopReason.DECIDED if unsat else StopReason.TIME_LIMIT,
+            message=message,
+            seconds=seconds,
+            statistics=statistics,
+            proof=limits.proof if unsat else None,
+        )
+
+
+def _trace_proof(solver: Any, name: str, path: Path) -> None:
+    """Makes CaDiCaL write its proof into a file; before it gets a clause.
+
+    PySAT does the same for ``with_proof=True``, but into a temporary file and in binary.  The file
+    is closed with the solver.
+    """
+    inner = solver.solver
+    inner.configure({"binary": 0})
+    inner.prfile = path.open("w+b")
+    inner.prfp = getattr(pysolvers, f"{name}_tracepr")(inner.cadical, inner.prfile)
 
 
 def _add_clauses(solver: Any, formula: Formula) -> None:

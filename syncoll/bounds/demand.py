@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 
 from syncoll.model import BoolArray, Instance, RelationTable
 
-__all__ = ["Demand", "demands", "same_shape"]
+__all__ = ["Demand", "demands"]
 
 
 @dataclass(frozen=True, order=True)
@@ -44,16 +43,3 @@ def demands(table: RelationTable | Instance, *, combining: bool = False) -> tupl
 
 def _positions(row: BoolArray) -> tuple[int, ...]:
     return tuple(np.flatnonzero(row).tolist())
-
-
-def same_shape(one: tuple[Demand, ...], per: int, other: tuple[Demand, ...], of: int) -> bool:
-    """Whether two lists of demands are equal after division by `per` and `of`.
-
-    Bounds on R/C carry over between values of C with the same shape.
-    """
-    return len(one) == len(other) and all(
-        a.sources == b.sources
-        and a.destinations == b.destinations
-        and Fraction(a.count, per) == Fraction(b.count, of)
-        for a, b in zip(one, other, strict=True)
-    )

@@ -1,4 +1,10 @@
-"""Minimises a linear program with HiGHS, from flat arrays to flat arrays."""
+"""Linear programs from flat arrays to flat arrays; HiGHS minimises them.
+
+Large ones go first through `colour_refinement`, which merges what the symmetries of the program
+exchange.  The interior point method (with crossover, so that duals are those of a vertex) solves
+the degenerate flow programs of this package many times faster than the simplex method, except for
+small ones.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +13,18 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.bounds.colour_refinement import Sparse, refine_colours
+
 __all__ = ["LinearProgram", "Optimum"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
+
+REDUCE_ENTRIES = 2_000
+"""Programs with fewer entries are solved faster than reduced (a few milliseconds)."""
+
+SIMPLEX_COLUMNS = 1_000
+"""Up to so many variables the dual simplex method is no slower than the interior point method."""
 
 
 @dataclass(frozen=True)
@@ -21,11 +35,13 @@ class Optimum:
         value: the least objective value.
         columns: the value of each variable.
         row_duals: for each row the rate at which the optimum grows with the row's bound.
+        solved_columns: how many variables were left to the solver after the reduction.
     """
 
     value: float
     columns: FloatArray
     row_duals: FloatArray
+    solved_columns: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +51,7 @@ class LinearProgram:
     Args:
         costs: one for each variable.
         rows: row of each entry of A.
-        columns: column of each entry of A.
+        columns: column of each entry of A; no position twice.
         values: the entries of A.
         row_low: may be ``-inf``.
         row_high: may be ``inf``.
@@ -48,8 +64,56 @@ class LinearProgram:
     row_low: FloatArray
     row_high: FloatArray
 
-    def minimise(self, seconds: float | None = None) -> Optimum | None:
-        """An optimum, or None when there is none or the time ran out before it was found."""
+    def minimise(
+        self, seconds: float | None = None, most_columns: int | None = None
+    ) -> Optimum | None:
+        """An optimum, from the reduced program where that is worth while.
+
+        Args:
+            seconds: time limit of the solver.
+            most_columns: do not even start where more variables than this are left to the solver.
+
+        Returns:
+            None when there is no optimum, or it was not found within these limits.
+        """
+        reduction = self.reduced() if len(self.values) >= REDUCE_ENTRIES else None
+        program = self if reduction is None else reduction.program
+        if most_columns is not None and len(program.costs) > most_columns:
+            return None
+        optimum = program.minimise_unreduced(seconds)
+        if optimum is None or reduction is None:
+            return optimum
+        return reduction.expand(optimum)
+
+    def reduced(self) -> Reduction | None:
+        """A smaller program with the same optimum, or None when it would not be much smaller."""
+        matrix = Sparse(self.rows, self.columns, self.values, len(self.row_low), len(self.costs))
+        row_kind = _kinds(np.stack([self.row_low, self.row_high], axis=1))
+        colours = refine_colours(matrix, row_kind, _kinds(self.costs[:, None]))
+        if colours is None:
+            return None
+        row_of, column_of = colours.rows, colours.columns
+        row_size, column_size = np.bincount(row_of), np.bincount(column_of)
+        # One row of each class, with the entries of each class of columns added up.
+        representative = np.zeros(len(row_size), dtype=np.int64)
+        representative[row_of[::-1]] = np.arange(len(row_of))[::-1]
+        kept = representative[row_of[self.rows]] == self.rows
+        key = row_of[self.rows[kept]] * len(column_size) + column_of[self.columns[kept]]
+        places, place = np.unique(key, return_inverse=True)
+        column_representative = np.zeros(len(column_size), dtype=np.int64)
+        column_representative[column_of[::-1]] = np.arange(len(column_of))[::-1]
+        program = LinearProgram(
+            self.costs[column_representative] * column_size,
+            places // len(column_size),
+            places % len(column_size),
+            np.asarray(np.bincount(place, self.values[kept], len(places)), dtype=np.float64),
+            self.row_low[representative],
+            self.row_high[representative],
+        )
+        return Reduction(program, row_of, column_of, row_size)
+
+    def minimise_unreduced(self, seconds: float | None = None) -> Optimum | None:
+        """An optimum of the program as it is; see `minimise`."""
         import highspy
 
         order = np.lexsort((self.rows, self.columns))
@@ -67,6 +131,8 @@ class LinearProgram:
         solver = highspy.Highs()
         solver.setOptionValue("output_flag", False)
         solver.setOptionValue("threads", 1)
+        if len(self.costs) > SIMPLEX_COLUMNS:
+            solver.setOptionValue("solver", "ipm")
         if seconds is not None:
             solver.setOptionValue("time_limit", float(seconds))
         solver.passModel(model)
@@ -78,4 +144,41 @@ class LinearProgram:
             float(solver.getInfo().objective_function_value),
             np.array(solution.col_value),
             np.array(solution.row_dual),
+            len(self.costs),
         )
+
+
+@dataclass(frozen=True, eq=False)
+class Reduction:
+    """A program with one variable and one row for each colour.
+
+    Args:
+        program: the reduced program.
+        row_of: for each row of the original the row that stands for it.
+        column_of: for each column of the original the column that stands for it.
+        row_size: for how many rows each reduced row stands.
+    """
+
+    program: LinearProgram
+    row_of: IntArray
+    column_of: IntArray
+    row_size: IntArray
+
+    def expand(self, optimum: Optimum) -> Optimum:
+        """The optimum of the original: equal values within a class, duals split evenly.
+
+        A reduced row is the sum of its class after the variables of each class are made equal,
+        divided by the size of the class; so the parts of its dual keep the dual's rules.
+        """
+        return Optimum(
+            optimum.value,
+            optimum.columns[self.column_of],
+            (optimum.row_duals / self.row_size)[self.row_of],
+            optimum.solved_columns,
+        )
+
+
+def _kinds(values: FloatArray) -> IntArray:
+    """Equal numbers for equal rows of values."""
+    _, kinds = np.unique(values, axis=0, return_inverse=True)
+    return kinds.reshape(-1).astype(np.int64)

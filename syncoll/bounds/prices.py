@@ -104,11 +104,12 @@ class PriceCertificate:
         for (i, step), total in self.totals.items():
             for link in topology.bound_links[i].tolist():
                 price[link, step] += total
-        spent: dict[int, dict[tuple[int, int], Fraction]] = defaultdict(
-            lambda: defaultdict(Fraction)
-        )
+        shares_of: dict[int, list[int]] = defaultdict(list)
         claimed: set[tuple[int, int]] = set()
-        for share in self.shares:
+        for position, share in enumerate(self.shares):
+            for part in share.prices.values():
+                if part < 0:
+                    raise VerificationError(f"the negative share {part}")
             for k in share.demands:
                 if not 0 <= k < len(demands):
                     raise VerificationError(f"a share for demand {k}: there is none")
@@ -121,12 +122,15 @@ class PriceCertificate:
                         f"demand {k} has two shares for node {share.destination}"
                     )
                 claimed.add((k, share.destination))
-                for key, part in share.prices.items():
-                    if part < 0:
-                        raise VerificationError(f"the negative share {part}")
-                    spent[k][key] += part
-        for k, parts in spent.items():
-            for (link, step), part in parts.items():
+                shares_of[k].append(position)
+        # Demands with the same shares, as in an alltoall, are compared with the prices once.
+        alike = {tuple(positions): k for k, positions in shares_of.items()}
+        for positions, k in alike.items():
+            spent: dict[tuple[int, int], Fraction] = defaultdict(Fraction)
+            for position in positions:
+                for key, part in self.shares[position].prices.items():
+                    spent[key] += part
+            for (link, step), part in spent.items():
                 if part > price.get((link, step), 0):
                     raise VerificationError(
                         f"the shares of demand {k} in link {link}, step {step} exceed its price"

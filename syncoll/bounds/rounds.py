@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from syncoll.bounds.cuts import CutCertificate, find_cut
 from syncoll.bounds.demand import Demand
 from syncoll.bounds.network import FlowNetwork
+from syncoll.bounds.partition import PartitionCertificate
 from syncoll.bounds.prices import PriceCertificate
 from syncoll.bounds.relaxation import Relaxation, RelaxationKind
+from syncoll.bounds.shape import Reading
+from syncoll.bounds.trees import TreeCertificate, find_tree_prices
 from syncoll.model import Topology
 
-__all__ = ["RoundsBound", "rounds_bound"]
+__all__ = ["ProofObject", "RoundsBound", "rounds_bound", "with_cut", "with_trees"]
 
-QUICK_COLUMNS = 4_000
-"""With no more variables than this the larger relaxation takes tenths of a second."""
+QUICK = (60_000, 3_000)
+"""The larger relaxation takes tenths of a second with at most so many variables when it is built,
+and so many left for the solver after the reduction."""
 
-THOROUGH_COLUMNS = 60_000
-"""With more variables than this it takes many minutes."""
+THOROUGH = (1_500_000, 40_000)
+"""With more variables than this it takes minutes, and more than a GiB of memory."""
+
+_BUILT_PER_SECOND = 100_000
+"""So many variables are built and reduced in a second."""
+
+
+ProofObject = PriceCertificate | CutCertificate | PartitionCertificate | TreeCertificate
 
 
 @dataclass(frozen=True)
@@ -28,17 +39,40 @@ class RoundsBound:
     Args:
         rounds: every algorithm (of at most `steps` steps) needs at least so many.
         steps: S, or None when the bound holds for any number of steps.
-        certificate: the proof; None for the bound 0, which needs none, and for bounds that rest
-            on another argument.
-        argument: why the bound holds, in words.
-        mirrored: whether the certificate speaks of the reversed topology, backwards in time.
+        certificate: the proof; None for the bound 0, which needs none.
+        reading: which demands the certificate speaks of, and on which topology.
+        node: for a reading that is about one node.
     """
 
     rounds: Fraction
     steps: int | None
-    certificate: PriceCertificate | None
-    argument: str = "prices on the links"
-    mirrored: bool = False
+    certificate: ProofObject | None
+    reading: Reading = Reading.MOVING
+    node: int | None = None
+
+    @property
+    def argument(self) -> str:
+        """Why the bound holds, in words."""
+        if self.certificate is None:
+            return "nothing"
+        if isinstance(self.certificate, PartitionCertificate):
+            return "the sends between parts of the machine, for which a round has only so much room"
+        whose = {
+            Reading.SPREAD: f"what node {self.node} contributes must reach every node that needs "
+            "it: ",
+            Reading.COLLECT: f"node {self.node} must get every contribution: ",
+        }
+        what = {
+            CutCertificate: "what must cross a cut",
+            TreeCertificate: "prices on the links, paid by trees",
+        }
+        by = what.get(type(self.certificate), "prices on the links")
+        return f"{whose.get(self.reading, '')}{by}"
+
+    @property
+    def mirrored(self) -> bool:
+        """Whether the certificate speaks of the reversed topology, backwards in time."""
+        return self.reading.mirrored and not isinstance(self.certificate, PartitionCertificate)
 
 
 def rounds_bound(
@@ -48,6 +82,8 @@ def rounds_bound(
     *,
     thorough: bool = True,
     seconds: float | None = 20.0,
+    reading: Reading = Reading.MOVING,
+    node: int | None = None,
 ) -> RoundsBound:
     """The best bound on R that the relaxations prove in the time, exact and certified.
 
@@ -57,23 +93,45 @@ def rounds_bound(
         steps: S, or None for any number of steps.
         thorough: whether to solve the larger relaxation also where it may take many seconds.
         seconds: time limit of each linear program; None for none.
+        reading: what the demands are, for the record.
+        node: what the demands are about, for the record.
     """
-    best = RoundsBound(Fraction(0), steps, None)
+    best = RoundsBound(Fraction(0), steps, None, reading, node)
     if not demands:
         return best
     network = FlowNetwork.of(topology, steps)
     kinds = [RelaxationKind.TOGETHER, RelaxationKind.COPIES]
     if all(len(demand.destinations) == 1 for demand in demands):
         kinds = [RelaxationKind.COPIES]  # the same flows, but sharing the capacities
+    built, solved_columns = THOROUGH if thorough else QUICK
+    if seconds is not None:
+        built = min(built, int(seconds * _BUILT_PER_SECOND))
     for kind in kinds:
         relaxation = Relaxation(network, demands, kind)
-        most = THOROUGH_COLUMNS if thorough else QUICK_COLUMNS
-        if kind is not kinds[0] and relaxation.num_columns > most:
+        larger = kind is not kinds[0]
+        if larger and relaxation.num_columns > built:
             continue
-        if solved := relaxation.solve(seconds):
-            _, certificate = solved
-            # What counts is what the exact check proves, not the linear program's float.
-            proved = certificate.check(topology, demands)
-            if proved > best.rounds:
-                best = RoundsBound(proved, steps, certificate)
+        solved = relaxation.solve(seconds, solved_columns if larger else None)
+        if solved is not None and solved.proved > best.rounds:
+            best = RoundsBound(solved.proved, steps, solved.certificate, reading, node)
     return best
+
+
+def with_cut(topology: Topology, demands: Sequence[Demand], bound: RoundsBound) -> RoundsBound:
+    """A bound for any number of steps as a cut, where one proves as much: it is easier to read."""
+    if not isinstance(bound.certificate, PriceCertificate) or bound.steps is not None:
+        return bound
+    cut = find_cut(topology, demands, bound.rounds, bound.certificate)
+    if cut is None:
+        return bound
+    return replace(bound, rounds=cut.check(topology, demands), certificate=cut)
+
+
+def with_trees(
+    topology: Topology, demands: Sequence[Demand], bound: RoundsBound, seconds: float
+) -> RoundsBound:
+    """A bound for so many steps, or a better one that trees prove within the time."""
+    if bound.steps is None:
+        return bound
+    found = find_tree_prices(topology, demands, bound.steps, seconds, more_than=bound.rounds)
+    return bound if found is None else replace(bound, rounds=found[0], certificate=found[1])

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from syncoll.formula import Limits
     from syncoll.model import Instance
     from syncoll.plugins import PluginManager
-    from syncoll.solving import Solver
+    from syncoll.solving import Solver, SolverSettings
     from syncoll.spec import SpecLibrary
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "duration",
     "library",
     "make_instance",
+    "make_settings",
     "make_solver",
     "manager",
     "memory",
@@ -119,17 +120,26 @@ def add_solver(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--encoding", metavar="NAME", help="how an instance becomes a formula (default: step)"
     )
-    group.add_argument("--backend", metavar="NAME", help="the solver (default: cpsat)")
-    for what in ("encoding", "backend"):
+    group.add_argument(
+        "--backend",
+        metavar="NAME",
+        help="the solver; several at once as cpsat+pysat, of which the first to decide counts; "
+        "auto for the best installed ones (default: auto)",
+    )
+    for what, more in (("encoding", ""), ("backend", ", as NAME or cpsat.NAME")):
         group.add_argument(
             f"--{what}-option",
             metavar="NAME=VALUE",
             action="append",
             default=[],
-            help=f"an option of the {what}; `syncoll plugins --options` lists them; repeatable",
+            help=f"an option of the {what}{more}; `syncoll plugins --options` lists them; "
+            "repeatable",
         )
     group.add_argument(
-        "--threads", type=count, metavar="N", help="of the solver (default: the cores, from 2 to 8)"
+        "--threads",
+        type=count,
+        metavar="N",
+        help="of the solver, or of all at once together (default: the cores, from 2 to 8)",
     )
     group.add_argument(
         "--seed", type=amount, default=0, metavar="N", help="of the solver's choices (default: 0)"
@@ -138,7 +148,7 @@ def add_solver(parser: argparse.ArgumentParser) -> None:
         "--memory-limit",
         type=memory,
         metavar="SIZE",
-        help="of the solver's process, such as 4GiB (default: none)",
+        help="of each solver's process, such as 4GiB (default: none)",
     )
 
 
@@ -192,25 +202,45 @@ def make_solver(
         backend: what a search spec asks for.
         seconds: time limit of each run.
     """
-    from syncoll.plugins import parse_options
-    from syncoll.solving import Solver
+    settings = make_settings(arguments, encoding=encoding, backend=backend, seconds=seconds)
+    return settings.open(plugins)
 
-    return Solver(
-        plugins,
+
+def make_settings(
+    arguments: argparse.Namespace,
+    *,
+    encoding: str | None = None,
+    backend: str | None = None,
+    seconds: float | None = None,
+    jobs: int = 1,
+) -> SolverSettings:
+    """What the arguments of `add_solver` say about solvers, for a pool of them.
+
+    Args:
+        arguments: the parsed command line, which goes before the next two.
+        encoding: what a search spec asks for.
+        backend: what a search spec asks for.
+        seconds: time limit of each run.
+        jobs: how many solvers share this machine's cores, where no number of threads is given.
+    """
+    from syncoll.plugins import parse_options
+    from syncoll.solving import SolverSettings
+
+    return SolverSettings(
         encoding=arguments.encoding or encoding or "step",
-        backend=arguments.backend or backend or "cpsat",
-        encoding_options=parse_options(arguments.encoding_option),
-        backend_options=parse_options(arguments.backend_option),
-        limits=_limits(arguments, seconds),
+        backend=arguments.backend or backend or "auto",
+        encoding_options=tuple(parse_options(arguments.encoding_option).items()),
+        backend_options=tuple(parse_options(arguments.backend_option).items()),
+        limits=_limits(arguments, seconds, jobs),
     )
 
 
-def _limits(arguments: argparse.Namespace, seconds: float | None) -> Limits:
+def _limits(arguments: argparse.Namespace, seconds: float | None, jobs: int = 1) -> Limits:
     from syncoll.formula import Limits
     from syncoll.solving import default_threads
 
     if arguments.seed >= 1 << 31:
         raise UsageError(f"seed {arguments.seed} is too large; the largest is {(1 << 31) - 1}")
     return Limits(
-        seconds, arguments.memory_limit, arguments.threads or default_threads(), arguments.seed
+        seconds, arguments.memory_limit, arguments.threads or default_threads(jobs), arguments.seed
     )

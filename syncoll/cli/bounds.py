@@ -124,10 +124,21 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _prices(bound: RoundsBound, topology: Topology) -> list[dict[str, Any]]:
-    """The total price of each link set and step; the split among destinations is left out."""
-    if bound.certificate is None:
-        return []
-    totals: list[tuple[tuple[int, int], Fraction]] = sorted(bound.certificate.totals.items())
+    """The total price of each link set and step; the split among destinations is left out.
+
+    A cut is a price for each link set that covers it, such that they cost 1 together.
+    """
+    from syncoll.bounds import CutCertificate, PartitionCertificate
+
+    proof = bound.certificate
+    totals: list[tuple[tuple[int, int], Fraction]] = []
+    if isinstance(proof, CutCertificate):
+        room = sum((topology.bounds[i].chunks_per_round for i in proof.cover), Fraction(0))
+        totals = [((i, 0), 1 / room) for i in sorted(proof.cover)]
+    elif isinstance(proof, PartitionCertificate):
+        totals = [((i, 0), price) for i, price in sorted(proof.prices.items())]
+    elif proof is not None:
+        totals = sorted(proof.totals.items())
     return [
         {
             "links": topology.bounds[i].label

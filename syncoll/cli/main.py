@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import syncoll
 from syncoll.cli import (
     bounds,
+    check,
     explain,
     pareto,
     plugins,
@@ -26,13 +27,27 @@ from syncoll.errors import SyncollError
 
 __all__ = ["build_parser", "main"]
 
-_COMMANDS = (pareto, search, solve, bounds, verify, run, show, spec, explain, plugins, schema)
+_COMMANDS = (
+    pareto,
+    search,
+    solve,
+    bounds,
+    verify,
+    check,
+    run,
+    show,
+    spec,
+    explain,
+    plugins,
+    schema,
+)
 
 _DESCRIPTION = """\
 Synthesises provably optimal collective communication algorithms.
 
   syncoll pareto dgx1 allgather                  the Pareto frontier of a collective on a machine
   syncoll solve dgx1 allgather -C 6 -S 3 -R 7    one point of it
+  syncoll check frontier.json                    every claim of a saved frontier, without a solver
   syncoll spec list                              machines and collectives that come with syncoll
 """
 

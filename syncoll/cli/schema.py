@@ -15,7 +15,7 @@ Prints the JSON Schema (draft 2020-12) of a kind of file, complete in itself.
   syncoll schema frontier > frontier.schema.json
 """
 
-_KINDS = "frontier (of pareto and search), outcome (of solve) or algorithm"
+_KINDS = "frontier (of pareto and search), outcome (of solve), algorithm or refutation"
 
 
 def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
@@ -26,7 +26,10 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
         description=_DESCRIPTION,
     )
     parser.add_argument(
-        "kind", metavar="KIND", choices=("frontier", "outcome", "algorithm"), help=_KINDS
+        "kind",
+        metavar="KIND",
+        choices=("frontier", "outcome", "algorithm", "refutation"),
+        help=_KINDS,
     )
     parser.set_defaults(run=_run)
 

@@ -14,7 +14,7 @@ from syncoll.cli.arguments import add_format, amount, count, duration, output_fi
 from syncoll.cli.exits import Exit
 
 if TYPE_CHECKING:
-    from syncoll.search import Frontier, Observer, SearchRequest
+    from syncoll.search import Frontier, Observer, Proof, SearchRequest
     from syncoll.solving import Solver
 
 __all__ = ["add_search", "check_output", "run_search", "show_frontier"]
@@ -168,6 +168,16 @@ def _free_name(frontier: Frontier) -> Path:
     return next((path for path in names if not path.exists()), names[-1])
 
 
+def _optimal_for(proof: Proof | None) -> str:
+    """Among which algorithms nothing costs less, in a few words."""
+    if proof is None:
+        return "not proved"
+    words = {"all": "every C", "open": "not proved"}
+    return words.get(proof.scope_text, proof.scope_text.replace("chunks<=", "C <= ")).replace(
+        "rounds<=", "R <= "
+    )
+
+
 def show_frontier(frontier: Frontier) -> None:
     """A frontier for people, on standard output."""
     from syncoll.cli.output import counted, print_table, print_text
@@ -179,16 +189,16 @@ def show_frontier(frontier: Frontier) -> None:
             p.chunks,
             p.bandwidth,
             p.bound if p.bound is not None else "",
+            _optimal_for(frontier.proof(p)),
             " ".join(str(r) for r in p.algorithm.rounds_per_step),
             len(p.algorithm.sends),
-            p.encoding,
-            p.backend,
+            f"{p.encoding}/{p.backend}",
             f"{p.seconds:.2f}",
         )
         for p in frontier.points
     ]
-    columns = (">steps S", ">rounds R", ">chunks C", ">bandwidth R/C", ">proved >=")
-    more = ("rounds per step", ">sends", "encoding", "backend", ">seconds")
+    columns = (">steps S", ">rounds R", ">chunks C", ">bandwidth R/C", ">proved >=", "optimal for")
+    more = ("rounds per step", ">sends", "found by", ">seconds")
     print_text(f"{frontier.collective} on {frontier.topology.name}")
     if rows:
         print_text()

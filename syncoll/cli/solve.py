@@ -19,6 +19,7 @@ from syncoll.cli.exits import Exit
 
 if TYPE_CHECKING:
     from syncoll.model import Collective, Instance
+    from syncoll.plugins import PluginManager
     from syncoll.solving import Solution, Solver
 
 __all__ = ["add_parser"]
@@ -47,6 +48,12 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
     parser.add_argument(
         "-o", "--output", type=output_file, metavar="FILE", help="save the answer as JSON"
     )
+    parser.add_argument(
+        "--proof",
+        type=output_file,
+        metavar="DIR",
+        help="unsat: write a proof into this folder that others can check (solves once more)",
+    )
     add_solver(parser)
     parser.set_defaults(run=_run)
 
@@ -73,11 +80,36 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.output is not None:
         write_document(arguments.output, outcome_document(solution))
         note(f"saved in {arguments.output}")
+    if arguments.proof is not None and solution.verdict is Verdict.UNSAT:
+        _prove(arguments, plugins, solution)
     if solution.outcome.reason is StopReason.INTERRUPTED:
         return Exit.INTERRUPTED
     return {Verdict.SAT: Exit.OK, Verdict.UNSAT: Exit.IMPOSSIBLE}.get(
         solution.verdict, Exit.UNDECIDED
     )
+
+
+def _prove(arguments: argparse.Namespace, plugins: PluginManager, solution: Solution) -> None:
+    """Writes a refutation, or says why there is none."""
+    from syncoll.cli.output import note
+    from syncoll.files.refuting import refute_with_proof
+    from syncoll.plugins import parse_options
+
+    combining = solution.instance.combining
+    done = refute_with_proof(
+        solution.instance,
+        arguments.proof,
+        plugins,
+        encoding=None if combining else solution.encoding,
+        encoding_options={} if combining else parse_options(arguments.encoding_option),
+        seconds=arguments.time_limit,
+        memory_bytes=arguments.memory_limit,
+        seed=arguments.seed,
+    )
+    if done.file is None:
+        note(f"no proof: {done.reason}")
+        return
+    note(f"proof in {done.file}" + (f"; {done.reason}" if done.reason else ""))
 
 
 def _solve(
@@ -106,7 +138,7 @@ def _solve(
             Outcome(Verdict.UNKNOWN, reason=StopReason.INTERRUPTED),
             None,
             solver.encoding.name,
-            solver.backend.name,
+            solver.backend_name,
             nothing,
             nothing,
             {"solve": time.perf_counter() - began},

@@ -4,17 +4,9 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from syncoll.cli.arguments import Subparsers, add_format
 from syncoll.cli.exits import Exit
-
-if TYPE_CHECKING:
-    from fractions import Fraction
-
-    from syncoll.files import StoredFile
-    from syncoll.model import BandwidthBound, Link
-    from syncoll.spec import SpecLibrary
 
 __all__ = ["add_parser"]
 
@@ -55,14 +47,22 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    from syncoll.checking import compare
     from syncoll.cli.arguments import library, manager
     from syncoll.cli.output import counted, print_json, print_text
     from syncoll.files import read_file
     from syncoll.verify import require_valid
 
     stored = read_file(arguments.file)
+    if stored.kind == "refutation":
+        return _check_refutation(arguments)
     if arguments.topology is not None or arguments.collective is not None:
-        _compare(stored, library(manager()), arguments.topology, arguments.collective)
+        specs = library(manager())
+        compare(
+            stored,
+            None if arguments.topology is None else specs.topology(arguments.topology),
+            None if arguments.collective is None else specs.collective(arguments.collective),
+        )
     if arguments.in_order:
         for one in stored.algorithms:
             if one.instance.combining:
@@ -99,46 +99,39 @@ def _run(arguments: argparse.Namespace) -> int:
     return Exit.OK
 
 
-def _compare(
-    stored: StoredFile, specs: SpecLibrary, topology: str | None, collective: str | None
-) -> None:
-    """Makes sure that the file is about the machine and collective that the user means."""
-    import numpy as np
+def _check_refutation(arguments: argparse.Namespace) -> int:
+    from syncoll.cli.arguments import library, manager
+    from syncoll.cli.output import counted, print_json, print_text
+    from syncoll.files.refutation import check_refutation
 
-    from syncoll.errors import VerificationError
-
-    if topology is not None:
-        meant = specs.topology(topology)
-        same = (meant.num_nodes, meant.links, _bounds(meant.bounds)) == (
-            stored.topology.num_nodes,
-            stored.topology.links,
-            _bounds(stored.topology.bounds),
+    plugins = manager()
+    topology, collective = None, None
+    if arguments.topology is not None or arguments.collective is not None:
+        specs = library(plugins)
+        topology = specs.topology(arguments.topology) if arguments.topology else None
+        collective = specs.collective(arguments.collective) if arguments.collective else None
+    checked = check_refutation(arguments.file, plugins, topology=topology, collective=collective)
+    instance, proof = checked.instance, checked.proof
+    if arguments.format == "json":
+        print_json(
+            {
+                "schema": "syncoll/verification/1",
+                "file": str(arguments.file),
+                "kind": "refutation",
+                "topology": instance.topology.name,
+                "collective": instance.collective,
+                "refuted": {
+                    "chunks": instance.chunks,
+                    "steps": instance.steps,
+                    "rounds": instance.rounds,
+                    "lemmas": proof.lemmas_checked,
+                },
+                "verified": [],
+            }
         )
-        if not same:
-            raise VerificationError(
-                f"the file's machine, {stored.topology.name!r}, is not {topology}: its links or "
-                "bandwidths differ"
-            )
-    if collective is not None:
-        wanted = specs.collective(collective)
-        if not stored.instances:
-            raise VerificationError(
-                f"the file has no point, so that its collective, {stored.collective!r}, cannot be "
-                f"compared with {collective}; leave out --collective"
-            )
-        for i in stored.instances:
-            meant_instance = wanted.instantiate(
-                i.topology, chunks=i.chunks, steps=i.steps, rounds=i.rounds
-            )
-            if not (
-                np.array_equal(meant_instance.pre, i.pre)
-                and np.array_equal(meant_instance.post, i.post)
-            ):
-                raise VerificationError(
-                    f"the file's collective, {stored.collective!r}, is not {collective}: "
-                    f"pre or post differ for C = {i.chunks}"
-                )
-
-
-def _bounds(bounds: tuple[BandwidthBound, ...]) -> list[tuple[tuple[Link, ...], Fraction]]:
-    return sorted((bound.links, bound.chunks_per_round) for bound in bounds)
+        return Exit.OK
+    print_text(f"refutation: {checked.claim}")
+    print_text(
+        f"  proved: {counted(proof.lemmas_checked, 'lemma')} checked, encoding {checked.encoding}"
+    )
+    return Exit.OK

@@ -8,6 +8,7 @@ sense.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Mapping
@@ -19,9 +20,9 @@ from typing import Any
 
 from syncoll.errors import FileFormatError
 
-__all__ = ["KINDS", "VERSION", "parse_document", "read_document", "schema"]
+__all__ = ["KINDS", "VERSION", "digest", "parse_document", "read_document", "schema"]
 
-KINDS = ("frontier", "outcome", "algorithm")
+KINDS = ("frontier", "outcome", "algorithm", "refutation")
 """The kinds of files; the schema of each has its name."""
 
 VERSION = 1
@@ -31,6 +32,16 @@ _LARGEST_FILE = 1 << 30
 _LARGEST_COUNT = 1_000_000_000
 _DEEPEST = 16
 _LONGEST_NUMBER = 40
+
+
+def digest(document: Mapping[str, Any]) -> str:
+    """The SHA-256 of a document without its entry ``digest``; finds what was changed by accident.
+
+    Whoever changes a file on purpose can compute it anew: what is claimed must hold on its own.
+    """
+    rest = {key: value for key, value in document.items() if key != "digest"}
+    text = json.dumps(rest, sort_keys=True, separators=(",", ":"))
+    return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
 
 
 @cache

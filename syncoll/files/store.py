@@ -10,7 +10,8 @@ from typing import Any
 import syncoll
 from syncoll.errors import FileFormatError, ModelError, VerificationError
 from syncoll.files.atomic import write_atomically
-from syncoll.files.document import VERSION, parse_document, read_document
+from syncoll.files.document import VERSION, digest, parse_document, read_document
+from syncoll.files.evidence import evidence_from_json, evidence_to_json, proof_to_json
 from syncoll.files.layout import (
     algorithm_from_json,
     algorithm_to_json,
@@ -91,11 +92,12 @@ def _head(kind: str, topology: Topology, collective: str) -> Json:
 
 def frontier_document(frontier: Frontier) -> Json:
     """A frontier as the document ``syncoll/frontier/1``."""
-    return {
+    evidence = frontier.evidence
+    document = {
         **_head("frontier", frontier.topology, frontier.collective),
         "bounds": {"steps": frontier.least_steps, "bandwidth": str(frontier.least_bandwidth)},
         "search": {**frontier.settings, "scope": frontier.scope},
-        "points": [_point(point) for point in frontier.points],
+        "points": [_point(point, frontier) for point in frontier.points],
         "open": [
             {
                 "steps": [claim.least_steps, claim.most_steps],
@@ -109,12 +111,24 @@ def frontier_document(frontier: Frontier) -> Json:
         "seconds": round(frontier.seconds, 6),
         "interconnect": interconnect_to_json(frontier.topology),
     }
+    if evidence is not None:
+        with_point = {point.steps for point in frontier.points}
+        document["between"] = [
+            {"steps": proof.steps, "proof": proof_to_json(proof, evidence)}
+            for proof in evidence.proofs
+            if proof.steps not in with_point
+        ]
+        document["evidence"] = evidence_to_json(evidence)
+    return {**document, "digest": digest(document)}
 
 
-def _point(point: Point) -> Json:
+def _point(point: Point, frontier: Frontier) -> Json:
     size = {}
     if point.size is not None:
         size = {"variables": point.size.variables, "constraints": point.size.constraints}
+    proof, proved = frontier.proof(point), {}
+    if frontier.evidence is not None and proof is not None:
+        proved = {"proof": proof_to_json(proof, frontier.evidence)}
     instance = instance_to_json(point.instance)
     classes = instance.pop("chunk_classes")
     return {
@@ -124,6 +138,7 @@ def _point(point: Point) -> Json:
         "backend": point.backend,
         "seconds": round(point.seconds, 6),
         "bound": None if point.bound is None else str(point.bound),
+        **proved,
         **size,
         "algorithm": algorithm_to_json(point.algorithm),
         "chunk_classes": classes,
@@ -218,7 +233,7 @@ def _load(kind: str, document: Json, name: str) -> StoredFile:
             frontier = _frontier(document, topology, stored)
         else:
             where = kind
-            if document["algorithm"] is None:
+            if document.get("algorithm") is None:  # as in a refutation
                 unsolved.append(instance_from_json(document, topology, document["collective"]))
             else:
                 stored.append(_stored(document, topology, document["collective"], where))
@@ -293,4 +308,5 @@ def _frontier(
         document["complete"],
         document["interrupted"],
         document["seconds"],
+        evidence_from_json(document, topology.num_nodes) if "evidence" in document else None,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from pathlib import Path
 
 from syncoll.formula.formula import Assignment
 
@@ -40,12 +41,16 @@ class Limits:
         memory_bytes: limit on the resident memory of the solver's process; None for none.
         threads: how many threads the solver may use; a solver without threads uses one.
         seed: seed of the solver's random choices.
+        proof: file into which a backend that can writes a proof when the answer is unsat: textual
+            DRAT over the formula's clauses, so the formula must have no other rows.  None for no
+            proof.
     """
 
     seconds: float | None = None
     memory_bytes: int | None = None
     threads: int = 1
     seed: int = 0
+    proof: Path | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +64,8 @@ class Outcome:
         message: details for people, such as what to use instead when a licence is too small.
         seconds: wall-clock seconds by phase: ``lower``, ``load``, ``solve`` …
         statistics: whatever the solver counts: conflicts, branches, nodes …
-        proof: for unsat, the backend's proof, where it was asked for one and can give it.
+        proof: for unsat, the file of `Limits.proof`, once the backend has written its proof there;
+            a file, because proofs have no bound.
     """
 
     verdict: Verdict
@@ -68,7 +74,7 @@ class Outcome:
     message: str = ""
     seconds: Mapping[str, float] = field(default_factory=dict)
     statistics: Mapping[str, float] = field(default_factory=dict)
-    proof: bytes | None = None
+    proof: Path | None = None
 
     def __post_init__(self) -> None:
         if (self.verdict is Verdict.SAT) != (self.assignment is not None):

@@ -31,6 +31,10 @@ class RelationTable:
     post: BoolArray
 
 
+def _unproved(_nodes: int) -> None:
+    """The reason of a collective about which nothing is known."""
+
+
 @dataclass(frozen=True)
 class Collective:
     """A collective: a relation table for every P and C.
@@ -51,6 +55,10 @@ class Collective:
             and post where the reduction of all contributions must be.
         dual: the collective of which this one is the inverse; None if of none.
         ways: for a composed collective the sequences of collectives that each amount to it.
+        scales: P to the reason, in words, why what must get where is proportional to C: whichever
+            C is admitted, C times a certain number of chunks start and end alike, for each pair
+            of places to start and to end.  Then a bound on R/C for one C holds for every C.  None
+            where no proof is known.
     """
 
     name: str
@@ -62,6 +70,7 @@ class Collective:
     combining: bool = False
     dual: Collective | None = None
     ways: tuple[tuple[Collective, ...], ...] = ()
+    scales: Callable[[int], str | None] = field(default=_unproved, compare=False)
 
     @classmethod
     def from_relations(
@@ -118,7 +127,12 @@ class Collective:
                 )
             return RelationTable(np.tile(first, (per_node, 1)), np.tile(last, (per_node, 1)))
 
-        return cls(name, tabulate)
+        def scales(nodes: int) -> str | None:
+            if first.shape[1] != nodes:
+                return None
+            return "for C chunks per node each chunk of the arrays is cut into C"
+
+        return cls(name, tabulate, scales=scales)
 
     def instantiate(self, topology: Topology, *, chunks: int, steps: int, rounds: int) -> Instance:
         """The synthesis problem (G, S, R, P, B, pre, post) for C = `chunks`.

@@ -12,13 +12,15 @@ then allgather, and also reduce then broadcast.
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
 
-from syncoll.errors import ModelError, Origin
+from syncoll.errors import LocatedError, ModelError, Origin
 from syncoll.model.collective import Collective, RelationTable
 from syncoll.model.instance import BoolArray
 from syncoll.model.rows import matching
@@ -30,6 +32,9 @@ _LAST_TRIED = 10_000
 
 _MOST_MEASURED = 1_000
 """How many C a collective of irregular size is measured for."""
+
+_MOST_CELLS = 1 << 20
+"""Cells of tables that are made, for one P, where only trying can tell."""
 
 
 def inverse_of(dual: Collective, name: str, origin: Origin | None = None) -> Collective:
@@ -60,6 +65,7 @@ def inverse_of(dual: Collective, name: str, origin: Origin | None = None) -> Col
         origin,
         combining=not dual.combining,
         dual=dual,
+        scales=inverse.scales,
     )
 
 
@@ -97,6 +103,7 @@ def sequence_of(
         origin,
         combining=sequence.ways[0][0].combining,
         ways=sequence.ways,
+        scales=sequence.scales,
     )
 
 
@@ -133,6 +140,16 @@ class _Inverse:
             )
         return RelationTable(table.post, table.pre)
 
+    def scales(self, nodes: int) -> str | None:
+        """Why the tables are proportional to C.
+
+        The most chunks at one node in the dual's post are a fixed multiple of the dual's C, so
+        that one C of the dual belongs to each C, proportional to it.  (Where they are 0 only C = 1
+        is admitted, if any.)
+        """
+        reason = self.dual.scales(nodes)
+        return None if reason is None else f"it is the inverse of {self.dual.name}, where {reason}"
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Sequence:
@@ -144,6 +161,7 @@ class _Sequence:
     origins: tuple[tuple[Origin, ...], ...] | None
     lookups: tuple[tuple[_Lookup, ...], ...] = field(init=False)
     admitted: dict[tuple[int, int], bool] = field(init=False, default_factory=dict)
+    reasons: dict[int, str | None] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.ways or not all(self.ways):
@@ -204,11 +222,61 @@ class _Sequence:
             )
         return result
 
+    def scales(self, nodes: int) -> str | None:
+        """Why the tables are proportional to C; None where that is not proved.
+
+        Proportional parts make a proportional whole when it does not matter which of the chunks
+        that are in the same places between two parts becomes which, as `_joins_freely` says: then
+        the counts of one C, divided by it, are those of every C.  All ways must have the same.
+        """
+        if nodes not in self.reasons:
+            self.reasons[nodes] = self._why_it_scales(nodes)
+        return self.reasons[nodes]
+
+    def _why_it_scales(self, nodes: int) -> str | None:
+        if any(part.scales(nodes) is None for parts in self.ways for part in parts):
+            return None
+        shares = []
+        try:
+            for way in range(len(self.ways)):
+                least = self._least(way, nodes)
+                table = None if least is None else self._follow(way, nodes, least, freely=True)
+                if table is None or least is None:
+                    return None
+                shares.append(_shares(table, least))
+        except LocatedError:  # no table, or too large a one
+            return None
+        if any(share != shares[0] for share in shares):
+            return None
+        spelled = " or ".join(self._spelled(way) for way in range(len(self.ways)))
+        return f"it is {spelled}, and what each part asks for is proportional to C"
+
+    def _least(self, way: int, nodes: int) -> int | None:
+        """The least C that a way admits, looked for as far as the limits of this file."""
+        first, cells = self.ways[way][0], 0
+        for chunks in range(1, _MOST_MEASURED + 1):
+            if self._follow(way, nodes, chunks) is not None:
+                return chunks
+            if first.admits(nodes, chunks):
+                cells += first.tabulate(nodes, chunks).pre.size
+            if cells > _MOST_CELLS:
+                return None
+        return None
+
     def _spelled(self, way: int) -> str:
         return " then ".join(part.name for part in self.ways[way])
 
-    def _follow(self, way: int, nodes: int, chunks: int) -> RelationTable | None:
-        """The table of one way; None when it does not admit that C."""
+    def _follow(
+        self, way: int, nodes: int, chunks: int, *, freely: bool = False
+    ) -> RelationTable | None:
+        """The table of one way; None when it does not admit that C.
+
+        Args:
+            way: which.
+            nodes: P.
+            chunks: C.
+            freely: whether the parts must also join as `_joins_freely` says.
+        """
         parts = self.ways[way]
         if not parts[0].admits(nodes, chunks):
             return None
@@ -226,6 +294,8 @@ class _Sequence:
                     self.place(way, place),
                     "a part whose pre is the post of the part before it",
                 )
+            if freely and not _joins_freely(table, later):
+                return None
             table = RelationTable(table.pre, later.post[number])
         return table
 
@@ -248,30 +318,72 @@ def _both(table: RelationTable) -> BoolArray:
     return np.concatenate([table.pre, table.post], axis=1)
 
 
+def _joins_freely(before: RelationTable, after: RelationTable) -> bool:
+    """Whether chunks that are in the same places between two parts also start, or end, alike.
+
+    For each set of places one of both must hold.  Then any pairing of its chunks has as many that
+    start here and end there.
+    """
+    starts, ends = defaultdict(set), defaultdict(set)
+    for place, start in zip(before.post, before.pre, strict=True):
+        starts[place.tobytes()].add(start.tobytes())
+    for place, end in zip(after.pre, after.post, strict=True):
+        ends[place.tobytes()].add(end.tobytes())
+    return all(len(starts[place]) == 1 or len(ends[place]) == 1 for place in starts)
+
+
+def _shares(table: RelationTable, chunks: int) -> dict[bytes, Fraction]:
+    """How many chunks, per C, start and end alike."""
+    counts = Counter(row.tobytes() for row in _both(table))
+    return {row: Fraction(count, chunks) for row, count in counts.items()}
+
+
 class _Lookup:
     """Finds the C for which a collective's table measures a given number.
 
-    The measure of nearly every collective is proportional to C, so one guess from the least C
-    suffices; the rest is looked through from below, once for each P, as far as the two limits at
-    the head of this file.
+    Where the tables are proportional to C, so are the measures, and the least C says all.  For
+    other collectives a guess of that kind is tried first, and then everything from below, once for
+    each P, as far as the limits at the head of this file.
     """
 
     def __init__(self, collective: Collective, measure: Callable[[RelationTable], int]) -> None:
         self._collective, self._measure = collective, measure
         self._known: dict[tuple[int, int], int | None] = {}
+        self._least: dict[int, int | None] = {}
+        self._cells: dict[int, int] = defaultdict(int)
 
     def _measured(self, nodes: int, chunks: int) -> int | None:
         if (nodes, chunks) not in self._known:
             value = None
             if self._collective.admits(nodes, chunks):
-                value = self._measure(self._collective.tabulate(nodes, chunks))
+                table = self._collective.tabulate(nodes, chunks)
+                value = self._measure(table)
+                self._cells[nodes] += table.pre.size
             self._known[nodes, chunks] = value
         return self._known[nodes, chunks]
 
     def __call__(self, nodes: int, wanted: int) -> int | None:
+        if self._collective.scales(nodes) is not None:
+            return self._proportional(nodes, wanted)
+        return self._searched(nodes, wanted)
+
+    def _proportional(self, nodes: int, wanted: int) -> int | None:
+        if nodes not in self._least:
+            tried = range(1, _LAST_TRIED + 1)
+            admitted = (c for c in tried if self._collective.admits(nodes, c))
+            self._least[nodes] = next(admitted, None)
+        least = self._least[nodes]
+        measured = None if least is None else self._measured(nodes, least)
+        if least is None or not measured or wanted * least % measured:
+            return None
+        found = wanted * least // measured
+        return found if self._measured(nodes, found) == wanted else None
+
+    def _searched(self, nodes: int, wanted: int) -> int | None:
         # All nodes together have at least C chunks in a sensible collective, so that a node has at
-        # least C / P of them (as after a scatter), and larger C need not be tried.
-        left = _MOST_MEASURED
+        # least C / P of them (as after a scatter), and larger C need not be tried.  Measures may
+        # go up and down, but once one was too large only so much is spent on that.
+        left, exceeded = _MOST_MEASURED, False
         for chunks in range(1, min(wanted * nodes, _LAST_TRIED) + 1):
             measured = self._measured(nodes, chunks)
             if measured is None:
@@ -279,9 +391,10 @@ class _Lookup:
             if measured == wanted:
                 return chunks
             guess = wanted * chunks // measured
-            if guess > chunks and self._measured(nodes, guess) == wanted:
+            if not exceeded and guess > chunks and self._measured(nodes, guess) == wanted:
                 return guess
             left -= 1
-            if measured > wanted or not left:
+            exceeded = exceeded or measured > wanted
+            if not left or (exceeded and self._cells[nodes] > _MOST_CELLS):
                 return None
         return None

@@ -1,21 +1,32 @@
 """The search for Pareto frontiers between latency cost S and bandwidth cost R/C."""
 
+from syncoll.search.asking import Asking
 from syncoll.search.bounds_table import BoundsTable
 from syncoll.search.candidates import Candidate, CandidateSource
 from syncoll.search.combined import search
+from syncoll.search.evidence import Distance, Evidence, ScaledShape
 from syncoll.search.frontier import Frontier, OpenClaim, Point
 from syncoll.search.observer import Observer
 from syncoll.search.one import decided_as, solve_one
+from syncoll.search.proof import Method, Proof, Refuted, Scope
 from syncoll.search.request import SearchRequest, Strategy
 
 __all__ = [
+    "Asking",
     "BoundsTable",
     "Candidate",
     "CandidateSource",
+    "Distance",
+    "Evidence",
     "Frontier",
+    "Method",
     "Observer",
     "OpenClaim",
     "Point",
+    "Proof",
+    "Refuted",
+    "ScaledShape",
+    "Scope",
     "SearchRequest",
     "Strategy",
     "decided_as",

@@ -1,27 +1,47 @@
 """BoundsTable: a collective's lower bounds on a topology, shared between values of C.
 
 For most collectives C copies of the demands for one chunk are the demands for C chunks, so one
-linear program serves every C.  Whether that is so is compared, not assumed.
+linear program serves every C.  Whether that is so is proved from the definition of the collective
+where it can be, and otherwise compared for each C; it is not assumed.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from fractions import Fraction
 
-from syncoll.bounds import Demand, combining_rounds_bound, demands, rounds_bound, same_shape
-from syncoll.model import Collective, Instance, RelationTable, Topology
+from syncoll.bounds import (
+    Certificate,
+    Reading,
+    RoundsBound,
+    Shape,
+    combining_rounds_bound,
+    rounds_bound,
+    with_cut,
+    with_trees,
+)
+from syncoll.model import Collective, Instance, Topology
 
-__all__ = ["BoundsTable"]
+__all__ = ["BoundsTable", "SharedShape"]
+
+_THOROUGH_SECONDS = 20.0
+
+_SHARE_OF_TREES = 0.25
+"""The part of the time that goes to trees, which seldom prove more than flows."""
 
 
 @dataclass
-class _Shape:
-    """What must get where for one C; stands for every C with proportional demands."""
+class SharedShape:
+    """A shape, and for which C it was compared and found to be in proportion.
 
-    chunks: int
-    table: RelationTable
-    demands: tuple[Demand, ...]
+    Args:
+        shape: for one C.
+        compared: these C have the same shape, in ascending order once all were asked for.
+    """
+
+    shape: Shape
+    compared: list[int] = field(default_factory=list)
 
 
 class BoundsTable:
@@ -30,15 +50,27 @@ class BoundsTable:
     Args:
         topology: where.
         collective: what.
+        prove: computes bounds, as `syncoll.bounds.rounds_bound` does.
     """
 
-    def __init__(self, topology: Topology, collective: Collective) -> None:
-        self.topology, self.collective = topology, collective
-        self._shapes: list[_Shape] = []
-        self._shape_of: dict[int, _Shape] = {}
+    def __init__(
+        self,
+        topology: Topology,
+        collective: Collective,
+        prove: Callable[..., RoundsBound] = rounds_bound,
+    ) -> None:
+        self.topology, self.collective, self._prove = topology, collective, prove
+        self.scales = collective.scales(topology.num_nodes)
+        self._shapes: list[SharedShape] = []
+        self._shape_of: dict[int, SharedShape] = {}
         self._least_steps: dict[int, int] = {}
-        self._bounds: dict[tuple[int, int | None], Fraction] = {}
+        self._bounds: dict[tuple[int, int | None], RoundsBound] = {}
         self._thorough: set[tuple[int, int | None]] = set()
+
+    @property
+    def shapes(self) -> tuple[SharedShape, ...]:
+        """All shapes that came up."""
+        return tuple(self._shapes)
 
     def instance(self, chunks: int, steps: int, rounds: int) -> Instance:
         """The instance for these numbers; raises `ModelError` where the collective makes none."""
@@ -50,6 +82,8 @@ class BoundsTable:
 
     def least_steps(self, chunks: int) -> int:
         """The distance bound on S for C = `chunks`."""
+        if self.scales is not None and self._least_steps:
+            return next(iter(self._least_steps.values()))  # the same for every C
         if chunks not in self._least_steps:
             self._least_steps[chunks] = self.instance(chunks, 0, 0).least_steps
         return self._least_steps[chunks]
@@ -59,49 +93,78 @@ class BoundsTable:
 
         The quick one, until `tighten` was called for the same steps.
         """
-        shape = self._shape(chunks)
-        key = shape.chunks, steps
-        if key not in self._bounds:
-            self._bounds[key] = self._rounds(shape, steps, thorough=False)
-        return self._bounds[key] / shape.chunks
+        return self.certificate(self.shape(chunks), steps).bandwidth
 
-    def tighten(self, chunks: int, steps: int | None, seconds: float | None = 20.0) -> Fraction:
+    def certificate(self, shape: Shape, steps: int | None = None) -> Certificate:
+        """The best certificate known for a shape that came up and at most `steps` steps.
+
+        One for any number of steps goes before an equal one for `steps`.
+        """
+        bounds = [self._bound(shape, s) for s in dict.fromkeys((None, steps))]
+        return Certificate(shape, max(bounds, key=lambda bound: bound.rounds))
+
+    def certificates(self, chunks: Iterable[int], steps: int | None) -> tuple[Certificate, ...]:
+        """For each shape of these C that distances do not rule out its best certificate."""
+        shapes = dict.fromkeys(
+            self.shape(c) for c in chunks if steps is None or self.least_steps(c) <= steps
+        )
+        return tuple(self.certificate(shape, steps) for shape in shapes)
+
+    def tighten(
+        self, chunks: int, steps: int | None, seconds: float | None = _THOROUGH_SECONDS
+    ) -> Fraction:
         """The same bound after spending up to about `seconds` on the larger relaxation."""
-        shape = self._shape(chunks)
+        shape = self.shape(chunks)
         key = shape.chunks, steps
         if key not in self._thorough:
             self._thorough.add(key)
             after = self._rounds(shape, steps, seconds=seconds)
-            self._bounds[key] = max(after, self._bounds.get(key, after))
+            before = self._bounds.get(key, after)
+            self._bounds[key] = max(after, before, key=lambda bound: bound.rounds)
         return self.bandwidth(chunks, steps)
+
+    def _bound(self, shape: Shape, steps: int | None) -> RoundsBound:
+        key = shape.chunks, steps
+        if key not in self._bounds:
+            self._bounds[key] = self._rounds(shape, steps, thorough=False)
+        return self._bounds[key]
 
     def _rounds(
         self,
-        shape: _Shape,
+        shape: Shape,
         steps: int | None,
         *,
         thorough: bool = True,
-        seconds: float | None = 20.0,
-    ) -> Fraction:
-        if self.collective.combining:
+        seconds: float | None = _THOROUGH_SECONDS,
+    ) -> RoundsBound:
+        if shape.combining:
             # Two linear programs for every node; the larger relaxation gains them next to nothing.
             return combining_rounds_bound(
-                self.topology, shape.table, steps, thorough=False, seconds=seconds
-            ).rounds
-        bound = rounds_bound(
-            self.topology, shape.demands, steps, thorough=thorough, seconds=seconds
-        )
-        return bound.rounds
+                self.topology, shape, steps, thorough=False, seconds=seconds, prove=self._prove
+            )
+        demands = shape.demands(Reading.MOVING)
+        bound = self._prove(self.topology, demands, steps, thorough=thorough, seconds=seconds)
+        if thorough:
+            share = (_THOROUGH_SECONDS if seconds is None else seconds) * _SHARE_OF_TREES
+            bound = with_trees(self.topology, demands, bound, share)
+        return with_cut(self.topology, demands, bound)
 
-    def _shape(self, chunks: int) -> _Shape:
+    def shape(self, chunks: int) -> Shape:
+        """The shape that stands for C = `chunks`: the first one that came up in proportion."""
         if chunks not in self._shape_of:
-            table = self.collective.tabulate(self.topology.num_nodes, chunks)
-            found = demands(table, combining=self.collective.combining)
-            for shape in self._shapes:
-                if same_shape(found, chunks, shape.demands, shape.chunks):
-                    break
+            if self.scales is not None and self._shapes:
+                shared = self._shapes[0]
             else:
-                shape = _Shape(chunks, table, found)
-                self._shapes.append(shape)
-            self._shape_of[chunks] = shape
-        return self._shape_of[chunks]
+                shared = self._compared(chunks)
+            shared.compared.append(chunks)
+            self._shape_of[chunks] = shared
+        return self._shape_of[chunks].shape
+
+    def _compared(self, chunks: int) -> SharedShape:
+        table = self.collective.tabulate(self.topology.num_nodes, chunks)
+        found = Shape.of(table, chunks, combining=self.collective.combining)
+        for shared in self._shapes:
+            if found.proportional(shared.shape):
+                return shared
+        self._shapes.append(SharedShape(found))
+        return self._shapes[-1]

@@ -61,7 +61,7 @@ class CandidateSource:
         self.request, self.bounds = request, bounds
         self.least_chunks = self._least_chunks()
         self.max_chunks = request.max_chunks or self.least_chunks * _DEFAULT_MULTIPLES
-        self.least_steps = min(bounds.least_steps(c) for c in self._admitted())
+        self.least_steps = min(bounds.least_steps(c) for c in self.admitted())
         self.least_bandwidth = self.least_bandwidth_of(None)
         if self.least_bandwidth == 0 and request.max_chunks is None:
             self.max_chunks = self.least_chunks  # everything is in place: one C says it all
@@ -91,14 +91,21 @@ class CandidateSource:
         """
         return min(
             self.bounds.bandwidth(chunks, steps)
-            for chunks in self._admitted()
+            for chunks in self.admitted()
             if steps is None or self.bounds.least_steps(chunks) <= steps
         )
 
-    def _admitted(self) -> Iterator[int]:
+    def admitted(self) -> Iterator[int]:
         """Every C up to the limit for which the collective is defined."""
         most = self.max_chunks
         return (c for c in range(self.least_chunks, most + 1) if self.bounds.admits(c))
+
+    def most_rounds(self, steps: int) -> int | None:
+        """The limit on R for S = `steps`; None for none."""
+        limits = [limit for limit in (self.request.max_rounds,) if limit is not None]
+        if self.k is not None:
+            limits.append(steps + self.k)
+        return min(limits) if limits else None
 
     def candidates(
         self, steps: int, below: Fraction | None, multiples: int | None = None
@@ -119,7 +126,7 @@ class CandidateSource:
                 rounds = self._least_rounds(steps, chunks)
                 queue.append((Fraction(rounds, chunks), chunks, rounds))
         heapq.heapify(queue)
-        most = self._most_rounds(steps)
+        most = self.most_rounds(steps)
         while queue:
             ratio, chunks, rounds = heapq.heappop(queue)
             if below is not None and ratio >= below:
@@ -135,14 +142,8 @@ class CandidateSource:
         # With fewer rounds than steps some step would be idle, and that is a matter of fewer steps.
         return max(steps, ceil(self.bounds.bandwidth(chunks, steps) * chunks))
 
-    def _most_rounds(self, steps: int) -> int | None:
-        limits = [limit for limit in (self.request.max_rounds,) if limit is not None]
-        if self.k is not None:
-            limits.append(steps + self.k)
-        return min(limits) if limits else None
-
     def _most_chunks(self, steps: int) -> int:
-        most = self._most_rounds(steps)
+        most = self.most_rounds(steps)
         if self.request.strategy is Strategy.PAPER and most is not None and self.least_bandwidth:
             by_bound = int(most / self.least_bandwidth)  # R/C >= b_l
             if self.request.max_chunks is None:

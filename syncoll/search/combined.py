@@ -15,7 +15,7 @@ for.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
@@ -23,18 +23,19 @@ from itertools import product
 from syncoll.errors import ModelError, UsageError
 from syncoll.model import Collective, Topology
 from syncoll.model.derived import part_chunks
+from syncoll.search.asking import Asking
 from syncoll.search.bounds_table import BoundsTable
 from syncoll.search.candidates import CandidateSource
 from syncoll.search.derived_points import (
     composed_point,
     inverted_point,
     merged,
-    room_below,
     scaled_claim,
 )
 from syncoll.search.driver import search_points
 from syncoll.search.frontier import Frontier, OpenClaim, Point
 from syncoll.search.observer import Observer
+from syncoll.search.proving import evidence_of, open_claims, with_bounds
 from syncoll.search.request import SearchRequest, Strategy
 from syncoll.solving import Solver
 
@@ -49,12 +50,14 @@ _DIRECT_SECONDS = 25.0
 
 _SHARE_OF_TIME = 0.5
 
+_NOT_EVERYTHING = "not every algorithm was searched, see the scope"
+
 Keep = Callable[[Frontier], None]
 
 
 def search(
     request: SearchRequest,
-    solver: Solver,
+    solver: Solver | Asking,
     observer: Observer | None = None,
     *,
     keep: Keep | None = None,
@@ -65,7 +68,7 @@ def search(
 
     Args:
         request: what to search, and how far.
-        solver: decides the candidates.
+        solver: decides the candidates; an `Asking` may do so with a store and a pool.
         observer: is told what happens.
         keep: is given the frontier so far whenever a point was found.
 
@@ -74,14 +77,15 @@ def search(
         ModelError: when the collective makes no sense on the topology.
         BackendError: when a backend gives a wrong answer.
     """
-    return _Run(solver, observer or Observer()).search(request, keep)
+    asking = solver if isinstance(solver, Asking) else Asking(solver)
+    return _Run(asking, observer or Observer()).search(request, keep)
 
 
 class _Run:
     """One search with the frontiers of parts that came up in it."""
 
-    def __init__(self, solver: Solver, observer: Observer) -> None:
-        self.solver, self.observer = solver, observer
+    def __init__(self, asking: Asking, observer: Observer) -> None:
+        self.asking, self.observer = asking, observer
         self._known: list[tuple[SearchRequest, Frontier]] = []
 
     def search(self, request: SearchRequest, keep: Keep | None) -> Frontier:
@@ -101,7 +105,7 @@ class _Run:
             if _same_question(known, request):
                 return frontier
         self.observer.began(request.collective.name)
-        frontier = search_points(request, self.solver, self.observer, keep=keep)
+        frontier = search_points(request, self.asking, self.observer, keep=keep)
         if frontier.complete:
             self._known.append((request, frontier))
         return frontier
@@ -116,6 +120,7 @@ class _Run:
             for c in range(least, 8 * least + 1)
             if collective.admits(nodes, c)
         )
+        own_bounds = BoundsTable(topology, collective, self.asking.prove)
         most = request.max_chunks
         asked = replace(
             request,
@@ -125,28 +130,31 @@ class _Run:
         )
 
         def turn(frontier: Frontier) -> Frontier:
-            return replace(
+            points = tuple(inverted_point(p, request) for p in frontier.points)
+            whole = replace(
                 frontier,
                 topology=topology,
                 collective=collective.name,
-                points=tuple(inverted_point(p, request) for p in frontier.points),
-                open=tuple(
-                    scaled_claim(claim, 1 / per_dual)
-                    if regular
-                    else replace(claim, low=Fraction(0), high=None)
-                    for claim in frontier.open
-                ),
+                points=points,
                 scope=f"inverses of {dual.name}: {frontier.scope}",
                 settings={**frontier.settings, "inverse_of": dual.name},
-                # Bounds carry over only where C of the inverse is proportional to C of the dual.
-                least_bandwidth=frontier.least_bandwidth / per_dual if regular else Fraction(0),
+                refuted=(),
+            )
+            # What is proved about the dual carries over only where C is proportional.
+            if not regular or frontier.evidence is None or dual.combining:
+                return self._proved(whole, CandidateSource(request, own_bounds))
+            return replace(
+                whole,
+                open=tuple(scaled_claim(claim, 1 / per_dual) for claim in frontier.open),
+                least_bandwidth=frontier.least_bandwidth / per_dual,
+                evidence=frontier.evidence.inverse(per_dual, collective.scales(nodes)),
             )
 
         return turn(self.search(asked, None if keep is None else lambda f: keep(turn(f))))
 
     def _composed(self, request: SearchRequest, keep: Keep | None) -> Frontier:
         began = time.perf_counter()
-        bounds = BoundsTable(request.topology, request.collective)
+        bounds = BoundsTable(request.topology, request.collective, self.asking.prove)
         source = CandidateSource(request, bounds)
         points: list[Point] = []
         parts_complete, interrupted = True, False
@@ -174,20 +182,17 @@ class _Run:
                 break
         if not scopes and refusal is not None and not request.collective.combining:
             raise refusal
-        # Only now: a bound takes longer than a composition, and most are dominated.
-        points = [replace(p, bound=bounds.bandwidth(p.chunks, p.steps)) for p in points]
-
-        def whole(found: Sequence[Point], open_claims: Iterable[OpenClaim]) -> Frontier:
-            return Frontier(
+        composed = self._proved(
+            Frontier(
                 topology=request.topology,
                 collective=request.collective.name,
-                points=tuple(found),
-                open=tuple(open_claims),
+                points=tuple(points),
+                open=(),
                 scope=f"compositions ({'; '.join(scopes) or 'none within the limits'})",
                 settings={
                     "strategy": str(request.strategy),
-                    "encoding": self.solver.encoding.name,
-                    "backend": self.solver.backend.name,
+                    "encoding": self.asking.solver.encoding.name,
+                    "backend": self.asking.solver.backend_name,
                     "k": request.k,
                     "max_steps": source.max_steps if request.max_steps is None else None,
                     "max_rounds": request.max_rounds,
@@ -200,16 +205,34 @@ class _Run:
                 complete=parts_complete and not interrupted,
                 interrupted=interrupted,
                 seconds=time.perf_counter() - began,
-            )
-
-        composed = whole(points, ())
+            ),
+            source,
+        )
         self.observer.found(composed.points)
         if keep is not None:
             keep(composed)
-        claims = room_below(composed, source)
-        if request.collective.combining and not interrupted and claims:
-            return self._direct(request, composed, claims, bounds, source, keep, began)
-        return replace(composed, open=tuple(claims))
+        if request.collective.combining and not interrupted and composed.open:
+            return self._direct(request, composed, source, keep, began)
+        return composed
+
+    def _proved(self, frontier: Frontier, source: CandidateSource) -> Frontier:
+        """The same with everything that is proved about it, and what is left open."""
+        last = max((p.steps for p in frontier.points), default=source.least_steps)
+        steps = range(source.least_steps, last + 1)
+        evidence = evidence_of(source, frontier.points, frontier.refuted, steps)
+        claims = open_claims(evidence, lambda _: _NOT_EVERYTHING)
+        best = min((p.bandwidth for p in frontier.points), default=None)
+        if best is None or best > source.least_bandwidth:
+            low = source.least_bandwidth
+            claims.append(OpenClaim(last + 1, None, low, best, _NOT_EVERYTHING))
+        return replace(
+            frontier,
+            points=tuple(with_bounds(frontier.points, evidence)),
+            open=tuple(claims),
+            least_steps=source.least_steps,
+            least_bandwidth=source.least_bandwidth,
+            evidence=evidence,
+        )
 
     def _parts(
         self,
@@ -231,8 +254,6 @@ class _Run:
         self,
         request: SearchRequest,
         composed: Frontier,
-        claims: Sequence[OpenClaim],
-        bounds: BoundsTable,
         source: CandidateSource,
         keep: Keep | None,
         began: float,
@@ -243,7 +264,7 @@ class _Run:
         if request.time_limit is not None:
             limit = request.time_limit - (time.perf_counter() - began)
             if limit <= 0:
-                return replace(composed, open=tuple(claims), complete=False)
+                return replace(composed, complete=False)
         self.observer.began(f"{request.collective.name}, directly")
         ends = time.perf_counter() + limit
         direct = composed
@@ -260,18 +281,22 @@ class _Run:
             )
             direct = search_points(
                 asked,
-                self.solver,
+                self.asking,
                 self.observer,
                 keep=None
                 if keep is None
-                else lambda f: keep(replace(composed, points=f.points, open=f.open)),
+                else lambda f: keep(
+                    replace(composed, points=f.points, open=f.open, evidence=f.evidence)
+                ),
                 incumbents=direct.points,
+                refuted=direct.refuted,
             )
             if not direct.complete:
                 break
         frontier = replace(
             composed,
             points=direct.points,
+            refuted=direct.refuted,
             scope=f"{composed.scope}, and directly {direct.scope}",
             interrupted=direct.interrupted,
             complete=composed.complete
@@ -279,7 +304,7 @@ class _Run:
             and (direct.complete or request.time_limit is None),
             seconds=time.perf_counter() - began,
         )
-        return replace(frontier, open=tuple(room_below(frontier, source)))
+        return self._proved(frontier, source)
 
 
 def _within(point: Point, request: SearchRequest) -> bool:

@@ -1,4 +1,4 @@
-"""Points made out of other points: inverted, composed, merged, and what they leave open.
+"""Points made out of other points: inverted, composed, merged.
 
 Every algorithm made here is renumbered to the chunk numbers of the collective that was asked for,
 and verified as an algorithm of it.
@@ -16,12 +16,11 @@ from syncoll.combining import compose, invert, renumber
 from syncoll.errors import ModelError
 from syncoll.model import Algorithm, Collective, Instance
 from syncoll.model.rows import matching
-from syncoll.search.candidates import CandidateSource
-from syncoll.search.frontier import Frontier, OpenClaim, Point
+from syncoll.search.frontier import OpenClaim, Point
 from syncoll.search.request import SearchRequest
 from syncoll.verify import require_valid
 
-__all__ = ["as_asked", "composed_point", "inverted_point", "merged", "room_below", "scaled_claim"]
+__all__ = ["as_asked", "composed_point", "inverted_point", "merged", "scaled_claim"]
 
 
 def inverted_point(point: Point, request: SearchRequest) -> Point:
@@ -85,19 +84,3 @@ def scaled_claim(claim: OpenClaim, factor: Fraction) -> OpenClaim:
     """The same claim where bandwidth costs are larger by the factor."""
     high = None if claim.high is None else claim.high * factor
     return replace(claim, low=claim.low * factor, high=high)
-
-
-def room_below(frontier: Frontier, source: CandidateSource) -> list[OpenClaim]:
-    """What lies between the points and the proved bounds, S by S."""
-    claims: list[OpenClaim] = []
-    reason = "not every algorithm was searched, see the scope"
-    last = max((p.steps for p in frontier.points), default=frontier.least_steps)
-    for steps in range(frontier.least_steps, last + 1):
-        low = source.least_bandwidth_of(steps)
-        high = min((p.bandwidth for p in frontier.points if p.steps <= steps), default=None)
-        if high is None or low < high:
-            claims.append(OpenClaim(steps, steps, low, high, reason))
-    best = min((p.bandwidth for p in frontier.points), default=None)
-    if best is None or best > frontier.least_bandwidth:
-        claims.append(OpenClaim(last + 1, None, frontier.least_bandwidth, best, reason))
-    return claims

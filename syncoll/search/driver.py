@@ -13,20 +13,23 @@ behind it, and comes back to the undecided ones when it has a point for this S.
 from __future__ import annotations
 
 import time
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import islice
 
 from syncoll.formula import StopReason, Verdict
+from syncoll.search.asking import Asking, Waiting
 from syncoll.search.bounds_table import BoundsTable
 from syncoll.search.candidates import Candidate, CandidateSource
-from syncoll.search.directly import solve_directly
+from syncoll.search.evidence import Evidence
 from syncoll.search.frontier import Frontier, OpenClaim, Point
 from syncoll.search.observer import Observer
+from syncoll.search.proof import Refuted, covers
+from syncoll.search.proving import evidence_of, open_claims, with_bounds
 from syncoll.search.request import SearchRequest, Strategy
-from syncoll.solving import Solution, Solver
+from syncoll.solving import Solution
 from syncoll.verify import require_valid
 
 __all__ = ["search_points"]
@@ -49,11 +52,12 @@ class _OutOfTimeError(Exception):
 
 def search_points(
     request: SearchRequest,
-    solver: Solver,
+    asking: Asking,
     observer: Observer,
     *,
     keep: Callable[[Frontier], None] | None = None,
     incumbents: Sequence[Point] = (),
+    refuted: Iterable[Refuted] = (),
 ) -> Frontier:
     """Searches a frontier by deciding one candidate after the other.
 
@@ -61,22 +65,24 @@ def search_points(
 
     Args:
         request: what to search, and how far.
-        solver: decides the candidates.
+        asking: decides the candidates.
         observer: is told what happens.
         keep: is given the frontier so far whenever a point was found.
         incumbents: points known before; only what is better than these is looked for.
+        refuted: what a solver ruled out before.
 
     Raises:
         UsageError: when the limits leave nothing to search.
         ModelError: when the collective makes no sense on the topology.
         BackendError: when a backend gives a wrong answer.
     """
-    run = _Search(request, solver, observer, keep, incumbents)
+    run = _Search(request, asking, observer, keep, incumbents, refuted)
     try:
         run.run()
     except _OutOfTimeError:
         run.complete = False
     except KeyboardInterrupt:
+        asking.cancel_all()
         run.complete, run.interrupted = False, True
     return run.frontier()
 
@@ -87,15 +93,11 @@ class _Step:
 
     Args:
         steps: S.
-        reached: candidates below this R/C are settled, apart from the undecided ones.
         undecided: candidates that the solver gave up on, and why.
-        cut_off: whether candidates above `reached` were left out after too many undecided ones.
     """
 
     steps: int
-    reached: Fraction
     undecided: dict[Candidate, str] = field(default_factory=dict)
-    cut_off: bool = False
 
 
 class _Search:
@@ -104,17 +106,19 @@ class _Search:
     def __init__(
         self,
         request: SearchRequest,
-        solver: Solver,
+        asking: Asking,
         observer: Observer,
         keep: Callable[[Frontier], None] | None,
         incumbents: Sequence[Point],
+        refuted: Iterable[Refuted],
     ) -> None:
-        self.request, self.solver, self.observer = request, solver, observer
+        self.request, self.asking, self.observer = request, asking, observer
         self.keep = keep
         self.began = time.perf_counter()
-        self.bounds = BoundsTable(request.topology, request.collective)
+        self.bounds = BoundsTable(request.topology, request.collective, asking.prove)
         self.source = CandidateSource(request, self.bounds)
         self.points: list[Point] = sorted(incumbents, key=lambda p: p.steps)
+        self.refuted: list[Refuted] = list(refuted)
         self.steps: list[_Step] = []
         self.current: _Step | None = None
         self.complete = True
@@ -128,12 +132,12 @@ class _Search:
         self.observer.bounded(None, source.least_bandwidth)
         assert source.max_steps is not None
         for steps in range(source.least_steps, source.max_steps + 1):
-            bound = self._bound(steps)
-            self.current = _Step(steps, bound)
+            self._announce(steps)
+            self.current = _Step(steps)
             self.steps.append(self.current)
             if self.request.strategy is Strategy.PAPER:
                 all_of_them = source.candidates(steps, self._best(steps))
-                self._pass(all_of_them, self.request.point_limit, settles=True)
+                self._pass(all_of_them, self.request.point_limit)
             else:
                 self._deepen(steps)
             self.current = None
@@ -148,14 +152,11 @@ class _Search:
             (p.bandwidth for p in self.points if steps is None or p.steps <= steps), default=None
         )
 
-    def _bound(self, steps: int) -> Fraction:
-        """The proved bound on R/C for S = `steps`."""
-        if self.request.strategy is Strategy.PAPER:
-            return self.source.least_bandwidth
-        self._remaining()
-        bound = self.source.least_bandwidth_of(steps)
-        self.observer.bounded(steps, bound)
-        return bound
+    def _announce(self, steps: int) -> None:
+        """Tells the proved bound on R/C for S = `steps`."""
+        if self.request.strategy is Strategy.CERTIFIED:
+            self._remaining()
+            self.observer.bounded(steps, self.source.least_bandwidth_of(steps))
 
     def _deepen(self, steps: int) -> None:
         """The certified strategy for one S.
@@ -172,44 +173,46 @@ class _Search:
             for multiples in _MULTIPLES:
                 candidates = self.source.candidates(steps, self._best(steps), multiples)
                 untried = (c for c in candidates if c not in self.tried)
-                self._pass(untried, quick, settles=multiples is None)
+                self._pass(untried, quick)
         if self.request.point_limit is None:
             again = sorted(self.current.undecided, key=lambda c: (c.bandwidth, c.chunks))
             self._pass(again, _THOROUGH_SECONDS)
 
-    def _pass(
-        self, candidates: Iterable[Candidate], seconds: float | None, *, settles: bool = False
-    ) -> bool:
+    def _pass(self, candidates: Iterable[Candidate], seconds: float | None) -> bool:
         """Tries candidates in turn until one has an algorithm, or too many are undecided.
 
         Args:
             candidates: in ascending order of R/C.
             seconds: time limit for each.
-            settles: whether with these, and those tried before, everything cheaper is settled.
 
         Returns:
             Whether one has an algorithm.
         """
         assert self.current is not None
         undecided = 0
-        for candidate in candidates:
-            if settles:
-                self.current.reached = max(self.current.reached, candidate.bandwidth)
-            if self._refuted(candidate):
+        for candidate, solution in self._answers(candidates, seconds):
+            if solution is None:
                 self.current.undecided.pop(candidate, None)
                 continue
-            solution = self._try(candidate, seconds)
             if solution.verdict is Verdict.UNKNOWN:
                 self.current.undecided[candidate] = _why(solution)
                 undecided += 1
                 if undecided >= _MOST_UNDECIDED:
-                    self.current.cut_off |= settles
                     return False
                 continue
             self.current.undecided.pop(candidate, None)
             if solution.verdict is Verdict.SAT:
                 self._add(solution)
                 break
+            self.refuted.append(
+                Refuted(
+                    candidate.steps,
+                    candidate.rounds,
+                    candidate.chunks,
+                    solution.encoding,
+                    solution.backend,
+                )
+            )
         else:
             return False
         # What costs no less than the point just found is of no interest any more.
@@ -220,31 +223,72 @@ class _Search:
         return True
 
     def _refuted(self, candidate: Candidate) -> bool:
-        """Whether the larger relaxation rules a candidate out, once the first was not found."""
+        """Whether an earlier answer rules a candidate out, or the larger relaxation does.
+
+        The larger relaxation is looked at once the first candidate was not found.
+        """
+        ruled_out = any(
+            covers(
+                answer,
+                candidate.steps,
+                candidate.rounds,
+                candidate.chunks,
+                scaling=self.bounds.scales is not None,
+            )
+            for answer in self.refuted
+        )
+        if ruled_out:
+            return True
         if self.request.strategy is Strategy.PAPER or not self.tried_at.get(candidate.steps):
             return False
         bound = self.bounds.tighten(
             candidate.chunks, candidate.steps, min(20.0, self._remaining() or 20.0)
         )
-        if candidate.bandwidth >= bound:
-            return False
-        self.observer.settled(candidate, Verdict.UNSAT, 0.0)
-        return True
+        return candidate.bandwidth < bound
 
-    def _try(self, candidate: Candidate, seconds: float | None) -> Solution:
+    def _answers(
+        self, candidates: Iterable[Candidate], seconds: float | None
+    ) -> Iterator[tuple[Candidate, Solution | None]]:
+        """Each candidate in turn with its answer, or None where something else rules it out.
+
+        As many are asked at once as there are solvers; what nobody wants any more is cancelled.
+        """
+        rest = iter(candidates)
+        asked: deque[tuple[Candidate, Waiting | None, float]] = deque()
+        try:
+            while True:
+                while len(asked) < self.asking.width:
+                    candidate = next(rest, None)
+                    if candidate is None:
+                        break
+                    waiting = None
+                    if not self._refuted(candidate):
+                        waiting = self._ask(candidate, seconds)
+                    asked.append((candidate, waiting, time.perf_counter()))
+                if not asked:
+                    return
+                candidate, waiting, began = asked.popleft()
+                if waiting is None:
+                    self.observer.settled(candidate, Verdict.UNSAT, 0.0)
+                    yield candidate, None
+                    continue
+                solution = waiting.result()
+                spent = time.perf_counter() - began
+                self.observer.settled(candidate, solution.verdict, spent)
+                yield candidate, solution
+        finally:
+            for _, waiting, _ in asked:
+                if waiting is not None:
+                    waiting.cancel()
+
+    def _ask(self, candidate: Candidate, seconds: float | None) -> Waiting:
         remaining = self._remaining()
         limits = [limit for limit in (seconds, remaining) if limit is not None]
         self.observer.trying(candidate)
         self.tried.add(candidate)
         self.tried_at[candidate.steps] += 1
         instance = self.bounds.instance(candidate.chunks, candidate.steps, candidate.rounds)
-        began = time.perf_counter()
-        solution = solve_directly(self.solver, instance, min(limits) if limits else None)
-        self.observer.settled(candidate, solution.verdict, time.perf_counter() - began)
-        if solution.outcome.reason is StopReason.CRASHED:
-            # Worth knowing at once; the claim stays open all the same.
-            self._remaining()
-        return solution
+        return self.asking.ask(instance, min(limits) if limits else None)
 
     def _remaining(self) -> float | None:
         if self.request.time_limit is None:
@@ -261,9 +305,6 @@ class _Search:
         chunks = solution.instance.chunks
         instance = self.bounds.instance(chunks, algorithm.steps, algorithm.rounds)
         require_valid(instance, algorithm)
-        bound = self.source.least_bandwidth
-        if self.request.strategy is Strategy.CERTIFIED:
-            bound = self.bounds.bandwidth(chunks, algorithm.steps)
         point = Point(
             instance,
             algorithm,
@@ -271,7 +312,6 @@ class _Search:
             solution.backend,
             solution.total_seconds,
             solution.size,
-            bound,
         )
         if any(p.dominates(point) for p in self.points):
             return
@@ -284,16 +324,18 @@ class _Search:
     def frontier(self) -> Frontier:
         """Everything known so far."""
         source, request = self.source, self.request
+        searched = (step.steps for step in self.steps)
+        evidence = evidence_of(source, self.points, self.refuted, searched)
         return Frontier(
             topology=request.topology,
             collective=request.collective.name,
-            points=tuple(self.points),
-            open=tuple(self._open()),
+            points=tuple(with_bounds(self.points, evidence)),
+            open=tuple(self._open(evidence)),
             scope=source.scope,
             settings={
                 "strategy": str(request.strategy),
-                "encoding": self.solver.encoding.name,
-                "backend": self.solver.backend.name,
+                "encoding": self.asking.solver.encoding.name,
+                "backend": self.asking.solver.backend_name,
                 "k": source.k,
                 "max_steps": source.max_steps,
                 "max_rounds": request.max_rounds,
@@ -308,31 +350,32 @@ class _Search:
             complete=self.complete,
             interrupted=self.interrupted,
             seconds=time.perf_counter() - self.began,
+            evidence=evidence,
+            refuted=tuple(self.refuted),
         )
 
-    def _open(self) -> list[OpenClaim]:
-        claims = []
-        stopped = "interrupted" if self.interrupted else "time limit"
-        for step in self.steps:
-            high = self._best(step.steps)
-            if step is self.current:  # the search ended here
-                low = min([step.reached, *(c.bandwidth for c in step.undecided)])
-                if high is None or low < high:
-                    claims.append(OpenClaim(step.steps, step.steps, low, high, stopped))
-            elif step.undecided or step.cut_off:
-                low = min((c.bandwidth for c in step.undecided), default=step.reached)
-                reason = "; ".join(sorted(set(step.undecided.values())))
-                reason = reason or "too many candidates were not decided at once"
-                if high is None or low < high:  # else more steps led to an algorithm of so few
-                    claims.append(OpenClaim(step.steps, step.steps, low, high, reason))
+    def _open(self, evidence: Evidence) -> list[OpenClaim]:
+        reasons = {step.steps: self._reason(step) for step in self.steps}
+        claims = open_claims(evidence, lambda steps: reasons[steps])
         if not self.optimal:
-            high = self._best()
             after = self.steps[-1].steps + 1 if self.steps else self.source.least_steps
             reason = f"the search goes to {self.source.max_steps} steps (--max-steps)"
             if self.current is not None or not self.complete:
-                reason = stopped
-            claims.append(OpenClaim(after, None, self.source.least_bandwidth, high, reason))
+                reason = self._stopped
+            claims.append(OpenClaim(after, None, self.source.least_bandwidth, self._best(), reason))
         return claims
+
+    @property
+    def _stopped(self) -> str:
+        return "interrupted" if self.interrupted else "time limit"
+
+    def _reason(self, step: _Step) -> str:
+        """Why something better may exist for this S."""
+        if step is self.current:
+            return self._stopped
+        return "; ".join(sorted(set(step.undecided.values()))) or (
+            "too many candidates were not decided at once"
+        )
 
 
 def _why(solution: Solution) -> str:

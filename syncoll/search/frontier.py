@@ -8,6 +8,8 @@ from fractions import Fraction
 
 from syncoll.formula import FormulaSize
 from syncoll.model import Algorithm, Instance, Topology
+from syncoll.search.evidence import Evidence
+from syncoll.search.proof import Proof, Refuted
 
 __all__ = ["Frontier", "OpenClaim", "Point"]
 
@@ -23,7 +25,7 @@ class Point:
         backend: name of the backend that found it.
         seconds: encode, lower, solve and verify together.
         size: of the encoding's formula; None when the point came from a file.
-        bound: a proved lower bound on R/C for algorithms of at most S steps with this C.
+        bound: a proved lower bound on R/C for algorithms of at most S steps.
     """
 
     instance: Instance
@@ -107,6 +109,8 @@ class Frontier:
         complete: whether the search ended by itself.
         interrupted: whether a person stopped it.
         seconds: the whole search.
+        evidence: what is proved, and by what; None for a frontier out of a file without proofs.
+        refuted: everything that a solver ruled out, also what no proof rests on.
     """
 
     topology: Topology
@@ -120,3 +124,9 @@ class Frontier:
     complete: bool = True
     interrupted: bool = False
     seconds: float = 0.0
+    evidence: Evidence | None = None
+    refuted: tuple[Refuted, ...] = ()
+
+    def proof(self, point: Point) -> Proof | None:
+        """What is proved about algorithms of at most as many steps as the point has."""
+        return None if self.evidence is None else self.evidence.proof(point.steps)

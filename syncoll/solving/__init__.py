@@ -1,6 +1,26 @@
-"""Running backends: in worker processes that can be limited, interrupted and may crash."""
+"""Running backends: in worker processes that can be limited, interrupted and may crash.
 
+`Solver` decides one instance at a time, with one backend or several side by side; `SolverPool` many
+at once, with threads, processes or a cluster.
+"""
+
+from syncoll.solving.executors import open_pool
+from syncoll.solving.pool import SolverPool
 from syncoll.solving.process import SolverProcess
-from syncoll.solving.solver import Preparation, Solution, Solver, default_threads
+from syncoll.solving.question import Question, SolverSettings, decide
+from syncoll.solving.solution import Preparation, Solution, undecided
+from syncoll.solving.solver import Solver, default_threads
 
-__all__ = ["Preparation", "Solution", "Solver", "SolverProcess", "default_threads"]
+__all__ = [
+    "Preparation",
+    "Question",
+    "Solution",
+    "Solver",
+    "SolverPool",
+    "SolverProcess",
+    "SolverSettings",
+    "decide",
+    "default_threads",
+    "open_pool",
+    "undecided",
+]

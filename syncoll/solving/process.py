@@ -96,6 +96,7 @@ class SolverProcess:
         options: Mapping[str, object],
         *,
         should_stop: Callable[[], bool] | None = None,
+        when_ready: Callable[[], None] | None = None,
     ) -> Outcome:
         """Decides a formula that uses only features of the record.
 
@@ -107,6 +108,7 @@ class SolverProcess:
             limits: enforced from outside as well.
             options: values by name; missing ones get their defaults.
             should_stop: asked every few hundredths of a second; True kills the worker.
+            when_ready: called once the worker has its solver and gets the formula.
 
         Returns:
             The backend's outcome, or unknown: `TIME_LIMIT`, `MEMORY_LIMIT` or `INTERRUPTED` when
@@ -128,7 +130,7 @@ class SolverProcess:
                 "lower the formula to its features first"
             )
         try:
-            return self._solve(formula, limits, resolved, should_stop)
+            return self._solve(formula, limits, resolved, should_stop, when_ready)
         except BaseException:
             self.close()
             raise
@@ -139,11 +141,14 @@ class SolverProcess:
         limits: Limits,
         options: Mapping[str, OptionValue],
         should_stop: Callable[[], bool] | None,
+        when_ready: Callable[[], None] | None,
     ) -> Outcome:
         seconds: dict[str, float] = {}
         connection, failure = self._ready_connection(limits, should_stop, seconds)
         if connection is None:
             return failure or _stopped(StopReason.CRASHED, "no worker", seconds)
+        if when_ready is not None:
+            when_ready()
         began = time.perf_counter()
         if connection.send(SolveRequest(formula, limits, options)):
             answer = self._wait(connection, limits, should_stop, began)

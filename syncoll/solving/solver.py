@@ -7,115 +7,72 @@ algorithm is replayed by the verifier, which knows neither encodings nor backend
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from types import TracebackType
 
-from syncoll.errors import (
-    BackendError,
-    FormulaTooLargeError,
-    PluginError,
-    UsageError,
-    VerificationError,
-)
-from syncoll.formula import FormulaSize, Limits, Outcome, StopReason, Verdict
-from syncoll.lowerings import Lowered, Stage, lower
+import syncoll
+from syncoll.errors import BackendError, FormulaTooLargeError, UsageError, VerificationError
+from syncoll.formula import Formula, Limits, Outcome, StopReason, Verdict
+from syncoll.lowerings import lower
 from syncoll.model import Algorithm, Instance
-from syncoll.plugins import Encoded, Encoding, EncodingRecord, PluginManager, resolve_options
+from syncoll.plugins import (
+    BackendRecord,
+    Encoded,
+    Encoding,
+    EncodingRecord,
+    OptionValue,
+    PluginManager,
+    resolve_options,
+)
+from syncoll.solving.members import AUTO, Member, choose_backends, member_options
+from syncoll.solving.portfolio import HEAD_START_SECONDS, Reply, ask_one, no_answer, race
 from syncoll.solving.process import SolverProcess
+from syncoll.solving.solution import NO_FORMULA, Preparation, Solution, undecided
 from syncoll.verify import require_valid
 
-__all__ = ["Preparation", "Solution", "Solver", "default_threads"]
+__all__ = ["Solver", "default_threads"]
 
 
-def default_threads() -> int:
-    """Threads that a solver gets when nobody says otherwise: the machine's, from 2 to 8.
+def default_threads(jobs: int = 1) -> int:
+    """Threads that a solver gets when nobody says otherwise: its share of the cores, from 2 to 8.
 
     CP-SAT looks for solutions and for proofs in different threads, so one is far too few.
+
+    Args:
+        jobs: how many solvers share the machine.
     """
     try:
         here = len(os.sched_getaffinity(0))  # a container may have fewer than the machine
     except AttributeError:  # not on every system
         here = os.cpu_count() or 1
-    return max(2, min(8, here))
-
-
-@dataclass(frozen=True, eq=False)
-class Preparation:
-    """An instance made ready for a backend.
-
-    Args:
-        encoded: the formula as the encoding says it.
-        lowered: the formula as the backend takes it.
-        size: of the encoding's formula.
-        lowered_size: of the backend's formula.
-        seconds: ``encode`` and ``lower``.
-    """
-
-    encoded: Encoded
-    lowered: Lowered
-    size: FormulaSize
-    lowered_size: FormulaSize
-    seconds: Mapping[str, float]
-
-    @property
-    def stages(self) -> tuple[Stage, ...]:
-        """The lowerings in between."""
-        return self.lowered.stages
-
-
-@dataclass(frozen=True, eq=False)
-class Solution:
-    """What became of an instance.
-
-    Args:
-        instance: the problem.
-        outcome: the backend's answer.
-        algorithm: verified; present exactly when the verdict is sat.
-        encoding: name of the encoding.
-        backend: name of the backend.
-        size: of the encoding's formula.
-        lowered_size: of the backend's formula.
-        seconds: by phase: ``encode``, ``lower``, ``start``, ``load``, ``solve``, ``verify`` …
-    """
-
-    instance: Instance
-    outcome: Outcome
-    algorithm: Algorithm | None
-    encoding: str
-    backend: str
-    size: FormulaSize
-    lowered_size: FormulaSize
-    seconds: Mapping[str, float] = field(default_factory=dict)
-
-    @property
-    def verdict(self) -> Verdict:
-        """Sat, unsat or unknown."""
-        return self.outcome.verdict
-
-    @property
-    def total_seconds(self) -> float:
-        """All phases together, without starting the worker, which many instances share."""
-        return sum(value for phase, value in self.seconds.items() if phase != "start")
+    return max(2, min(8, here // max(1, jobs)))
 
 
 class Solver:
-    """Solves instances with one encoding and one backend; the backend's worker is reused.
+    """Solves instances with an encoding and one backend or several; workers are reused.
+
+    For one thread at a time.
 
     Args:
         manager: knows the plugins.
         encoding: name of the encoding for collectives that only move data.
         combining_encoding: name of the encoding for combining instances.
-        backend: name of the backend.
+        backend: name of a backend, names joined with ``+``, or ``auto``; see `members` and
+            `portfolio`.
         encoding_options: values by name.
-        backend_options: values by name.
-        limits: for each run of the backend.
+        backend_options: values by name; ``cpsat.probing`` where several backends have one.
+        limits: for each run of a backend; the threads are divided among those that run at once.
+        head_start: seconds that a backend of a portfolio has before the next one joins in.
+        start: whether to start the first backend's worker at once, so that it loads meanwhile.
 
     Raises:
         PluginError: on an unknown name, or a backend that is not installed or not licensed.
         OptionError: on an unknown option or a bad value.
+        UsageError: on an encoding for another kind of collective, or a backend named twice.
     """
 
     def __init__(
@@ -124,31 +81,36 @@ class Solver:
         *,
         encoding: str = "step",
         combining_encoding: str = "partial",
-        backend: str = "cpsat",
+        backend: str = AUTO,
         encoding_options: Mapping[str, object] | None = None,
         backend_options: Mapping[str, object] | None = None,
         limits: Limits | None = None,
+        head_start: float = HEAD_START_SECONDS,
+        start: bool = True,
     ) -> None:
         self.encoding = manager.encoding(encoding)
-        self.backend = manager.backend(backend)
+        records, self._combining_order = choose_backends(manager, backend)
+        self.backends = tuple(records)
+        self.backend_name = backend
         self.limits = limits or Limits(threads=default_threads())
+        self.stop_when: Callable[[], bool] | None = None
+        self._head_start = head_start
         self._encoding_options = resolve_options(
             self.encoding.options, encoding_options or {}, f"encoding {encoding}"
         )
-        self._backend_options = resolve_options(
-            self.backend.options, backend_options or {}, f"backend {backend}"
-        )
-        for answer in (self.backend.installed(), self.backend.licensed()):
-            if not answer.ok:
-                raise PluginError(f"backend {backend} cannot run here: {answer.reason}")
+        options = member_options(records, backend_options or {}, backend)
         self._combining = manager.encoding(combining_encoding)
         for record, combining in ((self.encoding, False), (self._combining, True)):
             if record.combining != combining:
                 takes = "combining" if record.combining else "non-combining"
                 raise UsageError(f"encoding {record.name} takes {takes} collectives only")
         self._loaded: dict[str, Encoding] = {}
-        self._process = SolverProcess(self.backend)
-        self._process.start()
+        self._members = {
+            record.name: Member(record, options[record.name], SolverProcess(record))
+            for record in records
+        }
+        if start:
+            self._members[self.backend.name].process.start()
 
     def __enter__(self) -> Solver:
         return self
@@ -162,31 +124,58 @@ class Solver:
         self.close()
 
     def close(self) -> None:
-        """Ends the backend's worker process."""
-        self._process.close()
+        """Ends every worker process."""
+        for member in self._members.values():
+            member.process.close()
+
+    @property
+    def backend(self) -> BackendRecord:
+        """The backend that is asked first about instances that only move data."""
+        return self.backends[0]
 
     def encoding_for(self, instance: Instance) -> EncodingRecord:
         """The encoding that takes an instance of this kind."""
         return self._combining if instance.combining else self.encoding
 
-    def prepare(self, instance: Instance) -> Preparation:
-        """Encodes and lowers, without solving."""
-        began = time.perf_counter()
+    def backends_for(self, instance: Instance) -> tuple[BackendRecord, ...]:
+        """The backends in the order in which they are asked about an instance of this kind."""
+        return tuple(member.record for member in self._order(instance))
+
+    def _order(self, instance: Instance) -> list[Member]:
+        names = self._combining_order if instance.combining else list(self._members)
+        return [self._members[name] for name in names]
+
+    def asked(self, instance: Instance) -> str:
+        """Who is asked about an instance of this kind, and how, in one text.
+
+        It names the version of syncoll too: an algorithm is verified whoever found it, but that
+        there is none rests on the encoding and the backends, which a later version may mend.
+        """
         record = self.encoding_for(instance)
-        encoder = self._loaded.setdefault(record.name, record.load())
-        options = self._encoding_options
-        if record is not self.encoding:
-            options = resolve_options(record.options, {}, f"encoding {record.name}")
-        encoded = encoder.encode(instance, options)
-        after_encoding = time.perf_counter()
-        lowered = lower(encoded.formula, self.backend.features)
-        after_lowering = time.perf_counter()
+        backends = {m.name: dict(m.options) for m in self._order(instance)}
+        who = {
+            "syncoll": syncoll.__version__,
+            "encoding": [record.name, self._options_for(record)],
+            "backends": [self.backend_name, backends],
+        }
+        return json.dumps(who, sort_keys=True, default=str)
+
+    def _options_for(self, record: EncodingRecord) -> Mapping[str, OptionValue]:
+        if record is self.encoding:
+            return self._encoding_options
+        return resolve_options(record.options, {}, f"encoding {record.name}")
+
+    def prepare(self, instance: Instance) -> Preparation:
+        """Encodes, and lowers for the backend that is asked first, without solving."""
+        encoded, seconds = self._encode(instance)
+        began = time.perf_counter()
+        lowered = lower(encoded.formula, self._order(instance)[0].record.features)
         return Preparation(
             encoded,
             lowered,
             encoded.formula.size(),
             lowered.formula.size(),
-            {"encode": after_encoding - began, "lower": after_lowering - after_encoding},
+            {"encode": seconds, "lower": time.perf_counter() - began},
         )
 
     def solve(
@@ -201,65 +190,102 @@ class Solver:
         Args:
             instance: the problem.
             seconds: a time limit for this run, if it is tighter than the solver's own.
-            should_stop: asked often; True ends the run as unknown.
+            should_stop: asked often; True ends the run as unknown.  So does the attribute
+                `stop_when`, which is for callers that do not call this themselves.
 
         Raises:
-            BackendError: when the backend's answer turns out to be wrong.
-            KeyboardInterrupt: passed on after the worker has been ended.
+            BackendError: when a backend's answer turns out to be wrong; no worker is left then.
+            KeyboardInterrupt: passed on after the workers have been ended.
         """
+        stop = self._stop(should_stop)
+        if stop is not None and stop():
+            return self._undecided(instance, StopReason.INTERRUPTED, "stopped before it began")
         try:
-            prepared = self.prepare(instance)
+            encoded, spent = self._encode(instance)
         except FormulaTooLargeError as error:
-            return self._too_large(instance, error)
-        limits = self.limits
-        if seconds is not None:
-            least = seconds if limits.seconds is None else min(seconds, limits.seconds)
-            limits = replace(limits, seconds=max(0.0, least))
-        allowed = self.backend.can_run(prepared.lowered_size)
-        if not allowed.ok:
-            outcome = Outcome(Verdict.UNKNOWN, reason=StopReason.LICENCE, message=allowed.reason)
-        else:
-            outcome = self._process.solve(
-                prepared.lowered.formula, limits, self._backend_options, should_stop=should_stop
-            )
+            return self._undecided(instance, StopReason.GAVE_UP, str(error))
+        reply, outcome = self._decide(instance, encoded.formula, self._limits(seconds), stop)
         began = time.perf_counter()
-        algorithm = self._algorithm(instance, prepared, outcome)
-        spent = {"verify": time.perf_counter() - began}
+        algorithm = None
+        if reply is not None and outcome.assignment is not None:
+            try:
+                algorithm = self._algorithm(instance, encoded, reply)
+            except BaseException:
+                self.close()
+                raise
         return Solution(
             instance,
             outcome,
             algorithm,
             self.encoding_for(instance).name,
-            self.backend.name,
-            prepared.size,
-            prepared.lowered_size,
-            {**prepared.seconds, **outcome.seconds, **spent},
+            self.backend_name if reply is None else reply.member.name,
+            encoded.formula.size(),
+            NO_FORMULA if reply is None else reply.size,
+            {
+                "encode": spent,
+                **(outcome.seconds if reply is None else reply.seconds),
+                "verify": time.perf_counter() - began,
+            },
         )
 
-    def _too_large(self, instance: Instance, error: FormulaTooLargeError) -> Solution:
-        """Unknown: a formula that is not built decides nothing."""
-        nothing = FormulaSize(0, 0, 0, 0, 0, 0, 0, frozenset())
-        return Solution(
+    def _encode(self, instance: Instance) -> tuple[Encoded, float]:
+        began = time.perf_counter()
+        record = self.encoding_for(instance)
+        if record.name not in self._loaded:
+            self._loaded[record.name] = record.load()
+        encoded = self._loaded[record.name].encode(instance, self._options_for(record))
+        return encoded, time.perf_counter() - began
+
+    def _decide(
+        self,
+        instance: Instance,
+        formula: Formula,
+        limits: Limits,
+        stop: Callable[[], bool] | None,
+    ) -> tuple[Reply | None, Outcome]:
+        """The reply that decides, or that of the only backend; and the outcome of all."""
+        members = self._order(instance)
+        if len(members) == 1:
+            reply = ask_one(members[0], formula, limits, should_stop=stop)
+            return reply, reply.outcome
+        share = replace(limits, threads=max(2, limits.threads - len(members) + 1))
+        replies, interrupted = race(
+            members, formula, share, head_start=self._head_start, should_stop=stop
+        )
+        if replies and replies[-1].outcome.verdict is not Verdict.UNKNOWN:
+            return replies[-1], replies[-1].outcome
+        return None, no_answer(members, replies, interrupted=interrupted)
+
+    def _limits(self, seconds: float | None) -> Limits:
+        if seconds is None:
+            return self.limits
+        own = self.limits.seconds
+        return replace(self.limits, seconds=max(0.0, seconds if own is None else min(seconds, own)))
+
+    def _stop(self, should_stop: Callable[[], bool] | None) -> Callable[[], bool] | None:
+        also = self.stop_when
+        if should_stop is None or also is None:
+            return also if should_stop is None else should_stop
+        return lambda: should_stop() or also()
+
+    def _undecided(self, instance: Instance, reason: StopReason, message: str) -> Solution:
+        return undecided(
             instance,
-            Outcome(Verdict.UNKNOWN, reason=StopReason.GAVE_UP, message=str(error)),
-            None,
-            self.encoding_for(instance).name,
-            self.backend.name,
-            nothing,
-            nothing,
+            reason,
+            message,
+            encoding=self.encoding_for(instance).name,
+            backend=self.backend_name,
         )
 
-    def _algorithm(
-        self, instance: Instance, prepared: Preparation, outcome: Outcome
-    ) -> Algorithm | None:
+    def _algorithm(self, instance: Instance, encoded: Encoded, reply: Reply) -> Algorithm:
         """Decodes and checks; the algorithm has exactly the instance's steps and rounds."""
-        if outcome.assignment is None:
-            return None
-        who = f"encoding {self.encoding_for(instance).name} with backend {self.backend.name}"
-        assignment = prepared.lowered.raise_assignment(outcome.assignment)
-        if wrong := prepared.encoded.formula.violation(assignment):
+        assert reply.lowered is not None
+        assert reply.outcome.assignment is not None
+        who = f"encoding {self.encoding_for(instance).name} with backend {reply.member.name}"
+        assignment = reply.lowered.raise_assignment(reply.outcome.assignment)
+        if wrong := encoded.formula.violation(assignment):
             raise BackendError(f"{who}: the answer is no model of the encoding's formula: {wrong}")
-        algorithm = prepared.encoded.decode(assignment)
+        algorithm = encoded.decode(assignment)
         try:
             require_valid(instance, algorithm)
             if not instance.combining:

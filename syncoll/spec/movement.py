@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from syncoll.spec import limits, syntax
 from syncoll.spec.ambient import Ambient
 from syncoll.spec.evaluator import Evaluator
 from syncoll.spec.membership import holds
+from syncoll.spec.scaling import why_it_scales
 from syncoll.spec.source import Span
 from syncoll.spec.statements import bind_let, check_requirement, join_requirements
 from syncoll.spec.syntax import Node
@@ -48,6 +49,7 @@ def build_collective(
         join_requirements([r.message for r in on_chunks]),
         definition.post.span.origin,
         requirement_origin=on_chunks[0].condition.span.origin if on_chunks else None,
+        scales=spec.scales,
     )
 
 
@@ -63,6 +65,13 @@ class _CollectiveSpec:
     scope: Scope
     name: str
     on_chunks: frozenset[syntax.Require]
+    reasons: dict[int, str | None] = field(default_factory=dict)
+
+    def scales(self, nodes: int) -> str | None:
+        """Why the tables are proportional to C; None where that is not proved."""
+        if nodes not in self.reasons:
+            self.reasons[nodes] = why_it_scales(self.definition, self.scope, nodes)
+        return self.reasons[nodes]
 
     def admits(self, nodes: int, chunks: int) -> bool:
         """Whether the collective is defined for C = `chunks`.

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import pytest
 
-from syncoll.bounds import Demand, PriceCertificate, Share, demands, rounds_bound, same_shape
+from syncoll.bounds import Demand, PriceCertificate, Shape, Share, demands, rounds_bound
 from syncoll.errors import VerificationError
 from syncoll.model import RelationTable, Topology
 from syncoll.testing.brute_force import TooLargeError, least_rounds
@@ -228,11 +228,12 @@ class TestDemands:
         )
 
     def test_shapes(self) -> None:
-        one, three = (demands(allgather().tabulate(4, c)) for c in (1, 3))
-        assert same_shape(one, 1, three, 3)
-        assert not same_shape(one, 1, three, 2)
-        assert not same_shape(one, 1, demands(gather().tabulate(4, 1)), 1)
-        assert not same_shape(one, 1, one[1:], 1)
+        one, three = (Shape.of(allgather().tabulate(4, c), c) for c in (1, 3))
+        assert one.proportional(three)
+        assert not one.proportional(Shape(2, three.classes))
+        assert not one.proportional(Shape.of(gather().tabulate(4, 1), 1))
+        assert not one.proportional(Shape(1, one.classes[1:]))
+        assert not one.proportional(Shape(1, one.classes, combining=True))
 
     def test_nothing_to_do(self) -> None:
         table = RelationTable(*(allgather().tabulate(2, 1).post,) * 2)

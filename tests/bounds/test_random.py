@@ -33,9 +33,10 @@ def instances(count: int) -> Iterator[tuple[int, Instance]]:
             yield seed, instance
 
 
-def test_never_above_the_least_rounds() -> None:
+@pytest.mark.parametrize("count", [150, pytest.param(560, marks=pytest.mark.slow)])
+def test_never_above_the_least_rounds(count: int) -> None:
     checked = met = fractional = several = 0
-    for seed, instance in instances(300):
+    for seed, instance in instances(count):
         try:
             truth = least_rounds(instance, MOST_ROUNDS)
         except TooLargeError:
@@ -53,11 +54,11 @@ def test_never_above_the_least_rounds() -> None:
         met += ceil(timed.rounds) == truth
         fractional += timed.rounds.denominator > 1
         several += any(len(need.sources) > 1 for need in needs)
-    assert checked >= 250
+    assert checked >= count * 8 / 9
     # And it is no idle bound: it is often all that is to be said.
     assert met >= 0.6 * checked
-    assert fractional >= 30
-    assert several >= 30
+    assert fractional >= count / 10
+    assert several >= count / 10
 
 
 def test_never_above_the_least_rounds_of_any_steps() -> None:
@@ -85,7 +86,7 @@ def test_the_optimum_is_proved_exactly() -> None:
                 network = FlowNetwork.of(instance.topology, steps)
                 solved = Relaxation(network, needs, kind).solve()
                 assert solved is not None, seed
-                value, certificate = solved
+                value, certificate = solved.value, solved.certificate
                 exact = Fraction(value).limit_denominator(5000)
                 assert abs(float(exact) - value) < 1e-9 * max(1.0, value), seed
                 assert certificate.check(instance.topology, needs) == exact, seed
@@ -99,7 +100,7 @@ def test_copies_are_at_least_as_strong_as_together() -> None:
         for kind in RelaxationKind:
             solved = Relaxation(network, demands(instance), kind).solve()
             assert solved is not None
-            proved[kind] = solved[1].check(instance.topology, demands(instance))
+            proved[kind] = solved.certificate.check(instance.topology, demands(instance))
         assert proved[RelaxationKind.TOGETHER] <= proved[RelaxationKind.COPIES], seed
         stronger += proved[RelaxationKind.TOGETHER] < proved[RelaxationKind.COPIES]
     assert stronger >= 5

@@ -397,7 +397,7 @@ def test_lies(what: str, document: Callable[[str], Json]) -> None:
 def test_every_required_key(name: str, document: Callable[[str], Json]) -> None:
     optional = {"version", "status", "phases", "variables", "constraints", "bound", "combining"}
     optional |= {"strategy", "k", "max_steps", "max_rounds", "max_chunks", "time_limit"}
-    optional |= {"point_limit"}
+    optional |= {"point_limit", "proof", "evidence", "digest"}
     content = document(name)
     containers: list[Json] = [content, *content.get("points", [])]
     containers += [c["algorithm"] for c in containers if "algorithm" in c]

@@ -292,3 +292,89 @@ def test_they_can_be_pickled_when_their_parts_can() -> None:
     assert alike(copy.tabulate(3, 4), _all(3, 4))
     assert (copy.name, copy.combining, copy.origin) == ("w", True, HERE)
     assert copy.ways[0][0].dual == base
+
+
+WHOLE = "for C chunks per node each chunk of the arrays is cut into C"
+
+
+def from_arrays(name: str, pre: list[list[int]], post: list[list[int]]) -> Collective:
+    return Collective.from_arrays(name, pre, post)
+
+
+class TestScaling:
+    """Whether what must get where is proportional to C."""
+
+    def test_arrays_scale_by_construction(self) -> None:
+        one = from_arrays("one", [[1, 0], [0, 1]], [[1, 1], [1, 1]])
+        assert one.scales(2) == WHOLE
+        assert one.scales(3) is None
+
+    def test_functions_are_not_believed(self) -> None:
+        assert allgather().scales(4) is None
+        assert reducescatter().scales(4) is None
+        assert allreduce().scales(4) is None
+
+    def test_an_inverse_scales_with_its_dual(self) -> None:
+        dual = from_arrays("gather up", [[1, 0], [0, 1]], [[1, 0], [1, 0]])
+        inverse = inverse_of(dual, "inverse")
+        assert inverse.scales(2) == f"it is the inverse of gather up, where {WHOLE}"
+        assert admitted(inverse, 2, 9) == [2, 4, 6, 8]
+        assert inverse.scales(3) is None
+
+    def test_a_sequence_scales_where_its_parts_join_in_any_order(self) -> None:
+        spread = from_arrays("spread", [[1, 0], [1, 0]], [[1, 1], [1, 1]])
+        narrow = from_arrays("narrow", [[1, 1], [1, 1]], [[1, 0], [0, 1]])
+        both = sequence_of([[spread, narrow]], "both")
+        assert both.scales(2) == (
+            "it is spread then narrow, and what each part asks for is proportional to C"
+        )
+
+    def test_a_sequence_whose_parts_are_paired_by_place_has_no_proof(self) -> None:
+        """Where chunks meet in one place, which becomes which may depend on C."""
+        mix = from_arrays("mix", [[1, 0], [0, 1]], [[1, 1], [1, 1]])
+        sort = from_arrays("sort", [[1, 1], [1, 1]], [[1, 0], [0, 1]])
+        assert sequence_of([[mix, sort]], "both").scales(2) is None
+
+    def test_ways_must_have_the_same_shares(self) -> None:
+        one = from_arrays("one", [[1, 0]], [[1, 1]])
+        two = from_arrays("two", [[1, 0], [1, 0]], [[1, 1], [1, 1]])
+        other = from_arrays("other", [[0, 1]], [[1, 1]])
+        assert sequence_of([[one], [one]], "same").scales(2) is not None
+        assert sequence_of([[one], [two]], "more").scales(2) is None
+        assert sequence_of([[one], [other]], "elsewhere").scales(2) is None
+
+    def test_a_part_without_a_proof_leaves_none(self) -> None:
+        spread = from_arrays("spread", [[1, 0]], [[1, 1]])
+        assert sequence_of([[spread, allgather()]], "both").scales(2) is None
+        assert sequence_of([[spread], [broadcast()]], "both").scales(2) is None
+
+    def test_the_reason_is_no_part_of_what_a_collective_is(self) -> None:
+        one = broadcast()
+        assert dataclasses.replace(one, scales=lambda _nodes: "a reason") == one
+
+
+class TestMeasuresThatGoUpAndDown:
+    def test_a_smaller_measure_behind_a_larger_one_is_found(self) -> None:
+        odd = Collective.from_relations(
+            "odd",
+            lambda p, c: c if c % 2 == 0 else 3 * c,
+            lambda c, n, *_: n == 0,
+            lambda c, n, *_: n == 1,
+        )
+        assert part_chunks(odd, 3, 2) == 2
+        assert part_chunks(odd, 3, 9) == 3
+        assert part_chunks(odd, 3, 5) is None
+
+    def test_trying_ends(self) -> None:
+        """Tables of 60 C chunks on 64 nodes, each too large: not one for every C."""
+        made = []
+
+        def chunks(_nodes: int, per_node: int) -> int:
+            made.append(per_node)
+            return 60 * per_node + 7
+
+        large = Collective.from_relations(
+            "large", chunks, lambda c, n, *_: n == 0, lambda c, n, *_: n == 1
+        )
+        assert part_chunks(large, 64, 50) is None
+        assert len(made) < 40

@@ -1,0 +1,264 @@
+"""Cuts: the bounds that a person can check by counting.
+
+Chunks that start only inside a set X of nodes and are needed outside it must cross from X to the
+rest.  Every link that does so lies in one of some link sets, the cover; in R rounds these carry at
+most ``R * sum of b_L``, so that ``R >= chunks that must cross / sum of b_L over the cover``.  It
+holds for any number of steps.  Prices that are equal on a cut and 0 elsewhere prove the same, but
+not every bound is that of a cut: none speaks of S, and flows between many pairs of nodes may need
+more than every cut says (Leighton & Rao 1999).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.bounds.demand import Demand
+from syncoll.bounds.prices import PriceCertificate
+from syncoll.errors import VerificationError
+from syncoll.model import BoolArray, Topology
+
+__all__ = ["CutCertificate", "find_cut", "least_cover"]
+
+ALL_SUBSETS = 12
+"""Up to so many nodes every set is tried."""
+
+_MOST_COVERS = 2_000
+"""So many candidates get an exact cover before the search ends."""
+
+_MOST_BRANCHES = 5_000
+"""So many branches are looked at for a least cover; after that it is the best one seen."""
+
+
+@dataclass(frozen=True)
+class CutCertificate:
+    """Proves a lower bound on R.
+
+    Args:
+        nodes: X, ascending.
+        cover: positions of bounds in the topology; every link from X to outside is in one.
+    """
+
+    nodes: tuple[int, ...]
+    cover: tuple[int, ...]
+
+    def check(self, topology: Topology, demands: Sequence[Demand]) -> Fraction:
+        """The bound on R that the cut proves for these demands, for any number of steps.
+
+        Raises:
+            VerificationError: when a node or a bound is none or named twice, or a link from X to
+                outside is not covered.
+        """
+        for what, named, count in (
+            ("node", self.nodes, topology.num_nodes),
+            ("bound", self.cover, len(topology.bounds)),
+        ):
+            for i in named:
+                if not 0 <= i < count:
+                    raise VerificationError(f"a cut with {what} {i}: there is none")
+            if len(set(named)) < len(named):
+                raise VerificationError(f"a cut that names a {what} twice")
+        inside = frozenset(self.nodes)
+        covered = {link for i in self.cover for link in topology.bounds[i].links}
+        for link in topology.links:
+            if link[0] in inside and link[1] not in inside and link not in covered:
+                raise VerificationError(
+                    f"link {link} leaves the cut's nodes, but its cover lacks it"
+                )
+        amount = sum(
+            demand.count
+            for demand in demands
+            if inside.issuperset(demand.sources) and not inside.issuperset(demand.destinations)
+        )
+        if amount == 0:
+            return Fraction(0)
+        room = sum((topology.bounds[i].chunks_per_round for i in self.cover), Fraction(0))
+        if room == 0:
+            raise VerificationError(
+                f"{amount} chunks must leave the cut's nodes, which no link leaves"
+            )
+        return amount / room
+
+
+def find_cut(
+    topology: Topology,
+    demands: Sequence[Demand],
+    at_least: Fraction,
+    prices: PriceCertificate | None = None,
+) -> CutCertificate | None:
+    """A cut that proves `at_least`, around as few nodes as possible.
+
+    With up to `ALL_SUBSETS` nodes every cut is tried; with more, single nodes, balls, halves (what
+    is nearer to one node than to another), what free links connect, and all their complements.
+
+    Args:
+        topology: P and B.
+        demands: what must get where.
+        at_least: the bound to prove, above 0; what prices prove for any number of steps is a bound
+            to try.
+        prices: links without a price connect nodes on one side of a cut.
+
+    Returns:
+        None when none of these cuts proves as much.
+    """
+    if at_least <= 0 or not demands or topology.num_nodes < 2:
+        return None
+    sides = _candidates(topology, prices)
+    small = np.minimum(sides.sum(axis=1), (~sides).sum(axis=1))
+    sides = sides[np.argsort(small, kind="stable")]
+    amounts = _amounts(sides, demands)
+    ends = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
+    crossing = sides[:, ends[:, 0]] & ~sides[:, ends[:, 1]]
+    # A cover costs at least this much: each link's part in the cheapest bound that contains it.
+    part = np.full(len(topology.links), np.inf)
+    for bound, members in zip(topology.bounds, topology.bound_links, strict=True):
+        cost = float(bound.chunks_per_round) / len(members)
+        part[members] = np.minimum(part[members], cost)
+    promising = (amounts > 0) & (amounts >= float(at_least) * (crossing @ part) * (1 - 1e-9))
+    for i in np.flatnonzero(promising)[:_MOST_COVERS].tolist():
+        if not crossing[i].any():
+            continue  # nothing gets out: no algorithm exists, and there is no bound to prove
+        cover = least_cover(topology, np.flatnonzero(crossing[i]).tolist())
+        cut = CutCertificate(tuple(np.flatnonzero(sides[i]).tolist()), cover)
+        if cut.check(topology, demands) >= at_least:
+            return cut
+    return None
+
+
+def _candidates(topology: Topology, prices: PriceCertificate | None) -> BoolArray:
+    """Sets of nodes ``[candidate, node]``: neither empty nor everything, none twice."""
+    nodes = topology.num_nodes
+    if nodes <= ALL_SUBSETS:
+        numbers = np.arange(1, (1 << nodes) - 1)
+        return (numbers[:, None] >> np.arange(nodes) & 1).astype(bool)
+    distances = topology.distances
+    found: list[BoolArray] = []
+    for matrix in (distances, distances.T):
+        for radius in range(int(distances[distances < nodes].max()) + 1):
+            found.append(matrix <= radius)
+        for one in range(nodes):
+            found += [matrix[one] < matrix, matrix[one] <= matrix]
+    if prices is not None:
+        free = _free_reach(topology, prices)
+        found += [free, free.T]
+    sides = np.concatenate(found)
+    sides = np.concatenate([sides, ~sides])
+    sides = sides[sides.any(axis=1) & ~sides.all(axis=1)]
+    packed = np.unique(np.packbits(sides, axis=1), axis=0)[::-1]
+    return np.unpackbits(packed, axis=1, count=nodes).astype(bool)
+
+
+def _free_reach(topology: Topology, prices: PriceCertificate) -> BoolArray:
+    """``[n, m]``: whether links without a price lead from n to m."""
+    reach = np.eye(topology.num_nodes, dtype=bool)
+    priced = {
+        link
+        for (i, _), price in prices.totals.items()
+        if price > 0
+        for link in topology.bounds[i].links
+    }
+    for link in topology.links:
+        if link not in priced:
+            reach[link] = True
+    while True:
+        further = (reach.astype(np.float32) @ reach.astype(np.float32)) > 0
+        if (further == reach).all():
+            return reach
+        reach = further
+
+
+def _amounts(sides: BoolArray, demands: Sequence[Demand]) -> npt.NDArray[np.float64]:
+    """For each set how many chunks must cross from it."""
+    nodes = sides.shape[1]
+    sources = np.zeros((nodes, len(demands)), dtype=np.float32)
+    destinations = np.zeros_like(sources)
+    for k, demand in enumerate(demands):
+        sources[list(demand.sources), k] = 1
+        destinations[list(demand.destinations), k] = 1
+    counts = np.array([float(demand.count) for demand in demands])
+    outside = (~sides).astype(np.float32)
+    crossing = (outside @ sources == 0) & (outside @ destinations > 0)
+    amounts: npt.NDArray[np.float64] = crossing @ counts
+    return amounts
+
+
+def least_cover(topology: Topology, links: Sequence[int]) -> tuple[int, ...]:
+    """Bounds that together contain all these links, with the least sum of chunks per round.
+
+    Args:
+        topology: P and B.
+        links: positions of links.
+
+    Returns:
+        Positions of bounds, ascending.  A least one, unless there are so many overlapping bounds
+        that the search is cut short; then still a cover.
+    """
+    wanted = set(links)
+    reach = {
+        i: frozenset(wanted.intersection(members.tolist()))
+        for i, members in enumerate(topology.bound_links)
+    }
+    cost = {i: topology.bounds[i].chunks_per_round for i, part in reach.items() if part}
+    useful = [i for i in cost if not _is_dominated(i, reach, cost)]
+    chosen = []
+    for part in _components({i: reach[i] for i in useful}):
+        chosen += _least_cover_of(part, {i: reach[i] for i in useful if reach[i] & part}, cost)
+    return tuple(sorted(chosen))
+
+
+def _is_dominated(i: int, reach: dict[int, frozenset[int]], cost: dict[int, Fraction]) -> bool:
+    """Whether another bound covers as much for no more; of equal ones the first one stays."""
+    return any(
+        reach[i] <= reach[j]
+        and cost[j] <= cost[i]
+        and ((cost[j], -len(reach[j]), j) < (cost[i], -len(reach[i]), i))
+        for j in cost
+        if j != i
+    )
+
+
+def _components(reach: dict[int, frozenset[int]]) -> Iterator[frozenset[int]]:
+    """The links, split such that no bound reaches into two parts."""
+    rest = list(reach.values())
+    while rest:
+        part = set(rest.pop())
+        while True:
+            touching = [other for other in rest if not part.isdisjoint(other)]
+            if not touching:
+                break
+            part.update(*touching)
+            rest = [other for other in rest if part.isdisjoint(other)]
+        yield frozenset(part)
+
+
+def _least_cover_of(
+    links: frozenset[int], reach: dict[int, frozenset[int]], cost: dict[int, Fraction]
+) -> list[int]:
+    """Branch and bound on the link that the fewest bounds contain."""
+    best: list[int] = []
+    best_cost: Fraction | None = None
+    stack: list[tuple[frozenset[int], list[int], Fraction]] = [(links, [], Fraction(0))]
+    branches = 0
+    while stack:
+        missing, chosen, spent = stack.pop()
+        if best_cost is not None and spent >= best_cost:
+            continue
+        if not missing:
+            best, best_cost = chosen, spent
+            continue
+        branches += 1
+        if branches > _MOST_BRANCHES and best_cost is not None:
+            break
+        containing: dict[int, list[int]] = {link: [] for link in missing}
+        for i, part in reach.items():
+            for link in part & missing:
+                containing[link].append(i)
+        options = min(containing.items(), key=lambda item: (len(item[1]), item[0]))[1]
+        # The last one pushed is looked at first: the cheapest for each link that it covers.
+        options.sort(key=lambda i: cost[i] / len(reach[i] & missing), reverse=True)
+        stack += [(missing - reach[i], [*chosen, i], spent + cost[i]) for i in options]
+    return best

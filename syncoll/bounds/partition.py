@@ -1,0 +1,219 @@
+"""Counting sends between parts of the machine, for collectives that combine.
+
+Shrink each part of a partition of the nodes to a single node: what an algorithm sends between the
+parts is an algorithm on the small machine.  Say a chunk has contributors in a of the parts and is
+needed in b of them, and put its sends in an order, those of one step in any.  Before any part knows
+every contribution all the contributing parts but one must have sent something; afterwards each part
+that needs the result must still get something, but for the one that knew first.  So
+
+    sends between the parts  >=  a + b - 2.
+
+With every node a part of its own, an allreduce takes 2 (P - 1) sends a chunk (Harary & Schwenk
+1974, gossiping by one-way messages); with coarser parts only the slow links count.  Prices on the
+link sets such that every link between parts costs at least 1 say for how many such sends a round
+has room: the sum of all prices times their capacities.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.bounds.linear_program import LinearProgram
+from syncoll.bounds.shape import ChunkClass
+from syncoll.errors import VerificationError
+from syncoll.model import Topology
+
+__all__ = ["PartitionCertificate", "find_partition"]
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+_MOST_PROGRAMS = 12
+"""So many of the most promising partitions get exact prices."""
+
+_DENOMINATORS = (12, 840, 27720, 10**6)
+"""Largest denominators tried in turn when a price is rounded."""
+
+
+@dataclass(frozen=True)
+class PartitionCertificate:
+    """Proves a lower bound on R.
+
+    Args:
+        parts: for each node the number of its part.
+        prices: position of the bound in the topology to its price above 0.
+    """
+
+    parts: tuple[int, ...]
+    prices: Mapping[int, Fraction]
+
+    def check(self, topology: Topology, classes: Sequence[ChunkClass]) -> Fraction:
+        """The bound on R for these chunks of a combining collective, for any number of steps.
+
+        Raises:
+            VerificationError: when not every node has a part, a link between parts costs less than
+                1, or a price is none.
+        """
+        if len(self.parts) != topology.num_nodes:
+            raise VerificationError(
+                f"parts of {len(self.parts)} nodes, but the topology has {topology.num_nodes}"
+            )
+        price = [Fraction(0)] * len(topology.links)
+        room = Fraction(0)
+        for i, value in self.prices.items():
+            if not 0 <= i < len(topology.bounds):
+                raise VerificationError(f"a price for bound {i}: there is none")
+            if value < 0:
+                raise VerificationError(f"bound {i} has the negative price {value}")
+            room += topology.bounds[i].chunks_per_round * value
+            for link in topology.bound_links[i].tolist():
+                price[link] += value
+        for (source, destination), value in zip(topology.links, price, strict=True):
+            if self.parts[source] != self.parts[destination] and value < 1:
+                raise VerificationError(
+                    f"a send over link {(source, destination)} costs {value}, less than 1"
+                )
+        sends = _sends(self.parts, classes)
+        if sends == 0:
+            return Fraction(0)
+        if room == 0:
+            raise VerificationError(f"{sends} sends between parts that no link joins")
+        return sends / room
+
+
+def _sends(parts: Sequence[int], classes: Sequence[ChunkClass]) -> int:
+    """How many sends between the parts these chunks need at least."""
+    sends = 0
+    for one in classes:
+        if one.pre and one.post:
+            contributing = {parts[n] for n in one.pre}
+            needing = {parts[n] for n in one.post}
+            sends += one.count * (len(contributing) + len(needing) - 2)
+    return sends
+
+
+def find_partition(
+    topology: Topology, classes: Sequence[ChunkClass]
+) -> tuple[Fraction, PartitionCertificate] | None:
+    """The best bound of this kind that a search over partitions finds, with its certificate.
+
+    Candidates: every node alone; what links of more than some bandwidth connect; and what comes
+    when the two parts are joined, again and again, that leave the best bound.
+
+    Args:
+        topology: P and B.
+        classes: the chunks of a combining collective.
+
+    Returns:
+        None when no partition proves more than 0.
+    """
+    if not topology.links:
+        return None
+    # Each link's part in the cheapest bound with it: room for at least so many sends a round.
+    share = np.full(len(topology.links), np.inf)
+    for bound, members in zip(topology.bounds, topology.bound_links, strict=True):
+        part = float(bound.chunks_per_round) / len(members)
+        share[members] = np.minimum(share[members], part)
+    ends = np.array(topology.links, dtype=np.int64)
+    rated: dict[tuple[int, ...], float] = {}
+    for parts in _candidates(topology.num_nodes, ends, share, classes):
+        if parts not in rated:
+            rated[parts] = _rate(parts, ends, share, classes)
+    best: tuple[Fraction, PartitionCertificate] | None = None
+    for parts in sorted(rated, key=lambda p: (-rated[p], p))[:_MOST_PROGRAMS]:
+        if best is not None and rated[parts] <= float(best[0]):
+            break  # the rating is never below what prices prove
+        certificate = _price(topology, parts)
+        if certificate is None:
+            continue
+        proved = certificate.check(topology, classes)
+        if proved > (Fraction(0) if best is None else best[0]):
+            best = proved, certificate
+    return best
+
+
+def _rate(
+    parts: Sequence[int], ends: IntArray, share: FloatArray, classes: Sequence[ChunkClass]
+) -> float:
+    """At least what this partition proves; exactly that where bounds do not overlap or straddle."""
+    numbers = np.array(parts)
+    room = share[numbers[ends[:, 0]] != numbers[ends[:, 1]]].sum()
+    sends = _sends(parts, classes)
+    return float(sends / room) if sends and room else 0.0
+
+
+def _candidates(
+    nodes: int, ends: IntArray, share: FloatArray, classes: Sequence[ChunkClass]
+) -> Iterator[tuple[int, ...]]:
+    yield tuple(range(nodes))
+    for threshold in np.unique(share).tolist():
+        fast = np.arange(nodes)
+        for a, b in ends[share > threshold].tolist():
+            fast[fast == fast[a]] = fast[b]
+        yield _numbered(fast.tolist())
+    parts = tuple(range(nodes))
+    while max(parts) > 1:
+        neighbours = {
+            (min(pair), max(pair))
+            for a, b in ends.tolist()
+            if (pair := (parts[a], parts[b]))[0] != pair[1]
+        }
+        if not neighbours:
+            return
+        joined = (_numbered([a if p == b else p for p in parts]) for a, b in sorted(neighbours))
+        parts = max(joined, key=lambda p: _rate(p, ends, share, classes))
+        yield parts
+
+
+def _numbered(parts: Sequence[int]) -> tuple[int, ...]:
+    """The same parts, numbered in the order of their first nodes."""
+    numbers: dict[int, int] = {}
+    return tuple(numbers.setdefault(part, len(numbers)) for part in parts)
+
+
+def _price(topology: Topology, parts: Sequence[int]) -> PartitionCertificate | None:
+    """The prices for these parts that leave the least room."""
+    between = np.array([parts[a] != parts[b] for a, b in topology.links])
+    row = np.cumsum(between) - 1
+    pairs = [
+        (row[i], j)
+        for j, members in enumerate(topology.bound_links)
+        for i in members.tolist()
+        if between[i]
+    ]
+    if not pairs:
+        return None
+    optimum = LinearProgram(
+        np.array([float(bound.chunks_per_round) for bound in topology.bounds]),
+        np.array([i for i, _ in pairs], dtype=np.int64),
+        np.array([j for _, j in pairs], dtype=np.int64),
+        np.ones(len(pairs)),
+        np.ones(int(between.sum())),
+        np.full(int(between.sum()), np.inf),
+    ).minimise()
+    if optimum is None:
+        return None
+    best: tuple[Fraction, dict[int, Fraction]] | None = None
+    for denominator in _DENOMINATORS:
+        prices = [Fraction(float(x)).limit_denominator(denominator) for x in optimum.columns]
+        price = [Fraction(0)] * int(between.sum())
+        for i, j in pairs:
+            price[i] += prices[j]
+        least = min(price)
+        if least <= 0:
+            continue
+        scaled = {j: value / least for j, value in enumerate(prices) if value}
+        room = sum(
+            (topology.bounds[j].chunks_per_round * value for j, value in scaled.items()),
+            Fraction(0),
+        )
+        if best is None or room < best[0]:
+            best = room, scaled
+        if float(best[0]) <= optimum.value * (1 + 1e-9):
+            break
+    return None if best is None else PartitionCertificate(tuple(parts), best[1])

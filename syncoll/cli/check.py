@@ -1,0 +1,135 @@
+"""``syncoll check FILE``: every claim of a frontier, without a solver."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from syncoll.cli.arguments import Subparsers, add_format
+from syncoll.cli.exits import Exit
+
+if TYPE_CHECKING:
+    from syncoll.checking import Checked
+
+__all__ = ["add_parser"]
+
+_DESCRIPTION = """\
+Checks everything that a frontier's file claims: replays each algorithm, checks each certificate
+with exact arithmetic and shortest paths, and makes sure that the bounds, the scope of each point's
+optimality and what is said to be open follow from them.  Needs no solver.
+
+What rests on a solver's word is listed as such; refutations with a proof file (saved with
+`syncoll pareto --proofs DIR`) are checked too, when the folder is named.
+
+A file that claims what it does not prove ends with exit code 2 and the first claim that fails.
+
+  syncoll pareto dgx1 allgather -o frontier.json
+  syncoll check frontier.json
+  syncoll check frontier.json --topology dgx1 --collective allgather
+"""
+
+
+def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
+    """Adds the command."""
+    parser = commands.add_parser(
+        "check", help="check every claim of a frontier's file", description=_DESCRIPTION
+    )
+    parser.add_argument("file", metavar="FILE", type=Path, help="a frontier saved with -o")
+    parser.add_argument(
+        "--topology", metavar="TOPOLOGY", help="the machine that the file must be about"
+    )
+    parser.add_argument(
+        "--collective", metavar="COLLECTIVE", help="the collective that the file must be about"
+    )
+    add_format(parser)
+    parser.set_defaults(run=_run)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from syncoll.checking import check_frontier, compare
+    from syncoll.cli.arguments import library, manager
+    from syncoll.cli.output import print_json
+    from syncoll.errors import VerificationError
+    from syncoll.files import read_file
+
+    stored = read_file(arguments.file)
+    try:
+        checked = check_frontier(stored)
+        if arguments.topology is not None or arguments.collective is not None:
+            specs = library(manager())
+            compare(
+                stored,
+                None if arguments.topology is None else specs.topology(arguments.topology),
+                None if arguments.collective is None else specs.collective(arguments.collective),
+            )
+    except VerificationError as error:
+        raise VerificationError(f"{arguments.file}: {error}") from error
+    if arguments.format == "json":
+        print_json(_document(arguments.file, checked))
+    else:
+        _show(checked)
+    return Exit.OK
+
+
+def _document(file: Path, checked: Checked) -> dict[str, object]:
+    frontier = checked.frontier
+    return {
+        "schema": "syncoll/check/1",
+        "file": str(file),
+        "topology": frontier.topology.name,
+        "collective": frontier.collective,
+        "points": [
+            {
+                "steps": point.steps,
+                "rounds": point.rounds,
+                "chunks": point.chunks,
+                "bandwidth": str(point.bandwidth),
+                "scope": None if proof is None else proof.scope_text,
+                "bound": None if proof is None else str(proof.bound),
+                "words": None if proof is None else proof.words,
+            }
+            for point in frontier.points
+            for proof in (frontier.proof(point),)
+        ],
+        "certificates": 0 if frontier.evidence is None else len(frontier.evidence.certificates),
+        "refutations_checked": len(checked.proved_by_file),
+        "refutations_on_word": [
+            {"steps": r.steps, "rounds": r.rounds, "chunks": r.chunks, "backend": r.backend}
+            for r in checked.on_word
+        ],
+    }
+
+
+def _show(checked: Checked) -> None:
+    from syncoll.cli.output import counted, print_text
+
+    frontier, evidence = checked.frontier, checked.frontier.evidence
+    assert evidence is not None
+    print_text(f"{frontier.collective} on {frontier.topology.name}: everything claimed holds")
+    print_text(
+        f"  {counted(len(frontier.points), 'algorithm')} replayed, "
+        f"{counted(len(evidence.certificates), 'certificate')} checked"
+    )
+    distance = evidence.distance
+    if distance is not None:
+        print_text(
+            f"  no algorithm has fewer than {counted(distance.steps, 'step')}: so far is node "
+            f"{distance.destination} from {' and '.join(map(str, distance.sources))}"
+        )
+    for proof in evidence.proofs:
+        print_text(f"  {proof.words}")
+    print_text(
+        "  no algorithm of any number of steps has a bandwidth cost below "
+        f"{frontier.least_bandwidth}"
+    )
+    for shape in evidence.shapes:
+        if shape.scales is not None:
+            print_text(f"  for every number of chunks C per node: {shape.scales}")
+    if checked.proved_by_file:
+        print_text(f"  {counted(len(checked.proved_by_file), 'refutation')} checked step by step")
+    for one in checked.on_word:
+        print_text(
+            f"  on the word of {one.backend}: no algorithm with S = {one.steps}, "
+            f"R = {one.rounds}, C = {one.chunks}"
+        )

@@ -1,0 +1,111 @@
+"""Asking: where a search's answers come from: the store, one solver, or a pool of them.
+
+A search asks for instances and waits for the answers in the order that suits it.  With a single
+solver an instance is decided when its answer is wanted; with a pool several are on their way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Protocol
+
+from syncoll.bounds import RoundsBound, rounds_bound
+from syncoll.formula import StopReason
+from syncoll.model import Instance
+from syncoll.search.directly import solve_directly
+from syncoll.solving import Solution, Solver, SolverPool
+
+__all__ = ["Asking", "Memory", "Waiting"]
+
+
+class Memory(Protocol):
+    """What was answered before, see `syncoll.store`."""
+
+    def look_up(self, instance: Instance, *, seconds: float | None = None) -> Solution | None:
+        """The solution of an instance that is to be decided within so many seconds, if known."""
+
+    def keep(self, solution: Solution, *, seconds: float | None = None) -> bool:
+        """Keeps a solution that had so many seconds."""
+
+
+class Waiting:
+    """An answer that is not there yet.
+
+    Args:
+        fetch: gives the answer, and may take its time.
+        drop: says that nobody wants it any more.
+    """
+
+    def __init__(self, fetch: Callable[[], Solution], drop: Callable[[], None]) -> None:
+        self._fetch, self._drop = fetch, drop
+
+    def result(self) -> Solution:
+        """The answer; raises what the solver raises."""
+        return self._fetch()
+
+    def cancel(self) -> None:
+        """Nobody wants the answer any more."""
+        self._drop()
+
+
+class Asking:
+    """Decides instances for a search.
+
+    Args:
+        solver: decides where there is no pool, and knows what is asked.
+        pool: decides several instances at once.
+        memory: what was answered before; None to ask everything anew.
+        prove: computes bounds, as `syncoll.bounds.rounds_bound` does.
+    """
+
+    def __init__(
+        self,
+        solver: Solver,
+        *,
+        pool: SolverPool | None = None,
+        memory: Memory | None = None,
+        prove: Callable[..., RoundsBound] = rounds_bound,
+    ) -> None:
+        self.solver, self.pool, self.memory, self.prove = solver, pool, memory, prove
+
+    @property
+    def width(self) -> int:
+        """How many instances are worth asking for at once."""
+        return 1 if self.pool is None else self.pool.width
+
+    def ask(self, instance: Instance, seconds: float | None) -> Waiting:
+        """Asks for an instance to be decided within so many seconds (None: the solver's own)."""
+        if self.memory is not None:
+            known = self.memory.look_up(instance, seconds=seconds)
+            if known is not None:
+                return Waiting(lambda: known, _nothing)
+        if self.pool is None:
+            return Waiting(lambda: self._here(instance, seconds), _nothing)
+        pool = self.pool
+        future = pool.submit(instance, seconds, how=solve_directly)
+        return Waiting(lambda: self._there(future, seconds), lambda: pool.cancel(future))
+
+    def decide(self, instance: Instance, seconds: float | None) -> Solution:
+        """Asks, and waits for the answer."""
+        return self.ask(instance, seconds).result()
+
+    def cancel_all(self) -> None:
+        """Nobody wants any answer any more."""
+        if self.pool is not None:
+            self.pool.cancel_all()
+
+    def _here(self, instance: Instance, seconds: float | None) -> Solution:
+        return self._kept(solve_directly(self.solver, instance, seconds), seconds)
+
+    def _there(self, future: Future[Solution], seconds: float | None) -> Solution:
+        return self._kept(future.result(), seconds)
+
+    def _kept(self, solution: Solution, seconds: float | None) -> Solution:
+        if self.memory is not None and solution.outcome.reason is not StopReason.INTERRUPTED:
+            self.memory.keep(solution, seconds=seconds)
+        return solution
+
+
+def _nothing() -> None:
+    pass

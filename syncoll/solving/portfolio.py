@@ -1,0 +1,373 @@
+"""A portfolio: several backends on one formula, side by side; the first that decides it counts.
+
+Which backend is fast on a formula is hard to tell before, and factors of ten and more lie between
+them.  So the first is given a head start, within which it decides most formulas alone and for
+which nothing else is lowered or started; then the next one joins in, and so on.  One that ends
+undecided (it gave up, crashed, has no memory or no licence left) makes room for the next at once.
+
+Every backend runs in its own worker process, watched by a thread of this one.  What ends a worker
+early is a flag that its thread looks at every few hundredths of a second.  A thread that is still
+lowering when the race is over cannot be stopped, but touches no worker any more.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from syncoll.errors import BackendError, FormulaTooLargeError
+from syncoll.formula import Formula, FormulaSize, Limits, Outcome, StopReason, Verdict
+from syncoll.lowerings import Lowered, lower
+from syncoll.solving.members import Member
+from syncoll.solving.process import SolverProcess
+from syncoll.solving.solution import NO_FORMULA
+
+__all__ = ["HEAD_START_SECONDS", "Reply", "ask_one", "no_answer", "race"]
+
+HEAD_START_SECONDS = 0.5
+"""How long a backend works before the next one joins in."""
+
+_START_SECONDS = 3.0
+"""How long a worker's start may put off its head start."""
+
+_LEAST_SECONDS = 0.05
+"""With less time left no further backend is asked."""
+
+_POLL_SECONDS = 0.02
+_JOIN_SECONDS = 5.0
+
+
+@dataclass(frozen=True, eq=False)
+class Reply:
+    """What a backend made of a formula.
+
+    Args:
+        member: the backend.
+        outcome: its answer.
+        lowered: the formula as it was asked; None when it was not lowered.
+        size: of that formula.
+        seconds: by phase.
+    """
+
+    member: Member
+    outcome: Outcome
+    lowered: Lowered | None
+    size: FormulaSize
+    seconds: Mapping[str, float]
+
+
+def ask_one(
+    member: Member,
+    formula: Formula,
+    limits: Limits,
+    *,
+    should_stop: Callable[[], bool] | None = None,
+) -> Reply:
+    """Lowers a formula for a backend and has it decided.
+
+    Args:
+        member: the backend.
+        formula: as an encoding says it.
+        limits: of the backend's run.
+        should_stop: asked often; True ends the run as unknown.
+
+    Raises:
+        BackendError: when its answer cannot be true, or no worker can be started.
+    """
+    return _ask(member, formula, lambda: limits, should_stop)
+
+
+def _ask(
+    member: Member,
+    formula: Formula,
+    limits: Callable[[], Limits],
+    should_stop: Callable[[], bool] | None,
+    may_begin: Callable[[], bool] = lambda: True,
+    when_ready: Callable[[], None] | None = None,
+) -> Reply:
+    """As `ask_one`; the limits are those that hold after lowering, if it may begin then."""
+    began = time.perf_counter()
+    try:
+        lowered = lower(formula, member.record.features)
+    except FormulaTooLargeError as error:
+        outcome = Outcome(Verdict.UNKNOWN, reason=StopReason.GAVE_UP, message=str(error))
+        return Reply(member, outcome, None, NO_FORMULA, {"lower": time.perf_counter() - began})
+    spent = {"lower": time.perf_counter() - began}
+    size = lowered.formula.size()
+    allowed = member.record.can_run(size)
+    if not allowed.ok:
+        outcome = Outcome(Verdict.UNKNOWN, reason=StopReason.LICENCE, message=allowed.reason)
+    elif not may_begin():
+        outcome = Outcome(Verdict.UNKNOWN, reason=StopReason.INTERRUPTED)
+    else:
+        outcome = member.process.solve(
+            lowered.formula,
+            limits(),
+            member.options,
+            should_stop=should_stop,
+            when_ready=when_ready,
+        )
+    return Reply(member, outcome, lowered, size, {**spent, **outcome.seconds})
+
+
+def race(
+    members: Sequence[Member],
+    formula: Formula,
+    limits: Limits,
+    *,
+    head_start: float = HEAD_START_SECONDS,
+    should_stop: Callable[[], bool] | None = None,
+) -> tuple[list[Reply], bool]:
+    """Has a formula decided by the backend that is first to do so.
+
+    Args:
+        members: the backends, the one that is asked first before the others.
+        formula: as an encoding says it.
+        limits: the seconds are those of all together, the memory that of each.
+        head_start: seconds between the beginning of one and of the next.
+        should_stop: asked often; True ends all as unknown.
+
+    Returns:
+        The replies that came, and whether they were stopped from outside; when a reply is decided,
+        it is the last one.
+
+    Raises:
+        BackendError: when an answer cannot be true, or two contradict each other.
+        KeyboardInterrupt: passed on, as any other error, after all workers have been ended.
+    """
+    return _Race(members, formula, limits, head_start).run(should_stop)
+
+
+class _Run(threading.Thread):
+    """One backend's part of a race.  It puts a `Reply` or an exception into the race's inbox."""
+
+    def __init__(self, race: _Race, member: Member) -> None:
+        super().__init__(name=f"syncoll {member.name}", daemon=True)
+        self.member = member
+        self.began = time.perf_counter()
+        self._race = race
+        self._process = member.process
+        self._lock = threading.Lock()
+        self._stop_flag = False
+        self._solving = False
+        self._solving_since: float | None = None
+
+    def run(self) -> None:
+        result: Reply | BaseException
+        try:
+            result = self._ask()
+        except MemoryError as error:
+            # Of this process: a worker's is an outcome.  The others may still do.
+            text = f"no memory to lower the formula: {error}"
+            result = self.undecided(StopReason.MEMORY_LIMIT, text)
+        except BaseException as error:
+            result = error
+        self._race.inbox.put((self, result))
+
+    def _ask(self) -> Reply:
+        reply = _ask(
+            self.member,
+            self._race.formula,
+            lambda: self._race.limits_of_late(self),
+            lambda: self._stop_flag,
+            self._may_solve,
+            self._begin,
+        )
+        wait = max(0.0, self.began - self._race.began)
+        return replace(reply, seconds={"wait": wait, **reply.seconds})
+
+    def undecided(self, reason: StopReason, message: str) -> Reply:
+        """A reply that decides nothing."""
+        outcome = Outcome(Verdict.UNKNOWN, reason=reason, message=message)
+        return Reply(self.member, outcome, None, NO_FORMULA, {})
+
+    def _may_solve(self) -> bool:
+        with self._lock:
+            self._solving = not self._stop_flag
+        return self._solving
+
+    def _begin(self) -> None:
+        self._solving_since = time.perf_counter()
+
+    def solving_since(self) -> float:
+        """When its solver began, or should have."""
+        latest = self.began + _START_SECONDS
+        return latest if self._solving_since is None else min(self._solving_since, latest)
+
+    def order_stop(self) -> None:
+        """From now on it stops soon, or does not begin to solve."""
+        with self._lock:
+            self._stop_flag = True
+
+    def leave(self) -> None:
+        """Waits until its worker is free again; gives it up where that takes too long."""
+        if self._solving:
+            self.join(_JOIN_SECONDS)
+            if self.is_alive():  # its thread will end the worker
+                self.member.process = SolverProcess(self.member.record)
+
+
+class _Race:
+    def __init__(
+        self, members: Sequence[Member], formula: Formula, limits: Limits, head_start: float
+    ) -> None:
+        self.formula = formula
+        self.began = time.perf_counter()
+        self.inbox: queue.SimpleQueue[tuple[_Run, Reply | BaseException]] = queue.SimpleQueue()
+        self._limits = limits
+        self._head_start = head_start
+        self._waiting = list(members)
+        self._runs: list[_Run] = []
+        self._running: set[_Run] = set()
+        self._interrupted = False
+
+    def run(self, should_stop: Callable[[], bool] | None) -> tuple[list[Reply], bool]:
+        try:
+            replies = self._wait(should_stop)
+            self._finish(replies)
+            return replies, self._interrupted
+        except BaseException:
+            self._end_all()
+            raise
+
+    def limits_of_late(self, run: _Run) -> Limits:
+        """The limits of a backend that begins now."""
+        if run is self._runs[0] or self._limits.seconds is None:
+            return self._limits
+        return replace(self._limits, seconds=max(0.0, self._seconds_left() or 0.0))
+
+    def _seconds_left(self) -> float | None:
+        if self._limits.seconds is None:
+            return None
+        if not self._runs:
+            return self._limits.seconds
+        spent = time.perf_counter() - self._runs[0].solving_since()
+        return self._limits.seconds - max(0.0, spent)
+
+    def _wait(self, should_stop: Callable[[], bool] | None) -> list[Reply]:
+        """Until one has decided, all have ended, or it should stop."""
+        replies: list[Reply] = []
+        self._launch()
+        while self._running:
+            if self._waiting:
+                due = self._runs[-1].solving_since() + self._head_start
+                if time.perf_counter() >= due:
+                    self._launch()
+            if should_stop is not None and should_stop():
+                self._interrupted = True
+                return replies
+            try:
+                run, result = self.inbox.get(timeout=_POLL_SECONDS)
+            except queue.Empty:
+                continue
+            self._running.discard(run)
+            if isinstance(result, BaseException):
+                raise result
+            replies.append(result)
+            if result.outcome.verdict is not Verdict.UNKNOWN:
+                return replies
+            self._launch()
+        return replies
+
+    def _launch(self) -> None:
+        """The next backend joins in, if there is one and time for it."""
+        left = self._seconds_left()
+        if not self._waiting or (self._runs and left is not None and left < _LEAST_SECONDS):
+            return
+        run = _Run(self, self._waiting.pop(0))
+        self._runs.append(run)
+        self._running.add(run)
+        try:
+            run.member.process.start()  # it imports the solver while the formula is lowered
+        except BackendError as error:
+            self.inbox.put((run, run.undecided(StopReason.CRASHED, str(error))))
+        else:
+            run.start()
+
+    def _finish(self, replies: list[Reply]) -> None:
+        """Ends those who lost; their workers start again while the caller goes on."""
+        for run in self._running:
+            run.order_stop()
+        for run in self._running:
+            run.leave()
+        if self._interrupted:
+            return
+        self._hear_late_replies(replies[-1])
+        for run in self._running:
+            with contextlib.suppress(BackendError):  # then the next formula tries again
+                run.member.process.start()
+
+    def _hear_late_replies(self, winner: Reply) -> None:
+        """An answer that came a moment too late may still show that somebody lies."""
+        with contextlib.suppress(queue.Empty):
+            while True:
+                _, result = self.inbox.get_nowait()
+                if isinstance(result, BaseException):
+                    raise result
+                _require_agreement(winner, result)
+
+    def _end_all(self) -> None:
+        for run in self._runs:
+            run.order_stop()
+        for run in self._runs:
+            run.leave()
+        members = [run.member for run in self._runs] + self._waiting
+        for member in members:
+            member.process.close()
+
+
+def _require_agreement(one: Reply, two: Reply) -> None:
+    verdicts = {one.outcome.verdict: one.member.name, two.outcome.verdict: two.member.name}
+    if verdicts.keys() == {Verdict.SAT, Verdict.UNSAT}:
+        raise BackendError(
+            f"backend {verdicts[Verdict.UNSAT]} answered unsat, but backend "
+            f"{verdicts[Verdict.SAT]} found a model; this is a bug of the former or of a lowering"
+        )
+
+
+_TELLING = (
+    StopReason.INTERRUPTED,
+    StopReason.TIME_LIMIT,
+    StopReason.MEMORY_LIMIT,
+    StopReason.GAVE_UP,
+    StopReason.CRASHED,
+    StopReason.LICENCE,
+)
+"""The reasons for an undecided end: one before another says more about the formula."""
+
+
+def no_answer(
+    members: Sequence[Member], replies: Sequence[Reply], *, interrupted: bool = False
+) -> Outcome:
+    """The outcome of a race that nobody decided, with every backend's reason in words.
+
+    Args:
+        members: all of the portfolio.
+        replies: of those that were asked.
+        interrupted: whether the race was stopped from outside.
+    """
+    reasons = [reply.outcome.reason for reply in replies]
+    reason = next((r for r in _TELLING if r in reasons), StopReason.INTERRUPTED)
+    if interrupted:
+        reason = StopReason.INTERRUPTED
+    firsts, details = [], []
+    for member in members:
+        reply = next((reply for reply in replies if reply.member is member), None)
+        if reply is None:
+            firsts.append(f"{member.name}: {'stopped' if interrupted else 'no time was left'}")
+            continue
+        message = reply.outcome.message
+        first, _, more = message.partition("\n")
+        firsts.append(f"{member.name}: {reply.outcome.reason}{f' ({first})' if first else ''}")
+        if more:
+            details.append(f"{member.name}: {message}")
+    return Outcome(
+        Verdict.UNKNOWN,
+        reason=reason,
+        message="\n".join(["; ".join(firsts), *details]),
+        seconds={"solve": sum(r.seconds.get("solve", 0.0) for r in replies)},
+    )

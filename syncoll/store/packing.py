@@ -1,0 +1,268 @@
+"""Rows of the store: algorithms, certificates, questions and answers as bytes, with a digest.
+
+Algorithms are columns of the narrowest integers that hold them, compressed; certificates are JSON,
+compressed, since their numbers have no largest size.  The first byte says which form follows.
+
+The verifier recognises a wrong algorithm, but nothing recognises a wrong "unsat" or "unknown".  So
+every row has a digest of its key and contents: one that was changed, whether by hand or by a disk,
+is no answer.  (Who forges the digest too can forge what the store says about unsat; the folder is
+the user's own.)
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zlib
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from syncoll.bounds.cuts import CutCertificate
+from syncoll.bounds.prices import PriceCertificate, Share
+from syncoll.bounds.trees import TreeCertificate
+from syncoll.errors import FileFormatError, ModelError
+from syncoll.formula import Feature, FormulaSize, Limits, StopReason, Verdict
+from syncoll.model import Algorithm
+from syncoll.store.answers import BoundCertificate, StoredAnswer
+
+__all__ = [
+    "answer_details",
+    "answer_from_row",
+    "digest",
+    "pack_algorithm",
+    "pack_certificate",
+    "pack_question",
+    "unpack_algorithm",
+    "unpack_certificate",
+    "unpack_question",
+]
+
+_COLUMNS = b"\x01"
+_JSON = b"\x01"
+_TEXT = b"\x01"
+
+_MOST_BYTES = 1 << 30
+"""An unpacked row of more is not read: a few bytes may unpack to more than there is memory."""
+
+_TYPES = ("<u1", "<u2", "<u4", "<i8")
+
+_LIMITS = ("seconds", "memory_bytes", "threads", "seed")
+"""The limits that say when an unknown may be used again."""
+
+# What a damaged row may do when it is read as if it were whole.
+_DAMAGE = (
+    ValueError,
+    TypeError,
+    KeyError,
+    IndexError,
+    AttributeError,
+    OverflowError,
+    ZeroDivisionError,
+    RecursionError,
+    zlib.error,
+    ModelError,
+)
+
+
+def pack_algorithm(algorithm: Algorithm) -> bytes:
+    """An algorithm as bytes."""
+    columns = algorithm.sends.T
+    types = [_narrowest(column) for column in columns]
+    head = {"rounds": list(algorithm.rounds_per_step), "sends": len(columns[0]), "types": types}
+    parts = [
+        np.ascontiguousarray(column).astype(kind).tobytes()
+        for column, kind in zip(columns, types, strict=True)
+    ]
+    if algorithm.contributions is not None:
+        head["nodes"] = algorithm.contributions.shape[1]
+        parts.append(np.packbits(algorithm.contributions, axis=1).tobytes())
+    return _COLUMNS + zlib.compress(b"\n".join([json.dumps(head).encode(), b"".join(parts)]))
+
+
+def unpack_algorithm(data: bytes) -> Algorithm:
+    """The algorithm of `pack_algorithm`; still to be verified.
+
+    Raises:
+        FileFormatError: when the bytes are no algorithm.
+    """
+    try:
+        head, _, body = _unpacked(data, _COLUMNS).partition(b"\n")
+        shape = json.loads(head)
+        count, at = int(shape["sends"]), 0
+        columns = []
+        for kind in shape["types"]:
+            if kind not in _TYPES:
+                raise ValueError(kind)
+            columns.append(np.frombuffer(body, kind, count, at).astype(np.int64))
+            at += columns[-1].size * np.dtype(kind).itemsize
+        carried = None
+        if "nodes" in shape:
+            width = (int(shape["nodes"]) + 7) // 8
+            packed = np.frombuffer(body, np.uint8, count * width, at).reshape(count, width)
+            carried = np.unpackbits(packed, axis=1, count=int(shape["nodes"])).astype(bool)
+            at += packed.size
+        if at != len(body):
+            raise ValueError(at)
+        rounds = tuple(int(r) for r in shape["rounds"])
+        return Algorithm(rounds, np.stack(columns, axis=1), carried)
+    except _DAMAGE as error:
+        raise FileFormatError(f"a stored algorithm cannot be read: {error}") from error
+
+
+def pack_certificate(certificate: BoundCertificate) -> bytes:
+    """A certificate as bytes."""
+    document: dict[str, Any]
+    if isinstance(certificate, CutCertificate):
+        document = {"nodes": certificate.nodes, "cover": certificate.cover}
+    else:
+        document = {
+            "steps": certificate.steps,
+            "totals": _prices_to_json(certificate.totals),
+        }
+        if isinstance(certificate, PriceCertificate):
+            document["shares"] = [
+                [share.destination, share.demands, _prices_to_json(share.prices)]
+                for share in certificate.shares
+            ]
+    return _JSON + zlib.compress(json.dumps(document, separators=(",", ":")).encode())
+
+
+def unpack_certificate(data: bytes) -> BoundCertificate:
+    """The certificate of `pack_certificate`; still to be checked.
+
+    Raises:
+        FileFormatError: when the bytes are no certificate.
+    """
+    try:
+        document = json.loads(_unpacked(data, _JSON))
+        if "cover" in document:
+            nodes, cover = (tuple(int(i) for i in document[key]) for key in ("nodes", "cover"))
+            return CutCertificate(nodes, cover)
+        steps, totals = document["steps"], _prices_from_json(document["totals"])
+        if "shares" not in document:
+            return TreeCertificate(int(steps), totals)
+        return PriceCertificate(
+            None if steps is None else int(steps),
+            totals,
+            tuple(
+                Share(int(node), tuple(int(k) for k in demands), _prices_from_json(prices))
+                for node, demands, prices in document["shares"]
+            ),
+        )
+    except _DAMAGE as error:
+        raise FileFormatError(f"a stored certificate cannot be read: {error}") from error
+
+
+def pack_question(text: bytes) -> bytes:
+    """The text of a question, compressed."""
+    return _TEXT + zlib.compress(text)
+
+
+def unpack_question(data: bytes) -> bytes:
+    """The text of `pack_question`.
+
+    Raises:
+        FileFormatError: when the bytes are no text.
+    """
+    try:
+        return _unpacked(data, _TEXT)
+    except _DAMAGE as error:
+        raise FileFormatError(f"a stored question cannot be read: {error}") from error
+
+
+def answer_details(answer: StoredAnswer) -> str:
+    """Everything of an answer but its verdict and algorithm, as JSON."""
+    return json.dumps(
+        {
+            "encoding": answer.encoding,
+            "backend": answer.backend,
+            "size": _size_to_json(answer.size),
+            "lowered_size": _size_to_json(answer.lowered_size),
+            "seconds": dict(answer.seconds),
+            "message": answer.message,
+            "reason": str(answer.reason),
+            "limits": {name: getattr(answer.limits, name) for name in _LIMITS},
+        },
+        sort_keys=True,
+    )
+
+
+def answer_from_row(verdict: str, algorithm: Algorithm | None, details: str) -> StoredAnswer:
+    """The answer of a row.
+
+    Raises:
+        FileFormatError: when the details are no JSON of `answer_details`.
+    """
+    try:
+        document = json.loads(details)
+        return StoredAnswer(
+            verdict=Verdict(verdict),
+            algorithm=algorithm,
+            encoding=str(document["encoding"]),
+            backend=str(document["backend"]),
+            size=_size_from_json(document["size"]),
+            lowered_size=_size_from_json(document["lowered_size"]),
+            seconds={str(k): float(v) for k, v in document["seconds"].items()},
+            message=str(document["message"]),
+            reason=StopReason(document["reason"]),
+            limits=Limits(**{name: document["limits"][name] for name in _LIMITS}),
+        )
+    except _DAMAGE as error:
+        raise FileFormatError(f"a stored answer cannot be read: {error}") from error
+
+
+def digest(*values: object) -> bytes:
+    """SHA-256 of a row's values; each with its kind and length, so that none can pass as another.
+
+    Args:
+        values: of the kinds that SQLite has: bytes, texts, numbers and None.
+    """
+    whole = hashlib.sha256()
+    for value in values:
+        data = value if isinstance(value, bytes) else str(value).encode()
+        whole.update(f"{type(value).__name__} {len(data)}:".encode())
+        whole.update(data)
+    return whole.digest()
+
+
+def _unpacked(data: bytes, form: bytes) -> bytes:
+    if data[:1] != form:
+        raise ValueError(f"an unknown form {data[:1]!r}")
+    stream = zlib.decompressobj()
+    plain = stream.decompress(data[1:], _MOST_BYTES)
+    if not stream.eof or stream.unused_data:
+        raise ValueError("it is cut short, or too long")
+    return plain
+
+
+def _narrowest(column: np.ndarray[Any, np.dtype[np.int64]]) -> str:
+    if not column.size:
+        return _TYPES[0]
+    if column.min() < 0:
+        return _TYPES[-1]
+    highest = int(column.max())
+    return next((t for t in _TYPES[:-1] if highest <= np.iinfo(t).max), _TYPES[-1])
+
+
+def _prices_to_json(prices: Mapping[tuple[int, int], Fraction]) -> list[list[int]]:
+    return [
+        [position, step, price.numerator, price.denominator]
+        for (position, step), price in sorted(prices.items())
+    ]
+
+
+def _prices_from_json(rows: list[list[int]]) -> dict[tuple[int, int], Fraction]:
+    return {(int(p), int(step)): Fraction(int(a), int(b)) for p, step, a, b in rows}
+
+
+def _size_to_json(size: FormulaSize) -> dict[str, Any]:
+    plain = {key: value for key, value in vars(size).items() if key != "features"}
+    return {**plain, "features": sorted(str(feature) for feature in size.features)}
+
+
+def _size_from_json(document: Mapping[str, Any]) -> FormulaSize:
+    plain = {key: int(value) for key, value in document.items() if key != "features"}
+    return FormulaSize(**plain, features=frozenset(Feature(f) for f in document["features"]))

@@ -1,0 +1,228 @@
+"""Questions as texts, with two keys: one for the same text, one for the same question renumbered.
+
+A text states a whole question in the numbering of whoever asks: the nodes as they are numbered,
+links, bounds and chunks (or demands) in order.  Names and labels are no part of it: not the
+topology's or the collective's, not a bound's.
+
+* `Question.key` is the SHA-256 of the text.  To ask again in the same words costs one look-up.
+* `Question.alike` is the same for all renumberings of a question (see `likeness`), but for some
+  other questions too.  A text that is found by it is the same question if and only if some
+  renumbering of its nodes makes it the text that was asked: `Question.renumbers` looks for one,
+  applies it, and compares.  So however nodes are matched, no other question is ever taken for it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from math import gcd
+from typing import Any
+
+import numpy as np
+
+from syncoll.bounds.demand import Demand
+from syncoll.errors import FileFormatError
+from syncoll.model import BoolArray, Instance, Link, Topology
+from syncoll.store.likeness import MOST_WORK, Likeness, likeness, matching
+from syncoll.store.numbering import IntArray, Numbering, inverse
+
+__all__ = ["Question", "answer_question", "bound_question"]
+
+_FORM = 2
+"""Of the texts below; another form never meets a key of this one."""
+
+_Bounds = tuple[tuple[tuple[Link, ...], Fraction], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """A question in order.
+
+    Args:
+        text: a line of JSON with what has no numbers of nodes, a line of JSON with the topology,
+            and the table of members: their rows (pre and post, packed), then their counts.
+        numbering: from the order of the text to the numbers of whoever asked.
+    """
+
+    text: bytes
+    numbering: Numbering
+
+    @cached_property
+    def key(self) -> bytes:
+        """SHA-256 of the question as it was asked, 32 bytes."""
+        return hashlib.sha256(self.text).digest()
+
+    @property
+    def alike(self) -> bytes | None:
+        """SHA-256 of what no renumbering changes; None where the question is too large for it."""
+        return self._likeness.key if self._likeness else None
+
+    @cached_property
+    def _likeness(self) -> Likeness | None:
+        details, topology, pre, post, counts = _parts(self.text)
+        return likeness(details, topology, pre, post, counts)
+
+    def renumbers(self, text: bytes, most_work: int = MOST_WORK) -> tuple[Numbering | None, int]:
+        """Whether another text is this question with other numbers of nodes.
+
+        Args:
+            text: of the other question.
+            most_work: how hard to look, see `syncoll.store.likeness.matching`.
+
+        Returns:
+            The way from the order of that text to the numbers of whoever asked this; None where it
+            is another question, or where looking took too long.  And the work that it took.
+
+        Raises:
+            FileFormatError: when that is no text of a question.
+        """
+        try:
+            details, topology, pre, post, counts = _parts(text)
+            num_nodes, links, bounds = json.loads(topology)
+            given = likeness(details, topology, pre, post, counts)
+        except (ValueError, TypeError, IndexError, KeyError) as error:
+            raise FileFormatError(f"a stored question cannot be read: {error}") from error
+        if given is None or self._likeness is None or given.key != self._likeness.key:
+            return None, 0
+        nodes, work = matching(given.graph, self._likeness.graph, num_nodes, most_work)
+        if nodes is None:
+            return None, work
+        ends = nodes[np.array(links, dtype=np.int64).reshape(-1, 2)]
+        line, link_order, bound_order = _topology_in_order(num_nodes, ends, bounds)
+        back = inverse(nodes)
+        table, member_order = _members_in_order(pre[:, back], post[:, back], counts)
+        if b"\n".join([details, line, table]) != self.text:
+            return None, work
+        mine = self.numbering
+        there = (
+            order[inverse(place)]
+            for order, place in (
+                (mine.links, link_order),
+                (mine.bounds, bound_order),
+                (mine.members, member_order),
+            )
+        )
+        return Numbering(nodes, *there), work
+
+
+def answer_question(instance: Instance, asked: str) -> Question:
+    """Is there an algorithm for an instance?  Its members are the chunks.
+
+    Args:
+        instance: the problem.
+        asked: who is asked: the encoding and the backend with their options, in one text.
+    """
+    given = instance.rounds_per_step
+    details = {
+        "kind": "answer",
+        "C": instance.chunks,
+        "S": instance.steps,
+        "R": instance.rounds,
+        "combining": instance.combining,
+        "Q": None if given is None else [int(r) for r in given],
+        "asked": asked,
+    }
+    counts = np.ones(instance.num_chunks, dtype=np.int64)
+    return _question(details, instance.topology, instance.pre, instance.post, counts)
+
+
+def bound_question(
+    topology: Topology, demands: Sequence[Demand], steps: int | None, effort: str
+) -> Question:
+    """How many rounds are needed at least to meet demands?  Its members are the demands.
+
+    Counts are divided by their greatest common divisor: prices that prove a bound for some demands
+    prove k times as much for k times as many chunks.
+
+    Args:
+        topology: P and B.
+        demands: what must get where.
+        steps: S, or None for any number of steps.
+        effort: which bound was asked for, in one text.
+    """
+    pre = np.zeros((len(demands), topology.num_nodes), dtype=bool)
+    post = np.zeros_like(pre)
+    for k, demand in enumerate(demands):
+        pre[k, list(demand.sources)] = True
+        post[k, list(demand.destinations)] = True
+    divisor = gcd(*(demand.count for demand in demands)) or 1
+    counts = np.array([demand.count // divisor for demand in demands], dtype=np.int64)
+    details = {"kind": "bound", "S": steps, "effort": effort}
+    return _question(details, topology, pre, post, counts)
+
+
+def _question(
+    details: Mapping[str, object],
+    topology: Topology,
+    pre: BoolArray,
+    post: BoolArray,
+    counts: IntArray,
+) -> Question:
+    line, bounds = _given_topology(
+        topology.num_nodes,
+        topology.links,
+        tuple((bound.links, bound.chunks_per_round) for bound in topology.bounds),
+    )
+    table, members = _members_in_order(pre, post, counts)
+    head = json.dumps({"form": _FORM, **details}, sort_keys=True).encode()
+    nodes, links = np.arange(topology.num_nodes), np.arange(len(topology.links))
+    return Question(b"\n".join([head, line, table]), Numbering(nodes, links, bounds, members))
+
+
+@lru_cache(maxsize=64)
+def _given_topology(
+    num_nodes: int, links: tuple[Link, ...], bounds: _Bounds
+) -> tuple[bytes, IntArray]:
+    """The line of a topology, whose links are in order already, and the order of its bounds."""
+    place = {link: i for i, link in enumerate(links)}
+    positions = [[[place[link] for link in group], str(capacity)] for group, capacity in bounds]
+    ends = np.array(links, dtype=np.int64).reshape(-1, 2)
+    line, _, order = _topology_in_order(num_nodes, ends, positions)
+    order.setflags(write=False)  # the cache hands the same one to everybody
+    return line, order
+
+
+def _topology_in_order(
+    num_nodes: int, ends: IntArray, bounds: Sequence[Sequence[Any]]
+) -> tuple[bytes, IntArray, IntArray]:
+    """The line of a topology, and the given position of each of its links and of its bounds.
+
+    Args:
+        num_nodes: P.
+        ends: ``[L, 2]``, source and destination of each link.
+        bounds: for each the positions of its links, and its capacity.
+    """
+    link_order = np.lexsort((ends[:, 1], ends[:, 0]))
+    place = inverse(link_order).tolist()
+    moved = [[sorted(place[int(link)] for link in group), capacity] for group, capacity in bounds]
+    bound_order = sorted(range(len(moved)), key=moved.__getitem__)
+    text = json.dumps(
+        [num_nodes, ends[link_order].tolist(), [moved[j] for j in bound_order]],
+        separators=(",", ":"),
+    )
+    return text.encode(), link_order, np.array(bound_order, dtype=np.int64)
+
+
+def _members_in_order(pre: BoolArray, post: BoolArray, counts: IntArray) -> tuple[bytes, IntArray]:
+    """The table of members, and the given position of each; equal ones keep their order."""
+    rows = np.packbits(np.concatenate([pre, post], axis=1), axis=1)
+    order = np.lexsort((counts, *rows.T[::-1]))
+    return rows[order].tobytes() + counts[order].astype("<i8").tobytes(), order
+
+
+def _parts(text: bytes) -> tuple[bytes, bytes, BoolArray, BoolArray, IntArray]:
+    """Details, topology, pre, post and counts of a text."""
+    details, topology, table = text.split(b"\n", 2)
+    nodes = int(json.loads(topology)[0])
+    width = (2 * nodes + 7) // 8
+    members, rest = divmod(len(table), width + 8)
+    if rest:
+        raise ValueError("its table is cut short")
+    packed = np.frombuffer(table, np.uint8, members * width).reshape(members, width)
+    both = np.unpackbits(packed, axis=1, count=2 * nodes).astype(bool)
+    counts = np.frombuffer(table, "<i8", members, members * width).astype(np.int64)
+    return details, topology, both[:, :nodes], both[:, nodes:], counts

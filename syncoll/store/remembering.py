@@ -1,0 +1,279 @@
+"""Asking the store before the solver, and keeping what the solver answered.
+
+`SolutionMemory` is both halves for whoever asks the questions elsewhere (in an executor, say);
+`RememberingSolver` is a solver with a memory, in the place of the solver.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from types import TracebackType
+from typing import Any, Protocol
+
+import numpy as np
+
+import syncoll
+from syncoll.bounds.demand import Demand
+from syncoll.bounds.rounds import RoundsBound, rounds_bound
+from syncoll.formula import Assignment, Limits, Outcome, Verdict
+from syncoll.model import Instance, Topology
+from syncoll.solving import Solution
+from syncoll.store.answers import BoundCertificate, StoredAnswer
+from syncoll.store.store import Store
+
+__all__ = [
+    "AnswersInstances",
+    "RememberingBounds",
+    "RememberingSolver",
+    "SolutionMemory",
+    "asked_text",
+]
+
+
+class AnswersInstances(Protocol):
+    """What a `RememberingSolver` needs of a solver."""
+
+    @property
+    def limits(self) -> Limits:
+        """Of each run."""
+
+    def solve(
+        self,
+        instance: Instance,
+        *,
+        seconds: float | None = None,
+        should_stop: Callable[[], bool] | None = None,
+    ) -> Solution:
+        """Decides an instance."""
+
+    def close(self) -> None:
+        """Frees what it holds."""
+
+
+def asked_text(
+    encoding: str,
+    encoding_options: Mapping[str, object],
+    backend: str,
+    backend_options: Mapping[str, object],
+) -> str:
+    """Who is asked, in one text: part of every question.
+
+    It names the version of syncoll too. An algorithm is verified whoever found it; that there is
+    none rests on the encoding and the backend, and a later version may have mended them.
+
+    Args:
+        encoding: its name.
+        encoding_options: a value for every option.
+        backend: its name.
+        backend_options: a value for every option.
+    """
+    return json.dumps(
+        {
+            "syncoll": syncoll.__version__,
+            "encoding": [encoding, dict(encoding_options)],
+            "backend": [backend, dict(backend_options)],
+        },
+        sort_keys=True,
+        default=str,
+    )
+
+
+class SolutionMemory:
+    """Looks solutions up in a store, and keeps them there.
+
+    Args:
+        store: where.
+        asked: for an instance who is asked about it, see `asked_text`.
+        limits: those that hold for each run, apart from a tighter time limit of its own.
+    """
+
+    def __init__(self, store: Store, asked: Callable[[Instance], str], limits: Limits) -> None:
+        self.store, self.limits = store, limits
+        self.remembered = 0
+        self._asked = asked
+
+    def look_up(self, instance: Instance, *, seconds: float | None = None) -> Solution | None:
+        """The solution of an instance, if the store has it, with the seconds that it took then.
+
+        Its outcome has neither the assignment of the formula (but an empty one) nor a proof.
+
+        Args:
+            instance: the problem.
+            seconds: the time limit that a run would have now, if tighter than the limits'.
+        """
+        found = self.store.answer(instance, self._asked(instance), self._limits(seconds))
+        if found is None:
+            return None
+        self.remembered += 1
+        nothing = Assignment(np.zeros(1, dtype=bool), np.zeros(0, dtype=np.int64))
+        return Solution(
+            instance=instance,
+            outcome=Outcome(
+                found.verdict,
+                nothing if found.verdict is Verdict.SAT else None,
+                found.reason,
+                found.message,
+            ),
+            algorithm=found.algorithm,
+            encoding=found.encoding,
+            backend=found.backend,
+            size=found.size,
+            lowered_size=found.lowered_size,
+            seconds=found.seconds,
+        )
+
+    def keep(self, solution: Solution, *, seconds: float | None = None) -> bool:
+        """Keeps a solution.
+
+        Args:
+            solution: of the instance that was asked about.
+            seconds: the time limit that the run had, if tighter than the limits'.
+
+        Returns:
+            Whether it is kept, see `Store.keep_answer`.
+        """
+        instance = solution.instance
+        answer = StoredAnswer(
+            verdict=solution.verdict,
+            algorithm=solution.algorithm,
+            encoding=solution.encoding,
+            backend=solution.backend,
+            size=solution.size,
+            lowered_size=solution.lowered_size,
+            seconds=solution.seconds,
+            message=solution.outcome.message,
+            reason=solution.outcome.reason,
+            limits=self._limits(seconds),
+        )
+        return self.store.keep_answer(instance, self._asked(instance), answer)
+
+    def _limits(self, seconds: float | None) -> Limits:
+        if seconds is None:
+            return self.limits
+        least = seconds if self.limits.seconds is None else min(seconds, self.limits.seconds)
+        return replace(self.limits, seconds=max(0.0, least))
+
+
+class RememberingSolver:
+    """A solver that looks into a store before it solves, and keeps there what it answered.
+
+    Everything but `solve` is the solver's own.
+
+    Args:
+        solver: answers what the store does not know.
+        store: may be shared; it is not closed with the solver.
+        asked: for an instance who is asked about it, see `asked_text`.
+    """
+
+    def __init__(
+        self, solver: AnswersInstances, store: Store, asked: Callable[[Instance], str]
+    ) -> None:
+        self._solver = solver
+        self.memory = SolutionMemory(store, asked, solver.limits)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_solver":  # not there yet, in a copy that is being made
+            raise AttributeError(name)
+        return getattr(self._solver, name)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name in ("_solver", "memory"):
+            object.__setattr__(self, name, value)
+        else:
+            setattr(self._solver, name, value)
+
+    def __enter__(self) -> RememberingSolver:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @property
+    def limits(self) -> Limits:
+        """The solver's."""
+        return self._solver.limits
+
+    def close(self) -> None:
+        """Closes the solver, not the store."""
+        self._solver.close()
+
+    def solve(
+        self,
+        instance: Instance,
+        *,
+        seconds: float | None = None,
+        should_stop: Callable[[], bool] | None = None,
+    ) -> Solution:
+        """Decides an instance, see `Solver.solve`."""
+        self.memory.limits = self._solver.limits  # they may have been changed
+        found = self.memory.look_up(instance, seconds=seconds)
+        if found is None:
+            found = self._solver.solve(instance, seconds=seconds, should_stop=should_stop)
+            self.memory.keep(found, seconds=seconds)
+        return found
+
+
+class RememberingBounds:
+    """`rounds_bound` with a store: bounds that were proved before are looked up and checked.
+
+    Args:
+        store: where.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.remembered = 0
+
+    def rounds_bound(
+        self,
+        topology: Topology,
+        demands: Sequence[Demand],
+        steps: int | None = None,
+        *,
+        thorough: bool = True,
+        seconds: float | None = 20.0,
+        **record: Any,
+    ) -> RoundsBound:
+        """The best bound on R, as `syncoll.bounds.rounds_bound` has it.
+
+        Where the thorough bound is known, it serves for the quick one too.
+
+        Args:
+            topology: P and B.
+            demands: what must get where.
+            steps: S, or None for any number of steps.
+            thorough: see there.
+            seconds: see there.
+            record: what else the bound is to say about itself.
+        """
+        for effort in (_effort(True), _effort(False))[: 1 if thorough else 2]:
+            found = self.store.certificate(topology, demands, steps, effort, seconds)
+            if found is not None:
+                self.remembered += 1
+                return RoundsBound(found.rounds, steps, found.certificate, **record)
+        began = time.perf_counter()
+        bound = rounds_bound(topology, demands, steps, thorough=thorough, seconds=seconds, **record)
+        if isinstance(bound.certificate, BoundCertificate):
+            # Each linear program has the limit for itself; all within it: none was cut short.
+            cut = seconds is not None and time.perf_counter() - began >= seconds
+            self.store.keep_certificate(
+                topology,
+                demands,
+                steps,
+                _effort(thorough),
+                bound.certificate,
+                seconds if cut else None,
+            )
+        return bound
+
+
+def _effort(thorough: bool) -> str:
+    return "rounds, thorough" if thorough else "rounds, quick"

@@ -1,0 +1,213 @@
+"""The store's tables, and how a store of an older version becomes one of this.
+
+A database says by its ``application_id`` that it is a store of syncoll's, and by its
+``user_version`` how many of the `MIGRATIONS` it has been through.  A new store goes through all of
+them, so each is run all the time.  To change the tables, append a migration; never edit one.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from syncoll.errors import FileFormatError, SyncollError, UsageError
+
+__all__ = ["APPLICATION_ID", "MIGRATIONS", "VERSION", "explained", "prepare", "require_database"]
+
+APPLICATION_ID = 0x53796E43
+"""``SynC``: what `file` and SQLite's own tools see of who made the database."""
+
+_CHECKED_BYTES = 32 << 20
+"""Up to this size a store is checked as a whole when it is opened (some 0.1 s); of a larger one a
+damaged part shows when it is read."""
+
+_MAGIC = b"SQLite format 3\0"
+
+Migration = Callable[[sqlite3.Connection], None]
+
+
+def _answers(connection: sqlite3.Connection) -> None:
+    """Version 1: answers to questions.
+
+    ``exact`` and ``alike`` are the keys of `syncoll.store.question`, ``question`` the text.  A row
+    that repeats another's answer under other numbers has neither ``alike`` nor ``question``.
+    ``weight`` is 2 for sat, 1 for unsat, 0 for unknown; ``allowed`` the seconds of an unknown.
+    """
+    connection.execute(
+        "CREATE TABLE answers (exact BLOB PRIMARY KEY NOT NULL, alike BLOB, question BLOB,"
+        " verdict TEXT NOT NULL, weight INTEGER NOT NULL, allowed REAL, algorithm BLOB,"
+        " details TEXT NOT NULL, digest BLOB NOT NULL)"
+    )
+    connection.execute("CREATE INDEX answers_alike ON answers (alike) WHERE alike IS NOT NULL")
+
+
+def _certificates(connection: sqlite3.Connection) -> None:
+    """Version 2: certificates of bounds beside them."""
+    connection.execute(
+        "CREATE TABLE certificates (exact BLOB PRIMARY KEY NOT NULL, alike BLOB, question BLOB,"
+        " allowed REAL, certificate BLOB NOT NULL, digest BLOB NOT NULL)"
+    )
+    connection.execute(
+        "CREATE INDEX certificates_alike ON certificates (alike) WHERE alike IS NOT NULL"
+    )
+
+
+MIGRATIONS: Sequence[Migration] = (_answers, _certificates)
+
+VERSION = len(MIGRATIONS)
+
+_CORRUPT = {sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT}
+_BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+_UNWRITABLE = {
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_PERM,
+    sqlite3.SQLITE_AUTH,
+}
+
+
+def prepare(
+    connection: sqlite3.Connection,
+    path: Path,
+    patience: float,
+    migrations: Sequence[Migration] | None = None,
+) -> None:
+    """Makes a store of this version of an open database: a new one, or an older store.
+
+    Args:
+        connection: in autocommit mode.
+        path: of the database, for messages.
+        patience: seconds to wait for other processes.
+        migrations: `MIGRATIONS`, when they are not given.
+
+    Raises:
+        FileFormatError: when the file is no store, a damaged one, or one of a newer version.
+        UsageError: when it cannot be written.
+    """
+    migrations = MIGRATIONS if migrations is None else migrations
+    try:
+        connection.execute("BEGIN")  # all is read as it was at one time, whoever migrates meanwhile
+        try:
+            _require_ours(connection, path, len(migrations))
+        finally:
+            connection.rollback()
+        _write_ahead(connection, patience)
+        # Every answer survives the end of this process; after a power cut the last few may be lost.
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute("BEGIN IMMEDIATE")  # and look again, now that nobody else can migrate
+        try:
+            version = _require_ours(connection, path, len(migrations))
+            if version < len(migrations):
+                for migration in migrations[version:]:
+                    migration(connection)
+                connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+                connection.execute(f"PRAGMA user_version = {len(migrations)}")
+        except BaseException:
+            connection.execute("ROLLBACK")
+            raise
+        connection.execute("COMMIT")
+        _require_sound(connection, path)
+    except sqlite3.Error as error:
+        raise explained(error, path) from error
+
+
+def require_database(path: Path) -> None:
+    """Passes a file that begins like a database, an empty one, and none at all.
+
+    SQLite would overwrite a file of a few bytes, whatever they are.
+
+    Raises:
+        FileFormatError: on any other file.
+        OSError: when it cannot be read.
+    """
+    if path.exists():
+        with path.open("rb") as file:
+            head = file.read(len(_MAGIC))
+        if head and head != _MAGIC:
+            raise FileFormatError(
+                f"{path} is no store of syncoll's; delete it, or name another with --store"
+            )
+
+
+def explained(error: sqlite3.Error, path: Path) -> SyncollError:
+    """An error of SQLite's in words: what, which file, and what to do."""
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF  # the primary code
+    if code in _CORRUPT:
+        return FileFormatError(
+            f"{path} is no store of syncoll's, or a damaged one ({error}); delete it, or name "
+            "another with --store"
+        )
+    if code in _BUSY:
+        return UsageError(
+            f"the store {path} is locked by another process; try again when that has ended, or "
+            "name another with --store"
+        )
+    if code in _UNWRITABLE:
+        return UsageError(f"cannot write the store {path}: {error}; name another file with --store")
+    if code == sqlite3.SQLITE_FULL:
+        return UsageError(
+            f"cannot write the store {path}: the disk is full; make room, or name another file "
+            "with --store"
+        )
+    return UsageError(f"cannot use the store {path}: {error}; name another file with --store")
+
+
+def _require_ours(connection: sqlite3.Connection, path: Path, newest: int) -> int:
+    """The version of a store, 0 for a new one."""
+    application, version = (
+        int(connection.execute(f"PRAGMA {name}").fetchone()[0])
+        for name in ("application_id", "user_version")
+    )
+    tables = connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0]
+    if application != APPLICATION_ID and (application or version or tables):
+        raise FileFormatError(
+            f"{path} is a database of another program, not a store of syncoll's; name another "
+            "file with --store"
+        )
+    if version > newest:
+        raise FileFormatError(
+            f"the store {path} has version {version}, written by a newer syncoll; this one knows "
+            f"versions up to {newest}: update syncoll, or name another file with --store"
+        )
+    return version
+
+
+def _write_ahead(connection: sqlite3.Connection, patience: float) -> None:
+    """Sets WAL mode, in which readers and the one writer do not wait for each other.
+
+    SQLite does not wait by itself for a lock that this needs.  Where WAL cannot be had (on some
+    network file systems) the mode stays as it is: slower with several processes, no less safe.
+    """
+    ends = time.monotonic() + patience
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if (error.sqlite_errorcode & 0xFF) not in _BUSY or time.monotonic() > ends:
+                raise
+        time.sleep(0.02)
+
+
+def _require_sound(connection: sqlite3.Connection, path: Path) -> None:
+    for table, columns in (
+        ("answers", "exact, alike, question, verdict, weight, allowed, algorithm, details, digest"),
+        ("certificates", "exact, alike, question, allowed, certificate, digest"),
+    ):
+        try:
+            connection.execute(f"SELECT {columns} FROM {table} LIMIT 0")
+        except sqlite3.OperationalError as error:
+            if (error.sqlite_errorcode & 0xFF) != sqlite3.SQLITE_ERROR:
+                raise
+            raise FileFormatError(
+                f"{path} says that it is a store of syncoll's, but {error}; delete it, or name "
+                "another with --store"
+            ) from error
+    if path.stat().st_size <= _CHECKED_BYTES:
+        found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+        if found != "ok":
+            raise FileFormatError(
+                f"the store {path} is damaged ({found}); delete it, or name another with --store"
+            )

@@ -1,0 +1,378 @@
+"""Store: answers and certificates of searches in one SQLite file, shared by processes.
+
+Every answer is a transaction of its own, durable once `keep_answer` has returned: a search that is
+killed finds it when it asks again.  Whatever is read passes the digest of its row, and then the
+verifier or the certificate's own check; a row that does not is deleted and treated as absent.
+
+A question that differs from a stored one only in how its nodes are numbered has the same answer.
+To find that out is work with a limit (see `syncoll.store.likeness`): where a question is so large,
+or looks so alike under so many numberings, that this would take long, the answer counts as absent.
+
+Trouble later on (a full disk, a lock that is not released, a damaged page) ends the store's work,
+not the search's: it is reported once, and from then on the store knows nothing and keeps nothing.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+
+import platformdirs
+
+from syncoll.bounds.cuts import CutCertificate
+from syncoll.bounds.demand import Demand
+from syncoll.errors import FileFormatError, UsageError
+from syncoll.formula import Limits, Verdict
+from syncoll.model import Instance, Topology
+from syncoll.store.answers import (
+    BoundCertificate,
+    StoredAnswer,
+    StoredCertificate,
+    StoreDescription,
+    no_more_than,
+)
+from syncoll.store.numbering import Numbering
+from syncoll.store.packing import (
+    answer_details,
+    answer_from_row,
+    pack_algorithm,
+    pack_certificate,
+    unpack_algorithm,
+    unpack_certificate,
+)
+from syncoll.store.question import Question, answer_question, bound_question
+from syncoll.store.rows import Row, Rows, Table
+from syncoll.store.schema import VERSION, explained, prepare, require_database
+from syncoll.verify import require_valid
+
+__all__ = ["Store", "default_path"]
+
+_PATIENCE = 10.0
+"""Seconds to wait for another process that writes; its transactions take milliseconds."""
+
+_WEIGHT = {Verdict.UNKNOWN: 0, Verdict.UNSAT: 1, Verdict.SAT: 2}
+
+_ANSWERS = Table(
+    "answers",
+    ("verdict", "algorithm", "details"),
+    ("weight", "allowed"),
+    "weight DESC, allowed DESC",
+    "excluded.weight > answers.weight OR"
+    " (excluded.weight = 0 AND answers.weight = 0 AND excluded.allowed >= answers.allowed)",
+)
+
+_CERTIFICATES = Table(
+    "certificates",
+    ("allowed", "certificate"),
+    (),
+    "allowed IS NULL DESC, allowed DESC",
+    "excluded.allowed IS NULL OR excluded.allowed >= certificates.allowed",
+)
+
+
+def default_path() -> Path:
+    """Where the store is when nobody names another file: in the user's cache folder."""
+    return platformdirs.user_cache_path("syncoll") / "store.sqlite"
+
+
+class Store:
+    """An open store; several threads may use it, and several processes one file.
+
+    A process that was forked must open the file itself.
+
+    Args:
+        connection: to a database that `prepare` has passed.
+        path: of the database.
+        on_trouble: see `open`.
+    """
+
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        path: Path,
+        on_trouble: Callable[[str], None] | None = None,
+    ) -> None:
+        self._rows = Rows(connection, path, on_trouble)
+
+    @classmethod
+    def open(
+        cls,
+        path: Path | None = None,
+        *,
+        on_trouble: Callable[[str], None] | None = None,
+        patience: float = _PATIENCE,
+    ) -> Store:
+        """Opens a store, and makes a new one where there is no file.
+
+        Args:
+            path: the file; None for `default_path`, whose folder is made.
+            on_trouble: is told once, in words, when the store cannot be used any more; a
+                `RuntimeWarning` by default.
+            patience: seconds to wait for other processes, each time.
+
+        Raises:
+            UsageError: when the file cannot be written there.
+            FileFormatError: when it is no store, a damaged one, or one of a newer version.
+        """
+        if path is None:
+            path = default_path()
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise UsageError(
+                    f"cannot make the folder {path.parent} for the store: "
+                    f"{error.strerror or error}; name another file with --store"
+                ) from error
+        try:
+            if path.is_dir():
+                raise UsageError(f"the store {path} is a folder; name a file in it with --store")
+            if path.exists() and not path.is_file():  # reading from a pipe may never end
+                raise UsageError(f"the store {path} is no file; name another with --store")
+            if not path.parent.is_dir():
+                raise UsageError(
+                    f"cannot write the store {path}: there is no folder {path.parent}; create it "
+                    "first, or name another file with --store"
+                )
+            require_database(path)
+        except OSError as error:
+            raise UsageError(f"cannot read the store {path}: {error.strerror or error}") from error
+        try:
+            # Autocommit: what is one transaction is said below. The lock makes threads take turns.
+            connection = sqlite3.connect(
+                path, timeout=patience, isolation_level=None, check_same_thread=False
+            )
+        except sqlite3.Error as error:
+            raise explained(error, path) from error
+        try:
+            prepare(connection, path, patience)
+        except BaseException:
+            connection.close()
+            raise
+        return cls(connection, path, on_trouble)
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self._rows.path
+
+    @property
+    def trouble(self) -> str:
+        """Why the store cannot be used any more, in words; empty while it can."""
+        return self._rows.trouble
+
+    @property
+    def dropped(self) -> int:
+        """How many rows were deleted because they were not to be believed."""
+        return self._rows.dropped
+
+    def close(self) -> None:
+        """Closes the file; what was kept is on the disk already."""
+        self._rows.close()
+
+    def answer(
+        self, instance: Instance, asked: str, limits: Limits | None = None
+    ) -> StoredAnswer | None:
+        """The answer to a question, in the instance's own numbering.
+
+        Args:
+            instance: the problem.
+            asked: who is asked, see `syncoll.store.asked_text`.
+            limits: within which it is asked now: an unknown answers where they are no wider than
+                they were then.  None for no limits at all, which no unknown answers.
+
+        Returns:
+            None where there is no answer.  An algorithm has passed the verifier.
+        """
+        question, within = answer_question(instance, asked), limits or Limits()
+
+        def read(row: Row) -> Callable[[Numbering], StoredAnswer] | None:
+            verdict, data, details = row
+            stored = None if data is None else unpack_algorithm(data)
+            answer = answer_from_row(verdict, stored, details)
+            if not answer.lasting:
+                raise FileFormatError(f"a stored answer {answer.verdict} after {answer.reason}")
+
+            def moved(way: Numbering) -> StoredAnswer:
+                if stored is None:
+                    return answer
+                algorithm = way.algorithm(stored)
+                require_valid(instance, algorithm)
+                return replace(answer, algorithm=algorithm)
+
+            return moved if answer.answers(within) else None
+
+        found = self._rows.find(_ANSWERS, question, read)
+        if found is None:
+            return None
+        answer, exact = found
+        if not exact:
+            self._put_answer(question, answer, repeats=True)
+        return answer
+
+    def keep_answer(self, instance: Instance, asked: str, answer: StoredAnswer) -> bool:
+        """Keeps an answer, unless as good a one is there.
+
+        An unknown gives way to any other answer, and to an unknown after more time; unsat gives way
+        to an algorithm, since that can be verified.
+
+        Returns:
+            Whether the store holds an answer as good as this now; False for an unknown that says
+            nothing about another time (see `StoredAnswer.lasting`), or where the store is in
+            trouble.
+        """
+        if not answer.lasting:
+            return False
+        return self._put_answer(answer_question(instance, asked), answer, repeats=False)
+
+    def certificate(
+        self,
+        topology: Topology,
+        demands: Sequence[Demand],
+        steps: int | None,
+        effort: str,
+        seconds: float | None = None,
+    ) -> StoredCertificate | None:
+        """A certificate of a lower bound on R, in the topology's own numbering.
+
+        Args:
+            topology: P and B.
+            demands: what must get where.
+            steps: S, or None for any number of steps.
+            effort: which bound is asked for, in one text.
+            seconds: how long it would be looked for now; None for without limit.
+
+        Returns:
+            None where there is none.  A certificate has been checked, and proves `rounds` for
+            these demands.
+        """
+        question = bound_question(topology, demands, steps, effort)
+
+        def read(row: Row) -> Callable[[Numbering], StoredCertificate] | None:
+            allowed, data = row
+            stored = unpack_certificate(data)
+            if not isinstance(stored, CutCertificate) and stored.steps != steps:
+                raise FileFormatError(f"a stored certificate is about {stored.steps} steps")
+
+            def moved(way: Numbering) -> StoredCertificate:
+                certificate = way.certificate(stored)
+                rounds = certificate.check(topology, demands)
+                return StoredCertificate(certificate, rounds, allowed)
+
+            return moved if no_more_than(seconds, allowed) else None
+
+        found = self._rows.find(_CERTIFICATES, question, read)
+        if found is None:
+            return None
+        kept, exact = found
+        if not exact:
+            self._put_certificate(question, kept.certificate, kept.allowed, repeats=True)
+        return kept
+
+    def keep_certificate(
+        self,
+        topology: Topology,
+        demands: Sequence[Demand],
+        steps: int | None,
+        effort: str,
+        certificate: BoundCertificate,
+        seconds: float | None = None,
+    ) -> bool:
+        """Keeps a certificate in place of one that was looked for no longer.
+
+        Args:
+            topology: see `certificate`.
+            demands: see `certificate`.
+            steps: see `certificate`.
+            effort: see `certificate`.
+            certificate: the proof.
+            seconds: the limit within which it was looked for; None when that cut nothing short.
+
+        Returns:
+            False where the store is in trouble.
+        """
+        question = bound_question(topology, demands, steps, effort)
+        allowed = None if seconds is None else float(seconds)
+        return self._put_certificate(question, certificate, allowed, repeats=False)
+
+    def describe(self) -> StoreDescription:
+        """What the store holds.
+
+        Raises:
+            UsageError: when it cannot be read, or is closed.
+            FileFormatError: when it is damaged.
+        """
+        with self._rows.lock:
+            connection = self._rows.connection
+            try:
+                counts = dict(
+                    connection.execute("SELECT verdict, COUNT(*) FROM answers GROUP BY verdict")
+                )
+                (certificates,) = connection.execute("SELECT COUNT(*) FROM certificates").fetchone()
+            except sqlite3.Error as error:
+                raise explained(error, self.path) from error
+        beside = [self.path, *(self.path.with_name(self.path.name + e) for e in ("-wal", "-shm"))]
+        return StoreDescription(
+            path=self.path,
+            bytes=sum(file.stat().st_size for file in beside if file.exists()),
+            version=VERSION,
+            sat=counts.get("sat", 0),
+            unsat=counts.get("unsat", 0),
+            unknown=counts.get("unknown", 0),
+            certificates=certificates,
+        )
+
+    def clear(self) -> None:
+        """Forgets everything, and gives the room on the disk back.
+
+        Raises:
+            UsageError: when the store cannot be written, or is closed.
+            FileFormatError: when it is damaged.
+        """
+        with self._rows.lock:
+            connection = self._rows.connection
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+                try:
+                    connection.execute("DELETE FROM answers")
+                    connection.execute("DELETE FROM certificates")
+                except BaseException:
+                    connection.execute("ROLLBACK")
+                    raise
+                connection.execute("COMMIT")
+                connection.execute("VACUUM")
+                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            except sqlite3.Error as error:
+                raise explained(error, self.path) from error
+
+    def _put_answer(self, question: Question, answer: StoredAnswer, *, repeats: bool) -> bool:
+        data = None
+        if answer.algorithm is not None:
+            data = pack_algorithm(question.numbering.inverse().algorithm(answer.algorithm))
+        contents = str(answer.verdict), data, answer_details(answer)
+        ranks = _WEIGHT[answer.verdict], answer.limits.seconds
+        return self._rows.put(_ANSWERS, question, contents, ranks, repeats=repeats)
+
+    def _put_certificate(
+        self,
+        question: Question,
+        certificate: BoundCertificate,
+        allowed: float | None,
+        *,
+        repeats: bool,
+    ) -> bool:
+        data = pack_certificate(question.numbering.inverse().certificate(certificate))
+        return self._rows.put(_CERTIFICATES, question, (allowed, data), (), repeats=repeats)

@@ -1,0 +1,239 @@
+"""Cuts prove what they claim, and the search finds the best of them."""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+from itertools import combinations
+
+import pytest
+
+from syncoll.bounds import Demand, PriceCertificate, demands, rounds_bound
+from syncoll.bounds.cuts import ALL_SUBSETS, CutCertificate, find_cut, least_cover
+from syncoll.errors import VerificationError
+from syncoll.model import Collective, Topology
+from syncoll.testing.brute_force import TooLargeError, least_rounds
+from syncoll.testing.classics import (
+    allgather,
+    alltoall,
+    broadcast,
+    bus,
+    dgx1,
+    gather,
+    hub,
+    line,
+    ring,
+)
+from syncoll.testing.instances import random_instance, random_topology
+
+F = Fraction
+
+
+def cheapest_cover(topology: Topology, links: set[int]) -> Fraction:
+    """By brute force over all sets of bounds."""
+    best: Fraction | None = None
+    positions = [i for i, m in enumerate(topology.bound_links) if links & set(m.tolist())]
+    for size in range(len(positions) + 1):
+        for chosen in combinations(positions, size):
+            covered = {link for i in chosen for link in topology.bound_links[i].tolist()}
+            cost = sum((topology.bounds[i].chunks_per_round for i in chosen), F(0))
+            if links <= covered and (best is None or cost < best):
+                best = cost
+    assert best is not None
+    return best
+
+
+def best_cut(topology: Topology, needs: tuple[Demand, ...]) -> Fraction:
+    """By brute force over all sets of nodes and all covers."""
+    best = F(0)
+    for size in range(1, topology.num_nodes):
+        for nodes in combinations(range(topology.num_nodes), size):
+            inside = set(nodes)
+            out = {i for i, (a, b) in enumerate(topology.links) if a in inside and b not in inside}
+            amount = sum(
+                need.count
+                for need in needs
+                if inside >= set(need.sources) and not inside >= set(need.destinations)
+            )
+            if out and amount:
+                best = max(best, amount / cheapest_cover(topology, out))
+    return best
+
+
+def test_the_best_cut_is_found() -> None:
+    checked = shared = 0
+    for seed in range(250):
+        instance = random_instance(seed, most_nodes=4, most_chunks=4)
+        topology, needs = instance.topology, demands(instance)
+        if not needs or instance.steps < instance.least_steps or len(topology.bounds) > 12:
+            continue
+        best = best_cut(topology, needs)
+        cut = find_cut(topology, needs, best)
+        assert cut is not None, seed
+        assert cut.check(topology, needs) == best, seed
+        assert find_cut(topology, needs, best + F(1, 1000)) is None, seed
+        # Prices prove at least as much as any cut, and no algorithm beats a cut.
+        assert best <= rounds_bound(topology, needs).rounds, seed
+        checked += 1
+        shared += any(len(topology.bounds[i].links) > 1 for i in cut.cover)
+        try:
+            truth = least_rounds(instance, 12)
+        except TooLargeError:
+            continue
+        assert truth is None or best <= truth, seed
+    assert checked >= 60
+    assert shared >= 15
+
+
+def test_least_covers() -> None:
+    rng = random.Random(3)
+    checked = 0
+    for seed in range(300):
+        topology = random_topology(seed, most_nodes=5)
+        if len(topology.bounds) > 12 or not topology.links:
+            continue
+        links = set(rng.sample(range(len(topology.links)), rng.randint(1, len(topology.links))))
+        cover = least_cover(topology, sorted(links))
+        covered = {link for i in cover for link in topology.bound_links[i].tolist()}
+        assert links <= covered, seed
+        cost = sum((topology.bounds[i].chunks_per_round for i in cover), F(0))
+        assert cost == cheapest_cover(topology, links), seed
+        checked += 1
+    assert checked >= 150
+
+
+CASES = [
+    (dgx1(), allgather(), 1, F(7, 6)),
+    (dgx1(), gather(), 1, F(7, 6)),
+    (dgx1(), alltoall(), 8, F(1, 3)),
+    (ring(8), alltoall(), 8, F(1)),
+    (ring(14), allgather(), 1, F(13, 2)),
+    (ring(14), alltoall(), 14, F(7, 4)),
+    (line(20), broadcast(), 1, F(1)),
+    (line(20), alltoall(), 20, F(5)),
+    (hub(16), allgather(), 1, F(15)),
+    (hub(16), alltoall(), 16, F(15, 16)),
+]
+
+
+@pytest.mark.parametrize(
+    ("topology", "collective", "chunks", "cost"), CASES, ids=lambda c: getattr(c, "name", str(c))
+)
+def test_known_cuts(
+    topology: Topology, collective: Collective, chunks: int, cost: Fraction
+) -> None:
+    needs = demands(collective.tabulate(topology.num_nodes, chunks))
+    cut = find_cut(topology, needs, cost * chunks)
+    assert cut is not None
+    assert cut.check(topology, needs) == cost * chunks
+    assert find_cut(topology, needs, cost * chunks + F(1, 100)) is None
+
+
+def test_prices_suggest_a_cut() -> None:
+    """Two rings of 8 joined by one slow link each way, in an order that no ball follows."""
+    order = random.Random(1).sample(range(16), 16)
+    links: dict[tuple[int, int], int | Fraction] = {}
+    for base in (0, 8):
+        for i in range(8):
+            for j in ((i + 1) % 8, (i - 1) % 8):
+                links[order[base + i], order[base + j]] = 16
+    for a, b in ((0, 8), (8, 0)):
+        links[order[a], order[b]] = F(1, 2)
+    topology = Topology.from_links("two rings", 16, links)
+    assert topology.num_nodes > ALL_SUBSETS
+    needs = demands(alltoall().tabulate(16, 16))
+    bound = rounds_bound(topology, needs)
+    assert isinstance(bound.certificate, PriceCertificate)
+    cut = find_cut(topology, needs, bound.rounds, bound.certificate)
+    assert cut is not None
+    assert set(cut.nodes) in (set(order[:8]), set(order[8:]))
+    assert cut.check(topology, needs) == bound.rounds == 128
+
+
+def test_a_cut_around_few_nodes_goes_first() -> None:
+    needs = demands(broadcast().tabulate(6, 1))
+    cut = find_cut(line(6), needs, F(1))
+    assert cut is not None
+    assert cut.nodes == (0,)
+
+
+def test_no_cut_for_a_bound_that_speaks_of_steps() -> None:
+    needs = demands(broadcast().tabulate(8, 1))
+    assert rounds_bound(dgx1(), needs, 2).rounds == 1
+    assert find_cut(dgx1(), needs, F(1)) is None
+
+
+def test_nothing_to_prove() -> None:
+    assert find_cut(line(3), (), F(1)) is None
+    assert find_cut(line(3), demands(broadcast().tabulate(3, 1)), F(0)) is None
+
+
+class TestMutated:
+    topology, needs = dgx1(), demands(allgather().tabulate(8, 1))
+
+    def cut(self) -> CutCertificate:
+        found = find_cut(self.topology, self.needs, F(7, 6))
+        assert found is not None
+        return found
+
+    def refused(self, cut: CutCertificate, message: str) -> None:
+        with pytest.raises(VerificationError, match=message):
+            cut.check(self.topology, self.needs)
+
+    def test_a_bound_left_out(self) -> None:
+        cut = self.cut()
+        for i in range(len(cut.cover)):
+            self.refused(
+                CutCertificate(cut.nodes, cut.cover[:i] + cut.cover[i + 1 :]), "its cover lacks it"
+            )
+
+    def test_a_needless_bound_proves_less(self) -> None:
+        cut = self.cut()
+        more = next(i for i in range(32) if i not in cut.cover)
+        changed = CutCertificate(cut.nodes, (*cut.cover, more))
+        assert changed.check(self.topology, self.needs) < F(7, 6)
+
+    def test_a_bound_named_twice(self) -> None:
+        cut = self.cut()
+        self.refused(CutCertificate(cut.nodes, cut.cover + cut.cover[:1]), "names a bound twice")
+        self.refused(CutCertificate(cut.nodes + cut.nodes[:1], cut.cover), "names a node twice")
+
+    @pytest.mark.parametrize("position", [-1, 32, 10**6])
+    def test_unknown_positions(self, position: int) -> None:
+        cut = self.cut()
+        message = f"bound {position}: there is none"
+        self.refused(CutCertificate(cut.nodes, (*cut.cover, position)), message)
+        message = f"node {position}: there is none"
+        self.refused(CutCertificate((*cut.nodes, position), cut.cover), message)
+
+    def test_other_nodes(self) -> None:
+        """Whatever the nodes: refused, or true, since no cut proves more than the best."""
+        cut = self.cut()
+        passed = refusals = 0
+        everything = tuple(range(len(self.topology.bounds)))
+        for size in range(9):
+            for nodes in combinations(range(8), size):
+                for cover in (cut.cover, everything):
+                    try:
+                        proved = CutCertificate(nodes, cover).check(self.topology, self.needs)
+                    except VerificationError:
+                        refusals += 1
+                    else:
+                        passed += 1
+                        assert proved <= F(7, 6)
+        assert passed > 255
+        assert refusals > 200
+
+    def test_nothing_crosses(self) -> None:
+        everyone = tuple(range(8))
+        assert CutCertificate(everyone, ()).check(self.topology, self.needs) == 0
+        assert CutCertificate((), ()).check(self.topology, self.needs) == 0
+
+    def test_no_way_out(self) -> None:
+        topology = Topology.from_links("one way", 2, {(0, 1): 1})
+        with pytest.raises(VerificationError, match=r"1 chunks must leave .* no link leaves"):
+            CutCertificate((1,), ()).check(topology, (Demand((1,), (0,), 1),))
+
+    def test_it_fits_its_own_machine_only(self) -> None:
+        with pytest.raises(VerificationError):
+            self.cut().check(bus(8), self.needs)

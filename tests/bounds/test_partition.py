@@ -1,0 +1,205 @@
+"""Counting sends between parts: never more than algorithms need, often more than other bounds."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+
+from syncoll.bounds import (
+    ChunkClass,
+    Shape,
+    combining_rounds_bound,
+)
+from syncoll.bounds.partition import PartitionCertificate, _price, find_partition
+from syncoll.errors import VerificationError
+from syncoll.model import RelationTable, Topology
+from syncoll.testing.classics import bus, dgx1, hub, line, ring
+from syncoll.testing.instances import random_topology
+
+F = Fraction
+
+
+def everybody(nodes: int, count: int = 1) -> tuple[ChunkClass, ...]:
+    return (ChunkClass(tuple(range(nodes)), tuple(range(nodes)), count),)
+
+
+def boxes(count: int, size: int, slow: int | Fraction) -> Topology:
+    """Boxes of fully connected nodes; slow links join the first node of each to that of others."""
+    links: dict[tuple[int, int], int | Fraction] = {}
+    for box in range(count):
+        for i, j in product(range(size), repeat=2):
+            if i != j:
+                links[box * size + i, box * size + j] = 8
+        for other in range(count):
+            if other != box:
+                links[box * size, other * size] = slow
+    return Topology.from_links("boxes", count * size, links)
+
+
+@pytest.mark.parametrize(
+    ("topology", "cost"),
+    [
+        (dgx1(), F(7, 24)),
+        (ring(8), F(7, 8)),
+        (hub(8), F(7, 4)),
+        (bus(5), F(8)),
+        (line(6), F(1)),
+        # Not all links count, only the slow ones.
+        (boxes(4, 4, 1), F(1, 2)),
+        (boxes(3, 4, F(1, 2)), F(4, 3)),
+    ],
+    ids=lambda case: getattr(case, "name", str(case)),
+)
+def test_known(topology: Topology, cost: Fraction) -> None:
+    found = find_partition(topology, everybody(topology.num_nodes))
+    assert found is not None
+    bound, certificate = found
+    assert bound == cost
+    assert certificate.check(topology, everybody(topology.num_nodes)) == cost
+    assert certificate.check(topology, everybody(topology.num_nodes, 3)) == 3 * cost
+
+
+def test_stronger_than_spreading_one_contribution() -> None:
+    topology = boxes(4, 3, 1)
+    found = find_partition(topology, everybody(12))
+    table = RelationTable(np.ones((1, 12), bool), np.ones((1, 12), bool))
+    assert found is not None
+    assert found[0] == F(1, 2)
+    assert combining_rounds_bound(topology, Shape.of(table, 1, combining=True)).rounds <= found[0]
+
+
+def least_sends(topology: Topology, pre: int, post: int, parts: tuple[int, ...]) -> int | None:
+    """The least number of sends between parts that serve everybody, by search over all knowledge.
+
+    What a node knows is a set of contributors; sends go one after the other, those within a part
+    for nothing.
+    """
+    nodes = topology.num_nodes
+    start = tuple((1 << n) & pre for n in range(nodes))
+    distance = {start: 0}
+    queue = deque([start])
+    while queue:
+        state = queue.popleft()
+        if all(state[n] == pre for n in range(nodes) if post >> n & 1):
+            return distance[state]
+        for a, b in topology.links:
+            known = state[a] | state[b]
+            if known == state[b]:
+                continue
+            after = (*state[:b], known, *state[b + 1 :])
+            cost = distance[state] + (parts[a] != parts[b])
+            if cost < distance.get(after, 1 << 30):
+                distance[after] = cost
+                if parts[a] == parts[b]:
+                    queue.appendleft(after)
+                else:
+                    queue.append(after)
+    return None
+
+
+def every_partition(nodes: int) -> Iterator[tuple[int, ...]]:
+    for parts in product(range(nodes), repeat=nodes):
+        if all(part <= max(parts[:n], default=-1) + 1 for n, part in enumerate(parts)):
+            yield parts
+
+
+def test_no_algorithm_needs_fewer_sends() -> None:
+    """For all contributors, needers and partitions of small machines, by brute force."""
+    checked = met = 0
+    for seed in range(16):
+        topology = random_topology(seed, least_nodes=3, most_nodes=4)
+        nodes = topology.num_nodes
+        sets = [s for k in (1, 2, 3, 4) for s in combinations(range(nodes), k)]
+        for parts in list(every_partition(nodes))[::3]:
+            between = [parts[a] != parts[b] for a, b in topology.links]
+            if not any(between):
+                continue
+            # A bus over all links between parts that carries one send a round: R counts sends.
+            group = [link for link, out in zip(topology.links, between, strict=True) if out]
+            counting = Topology.from_links(
+                "counting", nodes, dict.fromkeys(topology.links, 1000), [(group, 1)]
+            )
+            prices = {len(topology.links): F(1)}
+            for pre, post in list(product(sets, repeat=2))[::5]:
+                words = [sum(1 << n for n in one) for one in (pre, post)]
+                truth = least_sends(topology, words[0], words[1], parts)
+                if truth is None:
+                    continue
+                chunk = (ChunkClass(pre, post, 1),)
+                proved = PartitionCertificate(parts, prices).check(counting, chunk)
+                assert proved <= truth, (seed, parts, pre, post)
+                checked += 1
+                met += proved == truth
+    assert checked >= 1000
+    assert met >= checked / 3
+
+
+def test_random_partitions_are_certified() -> None:
+    found_some = better = 0
+    for seed in range(120):
+        topology = random_topology(seed)
+        nodes = topology.num_nodes
+        if not (topology.distances < nodes).all():
+            continue
+        found = find_partition(topology, everybody(nodes))
+        assert found is not None, seed
+        bound, certificate = found
+        assert certificate.check(topology, everybody(nodes)) == bound
+        found_some += 1
+        alone = _price(topology, tuple(range(nodes)))
+        assert alone is not None
+        assert alone.check(topology, everybody(nodes)) <= bound, seed
+        better += alone.check(topology, everybody(nodes)) < bound
+    assert found_some >= 25
+    assert better >= 5
+
+
+class TestMutated:
+    topology, chunks = boxes(3, 3, F(1, 2)), everybody(9)
+
+    def certificate(self) -> PartitionCertificate:
+        found = find_partition(self.topology, self.chunks)
+        assert found is not None
+        return found[1]
+
+    def refused(self, certificate: PartitionCertificate, message: str) -> None:
+        with pytest.raises(VerificationError, match=message):
+            certificate.check(self.topology, self.chunks)
+
+    def test_a_price_left_out_or_lowered(self) -> None:
+        found = self.certificate()
+        for i in found.prices:
+            less = {j: price for j, price in found.prices.items() if j != i}
+            self.refused(replace(found, prices=less), "less than 1")
+            self.refused(replace(found, prices={**found.prices, i: F(9, 10)}), "less than 1")
+
+    def test_negative_and_unknown(self) -> None:
+        found = self.certificate()
+        self.refused(replace(found, prices={**found.prices, 0: F(-1)}), "negative price -1")
+        for i in (-1, len(self.topology.bounds)):
+            message = f"a price for bound {i}: there is none"
+            self.refused(replace(found, prices={**found.prices, i: F(1)}), message)
+
+    def test_finer_parts_need_more_prices(self) -> None:
+        found = self.certificate()
+        self.refused(replace(found, parts=tuple(range(9))), "less than 1")
+        self.refused(replace(found, parts=found.parts[1:]), "parts of 8 nodes")
+
+    def test_coarser_parts_prove_less(self) -> None:
+        found = self.certificate()
+        whole = found.check(self.topology, self.chunks)
+        coarser = replace(found, parts=tuple(min(part, 1) for part in found.parts))
+        assert coarser.check(self.topology, self.chunks) < whole
+        one = replace(found, parts=(0,) * 9)
+        assert one.check(self.topology, self.chunks) == 0
+
+    def test_parts_that_no_link_joins(self) -> None:
+        apart = Topology.from_links("apart", 3, {(0, 1): 1, (1, 0): 1})
+        with pytest.raises(VerificationError, match="no link joins"):
+            PartitionCertificate((0, 0, 1), {}).check(apart, everybody(3))

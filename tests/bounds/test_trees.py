@@ -1,0 +1,174 @@
+"""What trees of sends cost: true, at least as strong as flows, and sometimes stronger."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from fractions import Fraction
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+
+from syncoll.bounds import Demand, demands, rounds_bound
+from syncoll.bounds.trees import MOST_DESTINATIONS, TreeCertificate, _Trees, find_tree_prices
+from syncoll.errors import VerificationError
+from syncoll.model import Topology
+from syncoll.testing.brute_force import TooLargeError, least_rounds
+from syncoll.testing.classics import allgather, broadcast, dgx1, hub, line, ring
+from syncoll.testing.instances import random_instance, random_topology
+
+F = Fraction
+
+
+def cube() -> Topology:
+    links = {(a, a ^ 1 << bit): 1 for a in range(8) for bit in range(3)}
+    return Topology.from_links("cube", 8, links)
+
+
+@pytest.mark.parametrize(
+    ("topology", "steps", "flows", "trees"),
+    [
+        (cube(), 3, F(5, 6), F(1)),  # what a chunk cannot have by being split over many ways
+        (hub(8), 3, F(7, 5), F(7, 5)),
+        (dgx1(), 4, F(1, 3), F(1, 3)),
+        (ring(5), 3, F(1), F(1)),
+        (line(4), 3, F(3), F(3)),
+    ],
+    ids=lambda case: getattr(case, "name", str(case)),
+)
+def test_broadcasts(topology: Topology, steps: int, flows: Fraction, trees: Fraction) -> None:
+    needs = demands(broadcast().tabulate(topology.num_nodes, 1))
+    found = find_tree_prices(topology, needs, steps)
+    assert found is not None
+    assert found[0] == trees == found[1].check(topology, needs)
+    assert rounds_bound(topology, needs, steps).rounds == flows
+
+
+def test_it_ends_where_nothing_is_to_be_gained() -> None:
+    for topology, steps in ((hub(8), 3), (cube(), 3)):
+        needs = demands(broadcast().tabulate(8, 1))
+        flows = rounds_bound(topology, needs, steps).rounds
+        found = find_tree_prices(topology, needs, steps, more_than=flows)
+        assert (found is not None) == (topology.name == "cube")
+
+
+def test_several_demands() -> None:
+    needs = demands(allgather().tabulate(4, 2))
+    found = find_tree_prices(ring(4), needs, 2)
+    assert found is not None
+    assert found[0] == 3
+
+
+def test_never_above_the_least_rounds() -> None:
+    checked = stronger = 0
+    for seed in range(260):
+        instance = random_instance(seed, most_chunks=3)
+        needs = demands(instance)
+        if not needs or instance.steps < max(1, instance.least_steps):
+            continue
+        found = find_tree_prices(instance.topology, needs, instance.steps)
+        assert found is not None, seed
+        flows = rounds_bound(instance.topology, needs, instance.steps).rounds
+        assert flows <= found[0], seed
+        stronger += flows < found[0]
+        try:
+            truth = least_rounds(instance, 12)
+        except TooLargeError:
+            continue
+        if truth is not None:
+            assert found[0] <= truth, seed
+            checked += 1
+    assert checked >= 100
+
+
+def cheapest(topology: Topology, demand: Demand, prices: np.ndarray) -> int | None:
+    """By brute force over all sets of sends."""
+    steps = len(prices)
+    sends = list(product(range(steps), range(len(topology.links))))
+    best: int | None = None
+    for size in range(len(demand.destinations) * steps + 1):
+        for chosen in combinations(sends, size):
+            cost = sum(int(prices[send]) for send in chosen)
+            if best is not None and cost >= best:
+                continue
+            have = set(demand.sources)
+            for step in range(steps):
+                links = [topology.links[link] for s, link in chosen if s == step]
+                have |= {b for a, b in links if a in have}
+            if have >= set(demand.destinations):
+                best = cost
+    return best
+
+
+def test_the_cheapest_tree() -> None:
+    rng = random.Random(8)
+    checked = 0
+    for seed in range(200):
+        topology = random_topology(seed, most_nodes=4)
+        steps = rng.randint(1, 3)
+        if not 0 < len(topology.links) * steps <= 12:
+            continue
+        nodes = list(range(topology.num_nodes))
+        sources = tuple(sorted(rng.sample(nodes, rng.randint(1, topology.num_nodes - 1))))
+        others = [n for n in nodes if n not in sources]
+        destinations = tuple(sorted(rng.sample(others, rng.randint(1, len(others)))))
+        demand = Demand(sources, destinations, 1)
+        prices = np.array([[rng.randint(0, 5) for _ in topology.links] for _ in range(steps)])
+        truth = cheapest(topology, demand, prices)
+        found = _Trees(topology, demand, prices, 10**6)
+        assert (int(found.cost) if found.cost < 10**6 else None) == truth, seed
+        if truth is not None:
+            tree = found.tree()
+            assert sum(int(prices[t, link]) * n for (link, t), n in tree.items()) == truth, seed
+            checked += 1
+    assert checked >= 40
+
+
+class TestMutated:
+    topology, needs = cube(), demands(broadcast().tabulate(8, 1))
+
+    def certificate(self) -> TreeCertificate:
+        found = find_tree_prices(self.topology, self.needs, 3)
+        assert found is not None
+        return found[1]
+
+    def refused(self, certificate: TreeCertificate, message: str) -> None:
+        with pytest.raises(VerificationError, match=message):
+            certificate.check(self.topology, self.needs)
+
+    def test_prices_that_break_a_rule(self) -> None:
+        found = self.certificate()
+        key = next(iter(found.totals))
+        more = {**found.totals, key: found.totals[key] + F(1)}
+        self.refused(replace(found, totals=more), "costs .*, more than 1")
+        self.refused(replace(found, totals={**found.totals, key: F(-1, 9)}), "negative price -1/9")
+        for place in ((-1, 0), (24, 0), (0, -1), (0, 3)):
+            changed = replace(found, totals={**found.totals, place: F(1, 10**9)})
+            self.refused(changed, f"a price for bound {place[0]}, step {place[1]}: there is none")
+
+    def test_fewer_or_other_steps(self) -> None:
+        self.refused(replace(self.certificate(), steps=2), "there is none")
+        self.refused(TreeCertificate(2, {}), "no way leads from nodes")
+        # More steps of which the last are free prove nothing.
+        assert replace(self.certificate(), steps=6).check(self.topology, self.needs) == 0
+
+    def test_whatever_passes_is_no_more_than_the_best(self) -> None:
+        rng = random.Random(2)
+        found = self.certificate()
+        for _ in range(40):
+            totals = {key: price * F(rng.randint(0, 4), 4) for key, price in found.totals.items()}
+            assert replace(found, totals=totals).check(self.topology, self.needs) <= 1
+
+    def test_large_denominators(self) -> None:
+        found = self.certificate()
+        tiny = F(1, 10**40)
+        totals = {key: price * (1 - tiny) for key, price in found.totals.items()}
+        assert replace(found, totals=totals).check(self.topology, self.needs) == 1 - tiny
+
+    def test_too_many_destinations(self) -> None:
+        nodes = MOST_DESTINATIONS + 2
+        needs = demands(broadcast().tabulate(nodes, 1))
+        assert find_tree_prices(ring(nodes), needs, nodes) is None
+        with pytest.raises(VerificationError, match="11 destinations"):
+            TreeCertificate(nodes, {}).check(ring(nodes), needs)

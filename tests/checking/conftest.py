@@ -1,0 +1,45 @@
+"""Frontiers with every kind of proof: certificates alone, refutations, and much left open."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from syncoll.cli.main import main
+
+Json = dict[str, Any]
+
+COMMANDS = {
+    "prices": ["pareto", "dgx1", "allgather"],
+    "no-last-point": ["pareto", "dgx1", "broadcast", "--max-steps", "4"],
+    "inverse": ["pareto", "ring(5)", "reducescatter"],
+    "refuted": ["pareto", "bus(3)", "allreduce", "--max-chunks", "2"],
+    "limited": ["pareto", "ring(6)", "broadcast", "--k", "0", "--max-chunks", "5"],
+    "paper": ["pareto", "ring(4)", "allgather", "--strategy", "paper", "--k", "1"],
+    "combined": ["pareto", "line(3)", "allreduce"],
+    "shared": ["pareto", "bus(4)", "alltoall"],
+    "cut-short": ["pareto", "dgx1", "allgather", "--time-limit", "0s"],
+    "in-place": ["pareto", "ring(1)", "allgather"],
+}
+
+
+@pytest.fixture(scope="session")
+def documents(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Json]:
+    """Frontiers by name, as the command line writes them."""
+    folder = tmp_path_factory.mktemp("frontiers")
+    result: dict[str, Json] = {}
+    for name, command in COMMANDS.items():
+        path = folder / f"{name}.json"
+        assert main([*command, "-o", str(path)]) in (0, 3)
+        result[name] = json.loads(path.read_text("utf-8"))
+    return result
+
+
+@pytest.fixture
+def document(documents: dict[str, Json]) -> Callable[[str], Json]:
+    """A fresh copy."""
+    return lambda name: copy.deepcopy(documents[name])

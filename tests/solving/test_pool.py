@@ -1,0 +1,360 @@
+"""Many instances at once, on threads, processes and a cluster; whatever dies, answers come."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import pickle
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import (
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    ThreadPoolExecutor,
+    wait,
+)
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from syncoll.errors import BackendError, OptionError, PluginError, UsageError
+from syncoll.formula import Limits, StopReason, Verdict
+from syncoll.model import Instance
+from syncoll.plugins import PluginManager
+from syncoll.solving import (
+    Question,
+    Solution,
+    SolverPool,
+    SolverSettings,
+    decide,
+    open_pool,
+)
+from syncoll.solving.question import StopSignal, release
+from syncoll.verify import violations
+
+FAKES = Path(__file__).parent / "fakes"
+SETTINGS = SolverSettings(backend="pysat", limits=Limits(threads=2))
+
+pytestmark = pytest.mark.usefixtures("no_children")
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[Any]:
+    """Two workers of one thread on the loopback interface, which are replaced when they die."""
+    distributed = pytest.importorskip("distributed")
+    import dask
+
+    sys.path.insert(0, str(FAKES))  # the workers inherit it
+    settings = {"distributed.scheduler.allowed-failures": 0, "distributed.worker.daemon": True}
+    with (
+        dask.config.set(settings),
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
+        ) as cluster,
+    ):
+        yield cluster
+    sys.path[:] = [entry for entry in sys.path if entry != str(FAKES)]
+
+
+@pytest.fixture
+def asking(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.syspath_prepend(str(FAKES))
+    import asking  # type: ignore[import-not-found]
+
+    return asking
+
+
+def _spawned() -> ProcessPoolExecutor:
+    return ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn"))
+
+
+KINDS = ("local:2", "processes:2", "threads", "spawned", "dask")
+PROCESSES = ("processes:2", "spawned", "dask")
+
+
+def make(kind: str, request: pytest.FixtureRequest) -> SolverPool:
+    """A pool of one of the kinds."""
+    if kind == "dask":
+        address: str = request.getfixturevalue("cluster").scheduler_address
+        return open_pool(address.replace("tcp:", "dask:"), SETTINGS)
+    passed: dict[str, Callable[[], Executor]] = {
+        "threads": lambda: ThreadPoolExecutor(2),
+        "spawned": _spawned,
+    }
+    if kind in passed:
+        return SolverPool(passed[kind](), SETTINGS, width=2, own=True)
+    return open_pool(kind, SETTINGS)
+
+
+@pytest.fixture
+def pool(request: pytest.FixtureRequest, asking: Any) -> Iterator[SolverPool]:
+    with make(request.param, request) as pool:
+        yield pool
+
+
+def every(kinds: tuple[str, ...] = KINDS) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("pool", kinds, indirect=True)
+
+
+def results(futures: list[Future[Solution]]) -> list[Solution]:
+    return [future.result(timeout=60) for future in futures]
+
+
+@every()
+def test_it_decides(
+    pool: SolverPool, allgather: Instance, impossible: Instance, allreduce: Instance, asking: Any
+) -> None:
+    assert pool.width == 2
+    futures = [pool.submit(one) for one in (allgather, impossible, allreduce)]
+    told = pool.submit(allgather, 7.5, how=asking.tell_seconds)
+    sat, unsat, reduced = results(futures)
+    assert [s.verdict for s in (sat, unsat, reduced)] == [Verdict.SAT, Verdict.UNSAT, Verdict.SAT]
+    for solution, instance in ((sat, allgather), (reduced, allreduce)):
+        assert solution.algorithm is not None
+        assert violations(instance, solution.algorithm) == []
+        assert (solution.instance.steps, solution.backend) == (instance.steps, "pysat")
+    *words, pid = told.result(timeout=60).outcome.message.split()
+    assert words == ["7.5", "2", "pysat"]
+    assert (int(pid) == os.getpid()) == (pool._executor.__class__ is ThreadPoolExecutor)
+
+
+@every()
+def test_what_runs_and_what_waits_can_be_stopped(
+    pool: SolverPool, allgather: Instance, asking: Any
+) -> None:
+    assert pool.submit(allgather).result(timeout=60).verdict is Verdict.SAT
+    futures = [pool.submit(allgather, how=asking.hang) for _ in range(6)]
+    time.sleep(0.5)
+    assert not any(future.done() for future in futures)
+    began = time.perf_counter()
+    pool.cancel(futures[0])
+    assert futures[0].result(timeout=5).outcome.reason is StopReason.INTERRUPTED
+    time.sleep(0.3)
+    assert not any(future.done() for future in futures[1:])
+    pool.cancel_all()
+    assert wait(futures, timeout=5).not_done == set()
+    assert time.perf_counter() - began < 5
+    for solution in results(futures):
+        assert (solution.verdict, solution.outcome.reason) == (
+            Verdict.UNKNOWN,
+            StopReason.INTERRUPTED,
+        )
+    pool.cancel(futures[0])  # done: nothing happens
+    assert pool.submit(allgather).result(timeout=60).verdict is Verdict.SAT
+
+
+@every()
+def test_closing_ends_everything(pool: SolverPool, allgather: Instance, asking: Any) -> None:
+    futures = [pool.submit(allgather, how=asking.hang) for _ in range(4)]
+    time.sleep(0.5)
+    began = time.perf_counter()
+    pool.close()
+    assert time.perf_counter() - began < 5
+    assert all(s.outcome.reason is StopReason.INTERRUPTED for s in results(futures))
+    with pytest.raises(UsageError, match="closed"):
+        pool.submit(allgather)
+    pool.close()
+
+
+def test_closing_stops_what_runs_in_an_executor_of_others(
+    asking: Any, allgather: Instance, tmp_path: Path
+) -> None:
+    marking = [replace(allgather, collective=str(tmp_path / name)) for name in "ab"]
+    with ThreadPoolExecutor(1) as executor:
+        with SolverPool(executor, SETTINGS, width=1) as pool:
+            futures = [pool.submit(one, how=asking.hang_and_mark) for one in marking]
+            time.sleep(0.5)
+        assert all(s.outcome.reason is StopReason.INTERRUPTED for s in results(futures))
+        assert executor.submit(os.getpid).result(timeout=10) == os.getpid()
+    assert (tmp_path / "a").read_text() == "it was told"
+    assert not (tmp_path / "b").exists()  # it was still in the queue
+
+
+@every()
+def test_wrong_answers_and_bugs_are_raised(
+    pool: SolverPool, allgather: Instance, asking: Any
+) -> None:
+    with pytest.raises(BackendError, match="it lied"):
+        pool.submit(allgather, how=asking.lie).result(timeout=60)
+    with pytest.raises(ZeroDivisionError, match="a bug"):
+        pool.submit(allgather, how=asking.fail).result(timeout=60)
+    short = pool.submit(allgather, how=asking.run_out).result(timeout=60)
+    assert short.outcome.reason is StopReason.MEMORY_LIMIT
+    assert pool.submit(allgather).result(timeout=60).verdict is Verdict.SAT
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
+@every(PROCESSES)
+def test_a_process_that_dies_takes_no_search_down(
+    pool: SolverPool, allgather: Instance, asking: Any
+) -> None:
+    assert pool.submit(allgather).result(timeout=60).verdict is Verdict.SAT
+    lost = pool.submit(allgather, how=asking.die).result(timeout=60)
+    assert (lost.verdict, lost.outcome.reason) == (Verdict.UNKNOWN, StopReason.CRASHED)
+    assert "the process that was to decide it is gone" in lost.outcome.message
+    assert (lost.encoding, lost.backend) == ("step", "pysat")
+    later = pool.submit(allgather).result(timeout=60)
+    if pool._executor.__class__ is ProcessPoolExecutor and type(pool) is SolverPool:
+        # Somebody else's executor stays broken; it is not for the pool to make another.
+        assert later.outcome.reason is StopReason.CRASHED
+    else:
+        assert later.verdict is Verdict.SAT
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
+@pytest.mark.parametrize("pool", ["processes:2"], indirect=True)
+def test_a_dead_process_costs_the_others_nothing(
+    pool: SolverPool, allgather: Instance, asking: Any
+) -> None:
+    futures = [pool.submit(allgather) for _ in range(3)]
+    dying = pool.submit(allgather, how=asking.die)
+    futures += [pool.submit(allgather) for _ in range(3)]
+    assert dying.result(timeout=60).outcome.reason is StopReason.CRASHED
+    # A second death may have met a second try; but with the dying question gone, all is well.
+    assert {s.verdict for s in results([pool.submit(allgather)])} == {Verdict.SAT}
+    assert all(
+        s.verdict is Verdict.SAT or s.outcome.reason is StopReason.CRASHED for s in results(futures)
+    )
+
+
+class TestCluster:
+    def test_a_task_notices_that_nobody_waits(
+        self,
+        cluster: Any,
+        asking: Any,
+        allgather: Instance,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        """Though the signal of a file does not reach another machine."""
+        here = StopSignal.of_this_process
+        monkeypatch.setattr(
+            StopSignal, "of_this_process", lambda file: replace(here(file), host="elsewhere")
+        )
+        mark = tmp_path / "mark"
+        marking = replace(allgather, collective=str(mark))
+        with open_pool(cluster.scheduler_address, SETTINGS) as pool:
+            future = pool.submit(marking, how=asking.hang_and_mark)
+            time.sleep(1.0)
+            pool.cancel(future)
+            assert future.result(timeout=5).outcome.reason is StopReason.INTERRUPTED
+            deadline = time.monotonic() + 10
+            while not mark.exists() and time.monotonic() < deadline:
+                time.sleep(0.05)
+            time.sleep(0.1)
+            assert mark.read_text() == "it was told"
+
+    @pytest.mark.slow
+    def test_no_worker_is_left(self, cluster: Any, asking: Any, allgather: Instance) -> None:
+        from distributed import LocalCluster
+
+        from syncoll.solving.dask_pool import DaskPool
+
+        with (
+            LocalCluster(  # type: ignore[no-untyped-call]
+                n_workers=1, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
+            ) as lonely,
+            DaskPool(lonely.scheduler_address, SETTINGS, lone_seconds=1.0) as pool,
+        ):
+            running = pool.submit(allgather, how=asking.hang)
+            time.sleep(0.3)
+            lonely.scale(0)
+            assert running.result(timeout=60).outcome.reason is StopReason.CRASHED
+            waiting = pool.submit(allgather).result(timeout=60)
+            assert waiting.outcome.reason is StopReason.CRASHED
+            assert "has had no worker" in waiting.outcome.message
+
+    @pytest.mark.slow
+    def test_the_scheduler_is_gone(self, asking: Any, allgather: Instance) -> None:
+        distributed = pytest.importorskip("distributed")
+        from syncoll.solving.dask_pool import DaskPool
+
+        brief = distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
+        )
+        with DaskPool(brief.scheduler_address, SETTINGS, lone_seconds=1.0) as pool:
+            future = pool.submit(allgather, how=asking.hang)
+            time.sleep(0.3)
+            brief.close()
+            lost = [future.result(timeout=60), pool.submit(allgather).result(timeout=60)]
+            assert [s.outcome.reason for s in lost] == [StopReason.CRASHED] * 2
+
+    def test_without_dask(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setitem(sys.modules, "distributed", None)
+        with pytest.raises(UsageError, match=r"pip install 'syncoll\[dask\]'"):
+            open_pool("dask://127.0.0.1:1", SETTINGS)
+
+    @pytest.mark.slow
+    def test_nobody_answers(self) -> None:
+        pytest.importorskip("distributed")
+        began = time.perf_counter()
+        with pytest.raises(UsageError, match=r"no Dask scheduler answers at tcp://127.0.0.1:1 "):
+            open_pool("tcp://127.0.0.1:1", SETTINGS)
+        assert time.perf_counter() - began < 10
+
+
+class TestRequests:
+    @pytest.mark.parametrize(
+        "text",
+        ["", "lokal", "local:0", "local:-1", "local:x", "processes:", "dask://", "dask://host",
+         "tcp://host:port", "http://host:80", "local://host:1", "local:1:2"],
+    )  # fmt: skip
+    def test_unknown_executors(self, text: str) -> None:
+        with pytest.raises(UsageError, match=r"executor"):
+            open_pool(text, SETTINGS)
+
+    @pytest.mark.parametrize("text", ["local", "processes", "dask://127.0.0.1:1"])
+    def test_wrong_settings(self, text: str) -> None:
+        with pytest.raises(PluginError, match="did you mean pysat"):
+            open_pool(text, replace(SETTINGS, backend="pysatt"))
+        with pytest.raises(OptionError, match="no option 'dance'"):
+            open_pool(text, replace(SETTINGS, backend_options=(("dance", "1"),)))
+
+    def test_no_room(self) -> None:
+        with pytest.raises(UsageError, match="0 jobs"):
+            open_pool("local", SETTINGS, jobs=0)
+
+    def test_plugins_from_python_in_threads(
+        self, manager: Callable[..., PluginManager], racers: Any, allgather: Instance
+    ) -> None:
+        plugins = manager(racers.record("one", "hold"), racers.record("two"))
+        settings = SolverSettings(backend="one+two", limits=Limits(threads=2))
+        with open_pool("local", settings, jobs=2, manager=plugins) as pool:
+            futures = [pool.submit(allgather) for _ in range(4)]
+            assert {s.backend for s in results(futures)} == {"two"}
+
+
+class TestPickles:
+    def test_a_question_is_small_and_the_same(self, allgather: Instance) -> None:
+        fresh = len(pickle.dumps(Question(allgather, SETTINGS)))
+        assert allgather.distance_to_post.shape == (4, 4)  # a cached property, as are these
+        assert allgather.least_steps == 2
+        assert allgather.topology.distances.shape == (4, 4)
+        data = pickle.dumps(Question(allgather, SETTINGS, 3.0))
+        assert len(data) < fresh + 50 < 3000
+        assert "least_steps" in vars(allgather)  # the original keeps what it has computed
+        copy = pickle.loads(data)
+        assert copy.settings == SETTINGS
+        assert copy.instance.topology == allgather.topology
+        assert np.array_equal(copy.instance.post, allgather.post)
+        assert copy.instance.least_steps == 2
+
+    def test_the_formula_does_not_travel(self, allgather: Instance) -> None:
+        try:
+            solution = decide(Question(allgather, SETTINGS))
+        finally:
+            release(SETTINGS)
+        assert solution.outcome.assignment is not None
+        count = len(solution.outcome.assignment.booleans)
+        assert count > 20
+        copy = pickle.loads(pickle.dumps(solution))
+        assert len(copy.outcome.assignment.booleans) == 1
+        assert copy.verdict is Verdict.SAT
+        assert copy.algorithm == solution.algorithm
+        assert copy.seconds == solution.seconds
+        assert len(solution.outcome.assignment.booleans) == count

@@ -1,0 +1,171 @@
+"""Certificates found under one numbering prove the same number under every other."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+from collections import Counter
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from syncoll.bounds import (
+    CutCertificate,
+    Demand,
+    PriceCertificate,
+    TreeCertificate,
+    demands,
+    rounds_bound,
+)
+from syncoll.bounds.network import FlowNetwork
+from syncoll.bounds.relaxation import Relaxation, RelaxationKind
+from syncoll.bounds.trees import find_tree_prices
+from syncoll.model import Topology
+from syncoll.store import RememberingBounds, Store
+from syncoll.store.answers import BoundCertificate
+from syncoll.testing import classics
+from syncoll.testing.instances import random_instance
+
+Renumber = Callable[[int, random.Random], Any]
+
+
+def found(seed: int) -> tuple[Topology, tuple[Demand, ...], int | None, BoundCertificate] | None:
+    instance = random_instance(seed, most_nodes=6)
+    needs = demands(instance)
+    steps = instance.steps if seed % 2 and instance.steps >= instance.least_steps else None
+    if not needs:
+        return None
+    if seed % 4 == 0:
+        return instance.topology, needs, None, by_prices(instance.topology, needs)
+    if steps is not None and seed % 4 == 1:
+        trees = find_tree_prices(instance.topology, needs, steps, 5.0)
+        return None if trees is None else (instance.topology, needs, steps, trees[1])
+    bound = rounds_bound(instance.topology, needs, steps)
+    if not isinstance(bound.certificate, BoundCertificate):
+        return None
+    return instance.topology, needs, steps, bound.certificate
+
+
+def by_prices(topology: Topology, needs: tuple[Demand, ...]) -> PriceCertificate:
+    network = FlowNetwork.of(topology, None)
+    solved = Relaxation(network, needs, RelaxationKind.TOGETHER).solve(None)
+    assert solved is not None
+    return solved.certificate
+
+
+def test_a_certificate_proves_the_same_elsewhere(store: Store, renumbering: Renumber) -> None:
+    checked: Counter[type] = Counter()
+    for seed in range(120):
+        rng = random.Random(seed)
+        case = found(seed)
+        if case is None:
+            continue
+        topology, needs, steps, certificate = case
+        assert store.keep_certificate(topology, needs, steps, f"e{seed}", certificate)
+        other = renumbering(topology.num_nodes, rng)
+        times = rng.randint(1, 3)
+        there, wanted = other.topology(topology), other.demands(needs, times)
+        back = store.certificate(there, wanted, steps, f"e{seed}")
+        assert back is not None, seed
+        assert back.rounds == times * certificate.check(topology, needs)
+        assert back.certificate.check(there, wanted) == back.rounds
+        assert store.certificate(there, wanted, steps, "another effort") is None
+        assert store.certificate(there, wanted, (steps or 9) + 1, f"e{seed}") is None
+        checked[type(certificate)] += 1
+    assert checked.keys() == {PriceCertificate, CutCertificate, TreeCertificate}
+    assert min(checked.values()) >= 5
+    assert checked.total() >= 80
+    assert store.dropped == 0
+
+
+def test_other_demands_or_capacities_are_another_question(store: Store) -> None:
+    ring = classics.ring(4)
+    needs = (Demand((0,), (1, 2), 2), Demand((1,), (3,), 1))
+    certificate = by_prices(ring, needs)
+    store.keep_certificate(ring, needs, None, "e", certificate)
+    assert store.certificate(ring, needs, None, "e") is not None
+    others = [
+        (ring, (Demand((0,), (1, 2), 1), Demand((1,), (3,), 1))),
+        (ring, (Demand((0,), (1, 3), 2), Demand((1,), (3,), 1))),
+        (ring, needs[:1]),
+        (classics.ring(4, Fraction(3, 2)), needs),
+        (classics.ring(5), needs),
+    ]
+    for topology, wanted in others:
+        assert store.certificate(topology, wanted, None, "e") is None
+
+
+def test_a_certificate_that_was_cut_short_serves_no_longer_search(store: Store) -> None:
+    ring = classics.ring(4)
+    needs = (Demand((0,), (2,), 3),)
+    certificate = by_prices(ring, needs)
+    store.keep_certificate(ring, needs, None, "e", certificate, seconds=5)
+    assert store.certificate(ring, needs, None, "e", 5.0) is not None
+    assert store.certificate(ring, needs, None, "e", 6.0) is None
+    assert store.certificate(ring, needs, None, "e", None) is None
+    store.keep_certificate(ring, needs, None, "e", certificate, seconds=2)
+    assert store.certificate(ring, needs, None, "e", 4.0) is not None  # the longer one stays
+    store.keep_certificate(ring, needs, None, "e", certificate)
+    assert store.certificate(ring, needs, None, "e", None) is not None
+    store.keep_certificate(ring, needs, None, "e", certificate, seconds=9)
+    assert store.certificate(ring, needs, None, "e", None) is not None
+
+
+@pytest.mark.parametrize("change", ["flip", "cut", "swap"])
+def test_a_changed_certificate_is_dropped(store: Store, path: Path, change: str) -> None:
+    ring = classics.ring(6)
+    needs = tuple(Demand((n,), tuple(m for m in range(6) if m != n), 1) for n in range(6))
+    certificate = by_prices(ring, needs)
+    store.keep_certificate(ring, needs, None, "e", certificate)
+    with sqlite3.connect(path) as other:
+        (data,) = other.execute("SELECT certificate FROM certificates").fetchone()
+        changed = {
+            "flip": data[:20] + bytes([data[20] ^ 1]) + data[21:],
+            "cut": data[:-3],
+            "swap": b"\x02" + data[1:],
+        }[change]
+        other.execute("UPDATE certificates SET certificate = ?", (changed,))
+    other.close()
+    assert store.certificate(ring, needs, None, "e") is None
+    assert store.dropped == 1
+    assert store.describe().certificates == 0
+
+
+def test_a_false_certificate_is_dropped_though_its_row_is_whole(store: Store) -> None:
+    ring = classics.ring(6)
+    needs = (Demand((0,), (3,), 4),)
+    certificate = by_prices(ring, needs)
+    totals = {key: 2 * price for key, price in certificate.totals.items()}
+    false = PriceCertificate(None, totals, certificate.shares)
+    store.keep_certificate(ring, needs, None, "e", false)
+    assert store.certificate(ring, needs, None, "e") is None
+    about_one_step = PriceCertificate(1, {}, ())
+    store.keep_certificate(ring, needs, None, "e", about_one_step)
+    assert store.certificate(ring, needs, None, "e") is None
+    assert store.dropped == 2
+
+
+def test_bounds_are_remembered(
+    store: Store, renumbering: Renumber, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topology = classics.dgx1()
+    instance = classics.allgather().instantiate(topology, chunks=1, steps=3, rounds=9)
+    needs = demands(instance)
+    bounds = RememberingBounds(store)
+    first = bounds.rounds_bound(topology, needs, 3, thorough=False)
+    assert bounds.remembered == 0
+
+    def never(*_: object, **__: object) -> None:
+        raise AssertionError("asked again")
+
+    monkeypatch.setattr("syncoll.store.remembering.rounds_bound", never)
+    other = renumbering(8, random.Random(5))
+    again = RememberingBounds(store).rounds_bound(
+        other.topology(topology), other.demands(needs), 3, thorough=False
+    )
+    assert again.rounds == first.rounds > 0
+    with pytest.raises(AssertionError, match="asked again"):
+        bounds.rounds_bound(topology, needs, 3, thorough=True)  # a quick one is not enough
