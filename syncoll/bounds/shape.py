@@ -104,6 +104,19 @@ class Shape:
         """Whether the classes in proportion to C = `chunks` have whole counts."""
         return all(one.count * chunks % self.chunks == 0 for one in self.classes)
 
+    def scaled(self, chunks: int) -> Shape:
+        """The classes in proportion to another C.
+
+        Raises:
+            ModelError: when that leaves parts of chunks.
+        """
+        if not self.allows(chunks):
+            raise ModelError(f"C = {chunks} cannot have the shape of C = {self.chunks}")
+        classes = (
+            ChunkClass(one.pre, one.post, one.count * chunks // self.chunks) for one in self.classes
+        )
+        return Shape(chunks, tuple(classes), self.combining)
+
     def inverse(self, chunks: int) -> Shape:
         """Pre and post exchanged, for an inverse whose C is `chunks`."""
         classes = (ChunkClass(one.post, one.pre, one.count) for one in self.classes)

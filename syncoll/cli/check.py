@@ -19,13 +19,14 @@ Checks everything that a frontier's file claims: replays each algorithm, checks 
 with exact arithmetic and shortest paths, and makes sure that the bounds, the scope of each point's
 optimality and what is said to be open follow from them.  Needs no solver.
 
-What rests on a solver's word is listed as such; refutations with a proof file (saved with
-`syncoll pareto --proofs DIR`) are checked too, when the folder is named.
+What rests on a solver's word is listed as such.  Refutations with a proof file (written by
+`syncoll pareto --proofs DIR`) are checked step by step when the folder is named with --proofs.
 
 A file that claims what it does not prove ends with exit code 2 and the first claim that fails.
 
   syncoll pareto dgx1 allgather -o frontier.json
   syncoll check frontier.json
+  syncoll check frontier.json --proofs proofs
   syncoll check frontier.json --topology dgx1 --collective allgather
 """
 
@@ -42,12 +43,19 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
     parser.add_argument(
         "--collective", metavar="COLLECTIVE", help="the collective that the file must be about"
     )
+    parser.add_argument(
+        "--proofs",
+        metavar="DIR",
+        type=Path,
+        help="check the proof files that the refutations name, in this folder; without it they "
+        "count as a solver's word",
+    )
     add_format(parser)
     parser.set_defaults(run=_run)
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from syncoll.checking import check_frontier, compare
+    from syncoll.checking import FileWitness, check_frontier, compare
     from syncoll.cli.arguments import library, manager
     from syncoll.cli.output import print_json
     from syncoll.errors import VerificationError
@@ -55,7 +63,8 @@ def _run(arguments: argparse.Namespace) -> int:
 
     stored = read_file(arguments.file)
     try:
-        checked = check_frontier(stored)
+        witness = None if arguments.proofs is None else FileWitness(arguments.proofs)
+        checked = check_frontier(stored, witness)
         if arguments.topology is not None or arguments.collective is not None:
             specs = library(manager())
             compare(

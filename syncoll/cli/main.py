@@ -18,6 +18,7 @@ from syncoll.cli import (
     show,
     solve,
     spec,
+    store,
     verify,
 )
 from syncoll.cli.exits import Exit
@@ -40,6 +41,7 @@ _COMMANDS = (
     explain,
     plugins,
     schema,
+    store,
 )
 
 _DESCRIPTION = """\

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from syncoll.cli.arguments import Subparsers, add_problem, add_solver
+from syncoll.cli.asking import add_asking, asking
 from syncoll.cli.searching import add_search, check_output, run_search
 
 __all__ = ["add_parser"]
@@ -16,6 +17,7 @@ algorithm shown has passed an independent verifier.
 
   syncoll pareto dgx1 allgather
   syncoll pareto "ring(8)" "broadcast(root=3)" --max-steps 8
+  syncoll pareto dgx1 broadcast --max-steps 5 --jobs 4 --proofs proofs
   syncoll pareto my-machine.syncoll:quad my-collectives.syncoll:shift -o frontier.json
 
 Ctrl-C and --time-limit end the search with what is known so far, which says what is not settled.
@@ -34,11 +36,12 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
     add_problem(parser)
     add_search(parser)
     add_solver(parser)
+    add_asking(parser)
     parser.set_defaults(run=_run)
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from syncoll.cli.arguments import library, make_solver, manager
+    from syncoll.cli.arguments import library, manager
     from syncoll.search import SearchRequest, Strategy
 
     check_output(arguments)
@@ -55,5 +58,5 @@ def _run(arguments: argparse.Namespace) -> int:
         arguments.time_limit,
         arguments.point_limit,
     )
-    with make_solver(arguments, plugins) as solver:
-        return run_search(arguments, request, solver)
+    with asking(arguments, plugins) as who:
+        return run_search(arguments, request, who, plugins)

@@ -6,6 +6,7 @@ import argparse
 from typing import TypeVar
 
 from syncoll.cli.arguments import Subparsers, add_solver
+from syncoll.cli.asking import add_asking, asking
 from syncoll.cli.searching import add_search, check_output, run_search
 
 __all__ = ["add_parser"]
@@ -32,6 +33,7 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
     parser.add_argument("reference", metavar="SEARCH", help="FILE:NAME, or a shipped search")
     add_search(parser)
     add_solver(parser)
+    add_asking(parser)
     parser.set_defaults(run=_run)
 
 
@@ -43,7 +45,7 @@ def _first(given: _T | None, written: _T | None) -> _T | None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from syncoll.cli.arguments import library, make_solver, manager
+    from syncoll.cli.arguments import library, manager
     from syncoll.search import SearchRequest, Strategy
 
     check_output(arguments)
@@ -60,5 +62,5 @@ def _run(arguments: argparse.Namespace) -> int:
         _first(arguments.time_limit, spec.seconds),
         arguments.point_limit,
     )
-    with make_solver(arguments, plugins, encoding=spec.encoding, backend=spec.backend) as solver:
-        return run_search(arguments, request, solver)
+    with asking(arguments, plugins, encoding=spec.encoding, backend=spec.backend) as who:
+        return run_search(arguments, request, who, plugins)

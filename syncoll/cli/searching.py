@@ -6,6 +6,7 @@ import argparse
 import re
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,10 +15,14 @@ from syncoll.cli.arguments import add_format, amount, count, duration, output_fi
 from syncoll.cli.exits import Exit
 
 if TYPE_CHECKING:
-    from syncoll.search import Frontier, Observer, Proof, SearchRequest
-    from syncoll.solving import Solver
+    from syncoll.plugins import PluginManager
+    from syncoll.search import Asking, Frontier, Observer, Proof, Refuted, SearchRequest
 
 __all__ = ["add_search", "check_output", "run_search", "show_frontier"]
+
+
+_PROOF_SECONDS = 120.0
+"""For each proof file, solving and checking, unless --point-limit says otherwise."""
 
 
 def add_search(parser: argparse.ArgumentParser) -> None:
@@ -74,6 +79,13 @@ def add_search(parser: argparse.ArgumentParser) -> None:
         help="save the frontier as JSON as it grows",
     )
     output.add_argument(
+        "--proofs",
+        type=output_file,
+        metavar="DIR",
+        help="write a proof that others can check for each refutation that a point's claim rests "
+        "on, into this folder (solves them once more)",
+    )
+    output.add_argument(
         "--progress",
         choices=("auto", "live", "plain", "none"),
         default="auto",
@@ -87,13 +99,18 @@ def check_output(arguments: argparse.Namespace) -> None:
     Raises:
         UsageError: when it cannot.
     """
+    from syncoll.errors import UsageError
     from syncoll.files import require_writable
 
     if arguments.output is not None:
         require_writable(arguments.output)
+    if arguments.proofs is not None and arguments.proofs.is_file():
+        raise UsageError(f"--proofs {arguments.proofs}: that is a file; name a folder")
 
 
-def run_search(arguments: argparse.Namespace, request: SearchRequest, solver: Solver) -> int:
+def run_search(
+    arguments: argparse.Namespace, request: SearchRequest, who: Asking, plugins: PluginManager
+) -> int:
     """Searches, shows the frontier, saves it where asked; the exit code."""
     from syncoll.cli.output import note, print_json
     from syncoll.cli.progress import progress
@@ -115,7 +132,9 @@ def run_search(arguments: argparse.Namespace, request: SearchRequest, solver: So
                 troubles.clear()
 
     with progress(arguments.progress) as observer:
-        frontier = _search(request, solver, observer, save)
+        frontier = _search(request, who, observer, save)
+    if arguments.proofs is not None and not frontier.interrupted:
+        frontier = _with_proofs(frontier, arguments, plugins)
     if frontier.interrupted and output is None:
         output = _free_name(frontier)
     save(frontier)
@@ -137,14 +156,14 @@ def run_search(arguments: argparse.Namespace, request: SearchRequest, solver: So
 
 
 def _search(
-    request: SearchRequest, solver: Solver, observer: Observer, keep: Callable[[Frontier], None]
+    request: SearchRequest, who: Asking, observer: Observer, keep: Callable[[Frontier], None]
 ) -> Frontier:
     """The search; when Ctrl-C comes even before its first bound, a frontier that says so."""
     from syncoll.search import Frontier, OpenClaim, search
 
     began = time.perf_counter()
     try:
-        return search(request, solver, observer, keep=keep)
+        return search(request, who, observer, keep=keep)
     except KeyboardInterrupt:
         return Frontier(
             request.topology,
@@ -157,6 +176,45 @@ def _search(
             interrupted=True,
             seconds=time.perf_counter() - began,
         )
+
+
+def _with_proofs(
+    frontier: Frontier, arguments: argparse.Namespace, plugins: PluginManager
+) -> Frontier:
+    """The same with a proof file for each refutation that a claim rests on, where there is one."""
+    from syncoll.cli.output import note
+    from syncoll.files.refuting import refute_with_proof
+    from syncoll.plugins import parse_options
+    from syncoll.search import refuted_instance, with_files
+
+    folder: Path = arguments.proofs
+    evidence = frontier.evidence
+    if evidence is None:
+        return frontier
+
+    def refute(one: Refuted) -> str | None:
+        instance = refuted_instance(evidence, one, frontier.topology, frontier.collective)
+        combining = instance.combining
+        done = refute_with_proof(
+            instance,
+            folder,
+            plugins,
+            encoding=None if combining else one.encoding,
+            encoding_options={} if combining else parse_options(arguments.encoding_option),
+            seconds=arguments.point_limit or _PROOF_SECONDS,
+            memory_bytes=arguments.memory_limit,
+            seed=arguments.seed,
+        )
+        if done.file is not None:
+            return done.file.name
+        note(f"no proof for S = {one.steps}, R = {one.rounds}, C = {one.chunks}: {done.reason}")
+        return None
+
+    try:
+        return replace(frontier, evidence=with_files(evidence, refute))
+    except KeyboardInterrupt:
+        note("interrupted: the proofs are left out")
+        return frontier
 
 
 def _free_name(frontier: Frontier) -> Path:

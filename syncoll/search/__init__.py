@@ -4,7 +4,7 @@ from syncoll.search.asking import Asking
 from syncoll.search.bounds_table import BoundsTable
 from syncoll.search.candidates import Candidate, CandidateSource
 from syncoll.search.combined import search
-from syncoll.search.evidence import Distance, Evidence, ScaledShape
+from syncoll.search.evidence import Distance, Evidence, ScaledShape, refuted_instance, with_files
 from syncoll.search.frontier import Frontier, OpenClaim, Point
 from syncoll.search.observer import Observer
 from syncoll.search.one import decided_as, solve_one
@@ -30,6 +30,8 @@ __all__ = [
     "SearchRequest",
     "Strategy",
     "decided_as",
+    "refuted_instance",
     "search",
     "solve_one",
+    "with_files",
 ]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from syncoll.bounds import Certificate, Shape
-from syncoll.model import Instance
-from syncoll.search.proof import Proof
+from syncoll.errors import ModelError
+from syncoll.model import Instance, Topology
+from syncoll.search.proof import Proof, Refuted
 
-__all__ = ["Distance", "Evidence", "ScaledShape"]
+__all__ = ["Distance", "Evidence", "ScaledShape", "refuted_instance", "with_files"]
 
 
 @dataclass(frozen=True)
@@ -97,6 +99,13 @@ class Evidence:
             every += [one for one in group if one not in every]
         return tuple(every)
 
+    def shape(self, chunks: int) -> Shape | None:
+        """The shape that stands for C = `chunks`; None when none is known to."""
+        for one in self.shapes:
+            if chunks in one.compared or (self.scaling and one.shape.allows(chunks)):
+                return one.shape
+        return None
+
     def inverse(self, factor: Fraction, scales: str | None) -> Evidence:
         """The same about the inverse collective on the reversed topology.
 
@@ -128,3 +137,55 @@ class Evidence:
                 for proof in self.proofs
             ),
         )
+
+
+def refuted_instance(
+    evidence: Evidence, refuted: Refuted, topology: Topology, name: str
+) -> Instance:
+    """The instance that a solver ruled out; an inverse is its dual on the reversed topology.
+
+    Args:
+        evidence: knows what the collective asks for.
+        refuted: S, R and C.
+        topology: of the collective.
+        name: of the collective.
+
+    Raises:
+        ModelError: when no shape stands for that C.
+    """
+    shape = evidence.shape(refuted.chunks)
+    if shape is None:
+        raise ModelError(f"what C = {refuted.chunks} asks for is not known")
+    if shape.combining and all(len(one.post) <= 1 for one in shape.classes):
+        shape, topology = shape.inverse(shape.chunks), topology.reversed()
+        name = f"{name}, reversed"
+    table = shape.scaled(refuted.chunks).table(topology.num_nodes)
+    return Instance(
+        topology,
+        name,
+        refuted.chunks,
+        refuted.steps,
+        refuted.rounds,
+        table.pre,
+        table.post,
+        combining=shape.combining,
+    )
+
+
+def with_files(evidence: Evidence, write: Callable[[Refuted], str | None]) -> Evidence:
+    """The evidence with a proof file named for each refutation that has one.
+
+    Args:
+        evidence: as a search leaves it.
+        write: makes a proof file and gives its name; None where there is none.
+    """
+    names: dict[Refuted, str | None] = {}
+    for proof in evidence.proofs:
+        for one in proof.refuted:
+            if one not in names:
+                names[one] = write(one)
+    proofs = (
+        replace(proof, refuted=tuple(replace(one, file=names[one]) for one in proof.refuted))
+        for proof in evidence.proofs
+    )
+    return replace(evidence, proofs=tuple(proofs))

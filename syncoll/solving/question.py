@@ -66,8 +66,12 @@ class SolverSettings:
     backend_options: tuple[tuple[str, str], ...] = ()
     limits: Limits = field(default_factory=Limits)
 
-    def open(self, manager: PluginManager) -> Solver:
+    def open(self, manager: PluginManager, *, start: bool = True) -> Solver:
         """The solver.
+
+        Args:
+            manager: knows the plugins.
+            start: see `Solver`.
 
         Raises:
             PluginError: on an unknown name, or a backend that is not installed or not licensed.
@@ -82,6 +86,7 @@ class SolverSettings:
             encoding_options=dict(self.encoding_options),
             backend_options=dict(self.backend_options),
             limits=self.limits,
+            start=start,
         )
 
 

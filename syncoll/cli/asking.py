@@ -1,0 +1,109 @@
+"""What a search's command line says about who answers: solvers, a pool of them, a store."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from syncoll.cli.arguments import count, make_settings
+
+if TYPE_CHECKING:
+    from syncoll.plugins import PluginManager
+    from syncoll.search import Asking
+    from syncoll.store import Store
+
+__all__ = ["STORE_VARIABLE", "add_asking", "asking", "open_store"]
+
+STORE_VARIABLE = "SYNCOLL_STORE"
+"""The environment variable that names the store, or ``none``."""
+
+
+def add_asking(parser: argparse.ArgumentParser) -> None:
+    """--store, --jobs and --executor."""
+    group = parser.add_argument_group("answers")
+    group.add_argument(
+        "--store",
+        metavar="FILE",
+        help="where answers are kept as they come, so that a search that was stopped, or asked "
+        "again, also under other node numbers, does not start anew; none: nowhere (default: "
+        f"${STORE_VARIABLE}, else a file in your cache folder, see `syncoll store`)",
+    )
+    group.add_argument(
+        "--jobs",
+        type=count,
+        metavar="N",
+        help="so many (S, R, C) at once, each with a solver of its own (default: 1)",
+    )
+    group.add_argument(
+        "--executor",
+        metavar="WHERE",
+        help="where the solvers run: local, processes, or a Dask cluster as dask://HOST:PORT "
+        "(default: local)",
+    )
+
+
+@contextmanager
+def asking(
+    arguments: argparse.Namespace,
+    plugins: PluginManager,
+    *,
+    encoding: str | None = None,
+    backend: str | None = None,
+) -> Iterator[Asking]:
+    """Whoever answers a search, and is closed after it.
+
+    Args:
+        arguments: of `add_asking` and `add_solver`.
+        plugins: what is installed.
+        encoding: what a search spec asks for.
+        backend: what a search spec asks for.
+    """
+    from syncoll.search import Asking
+    from syncoll.solving import open_pool
+
+    jobs = arguments.jobs or 1
+    settings = make_settings(arguments, encoding=encoding, backend=backend, jobs=jobs)
+    with ExitStack() as stack:
+        store = open_store(arguments.store)
+        if store is not None:
+            stack.enter_context(store)
+        pool = None
+        if arguments.executor is not None or jobs > 1:
+            where = arguments.executor or "local"
+            pool = stack.enter_context(open_pool(where, settings, jobs=jobs, manager=plugins))
+        solver = stack.enter_context(settings.open(plugins, start=pool is None))
+        if store is None:
+            yield Asking(solver, pool=pool)
+            return
+        from syncoll.store import RememberingBounds, SolutionMemory
+
+        memory = SolutionMemory(store, solver.asked, solver.limits)
+        yield Asking(solver, pool=pool, memory=memory, prove=RememberingBounds(store).rounds_bound)
+
+
+def open_store(named: str | None) -> Store | None:
+    """The store that the command line or the environment names, or the usual one; None for none.
+
+    Raises:
+        UsageError: when a store that was named cannot be used.
+        FileFormatError: when it is none.
+    """
+    from syncoll.cli.output import note
+    from syncoll.errors import SyncollError
+    from syncoll.store import Store
+
+    name = named or os.environ.get(STORE_VARIABLE)
+    if name == "none":
+        return None
+    try:
+        return Store.open(Path(name) if name else None, on_trouble=note)
+    except SyncollError as error:
+        if name:
+            raise
+        # Nobody asked for it: the search does not need it.
+        note(f"syncoll: going on without a store: {error}")
+        return None
