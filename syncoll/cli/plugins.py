@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 __all__ = ["add_parser"]
 
 _DESCRIPTION = """\
-Lists every plug point (encodings, solver backends, spec libraries) with what is registered there,
-by which package, and whether it is installed, licensed and able to run here, and why not.
+Lists every plug point (encodings, solver backends, seeds, spec libraries) with what is registered
+there, by which package, and whether it is installed, licensed and able to run here, and why not.
 
   syncoll plugins --options
 """
@@ -26,6 +26,7 @@ by which package, and whether it is installed, licensed and able to run here, an
 _TITLES = {
     "encoding": "encodings (--encoding NAME)",
     "backend": "solver backends (--backend NAME)",
+    "seed": "seed backends (--backend NAME, --seeds NAME)",
     "specs": "spec libraries (their definitions are used by name)",
 }
 
@@ -147,6 +148,19 @@ def _entries(plugins: PluginManager) -> list[dict[str, Any]]:
             entry["licensed"] = _asked(backend.licensed)
             entry["able"] = entry["licensed"]["ok"]
         entries.append(entry)
+    for seed in plugins.seeds.values():
+        installed = _asked(seed.installed)
+        entries.append(
+            {
+                "point": "seed",
+                "name": seed.name,
+                "summary": seed.summary,
+                "installed": installed,
+                "able": installed["ok"],
+                "distribution": str(plugins.provenance(seed)),
+                "options": _options(seed.options),
+            }
+        )
     for spec_library in plugins.spec_libraries.values():
         entries.append(
             {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pluggy
 
-from syncoll.plugins.records import BackendRecord, EncodingRecord, SpecLibraryRecord
+from syncoll.plugins.records import BackendRecord, EncodingRecord, SeedRecord, SpecLibraryRecord
 
 __all__ = ["PROJECT", "HookSpecs", "hookimpl"]
 
@@ -26,6 +26,10 @@ class HookSpecs:
     @_hookspec
     def syncoll_backends(self) -> list[BackendRecord]:  # type: ignore[empty-body]
         """Solver backends: from a formula to an outcome."""
+
+    @_hookspec
+    def syncoll_seeds(self) -> list[SeedRecord]:  # type: ignore[empty-body]
+        """Seed backends: algorithms by construction."""
 
     @_hookspec
     def syncoll_spec_libraries(self) -> list[SpecLibraryRecord]:  # type: ignore[empty-body]

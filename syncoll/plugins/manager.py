@@ -24,12 +24,12 @@ import pluggy
 
 from syncoll.errors import PluginError
 from syncoll.plugins.hooks import PROJECT, HookSpecs
-from syncoll.plugins.records import BackendRecord, EncodingRecord, SpecLibraryRecord
+from syncoll.plugins.records import BackendRecord, EncodingRecord, SeedRecord, SpecLibraryRecord
 
 __all__ = ["BrokenPlugin", "PluginManager", "Provenance"]
 
-Record = EncodingRecord | BackendRecord | SpecLibraryRecord
-_R = TypeVar("_R", EncodingRecord, BackendRecord, SpecLibraryRecord)
+Record = EncodingRecord | BackendRecord | SeedRecord | SpecLibraryRecord
+_R = TypeVar("_R", EncodingRecord, BackendRecord, SeedRecord, SpecLibraryRecord)
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class _Registry(Generic[_R]):
 
 
 class PluginManager:
-    """Encodings, backends and spec libraries by name.
+    """Encodings, backends, seeds and spec libraries by name.
 
     An empty one knows nothing; `discover` finds what is installed.
     """
@@ -91,6 +91,7 @@ class PluginManager:
         self._pluggy.add_hookspecs(HookSpecs)
         self._encodings = _Registry("encoding", "encodings", EncodingRecord)
         self._backends = _Registry("backend", "backends", BackendRecord)
+        self._seeds = _Registry("seed", "seeds", SeedRecord)
         self._spec_libraries = _Registry("spec library", "spec libraries", SpecLibraryRecord)
         self._broken: list[BrokenPlugin] = []
 
@@ -112,6 +113,11 @@ class PluginManager:
     def backends(self) -> Mapping[str, BackendRecord]:
         """Every backend by name."""
         return MappingProxyType(self._backends.records)
+
+    @property
+    def seeds(self) -> Mapping[str, SeedRecord]:
+        """Every seed by name."""
+        return MappingProxyType(self._seeds.records)
 
     @property
     def spec_libraries(self) -> Mapping[str, SpecLibraryRecord]:
@@ -138,6 +144,14 @@ class PluginManager:
             PluginError: when there is none, it is broken, or two plugins claim the name.
         """
         return self._find(self._backends, name)
+
+    def seed(self, name: str) -> SeedRecord:
+        """The seed of this name.
+
+        Raises:
+            PluginError: when there is none, it is broken, or two plugins claim the name.
+        """
+        return self._find(self._seeds, name)
 
     def spec_library(self, name: str) -> SpecLibraryRecord:
         """The spec library of this name.
@@ -275,7 +289,7 @@ class PluginManager:
             self._set_aside(owner, _claimed_twice(registry, record.name, owners))
 
     def _registry_of(self, record: Record) -> _Registry[Any]:
-        registries = (self._encodings, self._backends, self._spec_libraries)
+        registries = (self._encodings, self._backends, self._seeds, self._spec_libraries)
         return next(r for r in registries if isinstance(record, r.record_type))
 
     def _set_aside(self, owner: Provenance, error: str, details: str = "") -> None:
@@ -303,6 +317,7 @@ class PluginManager:
 _RECORD_TYPES: dict[str, type[Record]] = {
     "syncoll_encodings": EncodingRecord,
     "syncoll_backends": BackendRecord,
+    "syncoll_seeds": SeedRecord,
     "syncoll_spec_libraries": SpecLibraryRecord,
 }
 

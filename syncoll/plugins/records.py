@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from syncoll.formula import Assignment, Feature, Formula, FormulaSize, Limits, Outcome
-from syncoll.model import Algorithm, Instance
+from syncoll.model import Algorithm, Collective, Instance, Topology
 from syncoll.plugins.options import Option, OptionValue
 
 __all__ = [
@@ -24,6 +24,10 @@ __all__ = [
     "Encoded",
     "Encoding",
     "EncodingRecord",
+    "Proposal",
+    "Seed",
+    "SeedLimits",
+    "SeedRecord",
     "SpecLibraryRecord",
     "installed_distribution",
 ]
@@ -138,6 +142,82 @@ class BackendRecord:
     licensed: Callable[[], Answer] = _yes
     can_run: Callable[[FormulaSize], Answer] = _yes
     should_run: Callable[[FormulaSize], Answer] = _yes
+
+
+@dataclass(frozen=True)
+class SeedLimits:
+    """How far a seed may go.
+
+    Args:
+        max_steps: S at most; None for no limit.
+        max_rounds: R at most; None for no limit.
+        max_chunks: C at most; None for no limit.
+        seconds: after these it should yield nothing more; None for no limit.
+    """
+
+    max_steps: int | None = None
+    max_rounds: int | None = None
+    max_chunks: int | None = None
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Proposal:
+    """What a seed constructed; it is verified before anything is done with it.
+
+    Args:
+        chunks: C.
+        algorithm: for the collective with C chunks, its chunks numbered as in the collective's
+            table.
+        note: how it was made, in a few words: ``3 trees, 4 segments``.
+    """
+
+    chunks: int
+    algorithm: Algorithm
+    note: str = ""
+
+
+class Seed(Protocol):
+    """Constructs algorithms without a search: a heuristic, fast and often far from optimal."""
+
+    def propose(
+        self,
+        topology: Topology,
+        collective: Collective,
+        limits: SeedLimits,
+        options: Mapping[str, OptionValue],
+    ) -> Iterator[Proposal]:
+        """Algorithms for the collective, the most useful first; none where it has no idea.
+
+        Args:
+            topology: P and B.
+            collective: with a pre and a post, combining or not; inverses and compositions of what
+                is proposed for their parts are made by the search.
+            limits: how far to go.
+            options: a value for every option of the record's table.
+        """
+
+
+@dataclass(frozen=True)
+class SeedRecord:
+    """A seed backend's entry.
+
+    Args:
+        name: as written after ``--backend`` and ``--seeds``.
+        summary: one line.
+        load: imports and returns the seed.
+        options: its option table.
+        installed: whether what it needs is here, answered without importing it.
+        fits: whether it has an idea for this collective on this topology, or why not, in words.
+            Must be cheap.
+    """
+
+    name: str
+    summary: str
+    load: Callable[[], Seed]
+    options: tuple[Option, ...] = ()
+    installed: Callable[[], Answer] = _yes
+    fits: Callable[[Topology, Collective], Answer] = _yes
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,244 @@
+"""Fabric: a physical network of compute nodes and switches with exact link bandwidths.
+
+It is what a cluster looks like to a cable: GPUs, switches, and how many GB/s each directed link
+carries.  A `Topology` has no switches and counts chunks per round; a fabric has both and counts
+bandwidth (ForestColl paper, section 3.1: a directed graph whose vertices are compute nodes and
+switch nodes).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+
+from syncoll.errors import ModelError, Origin
+
+__all__ = ["Fabric", "FabricLink"]
+
+_TURNED = "^-1"
+
+
+@dataclass(frozen=True)
+class FabricLink:
+    """A directed link.
+
+    Args:
+        source: a compute node or a switch.
+        destination: another one.
+        bandwidth: above 0, in the fabric's unit (GB/s unless its owner says otherwise).
+    """
+
+    source: int
+    destination: int
+    bandwidth: Fraction
+
+
+@dataclass(frozen=True)
+class Fabric:
+    """Compute nodes ``0 … P-1``, switches ``P … P+W-1``, and directed links between them.
+
+    Switches forward; they hold no data and neither copy nor add it.
+
+    Args:
+        name: how people call it, arguments included: ``a100(boxes=2)``.
+        num_nodes: P, the compute nodes.
+        num_switches: W.
+        links: sorted by (source, destination), each pair once; see `from_links` for any order.
+        origin: where a spec file defines it.
+
+    Raises:
+        ModelError: on no compute node, a link to an unknown vertex or from a vertex to itself, a
+            pair listed twice or out of order, or a bandwidth that is not above 0.
+    """
+
+    name: str
+    num_nodes: int
+    num_switches: int
+    links: tuple[FabricLink, ...]
+    origin: Origin | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.num_nodes < 1:
+            raise ModelError(
+                f"fabric {self.name} has {self.num_nodes} compute nodes",
+                self.origin,
+                "at least 1 compute node",
+            )
+        if self.num_switches < 0:
+            raise ModelError(
+                f"fabric {self.name} has {self.num_switches} switches",
+                self.origin,
+                "0 switches or more",
+            )
+        before = (-1, -1)
+        for link in self.links:
+            ends = (link.source, link.destination)
+            for vertex in ends:
+                if not 0 <= vertex < self.num_vertices:
+                    raise ModelError(
+                        f"fabric {self.name}: link {ends} names vertex {vertex}",
+                        self.origin,
+                        f"compute nodes 0 to {self.num_nodes - 1}"
+                        + (
+                            f" or switches {self.num_nodes} to {self.num_vertices - 1}"
+                            if self.num_switches
+                            else ""
+                        ),
+                    )
+            if link.source == link.destination:
+                raise ModelError(
+                    f"fabric {self.name}: link {ends} joins a vertex to itself",
+                    self.origin,
+                    "two different vertices",
+                )
+            if link.bandwidth <= 0:
+                raise ModelError(
+                    f"fabric {self.name}: bandwidth {link.bandwidth} on link {ends}",
+                    self.origin,
+                    "a bandwidth above 0; leave out links that carry nothing",
+                )
+            if ends <= before:
+                raise ModelError(
+                    f"fabric {self.name}: link {ends} is repeated or out of order",
+                    self.origin,
+                    "each directed link once, in order",
+                )
+            before = ends
+
+    @classmethod
+    def from_links(
+        cls,
+        name: str,
+        num_nodes: int,
+        num_switches: int,
+        links: Iterable[tuple[int, int, int | Fraction]],
+        *,
+        both_ways: bool = False,
+    ) -> Fabric:
+        """Builds a fabric from (source, destination, bandwidth); parallel links add up.
+
+        Args:
+            name: how people call it.
+            num_nodes: P.
+            num_switches: W.
+            links: in any order.
+            both_ways: whether each link stands for one in either direction.
+
+        Raises:
+            ModelError: see the class; a bandwidth below 0 is refused before links are added up.
+        """
+        total: dict[tuple[int, int], Fraction] = {}
+        for source, destination, bandwidth in links:
+            if bandwidth <= 0:
+                raise ModelError(
+                    f"fabric {name}: bandwidth {bandwidth} on link ({source}, {destination})",
+                    None,
+                    "a bandwidth above 0; leave out links that carry nothing",
+                )
+            for ends in ((source, destination), (destination, source))[: 1 + both_ways]:
+                total[ends] = total.get(ends, Fraction(0)) + Fraction(bandwidth)
+        return cls.from_bandwidths(name, num_nodes, num_switches, total)
+
+    @classmethod
+    def from_bandwidths(
+        cls,
+        name: str,
+        num_nodes: int,
+        num_switches: int,
+        bandwidths: Mapping[tuple[int, int], int | Fraction],
+    ) -> Fabric:
+        """Builds a fabric from the bandwidth of each directed link.
+
+        Raises:
+            ModelError: see the class.
+        """
+        return cls(
+            name,
+            num_nodes,
+            num_switches,
+            tuple(FabricLink(u, v, Fraction(b)) for (u, v), b in sorted(bandwidths.items())),
+        )
+
+    @property
+    def num_vertices(self) -> int:
+        """P + W."""
+        return self.num_nodes + self.num_switches
+
+    @cached_property
+    def bandwidths(self) -> dict[tuple[int, int], Fraction]:
+        """The bandwidth of each directed link."""
+        return {(link.source, link.destination): link.bandwidth for link in self.links}
+
+    @cached_property
+    def is_symmetric(self) -> bool:
+        """Whether every link has a partner of the same bandwidth in the other direction."""
+        b = self.bandwidths
+        return all(b.get((v, u)) == bandwidth for (u, v), bandwidth in b.items())
+
+    def ingress(self) -> tuple[Fraction, ...]:
+        """For each vertex the bandwidth that enters it."""
+        return self._totals(1)
+
+    def egress(self) -> tuple[Fraction, ...]:
+        """For each vertex the bandwidth that leaves it."""
+        return self._totals(0)
+
+    def _totals(self, end: int) -> tuple[Fraction, ...]:
+        total = [Fraction(0)] * self.num_vertices
+        for ends, bandwidth in self.bandwidths.items():
+            total[ends[end]] += bandwidth
+        return tuple(total)
+
+    def reached_from(self, vertex: int, *, against: bool = False) -> frozenset[int]:
+        """The vertices that paths from `vertex` reach, itself included.
+
+        Args:
+            vertex: where the paths start.
+            against: walk the links backwards: the vertices that reach `vertex`.
+        """
+        onward: dict[int, list[int]] = {}
+        for link in self.links:
+            a, b = link.source, link.destination
+            if against:
+                a, b = b, a
+            onward.setdefault(a, []).append(b)
+        seen, stack = {vertex}, [vertex]
+        while stack:
+            for neighbour in onward.get(stack.pop(), ()):
+                if neighbour not in seen:
+                    seen.add(neighbour)
+                    stack.append(neighbour)
+        return frozenset(seen)
+
+    def require_reachable(self, roots: Sequence[int]) -> None:
+        """Checks that the data of each root can reach every compute node.
+
+        Raises:
+            ModelError: naming a root and a compute node that it cannot reach.
+        """
+        first = roots[0]
+        reached, reaching = self.reached_from(first), self.reached_from(first, against=True)
+        pairs = [(first, node) for node in range(self.num_nodes) if node not in reached]
+        pairs += [(root, first) for root in roots if root not in reaching]
+        if pairs:
+            raise ModelError(
+                f"fabric {self.name}: no path leads from node {pairs[0][0]} to node {pairs[0][1]}",
+                self.origin,
+                "a network in which the data of every root can reach every node",
+            )
+
+    def reversed(self) -> Fabric:
+        """The same network with every link turned round."""
+        turned = self.name.endswith(_TURNED)
+        return replace(
+            self,
+            name=self.name.removesuffix(_TURNED) if turned else self.name + _TURNED,
+            links=tuple(
+                sorted(
+                    (replace(x, source=x.destination, destination=x.source) for x in self.links),
+                    key=lambda x: (x.source, x.destination),
+                )
+            ),
+        )
