@@ -14,6 +14,7 @@ from syncoll.bounds import RoundsBound, rounds_bound
 from syncoll.formula import StopReason
 from syncoll.model import Instance
 from syncoll.search.directly import solve_directly
+from syncoll.search.seeding import Seeding
 from syncoll.solving import Solution, Solver, SolverPool
 
 __all__ = ["Asking", "Memory", "Waiting"]
@@ -53,21 +54,34 @@ class Asking:
     """Decides instances for a search.
 
     Args:
-        solver: decides where there is no pool, and knows what is asked.
+        solver: decides where there is no pool, and knows what is asked; None to ask seeds only.
         pool: decides several instances at once.
         memory: what was answered before; None to ask everything anew.
         prove: computes bounds, as `syncoll.bounds.rounds_bound` does.
+        seeding: constructs points before anything is asked.
     """
 
     def __init__(
         self,
-        solver: Solver,
+        solver: Solver | None,
         *,
         pool: SolverPool | None = None,
         memory: Memory | None = None,
         prove: Callable[..., RoundsBound] = rounds_bound,
+        seeding: Seeding | None = None,
     ) -> None:
         self.solver, self.pool, self.memory, self.prove = solver, pool, memory, prove
+        self.seeding = seeding or Seeding(())
+
+    @property
+    def encoding_name(self) -> str | None:
+        """The encoding for collectives that move data; None where no solver is asked."""
+        return None if self.solver is None else self.solver.encoding.name
+
+    @property
+    def backend_name(self) -> str:
+        """The solver's name, or the seeds' where no solver is asked."""
+        return self.seeding.name if self.solver is None else self.solver.backend_name
 
     @property
     def width(self) -> int:
@@ -96,6 +110,7 @@ class Asking:
             self.pool.cancel_all()
 
     def _here(self, instance: Instance, seconds: float | None) -> Solution:
+        assert self.solver is not None
         return self._kept(solve_directly(self.solver, instance, seconds), seconds)
 
     def _there(self, future: Future[Solution], seconds: float | None) -> Solution:

@@ -23,6 +23,7 @@ from itertools import product
 from syncoll.errors import ModelError, UsageError
 from syncoll.model import Collective, Topology
 from syncoll.model.derived import part_chunks
+from syncoll.plugins import SeedLimits
 from syncoll.search.asking import Asking
 from syncoll.search.bounds_table import BoundsTable
 from syncoll.search.candidates import CandidateSource
@@ -49,6 +50,8 @@ _DIRECT_SECONDS = 25.0
 """Default limits of the direct search, for each candidate and for all."""
 
 _SHARE_OF_TIME = 0.5
+
+_SEED_SECONDS = 3.0
 
 _NOT_EVERYTHING = "not every algorithm was searched, see the scope"
 
@@ -180,6 +183,7 @@ class _Run:
                     points = merged(points, point)
             if interrupted:
                 break
+        points = self._seeded(request, points)
         if not scopes and refusal is not None and not request.collective.combining:
             raise refusal
         composed = self._proved(
@@ -191,8 +195,8 @@ class _Run:
                 scope=f"compositions ({'; '.join(scopes) or 'none within the limits'})",
                 settings={
                     "strategy": str(request.strategy),
-                    "encoding": self.asking.solver.encoding.name,
-                    "backend": self.asking.solver.backend_name,
+                    "encoding": self.asking.encoding_name,
+                    "backend": self.asking.backend_name,
                     "k": request.k,
                     "max_steps": source.max_steps if request.max_steps is None else None,
                     "max_rounds": request.max_rounds,
@@ -211,14 +215,28 @@ class _Run:
         self.observer.found(composed.points)
         if keep is not None:
             keep(composed)
-        if request.collective.combining and not interrupted and composed.open:
+        asked = self.asking.solver is not None
+        if asked and request.collective.combining and not interrupted and composed.open:
             return self._direct(request, composed, source, keep, began)
         return composed
+
+    def _seeded(self, request: SearchRequest, points: list[Point]) -> list[Point]:
+        """The points with what seeds construct for the whole, which need not be composed."""
+        limits = SeedLimits(
+            request.max_steps, request.max_rounds, request.max_chunks, _SEED_SECONDS
+        )
+        found = self.asking.seeding.points(request.topology, request.collective, limits)
+        for point in found:
+            if _within(point, request):
+                points = merged(points, point)
+        return points
 
     def _proved(self, frontier: Frontier, source: CandidateSource) -> Frontier:
         """The same with everything that is proved about it, and what is left open."""
         last = max((p.steps for p in frontier.points), default=source.least_steps)
-        steps = range(source.least_steps, last + 1)
+        steps: Sequence[int] = range(source.least_steps, last + 1)
+        if self.asking.solver is None:  # what nobody searched needs no proofs in between
+            steps = sorted({source.least_steps, *(p.steps for p in frontier.points)})
         evidence = evidence_of(source, frontier.points, frontier.refuted, steps)
         claims = open_claims(evidence, lambda _: _NOT_EVERYTHING)
         best = min((p.bandwidth for p in frontier.points), default=None)
@@ -290,6 +308,7 @@ class _Run:
                 ),
                 incumbents=direct.points,
                 refuted=direct.refuted,
+                seeds=False,
             )
             if not direct.complete:
                 break

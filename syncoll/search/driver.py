@@ -20,6 +20,7 @@ from fractions import Fraction
 from itertools import islice
 
 from syncoll.formula import StopReason, Verdict
+from syncoll.plugins import SeedLimits
 from syncoll.search.asking import Asking, Waiting
 from syncoll.search.bounds_table import BoundsTable
 from syncoll.search.candidates import Candidate, CandidateSource
@@ -36,6 +37,9 @@ __all__ = ["search_points"]
 
 _QUICK_SECONDS = 5.0
 _THOROUGH_SECONDS = 30.0
+
+_SEED_SECONDS = 3.0
+"""The seeds of a search get no more: a solver is often as fast."""
 
 _MULTIPLES = (4, None)
 """The limits on C of the certified strategy's passes, in multiples of the least C."""
@@ -58,6 +62,7 @@ def search_points(
     keep: Callable[[Frontier], None] | None = None,
     incumbents: Sequence[Point] = (),
     refuted: Iterable[Refuted] = (),
+    seeds: bool = True,
 ) -> Frontier:
     """Searches a frontier by deciding one candidate after the other.
 
@@ -70,6 +75,7 @@ def search_points(
         keep: is given the frontier so far whenever a point was found.
         incumbents: points known before; only what is better than these is looked for.
         refuted: what a solver ruled out before.
+        seeds: whether to ask the seeds first.
 
     Raises:
         UsageError: when the limits leave nothing to search.
@@ -78,6 +84,8 @@ def search_points(
     """
     run = _Search(request, asking, observer, keep, incumbents, refuted)
     try:
+        if seeds:
+            run.seed()
         run.run()
     except _OutOfTimeError:
         run.complete = False
@@ -123,13 +131,33 @@ class _Search:
         self.current: _Step | None = None
         self.complete = True
         self.interrupted = False
-        self.optimal = False
         self.tried: set[Candidate] = set()
         self.tried_at: Counter[int] = Counter()
 
+    def seed(self) -> None:
+        """Starts from what the seeds construct."""
+        only = self.asking.solver is None
+        limits = SeedLimits(
+            self.request.max_steps if only else self.source.max_steps,
+            self.request.max_rounds,
+            self.request.max_chunks,
+            self.request.time_limit if only else _SEED_SECONDS,
+        )
+        for point in self.asking.seeding.points(
+            self.request.topology, self.request.collective, limits
+        ):
+            most = self.source.most_rounds(point.steps)
+            if most is None or point.rounds <= most:
+                self._merge(point)
+        if self.points and self.keep is not None:
+            self.keep(self.frontier())
+
     def run(self) -> None:
+        """Asks for one number of steps after the other."""
         source = self.source
         self.observer.bounded(None, source.least_bandwidth)
+        if self.asking.solver is None:
+            return
         assert source.max_steps is not None
         for steps in range(source.least_steps, source.max_steps + 1):
             self._announce(steps)
@@ -143,7 +171,6 @@ class _Search:
             self.current = None
             best = self._best(steps)
             if best is not None and best <= source.least_bandwidth:
-                self.optimal = True
                 return
 
     def _best(self, steps: int | None = None) -> Fraction | None:
@@ -313,19 +340,23 @@ class _Search:
             solution.total_seconds,
             solution.size,
         )
+        if self._merge(point) and self.keep is not None:
+            self.keep(self.frontier())
+
+    def _merge(self, point: Point) -> bool:
+        """Whether the point belongs on the frontier, where it then is."""
         if any(p.dominates(point) for p in self.points):
-            return
+            return False
         self.points = [p for p in self.points if not point.dominates(p)] + [point]
         self.points.sort(key=lambda p: p.steps)
         self.observer.found(tuple(self.points))
-        if self.keep is not None:
-            self.keep(self.frontier())
+        return True
 
     def frontier(self) -> Frontier:
         """Everything known so far."""
         source, request = self.source, self.request
-        searched = (step.steps for step in self.steps)
-        evidence = evidence_of(source, self.points, self.refuted, searched)
+        searched = {step.steps for step in self.steps} | {p.steps for p in self.points}
+        evidence = evidence_of(source, self.points, self.refuted, sorted(searched))
         return Frontier(
             topology=request.topology,
             collective=request.collective.name,
@@ -334,8 +365,8 @@ class _Search:
             scope=source.scope,
             settings={
                 "strategy": str(request.strategy),
-                "encoding": self.asking.solver.encoding.name,
-                "backend": self.asking.solver.backend_name,
+                "encoding": self.asking.encoding_name,
+                "backend": self.asking.backend_name,
                 "k": source.k,
                 "max_steps": source.max_steps,
                 "max_rounds": request.max_rounds,
@@ -356,14 +387,22 @@ class _Search:
 
     def _open(self, evidence: Evidence) -> list[OpenClaim]:
         reasons = {step.steps: self._reason(step) for step in self.steps}
-        claims = open_claims(evidence, lambda steps: reasons[steps])
-        if not self.optimal:
-            after = self.steps[-1].steps + 1 if self.steps else self.source.least_steps
-            reason = f"the search goes to {self.source.max_steps} steps (--max-steps)"
-            if self.current is not None or not self.complete:
-                reason = self._stopped
-            claims.append(OpenClaim(after, None, self.source.least_bandwidth, self._best(), reason))
+        claims = open_claims(evidence, lambda steps: reasons.get(steps, self._beyond))
+        best = self._best()
+        if best is None or best > self.source.least_bandwidth:
+            after = max((p.steps for p in evidence.proofs), default=self.source.least_steps - 1)
+            low = self.source.least_bandwidth
+            claims.append(OpenClaim(after + 1, None, low, best, self._beyond))
         return claims
+
+    @property
+    def _beyond(self) -> str:
+        """Why nothing is known about S that were not searched."""
+        if self.current is not None or not self.complete:
+            return self._stopped
+        if self.asking.solver is None:
+            return "no solver was asked"
+        return f"the search goes to {self.source.max_steps} steps (--max-steps)"
 
     @property
     def _stopped(self) -> str:
