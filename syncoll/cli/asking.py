@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ from syncoll.cli.arguments import count, make_settings
 
 if TYPE_CHECKING:
     from syncoll.plugins import PluginManager
-    from syncoll.search import Asking
+    from syncoll.search import Asking, ChosenSeed
     from syncoll.store import Store
 
 __all__ = ["STORE_VARIABLE", "add_asking", "asking", "open_store"]
@@ -31,6 +31,12 @@ def add_asking(parser: argparse.ArgumentParser) -> None:
         help="where answers are kept as they come, so that a search that was stopped, or asked "
         "again, also under other node numbers, does not start anew; none: nowhere (default: "
         f"${STORE_VARIABLE}, else a file in your cache folder, see `syncoll store`)",
+    )
+    group.add_argument(
+        "--seeds",
+        metavar="NAMES",
+        help="heuristics that the search starts from: auto, none, or names with commas between "
+        "them, see `syncoll plugins`; as --backend NAME one is asked alone (default: auto)",
     )
     group.add_argument(
         "--jobs",
@@ -62,9 +68,16 @@ def asking(
         encoding: what a search spec asks for.
         backend: what a search spec asks for.
     """
-    from syncoll.search import Asking
+    from syncoll.cli.output import note
+    from syncoll.search import Asking, Seeding
     from syncoll.solving import open_pool
 
+    chosen: str | None = arguments.backend or backend
+    if chosen is not None and chosen in plugins.seeds and chosen not in plugins.backends:
+        _refuse_solver_options(arguments, chosen)
+        yield Asking(None, seeding=Seeding(_chosen_seeds(plugins, [chosen], arguments), note))
+        return
+    seeding = Seeding(_chosen_seeds(plugins, _seed_names(plugins, arguments.seeds), None), note)
     jobs = arguments.jobs or 1
     settings = make_settings(arguments, encoding=encoding, backend=backend, jobs=jobs)
     with ExitStack() as stack:
@@ -77,12 +90,57 @@ def asking(
             pool = stack.enter_context(open_pool(where, settings, jobs=jobs, manager=plugins))
         solver = stack.enter_context(settings.open(plugins, start=pool is None))
         if store is None:
-            yield Asking(solver, pool=pool)
+            yield Asking(solver, pool=pool, seeding=seeding)
             return
         from syncoll.store import RememberingBounds, SolutionMemory
 
         memory = SolutionMemory(store, solver.asked, solver.limits)
         yield Asking(solver, pool=pool, memory=memory, prove=RememberingBounds(store).rounds_bound)
+
+
+def _seed_names(plugins: PluginManager, text: str | None) -> list[str]:
+    if text is None or text == "auto":
+        return [name for name in plugins.seeds if plugins.seeds[name].by_default]
+    if text == "none":
+        return []
+    return [name.strip() for name in text.split(",")]
+
+
+def _chosen_seeds(
+    plugins: PluginManager, names: Sequence[str], arguments: argparse.Namespace | None
+) -> list[ChosenSeed]:
+    """The seeds of these names, with options where one was asked for alone."""
+    from syncoll.errors import PluginError
+    from syncoll.plugins import parse_options, resolve_options
+    from syncoll.search import ChosenSeed
+
+    chosen = []
+    for name in names:
+        record = plugins.seed(name)
+        installed = record.installed()
+        if not installed.ok:
+            raise PluginError(f"seed {name} cannot run here: {installed.reason}")
+        given = {} if arguments is None else parse_options(arguments.backend_option)
+        chosen.append(ChosenSeed(record, resolve_options(record.options, given, f"seed {name}")))
+    return chosen
+
+
+def _refuse_solver_options(arguments: argparse.Namespace, seed: str) -> None:
+    """What has no meaning for a seed alone must not be passed over in silence."""
+    from syncoll.errors import UsageError
+
+    for option, value in (
+        ("--encoding", arguments.encoding),
+        ("--encoding-option", arguments.encoding_option),
+        ("--seeds", arguments.seeds),
+        ("--jobs", arguments.jobs),
+        ("--executor", arguments.executor),
+        ("--store", arguments.store),
+        ("--threads", arguments.threads),
+        ("--memory-limit", arguments.memory_limit),
+    ):
+        if value:
+            raise UsageError(f"{option} means nothing to the seed {seed}, which asks no solver")
 
 
 def open_store(named: str | None) -> Store | None:

@@ -255,8 +255,8 @@ def show_frontier(frontier: Frontier) -> None:
         )
         for p in frontier.points
     ]
-    columns = (">steps S", ">rounds R", ">chunks C", ">bandwidth R/C", ">proved >=", "optimal for")
-    more = ("rounds per step", ">sends", "found by", ">seconds")
+    columns = (">steps S", ">rounds R", ">chunks C", ">R/C", ">proved >=", "optimal for")
+    more = ("R by step", ">sends", "found by", ">seconds")
     print_text(f"{frontier.collective} on {frontier.topology.name}")
     if rows:
         print_text()

@@ -210,6 +210,7 @@ class SeedRecord:
         installed: whether what it needs is here, answered without importing it.
         fits: whether it has an idea for this collective on this topology, or why not, in words.
             Must be cheap.
+        by_default: whether a search starts from it when nobody says otherwise.
     """
 
     name: str
@@ -218,6 +219,7 @@ class SeedRecord:
     options: tuple[Option, ...] = ()
     installed: Callable[[], Answer] = _yes
     fits: Callable[[Topology, Collective], Answer] = _yes
+    by_default: bool = True
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,14 @@ from syncoll.search.observer import Observer
 from syncoll.search.one import decided_as, solve_one
 from syncoll.search.proof import Method, Proof, Refuted, Scope
 from syncoll.search.request import SearchRequest, Strategy
+from syncoll.search.seeding import ChosenSeed, Seeding
 
 __all__ = [
     "Asking",
     "BoundsTable",
     "Candidate",
     "CandidateSource",
+    "ChosenSeed",
     "Distance",
     "Evidence",
     "Frontier",
@@ -28,6 +30,7 @@ __all__ = [
     "ScaledShape",
     "Scope",
     "SearchRequest",
+    "Seeding",
     "Strategy",
     "decided_as",
     "refuted_instance",

@@ -97,8 +97,11 @@ class Asking:
         if self.pool is None:
             return Waiting(lambda: self._here(instance, seconds), _nothing)
         pool = self.pool
-        future = pool.submit(instance, seconds, how=solve_directly)
-        return Waiting(lambda: self._there(future, seconds), lambda: pool.cancel(future))
+        theirs = pool.submit(instance, seconds, how=solve_directly)
+        answer: Future[Solution] = Future()
+        # Kept as it comes: the search may not look at it for long, and be ended before it does.
+        theirs.add_done_callback(lambda done: self._take(done, answer, seconds))
+        return Waiting(answer.result, lambda: pool.cancel(theirs))
 
     def decide(self, instance: Instance, seconds: float | None) -> Solution:
         """Asks, and waits for the answer."""
@@ -113,8 +116,14 @@ class Asking:
         assert self.solver is not None
         return self._kept(solve_directly(self.solver, instance, seconds), seconds)
 
-    def _there(self, future: Future[Solution], seconds: float | None) -> Solution:
-        return self._kept(future.result(), seconds)
+    def _take(
+        self, done: Future[Solution], answer: Future[Solution], seconds: float | None
+    ) -> None:
+        """Called, in some thread of the pool, when it is done with an instance."""
+        try:
+            answer.set_result(self._kept(done.result(), seconds))
+        except BaseException as error:  # whoever waits for the answer is told
+            answer.set_exception(error)
 
     def _kept(self, solution: Solution, seconds: float | None) -> Solution:
         if self.memory is not None and solution.outcome.reason is not StopReason.INTERRUPTED:

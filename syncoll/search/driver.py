@@ -199,11 +199,22 @@ class _Search:
         if not self._pass(cheapest, first):
             for multiples in _MULTIPLES:
                 candidates = self.source.candidates(steps, self._best(steps), multiples)
-                untried = (c for c in candidates if c not in self.tried)
+                untried = (c for c in candidates if c not in self.tried and not self._larger(c))
                 self._pass(untried, quick)
         if self.request.point_limit is None:
             again = sorted(self.current.undecided, key=lambda c: (c.bandwidth, c.chunks))
             self._pass(again, _THOROUGH_SECONDS)
+        larger = (c for c in self.source.candidates(steps, self._best(steps)) if self._larger(c))
+        self._pass((c for c in larger if c not in self.tried), quick)
+
+    def _larger(self, candidate: Candidate) -> bool:
+        """Whether several copies of an undecided candidate would do: most often that is harder."""
+        assert self.current is not None
+        return any(
+            other.bandwidth == candidate.bandwidth and candidate.chunks % other.chunks == 0
+            for other in self.current.undecided
+            if other != candidate
+        )
 
     def _pass(self, candidates: Iterable[Candidate], seconds: float | None) -> bool:
         """Tries candidates in turn until one has an algorithm, or too many are undecided.
