@@ -77,7 +77,7 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.format == "json":
         print_json(_document(arguments.file, checked))
     else:
-        _show(checked)
+        _show(checked, arguments.collective)
     return Exit.OK
 
 
@@ -110,7 +110,7 @@ def _document(file: Path, checked: Checked) -> dict[str, object]:
     }
 
 
-def _show(checked: Checked) -> None:
+def _show(checked: Checked, collective: str | None) -> None:
     from syncoll.cli.output import counted, print_text
 
     frontier, evidence = checked.frontier, checked.frontier.evidence
@@ -134,7 +134,8 @@ def _show(checked: Checked) -> None:
     )
     for shape in evidence.shapes:
         if shape.scales is not None:
-            print_text(f"  for every number of chunks C per node: {shape.scales}")
+            told = "" if collective else ", says the file (--collective NAME proves it)"
+            print_text(f"  for every number of chunks C per node: {shape.scales}{told}")
     if checked.proved_by_file:
         print_text(f"  {counted(len(checked.proved_by_file), 'refutation')} checked step by step")
     for one in checked.on_word:

@@ -61,13 +61,15 @@ def add_search(parser: argparse.ArgumentParser) -> None:
         "--time-limit",
         type=duration,
         metavar="TIME",
-        help="for the whole search, such as 30s, 2h (default: none)",
+        help="for the whole search, such as 30s, 2h (default: none, but allreduce and its like "
+        "look for at most 25 s for algorithms that are not composed)",
     )
     group.add_argument(
         "--point-limit",
         type=duration,
         metavar="TIME",
-        help="for each (S, R, C) (default: 3 s, then 30 s for those left undecided; paper: none)",
+        help="for each (S, R, C) (default: 10 s for the first, 5 s for others, then 30 s for those "
+        "left undecided; paper: none)",
     )
     output = parser.add_argument_group("output")
     add_format(output)
