@@ -1,8 +1,13 @@
-"""Whole frontiers: points, proved bounds and seconds, beside the points of the SCCL paper.
+"""Whole frontiers: the points, for which algorithms each is proved optimal, and the seconds.
+
+Every row is one ``syncoll pareto`` as a person runs it: a process of its own, no store, the default
+limits on S and C, and a time limit.  Its file is read back, and every claim in it is checked as
+``syncoll check`` does; a claim that does not hold ends the benchmark.  ``search`` is what the
+search took, ``command`` the whole process, ``check`` the check of the file in this process.
 
 ::
 
-    python benchmarks/frontiers.py                   # the DGX-1, all collectives of the paper
+    python benchmarks/frontiers.py                   # the DGX-1 and the topologies named below
     python benchmarks/frontiers.py --topology 'ring(8)' --collective allgather
 """
 
@@ -10,33 +15,177 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import subprocess
+import sys
+import tempfile
 import time
+from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from syncoll.plugins import PluginManager
-from syncoll.search import Frontier, SearchRequest, search
-from syncoll.solving import Solver
-from syncoll.spec import SpecLibrary
+from syncoll.checking import check_frontier
+from syncoll.files import read_file
+from syncoll.search import Frontier, Point
 
 HERE = Path(__file__).parent
 TABLES = json.loads((HERE / "sccl_tables.json").read_text())
 
-COLLECTIVES = ("allgather", "gather", "alltoall", "broadcast", "reducescatter", "scatter", "reduce",
-               "allreduce")  # fmt: skip
+TOPOLOGIES = (
+    "dgx1",
+    "ring(8)",
+    "hypercube(3)",
+    "torus(3,3)",
+    "torus(4,4)",
+    "hub(8)",
+    "dgx_a100",
+    "amd_z52",
+)
+COLLECTIVES = (
+    "allgather",
+    "gather",
+    "alltoall",
+    "broadcast",
+    "scatter",
+    "reduce",
+    "reducescatter",
+    "allreduce",
+)
 
 
-def dominated_rows(topology: str, frontier: Frontier) -> list[str]:
-    """The rows of the paper's tables that are worse than a point of ours in a cost."""
-    found = []
-    for chunks, steps, rounds, _ in TABLES.get(topology, {}).get(frontier.collective, []):
+@dataclass(frozen=True)
+class Run:
+    """One frontier.
+
+    Args:
+        topology: its name as it was asked for.
+        frontier: read from the file that the command wrote, every claim checked.
+        on_word: how many refutations its claims take from a solver.
+        command: seconds of the whole process.
+        check: seconds of reading the file and checking every claim.
+    """
+
+    topology: str
+    frontier: Frontier
+    on_word: int
+    command: float
+    check: float
+
+
+def measure(topology: str, collective: str, seconds: float, more: Sequence[str]) -> Run:
+    """Runs the command and checks what it wrote.
+
+    Raises:
+        RuntimeError: when the command fails.
+        VerificationError: when a claim does not hold.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "frontier.json"
+        command = [sys.executable, "-m", "syncoll", "pareto", topology, collective]
+        command += ["--store", "none", "--time-limit", f"{seconds:g}s", "-o", str(file), *more]
+        began = time.perf_counter()
+        done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
+        wall = time.perf_counter() - began
+        if done.returncode:
+            raise RuntimeError(f"{' '.join(command)} ended with {done.returncode}: {done.stderr}")
+        began = time.perf_counter()
+        checked = check_frontier(read_file(file))
+        return Run(
+            topology,
+            checked.frontier,
+            len(checked.on_word),
+            wall,
+            time.perf_counter() - began,
+        )
+
+
+def scope(frontier: Frontier, point: Point) -> str:
+    """For which algorithms a point is proved optimal; empty for all of them."""
+    proof = frontier.proof(point)
+    text = "open" if proof is None else proof.scope_text
+    return {"all": "", "open": " open"}.get(text, f" {text.replace('chunks', 'C')}")
+
+
+def row(run: Run) -> str:
+    """A line of the table of frontiers."""
+    frontier = run.frontier
+    points = ", ".join(f"({p.steps}, {p.bandwidth}){scope(frontier, p)}" for p in frontier.points)
+    proved = sum(not scope(frontier, p) for p in frontier.points)
+    open_ = "; ".join(
+        f"{_steps(claim.least_steps, claim.most_steps)}: {claim.low} to "
+        f"{'any' if claim.high is None else claim.high}"
+        for claim in frontier.open
+    )
+    methods = sorted({str(p.method) for p in (frontier.proof(q) for q in frontier.points) if p})
+    return (
+        f"| {run.topology} | {frontier.collective} | {points or 'none'} "
+        f"| {proved} of {len(frontier.points)} | {', '.join(methods)} | {open_ or 'nothing'} "
+        f"| {run.on_word} | {frontier.seconds:.1f}{'' if frontier.complete else ' (stopped)'} "
+        f"| {run.command:.1f} | {run.check:.2f} |"
+    )
+
+
+def _steps(least: int, most: int | None) -> str:
+    if most is None:
+        return f"S >= {least}"
+    return f"S = {least}" if most == least else f"S = {least}..{most}"
+
+
+def dominating(frontier: Frontier, steps: int, cost: Fraction) -> Point | None:
+    """The point that is no worse than (S, R/C) in either cost and better in one; of several that
+    with the least R/C, then the fewest steps."""
+    better = [
+        p
+        for p in frontier.points
+        if p.steps <= steps and p.bandwidth <= cost and (p.steps, p.bandwidth) != (steps, cost)
+    ]
+    return min(better, key=lambda p: (p.bandwidth, p.steps), default=None)
+
+
+def dominated(run: Run) -> list[str]:
+    """A line for each row that the paper prints and a point dominates."""
+    lines = []
+    for chunks, steps, rounds in printed(run):
         cost = Fraction(rounds, chunks)
-        if any(
-            p.steps <= steps and p.bandwidth <= cost and (p.steps, p.bandwidth) != (steps, cost)
-            for p in frontier.points
-        ):
-            found.append(f"({chunks}, {steps}, {rounds})")
-    return found
+        point = dominating(run.frontier, steps, cost)
+        if point is None:
+            continue
+        gains = []
+        if point.steps < steps:
+            gains.append(f"{steps - point.steps} step{'s' if steps - point.steps > 1 else ''} less")
+        if point.bandwidth < cost:
+            gains.append(f"R/C {float(1 - point.bandwidth / cost):.1%} less")
+        own = [
+            f"({c}, {s}, {r})"
+            for c, s, r in printed(run)
+            if s <= steps and Fraction(r, c) <= cost and (s, Fraction(r, c)) != (steps, cost)
+        ]
+        lines.append(
+            f"| {run.topology} | {run.frontier.collective} | ({chunks}, {steps}, {rounds}) "
+            f"| ({steps}, {cost}) | ({point.chunks}, {point.steps}, {point.rounds}) "
+            f"| ({point.steps}, {point.bandwidth}) | {', '.join(gains)} | {' '.join(own) or 'no'} |"
+        )
+    return lines
+
+
+def new(run: Run) -> list[str]:
+    """A line for each point that no row of the paper reaches in both costs."""
+    table = printed(run)
+    return [
+        f"| {run.topology} | {run.frontier.collective} | ({p.chunks}, {p.steps}, {p.rounds}) "
+        f"| ({p.steps}, {p.bandwidth}) |"
+        for p in run.frontier.points
+        if table and not any(s <= p.steps and Fraction(r, c) <= p.bandwidth for c, s, r in table)
+    ]
+
+
+def printed(run: Run) -> list[tuple[int, int, int]]:
+    """The rows (C, S, R) of Tables 4 and 5; their duals are the same rows once more."""
+    name = run.frontier.collective
+    if name in ("reduce", "reducescatter", "scatter"):
+        return []
+    return [(c, s, r) for c, s, r, _ in TABLES.get(run.topology, {}).get(name, [])]
 
 
 def main() -> None:
@@ -45,33 +194,45 @@ def main() -> None:
     )
     parser.add_argument("--topology", action="append")
     parser.add_argument("--collective", action="append")
-    parser.add_argument("--time-limit", type=float, default=120.0)
+    parser.add_argument("--time-limit", type=float, default=60.0, help="seconds for each search")
+    parser.add_argument(
+        "more", nargs="*", metavar="OPTION", help="after --: more options for syncoll pareto"
+    )
     arguments = parser.parse_args()
-    plugins = PluginManager.discover()
-    specs = SpecLibrary.load([record.folder for record in plugins.spec_libraries.values()])
-    print("| machine | collective | points (S, R/C), * where the bound is met | open | seconds "
-          "| rows (C, S, R) of the paper that are dominated |")  # fmt: skip
-    print("|---|---|---|--:|--:|---|")
-    for topology in arguments.topology or ["dgx1"]:
+    print(f"{os.cpu_count()} cores; load before: {_load()}; time limit of each search: "
+          f"{arguments.time_limit:g} s\n")  # fmt: skip
+    print("| machine | collective | points (S, R/C) | proved for every C | proved by | left open "
+          "| refutations by a solver | search s | command s | check s |")  # fmt: skip
+    print("|---|---|---|--:|---|---|--:|--:|--:|--:|", flush=True)
+    runs = []
+    for topology in arguments.topology or TOPOLOGIES:
         for collective in arguments.collective or COLLECTIVES:
-            began = time.perf_counter()
-            request = SearchRequest(
-                specs.topology(topology),
-                specs.collective(collective),
-                time_limit=arguments.time_limit,
-            )
-            with Solver(plugins) as solver:
-                frontier = search(request, solver)
-            points = " ".join(
-                f"({p.steps}, {p.bandwidth}){'*' if p.bandwidth == p.bound else ''}"
-                for p in frontier.points
-            )
-            beaten = " ".join(dominated_rows(topology, frontier)) or "none"
-            print(
-                f"| {topology} | {collective} | {points} | {len(frontier.open)} "
-                f"| {time.perf_counter() - began:.1f} | {beaten} |",
-                flush=True,
-            )
+            runs.append(measure(topology, collective, arguments.time_limit, arguments.more))
+            print(row(runs[-1]), flush=True)
+    _table(
+        "| machine | collective | row of the paper (C, S, R) | (S, R/C) | dominated by (C, S, R) "
+        "| (S, R/C) | by | the paper's own rows that do so too |",
+        [line for run in runs for line in dominated(run)],
+    )
+    _table(
+        "| machine | collective | point that no row of the paper reaches (C, S, R) | (S, R/C) |",
+        [line for run in runs for line in new(run)],
+    )
+    total = sum(run.frontier.seconds for run in runs)
+    points = sum(len(run.frontier.points) for run in runs)
+    every = sum(not scope(run.frontier, p) for run in runs for p in run.frontier.points)
+    print(f"\n{len(runs)} frontiers with {points} points, {every} of them proved optimal for every "
+          f"C, in {total:.0f} s of search; load after: {_load()}.")  # fmt: skip
+
+
+def _table(head: str, lines: Sequence[str]) -> None:
+    if lines:
+        print(f"\n{head}\n{'|---' * (head.count('|') - 1)}|")
+        print("\n".join(lines))
+
+
+def _load() -> str:
+    return " ".join(f"{load:.1f}" for load in os.getloadavg()) if hasattr(os, "getloadavg") else "?"
 
 
 if __name__ == "__main__":

@@ -29,6 +29,8 @@ from syncoll.spec import SpecLibrary
 
 HERE = Path(__file__).parent
 TABLES = json.loads((HERE / "sccl_tables.json").read_text())
+DUALS = ("reduce", "reducescatter", "scatter")
+"""The paper prints one row for these and what they are the inverse of."""
 
 
 @dataclass(frozen=True)
@@ -121,6 +123,29 @@ def show(results: dict[str, dict[str, object]], limit: float) -> None:
         )
 
 
+def summary(results: dict[str, dict[str, object]]) -> None:
+    """For each encoding and backend how long the rows took, from encoding to verifying."""
+    groups: dict[tuple[str, str], list[dict[str, object]]] = {}
+    for r in results.values():
+        groups.setdefault((str(r["encoding"]), str(r["backend"])), []).append(r)
+    print("\n| encoding | backend | rows | verified | median s | largest s | all rows s "
+          "| the rows that are printed s |")  # fmt: skip
+    print("|---|---|--:|--:|--:|--:|--:|--:|")
+    for (encoding, backend), group in groups.items():
+        seconds = [_total(r) for r in group]
+        rows = sum(_total(r) for r in group if r["collective"] not in DUALS)
+        verified = sum(r["verdict"] == "sat" for r in group)
+        print(
+            f"| {encoding} | {backend} | {len(group)} | {verified} "
+            f"| {statistics.median(seconds):.2f} | {max(seconds):.2f} | {sum(seconds):.1f} "
+            f"| {rows:.1f} |"
+        )
+
+
+def _total(result: dict[str, object]) -> float:
+    return sum(float(str(result[phase])) for phase in ("encode", "lower", "solve", "verify"))
+
+
 def _why(result: dict[str, object], limit: float) -> str:
     if result["reason"] == "time limit":
         return f"over {limit:g}"
@@ -134,7 +159,10 @@ def compare(results: dict[str, dict[str, object]], old: dict[str, dict[str, obje
         before = old.get(key)
         if before is None or {new["verdict"], before["verdict"]} != {"sat"}:
             continue
-        total = [sum(float(r[p]) for p in ("encode", "lower", "solve")) for r in (new, before)]
+        total = [
+            sum(float(str(r[phase])) for phase in ("encode", "lower", "solve"))
+            for r in (new, before)
+        ]
         ratios.append(total[0] / total[1])
         print(f"{key}: {total[1]:.3f} s -> {total[0]:.3f} s, ratio {ratios[-1]:.2f}")
     if ratios:
@@ -160,7 +188,7 @@ def main() -> None:
     specs = SpecLibrary.load([record.folder for record in plugins.spec_libraries.values()])
     moving = sorted(name for name, e in plugins.encodings.items() if not e.combining)
     encodings = arguments.encoding or (moving if arguments.all else ["step"])
-    backends = arguments.backend or (sorted(plugins.backends) if arguments.all else ["cpsat"])
+    backends = arguments.backend or (sorted(plugins.backends) if arguments.all else ["auto"])
     results: dict[str, dict[str, object]] = {}
     if arguments.output.exists():
         results = json.loads(arguments.output.read_text())
@@ -189,6 +217,7 @@ def main() -> None:
     if solver is not None:
         solver.close()
     show(results, arguments.limit)
+    summary(results)
     if arguments.compare is not None:
         compare(results, json.loads(arguments.compare.read_text()))
 

@@ -358,17 +358,19 @@ class _Check:
 
     def _open(self) -> None:
         """What is said to be open is what the proofs leave open."""
-        expected: list[tuple[int, int | None, Fraction, Fraction | None]] = [
-            (proof.steps, proof.steps, proof.low, proof.best)
-            for proof in self.evidence.proofs
-            if proof.low is not None and proof.low != proof.best
-        ]
-        last = 1 + max(
-            (proof.steps for proof in self.evidence.proofs), default=self.frontier.least_steps - 1
-        )
+        expected: list[tuple[int, int | None, Fraction, Fraction | None]] = []
+        first: int = self.frontier.least_steps
+        best: Fraction | None = None
+        for proof in self.evidence.proofs:
+            # What is proved about more steps is all that is known about those in between.
+            if first < proof.steps and (best is None or proof.bound < best):
+                expected.append((first, proof.steps - 1, proof.bound, best))
+            if proof.low is not None and proof.low != proof.best:
+                expected.append((proof.steps, proof.steps, proof.low, proof.best))
+            first, best = proof.steps + 1, proof.best
         best = min((p.bandwidth for p in self.frontier.points), default=None)
         if best is None or best > self.frontier.least_bandwidth:
-            expected.append((last, None, self.frontier.least_bandwidth, best))
+            expected.append((first, None, self.frontier.least_bandwidth, best))
         stated = [(c.least_steps, c.most_steps, c.low, c.high) for c in self.frontier.open]
         if stated != expected:
             raise VerificationError(

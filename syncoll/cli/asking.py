@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -16,10 +17,17 @@ if TYPE_CHECKING:
     from syncoll.search import Asking, ChosenSeed
     from syncoll.store import Store
 
-__all__ = ["STORE_VARIABLE", "add_asking", "asking", "open_store"]
+__all__ = ["STORE_VARIABLE", "add_asking", "asking", "open_store", "store_name"]
 
 STORE_VARIABLE = "SYNCOLL_STORE"
 """The environment variable that names the store, or ``none``."""
+
+
+def store_name(text: str) -> str:
+    """The name of a store, or ``none``."""
+    if not text:
+        raise argparse.ArgumentTypeError("the name of the file is empty; write none for no store")
+    return text
 
 
 def add_asking(parser: argparse.ArgumentParser) -> None:
@@ -27,6 +35,7 @@ def add_asking(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("answers")
     group.add_argument(
         "--store",
+        type=store_name,
         metavar="FILE",
         help="where answers are kept as they come, so that a search that was stopped, or asked "
         "again, also under other node numbers, does not start anew; none: nowhere (default: "
@@ -78,7 +87,7 @@ def asking(
         yield Asking(None, seeding=Seeding(_chosen_seeds(plugins, [chosen], arguments), note))
         return
     seeding = Seeding(_chosen_seeds(plugins, _seed_names(plugins, arguments.seeds), None), note)
-    jobs = arguments.jobs or 1
+    jobs = _jobs(arguments)
     settings = make_settings(arguments, encoding=encoding, backend=backend, jobs=jobs)
     with ExitStack() as stack:
         store = open_store(arguments.store)
@@ -86,7 +95,7 @@ def asking(
             stack.enter_context(store)
         pool = None
         if arguments.executor is not None or jobs > 1:
-            where = arguments.executor or "local"
+            where = "local" if arguments.executor is None else arguments.executor
             pool = stack.enter_context(open_pool(where, settings, jobs=jobs, manager=plugins))
         solver = stack.enter_context(settings.open(plugins, start=pool is None))
         if store is None:
@@ -95,7 +104,23 @@ def asking(
         from syncoll.store import RememberingBounds, SolutionMemory
 
         memory = SolutionMemory(store, solver.asked, solver.limits)
-        yield Asking(solver, pool=pool, memory=memory, prove=RememberingBounds(store).rounds_bound)
+        prove = RememberingBounds(store).rounds_bound
+        yield Asking(solver, pool=pool, memory=memory, prove=prove, seeding=seeding)
+
+
+def _jobs(arguments: argparse.Namespace) -> int:
+    """How many solvers share this machine: N of ``--jobs N``, or of ``--executor processes:N``."""
+    from syncoll.errors import UsageError
+
+    numbered = re.fullmatch(r"(?:local|processes):([0-9]{1,4})", arguments.executor or "")
+    if numbered is None:
+        return arguments.jobs or 1
+    if arguments.jobs not in (None, int(numbered[1])):
+        raise UsageError(
+            f"--jobs {arguments.jobs} and --executor {arguments.executor} say different numbers; "
+            "give one of them"
+        )
+    return int(numbered[1])
 
 
 def _seed_names(plugins: PluginManager, text: str | None) -> list[str]:

@@ -54,7 +54,7 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from syncoll.bounds import combining_rounds_bound, demands, rounds_bound
+    from syncoll.bounds import combining_rounds_bound, demands, rounds_bound, with_cut
     from syncoll.cli.arguments import library, manager
     from syncoll.cli.output import counted, print_json, print_table, print_text
     from syncoll.model import RelationTable
@@ -75,7 +75,8 @@ def _run(arguments: argparse.Namespace) -> int:
         if instance.combining:
             table = RelationTable(instance.pre, instance.post)
             return combining_rounds_bound(topology, table, steps)
-        return rounds_bound(topology, demands(instance), steps)
+        needs = demands(instance)
+        return with_cut(topology, needs, rounds_bound(topology, needs, steps))
 
     any_steps = prove(None)
     by_steps = [(s, prove(s)) for s in range(least, last + 1)]

@@ -68,8 +68,8 @@ def add_search(parser: argparse.ArgumentParser) -> None:
         "--point-limit",
         type=duration,
         metavar="TIME",
-        help="for each (S, R, C) (default: 10 s for the first, 5 s for others, then 30 s for those "
-        "left undecided; paper: none)",
+        help="for each (S, R, C) (default: 2 s, then 10 s, for the first, 5 s for others, then "
+        "30 s for those left undecided; paper: none)",
     )
     output = parser.add_argument_group("output")
     add_format(output)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from syncoll.cli.arguments import Subparsers, add_format
-from syncoll.cli.asking import STORE_VARIABLE, open_store
+from syncoll.cli.asking import STORE_VARIABLE, open_store, store_name
 from syncoll.cli.exits import Exit
 
 __all__ = ["add_parser"]
@@ -26,6 +26,7 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
     )
     parser.add_argument(
         "--store",
+        type=store_name,
         metavar="FILE",
         help=f"the store (default: ${STORE_VARIABLE}, else a file in your cache folder)",
     )
@@ -39,7 +40,10 @@ def _run(arguments: argparse.Namespace) -> int:
 
     store = open_store(arguments.store)
     if store is None:
-        print_text("there is no store: its name is none, or it cannot be opened")
+        if arguments.format == "json":
+            print_json({"schema": "syncoll/store/1", "file": None})
+        else:
+            print_text("there is no store: its name is none, or it cannot be opened")
         return Exit.OK
     with store:
         if arguments.clear:

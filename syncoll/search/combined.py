@@ -238,7 +238,7 @@ class _Run:
         if self.asking.solver is None:  # what nobody searched needs no proofs in between
             steps = sorted({source.least_steps, *(p.steps for p in frontier.points)})
         evidence = evidence_of(source, frontier.points, frontier.refuted, steps)
-        claims = open_claims(evidence, lambda _: _NOT_EVERYTHING)
+        claims = open_claims(evidence, source.least_steps, lambda _: _NOT_EVERYTHING)
         best = min((p.bandwidth for p in frontier.points), default=None)
         if best is None or best > source.least_bandwidth:
             low = source.least_bandwidth
@@ -323,7 +323,8 @@ class _Run:
             and (direct.complete or request.time_limit is None),
             seconds=time.perf_counter() - began,
         )
-        return self._proved(frontier, source)
+        proved = self._proved(frontier, source)
+        return replace(proved, complete=proved.complete or not proved.open)
 
 
 def _within(point: Point, request: SearchRequest) -> bool:

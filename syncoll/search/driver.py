@@ -35,6 +35,7 @@ from syncoll.verify import require_valid
 
 __all__ = ["search_points"]
 
+_FIRST_SECONDS = 2.0
 _QUICK_SECONDS = 5.0
 _THOROUGH_SECONDS = 30.0
 
@@ -193,10 +194,15 @@ class _Search:
         beat.
         """
         assert self.current is not None
-        first = self.request.point_limit or 2 * _QUICK_SECONDS
         quick = self.request.point_limit or _QUICK_SECONDS
-        cheapest = islice(self.source.candidates(steps, self._best(steps)), 1)
-        if not self._pass(cheapest, first):
+        cheapest = list(islice(self.source.candidates(steps, self._best(steps)), 1))
+        # A stronger bound may rule it out sooner than a solver finds that out.
+        if not self._pass(cheapest, self.request.point_limit or _FIRST_SECONDS):
+            again = [c for c in cheapest if c in self.current.undecided]
+            found = self.request.point_limit is None and self._pass(again, 2 * _QUICK_SECONDS)
+        else:
+            found = True
+        if not found:
             for multiples in _MULTIPLES:
                 candidates = self.source.candidates(steps, self._best(steps), multiples)
                 untried = (c for c in candidates if c not in self.tried and not self._larger(c))
@@ -398,7 +404,9 @@ class _Search:
 
     def _open(self, evidence: Evidence) -> list[OpenClaim]:
         reasons = {step.steps: self._reason(step) for step in self.steps}
-        claims = open_claims(evidence, lambda steps: reasons.get(steps, self._beyond))
+        claims = open_claims(
+            evidence, self.source.least_steps, lambda steps: reasons.get(steps, self._beyond)
+        )
         best = self._best()
         if best is None or best > self.source.least_bandwidth:
             after = max((p.steps for p in evidence.proofs), default=self.source.least_steps - 1)

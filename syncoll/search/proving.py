@@ -53,16 +53,20 @@ def prove(
             is_closed = False
         elif is_closed:
             closed = chunks
-    proof = replace(proof, certificates=run.certificates, refuted=tuple(sorted(run.used)), low=low)
+    proof = replace(
+        proof,
+        certificates=run.certificates,
+        refuted=tuple(sorted(run.used)),
+        low=low,
+        max_rounds=most_rounds,
+    )
     if not closed:
         return proof
     most_chunks: int | None = closed
     if is_closed:
         most_chunks = source.max_chunks
         if best is None:
-            return replace(
-                proof, scope=Scope.CHUNKS, max_chunks=most_chunks, max_rounds=most_rounds
-            )
+            return replace(proof, scope=Scope.CHUNKS, max_chunks=most_chunks)
         scaling = source.bounds.scales is not None
         if (
             scaling
@@ -71,7 +75,7 @@ def prove(
             and (most_rounds / run.bound <= most_chunks)
         ):
             most_chunks = None  # a larger C would cost less than the bound allows
-    return replace(proof, scope=Scope.CHUNKS, max_chunks=most_chunks, max_rounds=most_rounds)
+    return replace(proof, scope=Scope.CHUNKS, max_chunks=most_chunks)
 
 
 class _Proving:
@@ -170,13 +174,29 @@ def with_bounds(points: Iterable[Point], evidence: Evidence) -> list[Point]:
     return [replace(p, bound=bounds.get(p.steps, p.bound)) for p in points]
 
 
-def open_claims(evidence: Evidence, reason: Callable[[int], str]) -> list[OpenClaim]:
-    """For each S where something better than what was found may exist, what exactly may."""
-    return [
-        OpenClaim(proof.steps, proof.steps, proof.low, proof.best, reason(proof.steps))
-        for proof in evidence.proofs
-        if proof.low is not None and not proof.is_closed
-    ]
+def open_claims(
+    evidence: Evidence, least_steps: int, reason: Callable[[int], str]
+) -> list[OpenClaim]:
+    """For each S where something better than what was found may exist, what exactly may.
+
+    Args:
+        evidence: about some S; what it says of larger ones holds for those in between.
+        least_steps: the distance bound, from which on something may exist.
+        reason: why S was not settled.
+    """
+    claims = []
+    next_steps, best = least_steps, None
+    for proof in evidence.proofs:
+        if proof.steps > next_steps and (best is None or proof.bound < best):
+            claims.append(
+                OpenClaim(next_steps, proof.steps - 1, proof.bound, best, reason(next_steps))
+            )
+        if proof.low is not None and not proof.is_closed:
+            claims.append(
+                OpenClaim(proof.steps, proof.steps, proof.low, proof.best, reason(proof.steps))
+            )
+        next_steps, best = proof.steps + 1, proof.best
+    return claims
 
 
 def _distance(bounds: BoundsTable, admitted: Sequence[int], least: int) -> Distance | None:

@@ -11,6 +11,7 @@ waits for it: when the future was cancelled, and also when the client that asked
 from __future__ import annotations
 
 import contextlib
+import queue
 import threading
 import time
 from concurrent.futures import CancelledError
@@ -139,13 +140,29 @@ def _release_worker(settings: SolverSettings) -> None:
 
 
 def _connect(distributed: Any, address: str) -> Any:
+    """A client; made in a thread of its own, since Dask waits for ever where something listens at
+    the address but keeps silent."""
+    made: queue.Queue[Any] = queue.Queue()
+
+    def make() -> None:
+        try:
+            made.put(distributed.Client(address, timeout=_CONNECT_SECONDS, set_as_default=False))
+        except Exception as error:  # handed over to the thread that waits
+            made.put(error)
+
+    threading.Thread(target=make, daemon=True).start()
     try:
-        return distributed.Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
-    except (OSError, ValueError) as error:  # a time-out is an OSError
+        client = made.get(timeout=_CONNECT_SECONDS + 1)
+    except queue.Empty:
+        client = TimeoutError("what listens there keeps silent")
+    if isinstance(client, (OSError, ValueError)):  # a time-out is an OSError
         raise UsageError(
             f"no Dask scheduler answers at {address} within {_CONNECT_SECONDS:.0f} s: "
-            f"{' '.join(str(error).split())}"
-        ) from error
+            f"{' '.join(str(client).split())}"
+        ) from client
+    if isinstance(client, Exception):
+        raise client
+    return client
 
 
 def _check_workers(client: Any, address: str) -> None:

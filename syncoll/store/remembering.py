@@ -1,21 +1,17 @@
-"""Asking the store before the solver, and keeping what the solver answered.
+"""What was found out before: answers for whoever asks a solver, and bounds for whoever proves them.
 
-`SolutionMemory` is both halves for whoever asks the questions elsewhere (in an executor, say);
-`RememberingSolver` is a solver with a memory, in the place of the solver.
+Looking up and keeping are apart, since the answer may come from elsewhere (from an executor, say).
 """
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from types import TracebackType
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-import syncoll
 from syncoll.bounds.demand import Demand
 from syncoll.bounds.rounds import RoundsBound, rounds_bound
 from syncoll.formula import Assignment, Limits, Outcome, Verdict
@@ -24,61 +20,7 @@ from syncoll.solving import Solution
 from syncoll.store.answers import BoundCertificate, StoredAnswer
 from syncoll.store.store import Store
 
-__all__ = [
-    "AnswersInstances",
-    "RememberingBounds",
-    "RememberingSolver",
-    "SolutionMemory",
-    "asked_text",
-]
-
-
-class AnswersInstances(Protocol):
-    """What a `RememberingSolver` needs of a solver."""
-
-    @property
-    def limits(self) -> Limits:
-        """Of each run."""
-
-    def solve(
-        self,
-        instance: Instance,
-        *,
-        seconds: float | None = None,
-        should_stop: Callable[[], bool] | None = None,
-    ) -> Solution:
-        """Decides an instance."""
-
-    def close(self) -> None:
-        """Frees what it holds."""
-
-
-def asked_text(
-    encoding: str,
-    encoding_options: Mapping[str, object],
-    backend: str,
-    backend_options: Mapping[str, object],
-) -> str:
-    """Who is asked, in one text: part of every question.
-
-    It names the version of syncoll too. An algorithm is verified whoever found it; that there is
-    none rests on the encoding and the backend, and a later version may have mended them.
-
-    Args:
-        encoding: its name.
-        encoding_options: a value for every option.
-        backend: its name.
-        backend_options: a value for every option.
-    """
-    return json.dumps(
-        {
-            "syncoll": syncoll.__version__,
-            "encoding": [encoding, dict(encoding_options)],
-            "backend": [backend, dict(backend_options)],
-        },
-        sort_keys=True,
-        default=str,
-    )
+__all__ = ["RememberingBounds", "SolutionMemory"]
 
 
 class SolutionMemory:
@@ -86,7 +28,7 @@ class SolutionMemory:
 
     Args:
         store: where.
-        asked: for an instance who is asked about it, see `asked_text`.
+        asked: for an instance who is asked about it, see `Solver.asked`.
         limits: those that hold for each run, apart from a tighter time limit of its own.
     """
 
@@ -155,70 +97,6 @@ class SolutionMemory:
             return self.limits
         least = seconds if self.limits.seconds is None else min(seconds, self.limits.seconds)
         return replace(self.limits, seconds=max(0.0, least))
-
-
-class RememberingSolver:
-    """A solver that looks into a store before it solves, and keeps there what it answered.
-
-    Everything but `solve` is the solver's own.
-
-    Args:
-        solver: answers what the store does not know.
-        store: may be shared; it is not closed with the solver.
-        asked: for an instance who is asked about it, see `asked_text`.
-    """
-
-    def __init__(
-        self, solver: AnswersInstances, store: Store, asked: Callable[[Instance], str]
-    ) -> None:
-        self._solver = solver
-        self.memory = SolutionMemory(store, asked, solver.limits)
-
-    def __getattr__(self, name: str) -> Any:
-        if name == "_solver":  # not there yet, in a copy that is being made
-            raise AttributeError(name)
-        return getattr(self._solver, name)
-
-    def __setattr__(self, name: str, value: object) -> None:
-        if name in ("_solver", "memory"):
-            object.__setattr__(self, name, value)
-        else:
-            setattr(self._solver, name, value)
-
-    def __enter__(self) -> RememberingSolver:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
-    @property
-    def limits(self) -> Limits:
-        """The solver's."""
-        return self._solver.limits
-
-    def close(self) -> None:
-        """Closes the solver, not the store."""
-        self._solver.close()
-
-    def solve(
-        self,
-        instance: Instance,
-        *,
-        seconds: float | None = None,
-        should_stop: Callable[[], bool] | None = None,
-    ) -> Solution:
-        """Decides an instance, see `Solver.solve`."""
-        self.memory.limits = self._solver.limits  # they may have been changed
-        found = self.memory.look_up(instance, seconds=seconds)
-        if found is None:
-            found = self._solver.solve(instance, seconds=seconds, should_stop=should_stop)
-            self.memory.keep(found, seconds=seconds)
-        return found
 
 
 class RememberingBounds:

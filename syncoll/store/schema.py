@@ -208,6 +208,7 @@ def _require_sound(connection: sqlite3.Connection, path: Path) -> None:
     if path.stat().st_size <= _CHECKED_BYTES:
         found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
         if found != "ok":
+            reason = " ".join(found.split())
             raise FileFormatError(
-                f"the store {path} is damaged ({found}); delete it, or name another with --store"
+                f"the store {path} is damaged ({reason}); delete it, or name another with --store"
             )

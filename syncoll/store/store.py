@@ -190,7 +190,7 @@ class Store:
 
         Args:
             instance: the problem.
-            asked: who is asked, see `syncoll.store.asked_text`.
+            asked: who is asked, see `syncoll.solving.Solver.asked`.
             limits: within which it is asked now: an unknown answers where they are no wider than
                 they were then.  None for no limits at all, which no unknown answers.
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from syncoll.cli.main import main
@@ -66,6 +70,156 @@ def process(tmp_path: Path) -> Run:
         return Result(done.returncode, done.stdout.decode(), done.stderr.decode())
 
     return call
+
+
+PATIENCE = 60.0
+
+
+class Background:
+    """A command that runs, in a process group of its own as a terminal would give it."""
+
+    def __init__(self, arguments: tuple[object, ...], folder: Path, environment: Any) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "syncoll", *map(str, arguments)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=folder,
+            env={**os.environ, **environment},
+            start_new_session=True,
+        )
+
+    def wait_until(self, happened: Callable[[], object]) -> None:
+        """Waits for something that the command does before it ends."""
+        end = time.monotonic() + PATIENCE
+        while not happened():
+            assert self.process.poll() is None, self.process.communicate()
+            assert time.monotonic() < end
+            time.sleep(0.02)
+
+    def children(self) -> list[psutil.Process]:
+        """The processes that it has started, and theirs."""
+        return psutil.Process(self.process.pid).children(recursive=True)
+
+    def result(self) -> Result:
+        """Waits for its end."""
+        out, err = self.process.communicate(timeout=PATIENCE)
+        return Result(self.process.returncode, out, err)
+
+    def interrupt(self) -> Result:
+        """Ctrl-C: the signal goes to the whole group."""
+        os.killpg(self.process.pid, signal.SIGINT)
+        return self.result()
+
+    def kill(self) -> None:
+        """``kill -9`` of this process alone."""
+        self.process.kill()
+        self.process.wait(PATIENCE)
+
+
+@pytest.fixture
+def background(tmp_path: Path) -> Iterator[Callable[..., Background]]:
+    """Starts commands in an empty folder; ends what a failed test left behind."""
+    started: list[Background] = []
+
+    def begin(*arguments: object, **environment: str) -> Background:
+        started.append(Background(arguments, tmp_path, environment))
+        return started[-1]
+
+    yield begin
+    for one in started:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            left = one.children()
+            one.process.kill()
+            for child in left:
+                child.kill()
+        one.process.communicate()
+
+
+@pytest.fixture(scope="session")
+def all_end() -> Callable[[list[psutil.Process]], None]:
+    """Waits until processes have ended; fails where one survives."""
+
+    def wait(processes: list[psutil.Process]) -> None:
+        end = time.monotonic() + 10.0
+        while left := [p for p in processes if _lives(p)]:
+            assert time.monotonic() < end, f"alive: {left}"
+            time.sleep(0.02)
+
+    return wait
+
+
+def _lives(process: psutil.Process) -> bool:
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+COUNTED = """\
+import os, time
+from pathlib import Path
+from syncoll.plugins import Answer, BackendRecord, hookimpl
+
+
+class Counted:
+    def __init__(self):
+        import syncoll_cpsat
+        record = syncoll_cpsat.syncoll_backends()[0]
+        self.backend = record.load()
+        self.options = {option.name: option.default for option in record.options}
+
+    def solve(self, formula, limits, options):
+        with Path(os.environ["COUNTED"]).open("a") as note:
+            note.write(f"{os.getpid()}\\n")
+        if os.environ.get("COUNTED_CRASHES"):
+            os._exit(1)
+        time.sleep(float(os.environ.get("COUNTED_SLEEPS", "0")))
+        return self.backend.solve(formula, limits, self.options)
+
+
+def load():
+    return Counted()
+
+
+@hookimpl
+def syncoll_backends():
+    import syncoll_cpsat
+    features = syncoll_cpsat.syncoll_backends()[0].features
+    return [BackendRecord("counted", "counts", load, features, lambda: Answer(True), ())]
+"""
+
+
+@dataclass(frozen=True)
+class Counted:
+    """A backend ``counted``: CP-SAT, which takes a note of each question.
+
+    Args:
+        note: where.
+    """
+
+    note: Path
+
+    def questions(self) -> int:
+        """How many it was asked since the last time that somebody wanted to know."""
+        count = len(self.note.read_text().splitlines()) if self.note.exists() else 0
+        self.note.unlink(missing_ok=True)
+        return count
+
+
+@pytest.fixture
+def counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Counted:
+    """The backend, installed for this process and those that it starts."""
+    folder = tmp_path / "plugin"
+    info = folder / "counted-1.0.dist-info"
+    info.mkdir(parents=True)
+    (folder / "counted_for_syncoll.py").write_text(COUNTED)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: counted\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[syncoll]\ncounted = counted_for_syncoll\n")
+    monkeypatch.syspath_prepend(str(folder))
+    monkeypatch.setenv("PYTHONPATH", str(folder), prepend=os.pathsep)
+    monkeypatch.setenv("COUNTED", str(tmp_path / "questions"))
+    return Counted(tmp_path / "questions")
 
 
 @pytest.fixture(scope="session")

@@ -120,5 +120,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     language = [b.text for b in blocks(ROOT / "docs" / "language.md") if b.language == "syncoll"]
     (result / "language.syncoll").write_text("\n".join(language), encoding="utf-8")
     (result / "other.syncoll").write_text("relation Elsewhere = { (0, 0) }\n", encoding="utf-8")
-    assert main(["pareto", "ring(4)", "allgather", "-o", str(result / "frontier.json")]) == 0
+    ring5 = ["ring(5)", "allreduce", "--max-chunks", "5", "--proofs", str(result / "proofs")]
+    assert main(["pareto", *ring5, "-o", str(result / "ring5.json")]) == 0
+    assert main(["pareto", "dgx1", "allgather", "-o", str(result / "frontier.json")]) == 0
     return result

@@ -75,11 +75,13 @@ def test_a_command_runs(
 
 
 def test_the_first_screen_shows_what_comes_out(capsys: pytest.CaptureFixture[str]) -> None:
-    """Apart from times, and from where equally good algorithms have their rounds."""
+    """Apart from times, from where equally good algorithms have their rounds, and from which of
+    the solvers was the first."""
     shown = next(block for block in blocks(README) if block.language == "console")
     command, _, output = shown.text.partition("\n")
     assert main(words(command.removeprefix("$ "))) == 0
     assert plain(output) == plain(capsys.readouterr().out)
+    assert all(len(line) <= 100 for line in output.splitlines()), "as wide as the page"
 
 
 def plain(output: str) -> list[str]:
@@ -89,7 +91,8 @@ def plain(output: str) -> list[str]:
         if re.match(r"^ +\d", text):
             cells = re.split(r"  +", text.strip())
             cells[-1] = "time"
-            cells[5] = " ".join(sorted(cells[5].split()))
+            cells[-2] = cells[-2].partition("/")[0]
+            cells[6] = " ".join(sorted(cells[6].split()))
             text = "  ".join(cells)
         lines.append(text)
     return lines

@@ -19,6 +19,7 @@ from syncoll.bounds import (
     TreeCertificate,
     demands,
     rounds_bound,
+    with_cut,
 )
 from syncoll.bounds.network import FlowNetwork
 from syncoll.bounds.relaxation import Relaxation, RelaxationKind
@@ -33,20 +34,25 @@ Renumber = Callable[[int, random.Random], Any]
 
 
 def found(seed: int) -> tuple[Topology, tuple[Demand, ...], int | None, BoundCertificate] | None:
+    """A certificate of one of the kinds that a store keeps, about a random instance."""
     instance = random_instance(seed, most_nodes=6)
-    needs = demands(instance)
-    steps = instance.steps if seed % 2 and instance.steps >= instance.least_steps else None
+    topology, needs = instance.topology, demands(instance)
+    steps = instance.steps if instance.steps >= instance.least_steps else None
     if not needs:
         return None
     if seed % 4 == 0:
-        return instance.topology, needs, None, by_prices(instance.topology, needs)
-    if steps is not None and seed % 4 == 1:
-        trees = find_tree_prices(instance.topology, needs, steps, 5.0)
-        return None if trees is None else (instance.topology, needs, steps, trees[1])
-    bound = rounds_bound(instance.topology, needs, steps)
+        return topology, needs, None, by_prices(topology, needs)
+    if seed % 4 == 1:
+        bound = with_cut(topology, needs, rounds_bound(topology, needs))
+        steps = None
+    elif seed % 4 == 2 and steps is not None:
+        trees = find_tree_prices(topology, needs, steps, 5.0)
+        return None if trees is None else (topology, needs, steps, trees[1])
+    else:
+        bound = rounds_bound(topology, needs, steps)
     if not isinstance(bound.certificate, BoundCertificate):
         return None
-    return instance.topology, needs, steps, bound.certificate
+    return topology, needs, steps, bound.certificate
 
 
 def by_prices(topology: Topology, needs: tuple[Demand, ...]) -> PriceCertificate:

@@ -1,54 +1,52 @@
-"""A solver with a memory: asked again it answers at once, with an algorithm that is verified."""
+"""A search with a memory: asked again it answers at once, with algorithms that are verified."""
 
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
+from syncoll.bounds import RoundsBound, rounds_bound
 from syncoll.errors import BackendError
 from syncoll.formula import FormulaSize, Limits, Outcome, StopReason, Verdict
-from syncoll.model import Instance
+from syncoll.model import Collective, Instance, Topology
 from syncoll.plugins import PluginManager
-from syncoll.search import SearchRequest, search
-from syncoll.solving import Solution, Solver
-from syncoll.store import RememberingSolver, SolutionMemory, Store, asked_text
+from syncoll.search import Asking, Frontier, SearchRequest, search
+from syncoll.solving import Solution, Solver, SolverPool, SolverSettings, open_pool
+from syncoll.store import RememberingBounds, SolutionMemory, Store
 from syncoll.testing import classics
 from syncoll.testing.instances import random_instance
 from syncoll.verify import require_valid
 
 Renumber = Callable[[int, random.Random], Any]
 
+MANAGER = PluginManager.discover()
 SIZE = FormulaSize(0, 0, 0, 0, 0, 0, 0, frozenset())
-
-
-def asked(_: Instance) -> str:
-    return asked_text("step", {"a": 1}, "cpsat", {})
 
 
 @pytest.fixture(scope="module")
 def solver() -> Iterator[Solver]:
-    with Solver(PluginManager.discover(), limits=Limits(threads=2)) as solver:
+    with Solver(MANAGER, limits=Limits(threads=2)) as solver:
         yield solver
 
 
 class Counting:
-    """Passes questions on to a solver, and counts them."""
+    """Passes questions on to a solver, and counts them; the rest is the solver's."""
 
     def __init__(self, solver: Solver) -> None:
         self.solver, self.count = solver, 0
-        self.limits = solver.limits
-        self.encoding, self.backend = solver.encoding, solver.backend
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.solver, name)
 
     def solve(self, instance: Instance, **limits: Any) -> Solution:
         self.count += 1
         return self.solver.solve(instance, **limits)
-
-    def close(self) -> None:
-        raise AssertionError("the solver is another's")
 
 
 class GivesUp:
@@ -56,37 +54,50 @@ class GivesUp:
 
     def __init__(self, reason: StopReason) -> None:
         self.reason, self.count, self.limits = reason, 0, Limits(seconds=20.0)
-        self.closed = False
 
-    def solve(
-        self,
-        instance: Instance,
-        *,
-        seconds: float | None = None,
-        should_stop: Callable[[], bool] | None = None,
-    ) -> Solution:
+    def asked(self, _: Instance) -> str:
+        return "gives up"
+
+    def solve(self, instance: Instance, *, seconds: float | None = None) -> Solution:
         self.count += 1
         outcome = Outcome(Verdict.UNKNOWN, reason=self.reason, message="no luck")
         return Solution(instance, outcome, None, "e", "b", SIZE, SIZE, {"solve": 1.0})
 
-    def close(self) -> None:
-        self.closed = True
+
+class Proving:
+    """Bounds with a memory, and how many of them had to be computed."""
+
+    def __init__(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.count = 0
+
+        def counted(*arguments: Any, **more: Any) -> RoundsBound:
+            self.count += 1
+            return rounds_bound(*arguments, **more)
+
+        monkeypatch.setattr("syncoll.store.remembering.rounds_bound", counted)
+        self.bounds = RememberingBounds(store)
+
+
+def remembering(solver: object, store: Store, pool: SolverPool | None = None) -> Asking:
+    """A solver with a memory."""
+    asked = cast("Solver", solver)
+    return Asking(asked, pool=pool, memory=SolutionMemory(store, asked.asked, asked.limits))
 
 
 def test_the_second_time_the_solver_is_not_asked(
     store: Store, solver: Solver, renumbering: Renumber
 ) -> None:
     counting = Counting(solver)
-    remembering = RememberingSolver(counting, store, asked)
+    asking = remembering(counting, store)
     verdicts = set()
     for seed in range(25):
         rng = random.Random(seed)
         instance = random_instance(rng)
-        first = remembering.solve(instance)
+        first = asking.decide(instance, None)
         assert counting.count == seed + 1
         turned = renumbering(instance.topology.num_nodes, rng).instance(instance)
         for again in (instance, turned):
-            second = remembering.solve(again, seconds=1.0)
+            second = asking.decide(again, 1.0)
             assert second.verdict is first.verdict
             assert second.instance is again
             assert second.total_seconds == first.total_seconds
@@ -97,33 +108,72 @@ def test_the_second_time_the_solver_is_not_asked(
         assert counting.count == seed + 1
         verdicts.add(first.verdict)
     assert verdicts == {Verdict.SAT, Verdict.UNSAT}
-    assert remembering.memory.remembered == 50
+    assert isinstance(asking.memory, SolutionMemory)
+    assert asking.memory.remembered == 50
 
 
-def test_a_search_asked_again_asks_no_solver(path: Path, solver: Solver) -> None:
-    request = SearchRequest(classics.ring(5), classics.allgather(), max_chunks=4)
-    frontiers, counts = [], []
-    for _ in range(2):
-        with Store.open(path) as store:
-            counting = Counting(solver)
-            frontiers.append(
-                search(request, cast(Solver, RememberingSolver(counting, store, asked)))
-            )
-            counts.append(counting.count)
-    assert counts[0] > 0
-    assert counts[1] == 0
-    one, two = ([(p.steps, p.rounds, p.chunks) for p in f.points] for f in frontiers)
-    assert one == two
-    assert one
+def renumbered(topology: Topology, rng: random.Random, renumbering: Renumber) -> Topology:
+    """The topology under other numbers, which do not happen to give the same links."""
+    while True:
+        turned = renumbering(topology.num_nodes, rng).topology(topology)
+        assert isinstance(turned, Topology)
+        if set(turned.links) != set(topology.links):
+            return turned
+
+
+SEARCHES = [
+    (classics.ring(5), classics.allgather(), 4),
+    (classics.line(4), classics.broadcast(), 3),
+    (classics.dgx1(), classics.allgather(), 6),
+    (classics.one_way_ring(4), classics.alltoall(), 8),
+]
+
+
+@pytest.mark.parametrize("case", SEARCHES, ids=lambda case: f"{case[0].name} {case[1].name}")
+def test_a_search_asked_again_asks_nobody(
+    case: tuple[Topology, Collective, int],
+    path: Path,
+    solver: Solver,
+    renumbering: Renumber,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Neither a solver nor a linear program; nor where a file numbers the nodes in another way."""
+    topology, collective, most = case
+    request = SearchRequest(topology, collective, max_chunks=most)
+    requests = [request, request]
+    if collective.name != "broadcast":  # whose root has a number
+        turned = renumbered(topology, random.Random(1), renumbering)
+        requests.append(replace(request, topology=turned))
+    frontiers: list[Frontier] = []
+    counts: list[tuple[int, int]] = []
+    for one in requests:
+        with Store.open(path) as store, monkeypatch.context() as patch:
+            counting, proving = Counting(solver), Proving(store, patch)
+            asking = remembering(counting, store)
+            asking.prove = proving.bounds.rounds_bound
+            frontiers.append(search(one, asking))
+            counts.append((counting.count, proving.count))
+            assert store.dropped == 0
+    assert min(counts[0]) > 0
+    assert counts[1:] == [(0, 0)] * (len(requests) - 1)
+    costs = [[(p.steps, p.rounds, p.chunks, p.bound) for p in f.points] for f in frontiers]
+    assert costs[0]
+    assert costs == [costs[0]] * len(requests)
+    proofs = [[p.words for p in f.evidence.proofs] for f in frontiers if f.evidence is not None]
+    assert proofs == [proofs[0]] * len(requests)
+    for one, frontier in zip(requests, frontiers, strict=True):
+        for point in frontier.points:
+            assert point.instance.topology is one.topology
+            require_valid(point.instance, point.algorithm)
 
 
 def test_unknown_after_a_time_is_remembered_for_that_time(store: Store) -> None:
     gives_up = GivesUp(StopReason.TIME_LIMIT)
-    remembering = RememberingSolver(gives_up, store, asked)
+    asking = remembering(gives_up, store)
     instance = random_instance(0)
     counts = []
     for seconds in (5.0, 5.0, 4.0, 6.0, None, None, 100.0, 3.0):
-        solution = remembering.solve(instance, seconds=seconds)
+        solution = asking.decide(instance, seconds)
         assert solution.verdict is Verdict.UNKNOWN
         assert solution.outcome.reason is StopReason.TIME_LIMIT
         assert solution.outcome.message == "no luck"
@@ -132,51 +182,30 @@ def test_unknown_after_a_time_is_remembered_for_that_time(store: Store) -> None:
 
 
 @pytest.mark.parametrize(
-    "reason", [StopReason.INTERRUPTED, StopReason.CRASHED, StopReason.MEMORY_LIMIT]
+    "reason",
+    [r for r in StopReason if r not in (StopReason.DECIDED, StopReason.TIME_LIMIT)],
 )
 def test_what_may_go_better_next_time_is_asked_again(store: Store, reason: StopReason) -> None:
     gives_up = GivesUp(reason)
-    remembering = RememberingSolver(gives_up, store, asked)
+    asking = remembering(gives_up, store)
     for count in (1, 2):
-        remembering.solve(random_instance(0), seconds=5.0)
+        assert asking.decide(random_instance(0), 5.0).verdict is Verdict.UNKNOWN
         assert gives_up.count == count
+    assert store.describe().answers == 0
 
 
 def test_what_the_solver_raises_is_passed_on(store: Store) -> None:
     class Lies(GivesUp):
-        def solve(self, instance: Instance, **_: Any) -> Solution:
+        def solve(self, instance: Instance, *, seconds: float | None = None) -> Solution:
             raise BackendError("it lied")
 
     with pytest.raises(BackendError, match="it lied"):
-        RememberingSolver(Lies(StopReason.CRASHED), store, asked).solve(random_instance(0))
+        remembering(Lies(StopReason.CRASHED), store).decide(random_instance(0), None)
     assert store.describe().answers == 0
 
 
-def test_everything_else_is_the_solvers(store: Store, solver: Solver) -> None:
-    instance = random_instance(0)
-    remembering = RememberingSolver(solver, store, asked)
-    assert remembering.encoding is solver.encoding
-    assert remembering.backend is solver.backend
-    assert remembering.limits is solver.limits
-    assert remembering.encoding_for(instance) is solver.encoding_for(instance)
-    with pytest.raises(AttributeError):
-        _ = remembering.no_such_thing
-    gives_up = GivesUp(StopReason.TIME_LIMIT)
-    changing = RememberingSolver(gives_up, store, asked)
-    changing.solve(instance)
-    changing.limits = Limits(seconds=30.0)  # type: ignore[misc]
-    assert gives_up.limits.seconds == 30.0
-    changing.solve(instance)
-    assert gives_up.count == 2  # there is more time than before
-    store.clear()
-    with RememberingSolver(gives_up, store, asked):
-        pass
-    assert gives_up.closed
-    assert store.describe().answers == 0  # the store is still open
-
-
 def test_the_two_halves(store: Store, solver: Solver) -> None:
-    memory = SolutionMemory(store, asked, solver.limits)
+    memory = SolutionMemory(store, solver.asked, solver.limits)
     instance = classics.broadcast().instantiate(classics.ring(4), chunks=1, steps=2, rounds=2)
     assert memory.look_up(instance) is None
     assert memory.keep(solver.solve(instance))
@@ -186,25 +215,61 @@ def test_the_two_halves(store: Store, solver: Solver) -> None:
     assert found.outcome.assignment is not None
 
 
-def test_a_store_in_trouble_leaves_the_solver_alone(path: Path, solver: Solver) -> None:
+def test_a_store_in_trouble_leaves_the_search_alone(path: Path, solver: Solver) -> None:
     told: list[str] = []
     store = Store.open(path, on_trouble=told.append)
     counting = Counting(solver)
-    remembering = RememberingSolver(counting, store, asked)
+    asking = remembering(counting, store)
     store.close()
     instance = random_instance(0)
     for count in (1, 2):
-        assert remembering.solve(instance).verdict is not Verdict.UNKNOWN
+        assert asking.decide(instance, None).verdict is not Verdict.UNKNOWN
         assert counting.count == count
 
 
-def test_who_is_asked_is_told_apart() -> None:
-    base = asked_text("step", {"a": 1, "b": 2}, "cpsat", {"c": True})
-    assert base == asked_text("step", {"b": 2, "a": 1}, "cpsat", {"c": True})
-    others = {
-        asked_text("path", {"a": 1, "b": 2}, "cpsat", {"c": True}),
-        asked_text("step", {"a": 1, "b": 3}, "cpsat", {"c": True}),
-        asked_text("step", {"a": 1, "b": 2}, "z3", {"c": True}),
-        asked_text("step", {"a": 1, "b": 2}, "cpsat", {"c": False}),
-    }
-    assert len(others | {base}) == 5
+def test_other_settings_are_other_questions(store: Store) -> None:
+    """An answer counts for the encoding, the backends and the options that it came from."""
+    instance = classics.broadcast().instantiate(classics.ring(4), chunks=1, steps=2, rounds=1)
+    settings = [
+        SolverSettings(),
+        SolverSettings(backend="cpsat"),
+        SolverSettings(backend="cpsat+pysat"),
+        SolverSettings(backend="pysat"),
+        SolverSettings(backend="pysat", encoding="path"),
+        SolverSettings(backend="pysat", backend_options=(("solver", "glucose4"),)),
+    ]
+    counts = []
+    for _ in range(2):
+        for one in settings:
+            with one.open(MANAGER, start=False) as solver:
+                counting = Counting(solver)
+                assert remembering(counting, store).decide(instance, None).verdict is Verdict.UNSAT
+                counts.append(counting.count)
+    assert counts == [1] * len(settings) + [0] * len(settings)
+
+
+def test_answers_of_a_pool_are_kept_as_they_come(store: Store) -> None:
+    """An answer is kept though the search still waits for one that it asked for before."""
+    settings = SolverSettings(limits=Limits(threads=2))
+    easy = classics.broadcast().instantiate(classics.ring(4), chunks=1, steps=2, rounds=2)
+    hard = classics.alltoall().instantiate(classics.dgx1(), chunks=24, steps=4, rounds=10)
+    with settings.open(MANAGER, start=False) as solver, open_pool("local:2", settings) as pool:
+        asking = remembering(solver, store, pool)
+        waits, comes = asking.ask(hard, None), asking.ask(easy, None)
+        assert comes.result().verdict is Verdict.SAT
+        waits.cancel()
+        assert waits.result().outcome.reason is StopReason.INTERRUPTED
+        assert asking.memory is not None
+        assert asking.memory.look_up(hard) is None
+        assert asking.memory.look_up(easy) is not None
+        assert store.describe().answers == 1
+        # Nobody asks for this answer.
+        other = classics.broadcast().instantiate(classics.ring(4), chunks=1, steps=2, rounds=1)
+        unheard = asking.ask(other, None)
+        for _ in range(500):
+            if store.describe().unsat:
+                break
+            time.sleep(0.02)
+        assert store.describe().unsat == 1
+        assert unheard.result().verdict is Verdict.UNSAT
+        assert store.describe().answers == 2

@@ -1,0 +1,243 @@
+"""Several solvers at once, wherever they run, find the same frontier and leave nothing behind."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import psutil
+import pytest
+
+from syncoll.files import read_file
+
+Run = Callable[..., Any]
+
+SEARCHES = {
+    "allgather": ("pareto", "dgx1", "allgather", "--seeds", "none"),
+    "broadcast": ("pareto", "ring(5)", "broadcast", "--seeds", "none"),
+    "refuting": (
+        *("pareto", "dgx1", "broadcast", "--strategy", "paper", "--k", "2", "--max-chunks", "6"),
+        *("--max-steps", "4", "--seeds", "none"),
+    ),
+    "combining": ("pareto", "line(3)", "allreduce", "--max-chunks", "3", "--seeds", "none"),
+}
+LONG = (*SEARCHES["refuting"], "--backend", "counted")
+
+
+def costs(document: dict[str, Any]) -> list[object]:
+    """What a frontier says about costs, without who found out what, or when."""
+    points = [
+        (p["steps"], p["bandwidth"], p["proof"]["scope"], p["proof"]["bound"])
+        for p in document["points"]
+    ]
+    return [*points, json.dumps(document["open"]), document["complete"]]
+
+
+@pytest.fixture(scope="module")
+def alone() -> dict[str, list[object]]:
+    """The frontiers that one solver finds."""
+    return {}
+
+
+def require_the_same(name: str, run: Run, alone: dict[str, list[object]], *how: object) -> None:
+    if name not in alone:
+        alone[name] = costs(run(*SEARCHES[name], "--format", "json").json)
+        assert len(alone[name]) > 2
+    result = run(*SEARCHES[name], *how, "--format", "json")
+    assert (result.code, result.err) == (0, "")
+    assert costs(result.json) == alone[name]
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_two_jobs(name: str, run: Run, alone: dict[str, list[object]]) -> None:
+    require_the_same(name, run, alone, "--jobs", "2")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SEARCHES)
+@pytest.mark.parametrize("where", ["processes", "processes:2", "local:3"])
+def test_executors(name: str, where: str, run: Run, alone: dict[str, list[object]]) -> None:
+    require_the_same(name, run, alone, "--executor", where)
+
+
+def test_nothing_is_left_behind(run: Run) -> None:
+    before = set(psutil.Process().children(recursive=True))
+    for how in (("--jobs", "2"), ("--executor", "processes:2")):
+        assert run(*SEARCHES["broadcast"], *how).code == 0
+        end = time.monotonic() + 5
+        while left := set(psutil.Process().children(recursive=True)) - before:
+            # Python's own, of the first pool of processes; it stays for the next one.
+            left = {p for p in left if "resource_tracker" not in " ".join(p.cmdline())}
+            if not left:
+                break
+            assert time.monotonic() < end, left
+            time.sleep(0.05)
+
+
+def test_several_are_asked_at_once(background: Run, counted: Any, all_end: Any) -> None:
+    running = background(*LONG, "--jobs", "3", COUNTED_SLEEPS="100")
+    running.wait_until(
+        lambda: counted.note.exists() and len(set(counted.note.read_text().split())) == 3
+    )
+    children = running.children()
+    assert running.interrupt().code == 130
+    all_end(children)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", [("--jobs", "2"), ("--executor", "processes:2")])
+def test_ctrl_c_saves_what_is_known(
+    how: tuple[str, ...], background: Run, counted: Any, all_end: Any, tmp_path: Any
+) -> None:
+    running = background(*LONG, *how, "-o", "saved.json", COUNTED_SLEEPS="0.4")
+    running.wait_until((tmp_path / "saved.json").exists)
+    children = running.children()
+    assert len(children) >= 2
+    began = time.monotonic()
+    result = running.interrupt()
+    assert time.monotonic() - began < 10
+    all_end(children)
+    assert result.code == 130, result.err
+    assert "Traceback" not in result.err
+    assert "interrupted" in result.out
+    assert "saved in saved.json" in result.err
+    frontier = read_file(tmp_path / "saved.json").frontier
+    assert frontier is not None
+    assert frontier.interrupted
+    assert [(p.steps, str(p.bandwidth)) for p in frontier.points][:1] == [(2, "1")]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", [("--jobs", "2"), ("--executor", "processes:2")])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_no_worker_survives(
+    number: signal.Signals, how: tuple[str, ...], background: Run, counted: Any, all_end: Any
+) -> None:
+    running = background(*LONG, *how, COUNTED_SLEEPS="100")
+    running.wait_until(lambda: counted.note.exists() and len(counted.note.read_text().split()) == 2)
+    children = running.children()
+    running.process.send_signal(number)
+    running.process.wait(10)
+    all_end(children)
+
+
+@pytest.mark.parametrize(
+    ("where", "words"),
+    [
+        ("nonsense", ["`nonsense`", "dask://HOST:PORT"]),
+        ("", ["executor"]),
+        ("processes:", ["N"]),
+        ("processes:0", ["from 1"]),
+        ("processes:many", ["N"]),
+        ("local:5000", ["1024"]),
+        ("dask://", ["dask://HOST:PORT"]),
+        ("dask://127.0.0.1", ["dask://HOST:PORT"]),
+        ("dask://127.0.0.1:99999", ["99999"]),
+        ("http://127.0.0.1:80", ["dask://HOST:PORT"]),
+    ],
+)
+def test_nonsense_for_an_executor(where: str, words: list[str], run: Run) -> None:
+    result = run(*SEARCHES["broadcast"], "--executor", where)
+    assert (result.code, result.out) == (2, "")
+    assert result.err.startswith("syncoll")
+    for word in words:
+        assert word.replace("`", "'") in result.err
+
+
+@pytest.mark.parametrize("jobs", ["0", "-1", "two", "5000"])
+def test_nonsense_for_jobs(jobs: str, run: Run) -> None:
+    result = run(*SEARCHES["broadcast"], "--jobs", jobs)
+    assert (result.code, result.out) == (2, "")
+
+
+def test_the_number_is_said_once(run: Run) -> None:
+    result = run(*SEARCHES["broadcast"], "--jobs", "2", "--executor", "processes:3")
+    assert (result.code, result.out) == (2, "")
+    assert "--jobs 2" in result.err
+    assert "processes:3" in result.err
+    assert run(*SEARCHES["broadcast"], "--jobs", "2", "--executor", "local:2").code == 0
+
+
+@pytest.mark.parametrize(
+    ("how", "jobs"),
+    [
+        (("--jobs", "3"), 3),
+        (("--executor", "local:4"), 4),
+        (("--executor", "processes:2"), 2),
+        (("--executor", "processes"), 1),
+        (("--jobs", "2", "--executor", "processes"), 2),
+    ],
+)
+def test_solvers_share_the_cores(
+    how: tuple[str, ...], jobs: int, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each gets its part of them, and no more."""
+    import syncoll.solving
+
+    given: list[tuple[int, int]] = []
+    made = syncoll.solving.open_pool
+
+    def noted(text: str, settings: Any, *, jobs: int, **more: Any) -> Any:
+        pool = made(text, settings, jobs=jobs, **more)
+        given.append((pool.width, settings.limits.threads))
+        return pool
+
+    monkeypatch.setattr(syncoll.solving, "open_pool", noted)
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: set(range(24)), raising=False)
+    monkeypatch.setattr("os.cpu_count", lambda: 24)
+    assert run(*SEARCHES["broadcast"], "--max-steps", "1", *how).code in (0, 2, 3)
+    assert given == [(jobs, min(8, 24 // jobs))]
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[str]:
+    """The address of a local cluster of two workers."""
+    distributed = pytest.importorskip("distributed")
+    import dask
+
+    with (
+        dask.config.set({"distributed.worker.daemon": True}),
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
+        ) as cluster,
+    ):
+        yield str(cluster.scheduler_address).replace("tcp:", "dask:")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SEARCHES)
+def test_a_cluster(name: str, cluster: str, run: Run, alone: dict[str, list[object]]) -> None:
+    require_the_same(name, run, alone, "--executor", cluster)
+
+
+@pytest.mark.slow
+def test_a_cluster_from_a_process_of_its_own(cluster: str, process: Run) -> None:
+    result = process(*SEARCHES["broadcast"], "--executor", cluster, "--format", "json")
+    assert (result.code, result.err) == (0, "")
+    assert result.json["complete"]
+    assert len(result.json["points"]) == 4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("answers", [False, True])
+def test_nobody_at_the_address(answers: bool, process: Run) -> None:
+    """Nothing listens there, or something that is no scheduler and keeps silent."""
+    pytest.importorskip("distributed")
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        port = server.getsockname()[1]
+        if answers:
+            server.listen()
+        else:
+            server.close()
+        began = time.monotonic()
+        result = process(*SEARCHES["broadcast"], "--executor", f"dask://127.0.0.1:{port}")
+        assert time.monotonic() - began < 10
+    assert (result.code, result.out) == (2, "")
+    assert len(result.err.splitlines()) == 1
+    assert result.err.startswith("syncoll: ")
+    assert f"127.0.0.1:{port}" in result.err
