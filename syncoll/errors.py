@@ -9,7 +9,10 @@
     ├── UsageError            the request is wrong (an option, a combination of options)
     │   └── FormulaTooLargeError  an encoding would need more memory than there is
     ├── FileFormatError       a stored file is truncated, hand-broken, or from a newer version
+    │   └── ImportFormatError     a tool's description of a machine is not one, or says too little
+    ├── ExportError           a format cannot express an algorithm
     ├── VerificationError     an algorithm does not do what its instance demands
+    ├── ExecutionError        a run on real processes did not come to its end
     ├── PluginError           a plugin is missing, broken, or registered twice
     │   └── OptionError       a plugin option is unknown or out of its range
     └── BackendError          a backend answered something that cannot be true
@@ -24,8 +27,11 @@ from dataclasses import dataclass
 
 __all__ = [
     "BackendError",
+    "ExecutionError",
+    "ExportError",
     "FileFormatError",
     "FormulaTooLargeError",
+    "ImportFormatError",
     "LocatedError",
     "ModelError",
     "OptionError",
@@ -121,8 +127,29 @@ class FileFormatError(SyncollError):
     """A stored file cannot be trusted: truncated, hand-broken, or from a newer version."""
 
 
+class ImportFormatError(FileFormatError):
+    """A tool's description of a machine is none, is truncated, or leaves out what is needed."""
+
+
+class ExportError(SyncollError):
+    """A format, or the dialect that was chosen, cannot express an algorithm."""
+
+
 class VerificationError(SyncollError):
     """An algorithm does not do what its instance demands."""
+
+
+class ExecutionError(SyncollError):
+    """A run on real processes did not come to its end: one died, failed, or took too long.
+
+    Args:
+        message: which, and what is known about it.
+        timed_out: whether a time limit ended it.
+    """
+
+    def __init__(self, message: str, *, timed_out: bool = False) -> None:
+        super().__init__(message)
+        self.timed_out = timed_out
 
 
 class PluginError(SyncollError):

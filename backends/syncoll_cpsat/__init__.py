@@ -46,6 +46,7 @@ RECORD = BackendRecord(
         Option("probing", 0, "effort of probing single variables in presolve", low=0, high=3),
         Option("symmetry", 2, "effort of finding and using symmetries", low=0, high=4),
         Option("linearization", 1, "how much of the formula the linear relaxation sees", 0, 2),
+        Option("hints", True, "start near the best algorithm that is known for the same chunks"),
         Option("log", False, "let the solver write its log to standard error"),
     ),
     should_run=_should_run,

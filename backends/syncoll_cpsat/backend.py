@@ -52,6 +52,8 @@ class CpSatBackend:
         """See `syncoll.plugins.Backend`."""
         started = time.perf_counter()
         model = build_model(formula)
+        if options["hints"] and len(formula.hint):
+            _add_hint(model, formula)
         loaded = time.perf_counter()
         seconds = {"load": loaded - started, "solve": 0.0}
         left = None if limits.seconds is None else limits.seconds - seconds["load"]
@@ -77,6 +79,12 @@ class CpSatBackend:
         return Outcome(
             verdict, reason=reason, message=message, seconds=seconds, statistics=statistics
         )
+
+
+def _add_hint(model: cp_model.CpModel, formula: Formula) -> None:
+    hint = model.Proto().solution_hint
+    hint.vars.extend((np.abs(formula.hint) - 1).tolist())
+    hint.values.extend((formula.hint > 0).astype(np.int64).tolist())
 
 
 def build_model(formula: Formula) -> cp_model.CpModel:

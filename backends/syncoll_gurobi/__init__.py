@@ -80,6 +80,7 @@ RECORD = BackendRecord(
         Option("symmetry", -1, "effort of finding symmetries; -1: automatic", low=-1, high=2),
         Option("cuts", -1, "effort of cutting planes; -1: automatic", low=-1, high=3),
         Option("focus", 1, "0: balanced, 1: find solutions, 2: prove, 3: bound", low=0, high=3),
+        Option("hints", True, "start near the best algorithm that is known for the same chunks"),
         Option("log", False, "let the solver write its log to standard error"),
     ),
     licensed=_licensed,

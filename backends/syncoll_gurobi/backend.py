@@ -88,7 +88,11 @@ def _solve(
     started: float,
 ) -> Outcome:
     matrix = linear_matrix(formula)
-    _add_rows(model, _add_variables(model, formula), matrix)
+    variables = _add_variables(model, formula)
+    _add_rows(model, variables, matrix)
+    if options["hints"]:
+        for literal in formula.hint.tolist():
+            variables[abs(literal) - 1].Start = float(literal > 0)
     model.Params.Threads = max(1, limits.threads)
     model.Params.Seed = limits.seed & 0x7FFFFFFF
     model.Params.Presolve = options["presolve"]

@@ -50,6 +50,7 @@ RECORD = BackendRecord(
         Option("presolve", "choose", "simplify before the search", choices=("choose", "on", "off")),
         Option("symmetry", True, "find and use symmetries"),
         Option("heuristics", 0.05, "share of the effort spent on heuristics", low=0.0, high=1.0),
+        Option("hints", False, "start near the best algorithm that is known for the same chunks"),
         Option("log", False, "let the solver write its log to standard error"),
     ),
     should_run=_should_run,

@@ -77,6 +77,9 @@ class HighsBackend:
         highs = highspy.Highs()
         _set_options(highs, limits, options)
         accepted = _pass_model(highs, formula, matrix)
+        if accepted and options["hints"] and len(formula.hint):
+            columns = (np.abs(formula.hint) - 1).astype(np.int32)
+            highs.setSolution(len(columns), columns, (formula.hint > 0).astype(np.float64))
         loaded = time.perf_counter()
         seconds = {"load": loaded - started, "solve": 0.0}
         if not accepted:

@@ -57,6 +57,7 @@ RECORD = BackendRecord(
                 "minisat22",
             ),
         ),
+        Option("hints", True, "guess first what the best algorithm known for these chunks does"),
     ),
     should_run=_should_run,
 )

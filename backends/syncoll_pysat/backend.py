@@ -14,6 +14,7 @@ whether a proof is text or binary, and text is never guessed wrong.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -61,6 +62,8 @@ class PySatBackend:
             if limits.proof is not None:
                 _trace_proof(solver, name, limits.proof)
             _add_clauses(solver, formula)
+            if options["hints"] and len(formula.hint):
+                _set_phases(solver, formula)
             loaded = time.perf_counter()
             seconds["load"] = loaded - started
             deadline = None if limits.seconds is None else started + limits.seconds
@@ -103,6 +106,14 @@ def _add_clauses(solver: Any, formula: Formula) -> None:
         if enforcer:
             clause.append(-enforcer)
         add(clause)
+
+
+def _set_phases(solver: Any, formula: Formula) -> None:
+    """Lets the solver guess the hint's literals first; only of variables in some clause."""
+    known = np.zeros(formula.num_booleans + 1, dtype=np.bool_)
+    known[np.abs(formula.clause_literals)] = True
+    with contextlib.suppress(NotImplementedError):  # some cannot be told
+        solver.set_phases(formula.hint[known[np.abs(formula.hint)]].tolist())
 
 
 def _run(solver: Any, name: str, deadline: float | None) -> bool | None:

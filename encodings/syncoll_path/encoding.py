@@ -32,7 +32,7 @@ import numpy as np
 import numpy.typing as npt
 
 from syncoll.formula import Assignment, Formula, FormulaBuilder
-from syncoll.model import Algorithm, Instance
+from syncoll.model import Algorithm, Instance, rows_within
 from syncoll.plugins import OptionValue
 
 __all__ = ["PathEncoded", "PathEncoding"]
@@ -64,6 +64,11 @@ class PathEncoded:
         steps = assignment.integers[self.arrivals[chosen]] - 1
         sends = np.concatenate([self.sends[chosen], steps[:, None]], axis=1)
         return Algorithm(tuple(assignment.integers[: self.steps].tolist()), sends)
+
+    def hint(self, algorithm: Algorithm) -> IntArray:
+        """For each snd whether the algorithm sends so; see `syncoll.plugins`."""
+        chosen = rows_within(self.sends, algorithm.sends[:, :3])
+        return np.where(chosen, self.literals, -self.literals)
 
 
 class PathEncoding:

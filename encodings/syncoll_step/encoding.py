@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from syncoll.formula import Assignment, Formula, FormulaBuilder
-from syncoll.model import Algorithm, Instance
+from syncoll.model import Algorithm, Instance, rows_within
 from syncoll.plugins import OptionValue
 
 __all__ = ["StepEncoded", "StepEncoding"]
@@ -52,6 +52,11 @@ class StepEncoded:
         """The algorithm that a model describes."""
         chosen = assignment.booleans[1 : 1 + len(self.sends)]
         return Algorithm(tuple(assignment.integers[: self.steps].tolist()), self.sends[chosen])
+
+    def hint(self, algorithm: Algorithm) -> IntArray:
+        """For each variable whether the algorithm makes that send; see `syncoll.plugins`."""
+        ids = np.arange(1, len(self.sends) + 1)
+        return np.where(rows_within(self.sends, algorithm.sends), ids, -ids)
 
 
 class StepEncoding:

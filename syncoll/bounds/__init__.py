@@ -6,7 +6,14 @@ from syncoll.bounds.cuts import CutCertificate
 from syncoll.bounds.demand import Demand, demands
 from syncoll.bounds.partition import PartitionCertificate
 from syncoll.bounds.prices import PriceCertificate, Share
-from syncoll.bounds.rounds import ProofObject, RoundsBound, rounds_bound, with_cut, with_trees
+from syncoll.bounds.rounds import (
+    ProofObject,
+    RoundsBound,
+    least_cut,
+    rounds_bound,
+    with_cut,
+    with_trees,
+)
 from syncoll.bounds.shape import ChunkClass, Reading, Shape
 from syncoll.bounds.trees import TreeCertificate
 
@@ -25,6 +32,7 @@ __all__ = [
     "TreeCertificate",
     "combining_rounds_bound",
     "demands",
+    "least_cut",
     "rounds_bound",
     "with_cut",
     "with_trees",

@@ -22,7 +22,7 @@ from syncoll.bounds.prices import PriceCertificate
 from syncoll.errors import VerificationError
 from syncoll.model import BoolArray, Topology
 
-__all__ = ["CutCertificate", "find_cut", "least_cover"]
+__all__ = ["CutCertificate", "around_nodes", "find_cut", "least_cover"]
 
 ALL_SUBSETS = 12
 """Up to so many nodes every set is tried."""
@@ -127,6 +127,39 @@ def find_cut(
         if cut.check(topology, demands) >= at_least:
             return cut
     return None
+
+
+def around_nodes(topology: Topology, demands: Sequence[Demand]) -> CutCertificate | None:
+    """The best cut between one node and all others, one way or the other; None where none bounds.
+
+    What it costs grows with the nodes times the demands: it is for networks that are too large for
+    anything better.
+    """
+    nodes = topology.num_nodes
+    if nodes < 2 or not demands:
+        return None
+    sides = np.concatenate([np.eye(nodes, dtype=bool), ~np.eye(nodes, dtype=bool)])
+    amounts = _amounts(sides, demands)
+    ends = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
+    best: tuple[Fraction, CutCertificate] | None = None
+    known: set[tuple[float, tuple[Fraction, ...]]] = set()
+    for i in np.flatnonzero(amounts > 0).tolist():
+        side, end = ends[:, i // nodes], i % nodes
+        crossing = np.flatnonzero(side == end).tolist()
+        if not crossing:
+            continue
+        cover = least_cover(topology, crossing)
+        # Equal rooms and amounts prove the same.
+        key = float(amounts[i]), tuple(sorted(topology.bounds[j].chunks_per_round for j in cover))
+        if key in known:
+            continue
+        known.add(key)
+        room = sum((topology.bounds[j].chunks_per_round for j in cover), Fraction(0))
+        rounds = Fraction(int(amounts[i])) / room
+        if best is None or rounds > best[0]:
+            inside = np.flatnonzero(sides[i]).tolist()
+            best = rounds, CutCertificate(tuple(inside), cover)
+    return None if best is None else best[1]
 
 
 def _candidates(topology: Topology, prices: PriceCertificate | None) -> BoolArray:

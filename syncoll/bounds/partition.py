@@ -23,9 +23,9 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.bounds.linear_program import LinearProgram
 from syncoll.bounds.shape import ChunkClass
 from syncoll.errors import VerificationError
+from syncoll.linear import LinearProgram
 from syncoll.model import Topology
 
 __all__ = ["PartitionCertificate", "find_partition"]

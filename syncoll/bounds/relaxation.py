@@ -31,9 +31,9 @@ import numpy as np
 import numpy.typing as npt
 
 from syncoll.bounds.demand import Demand
-from syncoll.bounds.linear_program import LinearProgram, Optimum
 from syncoll.bounds.network import FlowNetwork
 from syncoll.bounds.prices import PriceCertificate, Share
+from syncoll.linear import LinearProgram, Optimum
 
 __all__ = ["Relaxation", "RelaxationKind", "SolvedRelaxation"]
 
@@ -42,6 +42,10 @@ IntArray = npt.NDArray[np.int64]
 
 _DENOMINATORS = (12, 840, 27720, 10**6, 10**9)
 """Largest denominators tried in turn when a price is rounded."""
+
+_LONGEST_DENOMINATOR = 1_000_000
+_GRID = 720_720
+"""Divisible by every number up to 16: prices on this grid often add up to small fractions."""
 
 _MOST_DUALS = 200
 """So many different duals are looked at to see which denominator they have."""
@@ -173,6 +177,17 @@ def _denominators(duals: FloatArray) -> list[int]:
 
 def _rational(value: float, denominator: int) -> Fraction:
     return Fraction(float(value)).limit_denominator(denominator)
+
+
+def _readable(price: Fraction) -> Fraction:
+    """The price itself, or one a little lower where its denominator is too long to be read.
+
+    Lower prices keep the rules; bandwidths that have no small common denominator would else make
+    bounds of hundreds of digits.
+    """
+    if price.denominator <= _LONGEST_DENOMINATOR:
+        return price
+    return Fraction(int(price * _GRID), _GRID)
 
 
 class _Program:
@@ -325,7 +340,7 @@ class _Program:
         totals: dict[tuple[int, int], Fraction] = defaultdict(Fraction)
         for prices in parts.values():
             for key in prices:
-                prices[key] /= cost[key[1]]
+                prices[key] = _readable(prices[key] / cost[key[1]])
                 totals[key] += prices[key]
         on_links = {where: self._on_links(prices) for where, prices in parts.items()}
         together = self.relaxation.kind is RelaxationKind.TOGETHER

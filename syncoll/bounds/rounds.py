@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from syncoll.bounds.cuts import CutCertificate, find_cut
+from syncoll.bounds.cuts import CutCertificate, around_nodes, find_cut
 from syncoll.bounds.demand import Demand
 from syncoll.bounds.network import FlowNetwork
 from syncoll.bounds.partition import PartitionCertificate
@@ -16,7 +16,7 @@ from syncoll.bounds.shape import Reading
 from syncoll.bounds.trees import TreeCertificate, find_tree_prices
 from syncoll.model import Topology
 
-__all__ = ["ProofObject", "RoundsBound", "rounds_bound", "with_cut", "with_trees"]
+__all__ = ["ProofObject", "RoundsBound", "least_cut", "rounds_bound", "with_cut", "with_trees"]
 
 QUICK = (60_000, 3_000)
 """The larger relaxation takes tenths of a second with at most so many variables when it is built,
@@ -109,7 +109,7 @@ def rounds_bound(
     for kind in kinds:
         relaxation = Relaxation(network, demands, kind)
         larger = kind is not kinds[0]
-        if larger and relaxation.num_columns > built:
+        if relaxation.num_columns > (built if larger else THOROUGH[0]):
             continue
         solved = relaxation.solve(seconds, solved_columns if larger else None)
         if solved is not None and solved.proved > best.rounds:
@@ -125,6 +125,14 @@ def with_cut(topology: Topology, demands: Sequence[Demand], bound: RoundsBound) 
     if cut is None:
         return bound
     return replace(bound, rounds=cut.check(topology, demands), certificate=cut)
+
+
+def least_cut(topology: Topology, demands: Sequence[Demand]) -> RoundsBound:
+    """The bound of the best cut around a single node: no linear program, for any size."""
+    cut = around_nodes(topology, demands)
+    if cut is None:
+        return RoundsBound(Fraction(0), None, None)
+    return RoundsBound(cut.check(topology, demands), None, cut)
 
 
 def with_trees(

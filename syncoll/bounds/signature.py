@@ -14,8 +14,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from syncoll.bounds.colour_refinement import mix
 from syncoll.bounds.demand import Demand
+from syncoll.linear.colour_refinement import mix
 from syncoll.model import Topology
 
 __all__ = ["signature"]

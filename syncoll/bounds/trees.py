@@ -27,8 +27,8 @@ import numpy as np
 import numpy.typing as npt
 
 from syncoll.bounds.demand import Demand
-from syncoll.bounds.linear_program import LinearProgram
 from syncoll.errors import VerificationError
+from syncoll.linear import LinearProgram
 from syncoll.model import Topology
 
 __all__ = ["MOST_DESTINATIONS", "TreeCertificate", "find_tree_prices"]

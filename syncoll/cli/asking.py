@@ -81,12 +81,19 @@ def asking(
     from syncoll.search import Asking, Seeding
     from syncoll.solving import open_pool
 
+    def told(text: str) -> None:
+        note(f"syncoll: {text}")
+
     chosen: str | None = arguments.backend or backend
     if chosen is not None and chosen in plugins.seeds and chosen not in plugins.backends:
         _refuse_solver_options(arguments, chosen)
-        yield Asking(None, seeding=Seeding(_chosen_seeds(plugins, [chosen], arguments), note))
+        yield Asking(None, seeding=Seeding(_named_seeds(plugins, [chosen], arguments), told))
         return
-    seeding = Seeding(_chosen_seeds(plugins, _seed_names(plugins, arguments.seeds), None), note)
+    if arguments.seeds in (None, "auto"):
+        seeds = _usual_seeds(plugins)
+    else:
+        seeds = _named_seeds(plugins, _seed_names(arguments.seeds))
+    seeding = Seeding(seeds, told)
     jobs = _jobs(arguments)
     settings = make_settings(arguments, encoding=encoding, backend=backend, jobs=jobs)
     with ExitStack() as stack:
@@ -123,16 +130,25 @@ def _jobs(arguments: argparse.Namespace) -> int:
     return int(numbered[1])
 
 
-def _seed_names(plugins: PluginManager, text: str | None) -> list[str]:
-    if text is None or text == "auto":
-        return [name for name in plugins.seeds if plugins.seeds[name].by_default]
-    if text == "none":
-        return []
-    return [name.strip() for name in text.split(",")]
+def _seed_names(text: str) -> list[str]:
+    """The names in ``none`` or ``NAME,NAME``."""
+    return [] if text == "none" else [name.strip() for name in text.split(",")]
 
 
-def _chosen_seeds(
-    plugins: PluginManager, names: Sequence[str], arguments: argparse.Namespace | None
+def _usual_seeds(plugins: PluginManager) -> list[ChosenSeed]:
+    """Those from which searches start unless somebody says otherwise."""
+    from syncoll.plugins import resolve_options
+    from syncoll.search import ChosenSeed
+
+    return [
+        ChosenSeed(record, resolve_options(record.options, {}, f"seed {record.name}"))
+        for record in plugins.seeds.values()
+        if record.by_default and record.installed().ok
+    ]
+
+
+def _named_seeds(
+    plugins: PluginManager, names: Sequence[str], arguments: argparse.Namespace | None = None
 ) -> list[ChosenSeed]:
     """The seeds of these names, with options where one was asked for alone."""
     from syncoll.errors import PluginError
@@ -146,7 +162,8 @@ def _chosen_seeds(
         if not installed.ok:
             raise PluginError(f"seed {name} cannot run here: {installed.reason}")
         given = {} if arguments is None else parse_options(arguments.backend_option)
-        chosen.append(ChosenSeed(record, resolve_options(record.options, given, f"seed {name}")))
+        options = resolve_options(record.options, given, f"seed {name}")
+        chosen.append(ChosenSeed(record, options, named=True))
     return chosen
 
 

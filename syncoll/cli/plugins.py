@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 __all__ = ["add_parser"]
 
 _DESCRIPTION = """\
-Lists every plug point (encodings, solver backends, seeds, spec libraries) with what is registered
-there, by which package, and whether it is installed, licensed and able to run here, and why not.
+Lists every plug point (encodings, solver backends, seeds, spec libraries, importers, exporters)
+with what is registered there, by which package, and whether it is installed, licensed and able to
+run here, and why not.
 
   syncoll plugins --options
 """
@@ -28,6 +29,8 @@ _TITLES = {
     "backend": "solver backends (--backend NAME)",
     "seed": "seed backends (--backend NAME, --seeds NAME)",
     "specs": "spec libraries (their definitions are used by name)",
+    "importer": "importers (syncoll import NAME FILE, NAME:FILE as a topology)",
+    "exporter": "exporters (syncoll export --to NAME)",
 }
 
 
@@ -169,6 +172,30 @@ def _entries(plugins: PluginManager) -> list[dict[str, Any]]:
                 "summary": spec_library.summary,
                 "able": spec_library.folder.is_dir(),
                 "distribution": str(plugins.provenance(spec_library)),
+            }
+        )
+    for importer in plugins.importers.values():
+        entries.append(
+            {
+                "point": "importer",
+                "name": importer.name,
+                "summary": importer.summary,
+                "able": True,
+                "distribution": str(plugins.provenance(importer)),
+                "options": _options(importer.options),
+            }
+        )
+    for exporter in plugins.exporters.values():
+        installed = _asked(exporter.installed)
+        entries.append(
+            {
+                "point": "exporter",
+                "name": exporter.name,
+                "summary": exporter.summary,
+                "installed": installed,
+                "able": installed["ok"],
+                "distribution": str(plugins.provenance(exporter)),
+                "options": _options(exporter.options),
             }
         )
     return entries

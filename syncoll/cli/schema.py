@@ -15,7 +15,7 @@ Prints the JSON Schema (draft 2020-12) of a kind of file, complete in itself.
   syncoll schema frontier > frontier.schema.json
 """
 
-_KINDS = "frontier (of pareto and search), outcome (of solve), algorithm or refutation"
+_KINDS = "frontier (of pareto and search), outcome (of solve), algorithm, refutation or forest"
 
 
 def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
@@ -28,7 +28,7 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
     parser.add_argument(
         "kind",
         metavar="KIND",
-        choices=("frontier", "outcome", "algorithm", "refutation"),
+        choices=("frontier", "outcome", "algorithm", "refutation", "forest"),
         help=_KINDS,
     )
     parser.set_defaults(run=_run)

@@ -135,6 +135,8 @@ def run_search(
 
     with progress(arguments.progress) as observer:
         frontier = _search(request, who, observer, save)
+    for name, why in who.seeding.refusals.items():
+        note(f"syncoll: seed {name} has no algorithm: {why}")
     if arguments.proofs is not None and not frontier.interrupted:
         frontier = _with_proofs(frontier, arguments, plugins)
     if frontier.interrupted and output is None:

@@ -26,7 +26,13 @@ the algorithms of a stored frontier, outcome or algorithm, step by step.
   syncoll show alltoall --nodes 4 -C 4
   syncoll show my-machine.syncoll:quad
   syncoll show frontier.json
+  syncoll show frontier.json --as ni-table
+
+--as ni-table prints what each node's network interface has to do: the schedule tables of the
+MultiTree paper, for every algorithm whose chunks go up and down trees.
 """
+
+_VIEWS = ("steps", "ni-table")
 
 _MOST_CHUNKS_SHOWN = 64
 _MOST_LINKS_SHOWN = 8
@@ -56,20 +62,34 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
         metavar="C",
         help="chunks per node for a collective (default: the least defined)",
     )
+    parser.add_argument(
+        "--as",
+        dest="view",
+        choices=_VIEWS,
+        default=_VIEWS[0],
+        help="how algorithms are shown: step by step, or as a schedule table for each node "
+        "(default: steps)",
+    )
     add_format(parser)
     parser.set_defaults(run=_run)
 
 
 def _run(arguments: argparse.Namespace) -> int:
     from syncoll.cli.arguments import library, manager
+    from syncoll.errors import UsageError
 
     what: str = arguments.what
-    if what.lower().endswith(".json"):
-        return _show_file(Path(what), arguments.format)
     specs = library(manager())
+    if what.lower().endswith(".json") and not specs.is_read(what):
+        return _show_file(Path(what), arguments.view, arguments.format)
     kind = _kind_of(specs, what)
     if kind == "file":
-        return _show_file(Path(what), arguments.format)
+        return _show_file(Path(what), arguments.view, arguments.format)
+    if arguments.view != _VIEWS[0]:
+        raise UsageError(
+            f"--as {arguments.view} shows stored algorithms, and {what} is a {kind}; name a file "
+            "that a search wrote with -o"
+        )
     if kind == "topology":
         return _show_topology(
             specs.topology(what), specs.definition("topology", what).doc, arguments.format
@@ -126,13 +146,17 @@ def _kind_of(specs: SpecLibrary, reference: str) -> str:
     )
 
 
-def _show_file(path: Path, style: str) -> int:
+def _show_file(path: Path, view: str, style: str) -> int:
     from syncoll.cli.output import print_json, print_text
     from syncoll.cli.searching import show_frontier
     from syncoll.cli.steps import show_algorithm
+    from syncoll.cli.tables import show_ni_tables
     from syncoll.files import read_file
 
     stored = read_file(path)
+    if view == "ni-table":
+        show_ni_tables(stored, style)
+        return Exit.OK
     if style == "json":
         print_json(stored.document)
         return Exit.OK
@@ -175,6 +199,17 @@ def _show_topology(topology: Topology, doc: str, style: str) -> int:
         f"{counted(len(topology.links), 'directed link')}, "
         + ("not connected" if diameter >= UNREACHABLE else f"diameter {diameter}")
     )
+    fabric = topology.fabric
+    if fabric is not None:
+        switches = "1 switch" if fabric.num_switches == 1 else f"{fabric.num_switches} switches"
+        print_text(
+            f"physical network: {switches}, {counted(len(fabric.links), 'directed link')}"
+            + (
+                f"; a chunk per round is {fabric.chunk_bandwidth} GB/s"
+                if fabric.measure == "GB/s"
+                else ""
+            )
+        )
     if topology.links:
         _show_links(topology)
     for bound in topology.bounds:

@@ -1,6 +1,6 @@
 """Algorithms, outcomes and frontiers as versioned JSON, verified when they are read."""
 
-from syncoll.files.atomic import require_writable, write_atomically
+from syncoll.files.atomic import require_writable, write_atomically, write_folder
 from syncoll.files.document import KINDS, VERSION, schema
 from syncoll.files.store import (
     StoredAlgorithm,
@@ -29,4 +29,5 @@ __all__ = [
     "to_text",
     "write_atomically",
     "write_document",
+    "write_folder",
 ]

@@ -5,15 +5,17 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+import shutil
+from collections.abc import Mapping
 from pathlib import Path
 
 from syncoll.errors import UsageError
 
-__all__ = ["require_writable", "write_atomically"]
+__all__ = ["require_writable", "write_atomically", "write_folder"]
 
 
-def write_atomically(path: Path, text: str) -> None:
-    """Replaces the file by one with this text; on any failure the old one stays as it was.
+def write_atomically(path: Path, content: str | bytes) -> None:
+    """Replaces the file by one with this content; on any failure the old one stays as it was.
 
     The target of a symbolic link is replaced, not the link.  What is no regular file, such as
     ``/dev/stdout`` or a pipe, is written to.
@@ -21,16 +23,17 @@ def write_atomically(path: Path, text: str) -> None:
     Raises:
         UsageError: when the file cannot be written there.
     """
+    raw = content.encode("utf-8") if isinstance(content, str) else content
     temporary: Path | None = None
     try:
         if _is_stream(path):
-            with path.open("a", encoding="utf-8") as stream:
-                stream.write(text)
+            with path.open("ab") as stream:
+                stream.write(raw)
             return
         target = _target(path)
         temporary, handle = _beside(target)
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
+        with os.fdopen(handle, "wb") as file:
+            file.write(raw)
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(target)
@@ -39,6 +42,41 @@ def write_atomically(path: Path, text: str) -> None:
     finally:
         if temporary is not None:
             _remove(temporary)
+
+
+def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Writes files that belong together into a folder.
+
+    A new folder appears with all of them or not at all.  In one that is there already each file is
+    replaced by itself; what else is in it stays.
+
+    Args:
+        folder: made if need be, in a folder that exists.
+        files: content by name.
+
+    Raises:
+        UsageError: when they cannot be written there.
+    """
+    if folder.is_dir():
+        for name, content in files.items():
+            write_atomically(folder / name, content)
+        return
+    if folder.exists() or folder.is_symlink():
+        raise UsageError(f"cannot write {folder}: it is no folder")
+    if not folder.parent.is_dir():
+        raise UsageError(
+            f"cannot write {folder}: there is no folder {folder.parent}; create it first"
+        )
+    temporary = folder.with_name(f".{secrets.token_hex(8)}.part")
+    try:
+        temporary.mkdir()
+        for name, content in files.items():
+            (temporary / name).write_bytes(content)
+        temporary.replace(folder)
+    except OSError as error:
+        raise _cannot_write(folder, error) from error
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def require_writable(path: Path) -> None:

@@ -12,7 +12,15 @@ from typing import Any
 import numpy as np
 
 from syncoll.errors import FileFormatError, ModelError
-from syncoll.model import Algorithm, BandwidthBound, BoolArray, Instance, Topology
+from syncoll.model import (
+    Algorithm,
+    BandwidthBound,
+    BoolArray,
+    Fabric,
+    FabricLink,
+    Instance,
+    Topology,
+)
 
 __all__ = [
     "algorithm_from_json",
@@ -31,8 +39,8 @@ _MOST_CELLS = 100_000_000
 
 
 def interconnect_to_json(topology: Topology) -> Json:
-    """Links and the bandwidth relation."""
-    return {
+    """Links and the bandwidth relation, and the physical network behind them if it is known."""
+    document: Json = {
         "links": [list(link) for link in topology.links],
         "bounds": [
             {
@@ -43,6 +51,35 @@ def interconnect_to_json(topology: Topology) -> Json:
             for bound in topology.bounds
         ],
     }
+    fabric = topology.fabric
+    if fabric is not None:
+        document["fabric"] = {
+            "switches": fabric.num_switches,
+            "measure": fabric.measure,
+            "chunk_per_round": str(fabric.chunk_bandwidth),
+            "links": [[x.source, x.destination, str(x.bandwidth), x.label] for x in fabric.links],
+        }
+    return document
+
+
+def _fabric_from_json(name: str, nodes: int, document: Mapping[str, Any]) -> Fabric:
+    """The physical network of a file.
+
+    Raises:
+        ModelError: when it makes no sense.
+    """
+    unit = fraction_from_json(document["chunk_per_round"])
+    return Fabric(
+        name,
+        nodes,
+        document["switches"],
+        tuple(
+            FabricLink(a, b, fraction_from_json(bandwidth), label)
+            for a, b, bandwidth, label in document["links"]
+        ),
+        measure=document["measure"],
+        unit=unit if document["measure"] == "GB/s" else None,
+    )
 
 
 def topology_from_json(document: Mapping[str, Any]) -> Topology:
@@ -67,6 +104,9 @@ def topology_from_json(document: Mapping[str, Any]) -> Topology:
             )
             for bound in interconnect["bounds"]
         ),
+        fabric=_fabric_from_json(document["topology"], nodes, interconnect["fabric"])
+        if "fabric" in interconnect
+        else None,
     )
 
 

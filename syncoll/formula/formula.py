@@ -16,7 +16,7 @@ of them can never hand out the same id for different things, because nothing els
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -166,6 +166,13 @@ class Formula:
     linear_enforcers: IntArray
     difference_rows: IntArray
     """``[D, 4]`` with columns x, distance, y, enforcer."""
+    hint: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    """Literals that a model may well make true.  They say nothing about which models there are; a
+    solver that can start from a guess may use them."""
+
+    def with_hint(self, literals: IntArray) -> Formula:
+        """The same formula with other literals as its hint, each variable at most once."""
+        return replace(self, hint=literals)
 
     @property
     def num_integers(self) -> int:

@@ -247,7 +247,7 @@ def plan(
 
 
 def lower(formula: Formula, features: frozenset[Feature]) -> Lowered:
-    """Rewrites a formula until it uses only features that a backend offers.
+    """Rewrites a formula until it uses only features that a backend offers; its hint stays.
 
     Args:
         formula: any.
@@ -260,7 +260,7 @@ def lower(formula: Formula, features: frozenset[Feature]) -> Lowered:
         PluginError: the offer is so small that no chain exists.
         UsageError: an integer has too many values for a backend without integers.
     """
-    size = formula.size()
+    size, hint = formula.size(), formula.hint
     stages: list[Stage] = []
     inverses: list[Inverse] = []
     for lowering in plan(size.features, features):
@@ -273,4 +273,6 @@ def lower(formula: Formula, features: frozenset[Feature]) -> Lowered:
         inverses.append(applied.inverse)
         stages.append(Stage(lowering.name, lowering.summary, before, size, seconds))
     assert size.features <= features, f"the chain left {_listed(size.features - features)}"
+    if stages and len(hint):  # Booleans keep their ids
+        formula = formula.with_hint(hint)
     return Lowered(formula, tuple(stages), tuple(inverses))

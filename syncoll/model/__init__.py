@@ -3,7 +3,9 @@
 from syncoll.model.algorithm import Algorithm
 from syncoll.model.collective import Collective, RelationTable
 from syncoll.model.derived import inverse_of, sequence_of
+from syncoll.model.fabric import Fabric, FabricLink
 from syncoll.model.instance import BoolArray, Instance
+from syncoll.model.rows import rows_within
 from syncoll.model.topology import UNREACHABLE, BandwidthBound, Link, Topology
 
 __all__ = [
@@ -12,10 +14,13 @@ __all__ = [
     "BandwidthBound",
     "BoolArray",
     "Collective",
+    "Fabric",
+    "FabricLink",
     "Instance",
     "Link",
     "RelationTable",
     "Topology",
     "inverse_of",
+    "rows_within",
     "sequence_of",
 ]

@@ -93,12 +93,12 @@ class Algorithm:
         index = topology.link_index
         links = np.array([index[a, b] for a, b in self.sends[:, 1:3].tolist()], dtype=np.int64)
         np.add.at(loads, (links, self.sends[:, 3]), 1)
-        least = [0] * self.steps
+        least = np.zeros(self.steps, dtype=np.int64)
         for bound, members in zip(topology.bounds, topology.bound_links, strict=True):
             b = bound.chunks_per_round
-            for step, load in enumerate(loads[members].sum(axis=0).tolist()):
-                least[step] = max(least[step], -(-load * b.denominator // b.numerator))
-        return least
+            load = loads[members].sum(axis=0)
+            np.maximum(least, -(-load * b.denominator // b.numerator), out=least)
+        return [int(rounds) for rounds in least]
 
     def without_useless_sends(self, instance: Instance) -> Algorithm:
         """Drops every send of a non-combining algorithm that no chunk needs to get where it must.

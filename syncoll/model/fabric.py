@@ -3,7 +3,7 @@
 It is what a cluster looks like to a cable: GPUs, switches, and how many GB/s each directed link
 carries.  A `Topology` has no switches and counts chunks per round; a fabric has both and counts
 bandwidth (ForestColl paper, section 3.1: a directed graph whose vertices are compute nodes and
-switch nodes).
+switch nodes).  `syncoll.routing` turns one into the other.
 """
 
 from __future__ import annotations
@@ -12,10 +12,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
+from typing import TYPE_CHECKING, Literal
 
 from syncoll.errors import ModelError, Origin
 
-__all__ = ["Fabric", "FabricLink"]
+if TYPE_CHECKING:
+    from syncoll.model.topology import Topology
+
+__all__ = ["Fabric", "FabricLink", "Measure"]
+
+Measure = Literal["GB/s", "chunks per round"]
+"""What a fabric's bandwidths count."""
 
 _TURNED = "^-1"
 
@@ -27,12 +34,14 @@ class FabricLink:
     Args:
         source: a compute node or a switch.
         destination: another one.
-        bandwidth: above 0, in the fabric's unit (GB/s unless its owner says otherwise).
+        bandwidth: above 0, in the fabric's measure.
+        label: what the link is, for people; may be empty.
     """
 
     source: int
     destination: int
     bandwidth: Fraction
+    label: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True)
@@ -47,10 +56,13 @@ class Fabric:
         num_switches: W.
         links: sorted by (source, destination), each pair once; see `from_links` for any order.
         origin: where a spec file defines it.
+        measure: what bandwidths count.
+        unit: the bandwidth that carries one chunk per round; None for the least of the links'.
 
     Raises:
         ModelError: on no compute node, a link to an unknown vertex or from a vertex to itself, a
-            pair listed twice or out of order, or a bandwidth that is not above 0.
+            pair listed twice or out of order, a bandwidth or a unit that is not above 0, or a unit
+            where bandwidths are chunks per round already.
     """
 
     name: str
@@ -58,8 +70,16 @@ class Fabric:
     num_switches: int
     links: tuple[FabricLink, ...]
     origin: Origin | None = field(default=None, compare=False)
+    measure: Measure = field(default="GB/s", kw_only=True)
+    unit: Fraction | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
+        if self.unit is not None and (self.unit <= 0 or self.measure != "GB/s"):
+            raise ModelError(
+                f"fabric {self.name}: a unit of {self.unit} with bandwidths in {self.measure}",
+                self.origin,
+                "a unit above 0 GB/s, and bandwidths in GB/s",
+            )
         if self.num_nodes < 1:
             raise ModelError(
                 f"fabric {self.name} has {self.num_nodes} compute nodes",
@@ -160,6 +180,56 @@ class Fabric:
             num_switches,
             tuple(FabricLink(u, v, Fraction(b)) for (u, v), b in sorted(bandwidths.items())),
         )
+
+    @classmethod
+    def of(cls, topology: Topology) -> Fabric:
+        """The fabric of a topology.
+
+        Args:
+            topology: one that was made from a fabric, or one in which no links share bandwidth:
+                it becomes a fabric without switches, in chunks per round.
+
+        Raises:
+            ModelError: when links share bandwidth and nothing says through which switches.
+        """
+        if topology.fabric is not None:
+            return topology.fabric
+        bandwidths: dict[tuple[int, int], Fraction] = {}
+        for bound in topology.bounds:
+            if len(bound.links) > 1:
+                what = bound.label or " ".join(f"{a}->{b}" for a, b in bound.links[:4])
+                raise ModelError(
+                    f"topology {topology.name}: {len(bound.links)} links share bandwidth ({what})",
+                    topology.origin,
+                    "links with a bandwidth of their own, or a network described with its switches",
+                )
+            (link,) = bound.links
+            least = min(bandwidths.get(link, bound.chunks_per_round), bound.chunks_per_round)
+            bandwidths[link] = least
+        links = tuple(FabricLink(u, v, b) for (u, v), b in sorted(bandwidths.items()))
+        return cls(
+            topology.name,
+            topology.num_nodes,
+            0,
+            links,
+            topology.origin,
+            measure="chunks per round",
+        )
+
+    @cached_property
+    def chunk_bandwidth(self) -> Fraction:
+        """The bandwidth that carries one chunk per round."""
+        if self.measure == "chunks per round":
+            return Fraction(1)
+        if self.unit is not None:
+            return self.unit
+        return min((link.bandwidth for link in self.links), default=Fraction(1))
+
+    def vertex_name(self, vertex: int) -> str:
+        """``node 3`` or ``switch 0``: switches are counted from 0 here."""
+        if vertex < self.num_nodes:
+            return f"node {vertex}"
+        return f"switch {vertex - self.num_nodes}"
 
     @property
     def num_vertices(self) -> int:

@@ -7,7 +7,7 @@ from collections import defaultdict
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["matching"]
+__all__ = ["matching", "rows_within"]
 
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
@@ -33,3 +33,13 @@ def matching(ours: BoolArray, theirs: BoolArray) -> IntArray | None:
             return None
         result[i] = free.pop()
     return result
+
+
+def rows_within(ours: IntArray, theirs: IntArray) -> BoolArray:
+    """For each row of `ours` whether it is a row of `theirs`; both ``[*, n]``, numbers from 0."""
+    if not len(theirs):
+        return np.zeros(len(ours), dtype=np.bool_)
+    sizes = 1 + np.maximum(ours.max(axis=0, initial=0), theirs.max(axis=0))
+    weights = np.concatenate([np.cumprod(sizes[:0:-1])[::-1], [1]])
+    found: BoolArray = np.isin(ours @ weights, theirs @ weights)
+    return found

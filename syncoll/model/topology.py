@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from syncoll.errors import ModelError, Origin
+from syncoll.model.fabric import Fabric
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -61,10 +62,14 @@ class Topology:
         links: directed links, sorted and without repeats.
         bounds: the bandwidth relation B.
         origin: where a spec file defines it.
+        fabric: the physical network that the links and bounds were made from, if it is known.
+            What algorithms may do depends on the bounds alone, so that topologies that differ
+            only here are equal.
 
     Raises:
         ModelError: on a node out of range, a self-loop, a repeated or an unbounded link, a bound
-            over a pair that is no link, or a bandwidth that is not positive.
+            over a pair that is no link, a bandwidth that is not positive, or a fabric with another
+            number of compute nodes.
     """
 
     name: str
@@ -72,11 +77,19 @@ class Topology:
     links: tuple[Link, ...]
     bounds: tuple[BandwidthBound, ...]
     origin: Origin | None = field(default=None, compare=False)
+    fabric: Fabric | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.num_nodes < 1:
             raise ModelError(
                 f"topology {self.name} has {self.num_nodes} nodes", self.origin, "at least 1 node"
+            )
+        if self.fabric is not None and self.fabric.num_nodes != self.num_nodes:
+            raise ModelError(
+                f"topology {self.name} has {self.num_nodes} nodes and its fabric "
+                f"{self.fabric.num_nodes}",
+                self.origin,
+                "as many nodes as the fabric's compute nodes",
             )
         if list(self.links) != sorted(set(self.links)):
             raise ModelError(
@@ -273,6 +286,7 @@ class Topology:
                 replace(bound, links=tuple(sorted((b, a) for a, b in bound.links)))
                 for bound in self.bounds
             ),
+            fabric=None if self.fabric is None else self.fabric.reversed(),
         )
 
 

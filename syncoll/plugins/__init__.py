@@ -1,6 +1,15 @@
 """The plugin host: what plugins register, the hooks they implement, and the manager."""
 
+from syncoll.plugins.exporters import (
+    CheckedExport,
+    ExportChecker,
+    Exported,
+    Exporter,
+    ExporterRecord,
+    ExportRequest,
+)
 from syncoll.plugins.hooks import hookimpl
+from syncoll.plugins.importers import Imported, Importer, ImporterRecord
 from syncoll.plugins.manager import BrokenPlugin, PluginManager, Provenance
 from syncoll.plugins.options import Option, OptionValue, parse_options, resolve_options
 from syncoll.plugins.records import (
@@ -15,6 +24,7 @@ from syncoll.plugins.records import (
     SeedLimits,
     SeedRecord,
     SpecLibraryRecord,
+    TakesHints,
     installed_distribution,
 )
 
@@ -23,9 +33,18 @@ __all__ = [
     "Backend",
     "BackendRecord",
     "BrokenPlugin",
+    "CheckedExport",
     "Encoded",
     "Encoding",
     "EncodingRecord",
+    "ExportChecker",
+    "ExportRequest",
+    "Exported",
+    "Exporter",
+    "ExporterRecord",
+    "Imported",
+    "Importer",
+    "ImporterRecord",
     "Option",
     "OptionValue",
     "PluginManager",
@@ -35,6 +54,7 @@ __all__ = [
     "SeedLimits",
     "SeedRecord",
     "SpecLibraryRecord",
+    "TakesHints",
     "hookimpl",
     "installed_distribution",
     "parse_options",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pluggy
 
+from syncoll.plugins.exporters import ExporterRecord
+from syncoll.plugins.importers import ImporterRecord
 from syncoll.plugins.records import BackendRecord, EncodingRecord, SeedRecord, SpecLibraryRecord
 
 __all__ = ["PROJECT", "HookSpecs", "hookimpl"]
@@ -34,3 +36,11 @@ class HookSpecs:
     @_hookspec
     def syncoll_spec_libraries(self) -> list[SpecLibraryRecord]:  # type: ignore[empty-body]
         """Folders of specs whose definitions are found by bare name."""
+
+    @_hookspec
+    def syncoll_importers(self) -> list[ImporterRecord]:  # type: ignore[empty-body]
+        """Importers: from a tool's description of a machine to a topology."""
+
+    @_hookspec
+    def syncoll_exporters(self) -> list[ExporterRecord]:  # type: ignore[empty-body]
+        """Exporters: from an algorithm to files that a runtime loads, and their checkers."""

@@ -23,13 +23,30 @@ from typing import Any, Generic, TypeVar
 import pluggy
 
 from syncoll.errors import PluginError
+from syncoll.plugins.exporters import ExporterRecord
 from syncoll.plugins.hooks import PROJECT, HookSpecs
+from syncoll.plugins.importers import ImporterRecord
 from syncoll.plugins.records import BackendRecord, EncodingRecord, SeedRecord, SpecLibraryRecord
 
 __all__ = ["BrokenPlugin", "PluginManager", "Provenance"]
 
-Record = EncodingRecord | BackendRecord | SeedRecord | SpecLibraryRecord
-_R = TypeVar("_R", EncodingRecord, BackendRecord, SeedRecord, SpecLibraryRecord)
+Record = (
+    EncodingRecord
+    | BackendRecord
+    | SeedRecord
+    | SpecLibraryRecord
+    | ImporterRecord
+    | ExporterRecord
+)
+_R = TypeVar(
+    "_R",
+    EncodingRecord,
+    BackendRecord,
+    SeedRecord,
+    SpecLibraryRecord,
+    ImporterRecord,
+    ExporterRecord,
+)
 
 
 @dataclass(frozen=True)
@@ -81,7 +98,7 @@ class _Registry(Generic[_R]):
 
 
 class PluginManager:
-    """Encodings, backends, seeds and spec libraries by name.
+    """Encodings, backends, seeds, spec libraries, importers and exporters by name.
 
     An empty one knows nothing; `discover` finds what is installed.
     """
@@ -93,6 +110,8 @@ class PluginManager:
         self._backends = _Registry("backend", "backends", BackendRecord)
         self._seeds = _Registry("seed", "seeds", SeedRecord)
         self._spec_libraries = _Registry("spec library", "spec libraries", SpecLibraryRecord)
+        self._importers = _Registry("importer", "importers", ImporterRecord)
+        self._exporters = _Registry("exporter", "exporters", ExporterRecord)
         self._broken: list[BrokenPlugin] = []
 
     @classmethod
@@ -123,6 +142,16 @@ class PluginManager:
     def spec_libraries(self) -> Mapping[str, SpecLibraryRecord]:
         """Every spec library by name."""
         return MappingProxyType(self._spec_libraries.records)
+
+    @property
+    def importers(self) -> Mapping[str, ImporterRecord]:
+        """Every importer by name."""
+        return MappingProxyType(self._importers.records)
+
+    @property
+    def exporters(self) -> Mapping[str, ExporterRecord]:
+        """Every exporter by name."""
+        return MappingProxyType(self._exporters.records)
 
     @property
     def broken(self) -> tuple[BrokenPlugin, ...]:
@@ -160,6 +189,22 @@ class PluginManager:
             PluginError: when there is none, it is broken, or two plugins claim the name.
         """
         return self._find(self._spec_libraries, name)
+
+    def importer(self, name: str) -> ImporterRecord:
+        """The importer of this name.
+
+        Raises:
+            PluginError: when there is none, it is broken, or two plugins claim the name.
+        """
+        return self._find(self._importers, name)
+
+    def exporter(self, name: str) -> ExporterRecord:
+        """The exporter of this name.
+
+        Raises:
+            PluginError: when there is none, it is broken, or two plugins claim the name.
+        """
+        return self._find(self._exporters, name)
 
     def provenance(self, record: Record) -> Provenance:
         """Where a record comes from.
@@ -289,7 +334,14 @@ class PluginManager:
             self._set_aside(owner, _claimed_twice(registry, record.name, owners))
 
     def _registry_of(self, record: Record) -> _Registry[Any]:
-        registries = (self._encodings, self._backends, self._seeds, self._spec_libraries)
+        registries: tuple[_Registry[Any], ...] = (
+            self._encodings,
+            self._backends,
+            self._seeds,
+            self._spec_libraries,
+            self._importers,
+            self._exporters,
+        )
         return next(r for r in registries if isinstance(record, r.record_type))
 
     def _set_aside(self, owner: Provenance, error: str, details: str = "") -> None:
@@ -319,6 +371,8 @@ _RECORD_TYPES: dict[str, type[Record]] = {
     "syncoll_backends": BackendRecord,
     "syncoll_seeds": SeedRecord,
     "syncoll_spec_libraries": SpecLibraryRecord,
+    "syncoll_importers": ImporterRecord,
+    "syncoll_exporters": ExporterRecord,
 }
 
 

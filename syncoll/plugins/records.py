@@ -11,10 +11,14 @@ import importlib.util
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
 
 from syncoll.formula import Assignment, Feature, Formula, FormulaSize, Limits, Outcome
 from syncoll.model import Algorithm, Collective, Instance, Topology
+from syncoll.plugins.forests import ForestPacker
 from syncoll.plugins.options import Option, OptionValue
 
 __all__ = [
@@ -29,6 +33,7 @@ __all__ = [
     "SeedLimits",
     "SeedRecord",
     "SpecLibraryRecord",
+    "TakesHints",
     "installed_distribution",
 ]
 
@@ -68,6 +73,19 @@ class Encoded(Protocol):
 
     def decode(self, assignment: Assignment) -> Algorithm:
         """The algorithm that a model of the formula describes."""
+
+
+@runtime_checkable
+class TakesHints(Protocol):
+    """What an `Encoded` may be besides: it can say an algorithm in the variables of its formula."""
+
+    def hint(self, algorithm: Algorithm) -> npt.NDArray[np.int64]:
+        """Literals that hold for an algorithm, as far as there are variables for what it does.
+
+        Args:
+            algorithm: of the instance's topology and chunks, perhaps with fewer steps, and with
+                more rounds than the instance has; a solver may find a better one near it.
+        """
 
 
 class Encoding(Protocol):
@@ -211,6 +229,8 @@ class SeedRecord:
         fits: whether it has an idea for this collective on this topology, or why not, in words.
             Must be cheap.
         by_default: whether a search starts from it when nobody says otherwise.
+        forest: imports and returns a packer of forests, for ``syncoll forest``; None where the seed
+            has none to offer.
     """
 
     name: str
@@ -220,6 +240,7 @@ class SeedRecord:
     installed: Callable[[], Answer] = _yes
     fits: Callable[[Topology, Collective], Answer] = _yes
     by_default: bool = True
+    forest: Callable[[], ForestPacker] | None = None
 
 
 @dataclass(frozen=True)

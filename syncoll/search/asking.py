@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Future
+from functools import partial
 from typing import Protocol
 
 from syncoll.bounds import RoundsBound, rounds_bound
 from syncoll.formula import StopReason
-from syncoll.model import Instance
+from syncoll.model import Algorithm, Instance
 from syncoll.search.directly import solve_directly
 from syncoll.search.seeding import Seeding
 from syncoll.solving import Solution, Solver, SolverPool
@@ -88,16 +89,24 @@ class Asking:
         """How many instances are worth asking for at once."""
         return 1 if self.pool is None else self.pool.width
 
-    def ask(self, instance: Instance, seconds: float | None) -> Waiting:
-        """Asks for an instance to be decided within so many seconds (None: the solver's own)."""
+    def ask(
+        self, instance: Instance, seconds: float | None, hint: Algorithm | None = None
+    ) -> Waiting:
+        """Asks for an instance to be decided.
+
+        Args:
+            instance: the problem.
+            seconds: a time limit; None for the solver's own.
+            hint: an algorithm for the same chunks, near which there may be one.
+        """
         if self.memory is not None:
             known = self.memory.look_up(instance, seconds=seconds)
             if known is not None:
                 return Waiting(lambda: known, _nothing)
         if self.pool is None:
-            return Waiting(lambda: self._here(instance, seconds), _nothing)
+            return Waiting(lambda: self._here(instance, seconds, hint), _nothing)
         pool = self.pool
-        theirs = pool.submit(instance, seconds, how=solve_directly)
+        theirs = pool.submit(instance, seconds, how=partial(solve_directly, hint=hint))
         answer: Future[Solution] = Future()
         # Kept as it comes: the search may not look at it for long, and be ended before it does.
         theirs.add_done_callback(lambda done: self._take(done, answer, seconds))
@@ -112,9 +121,9 @@ class Asking:
         if self.pool is not None:
             self.pool.cancel_all()
 
-    def _here(self, instance: Instance, seconds: float | None) -> Solution:
+    def _here(self, instance: Instance, seconds: float | None, hint: Algorithm | None) -> Solution:
         assert self.solver is not None
-        return self._kept(solve_directly(self.solver, instance, seconds), seconds)
+        return self._kept(solve_directly(self.solver, instance, seconds, hint), seconds)
 
     def _take(
         self, done: Future[Solution], answer: Future[Solution], seconds: float | None

@@ -7,6 +7,7 @@ where it can be, and otherwise compared for each C; it is not assumed.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -17,6 +18,7 @@ from syncoll.bounds import (
     RoundsBound,
     Shape,
     combining_rounds_bound,
+    least_cut,
     rounds_bound,
     with_cut,
     with_trees,
@@ -26,6 +28,9 @@ from syncoll.model import Collective, Instance, Topology
 __all__ = ["BoundsTable", "SharedShape"]
 
 _THOROUGH_SECONDS = 20.0
+
+_LEAST_SECONDS = 1.0
+"""What a linear program gets even when the time is over, since something must be proved."""
 
 _SHARE_OF_TREES = 0.25
 """The part of the time that goes to trees, which seldom prove more than flows."""
@@ -51,6 +56,8 @@ class BoundsTable:
         topology: where.
         collective: what.
         prove: computes bounds, as `syncoll.bounds.rounds_bound` does.
+        until: in the time of `time.perf_counter`; when it is over, a bound for so many steps is not
+            computed any more, and that for any number of steps stands in for it.
     """
 
     def __init__(
@@ -58,8 +65,10 @@ class BoundsTable:
         topology: Topology,
         collective: Collective,
         prove: Callable[..., RoundsBound] = rounds_bound,
+        until: float | None = None,
     ) -> None:
         self.topology, self.collective, self._prove = topology, collective, prove
+        self.until = until
         self.scales = collective.scales(topology.num_nodes)
         self._shapes: list[SharedShape] = []
         self._shape_of: dict[int, SharedShape] = {}
@@ -100,7 +109,9 @@ class BoundsTable:
 
         One for any number of steps goes before an equal one for `steps`.
         """
-        bounds = [self._bound(shape, s) for s in dict.fromkeys((None, steps))]
+        bounds = [self._bound(shape, None)]
+        if steps is not None and (self._left() > 0 or (shape.chunks, steps) in self._bounds):
+            bounds.append(self._bound(shape, steps))
         return Certificate(shape, max(bounds, key=lambda bound: bound.rounds))
 
     def certificates(self, chunks: Iterable[int], steps: int | None) -> tuple[Certificate, ...]:
@@ -123,10 +134,17 @@ class BoundsTable:
             self._bounds[key] = max(after, before, key=lambda bound: bound.rounds)
         return self.bandwidth(chunks, steps)
 
+    def _left(self) -> float:
+        """Seconds for the next linear program."""
+        if self.until is None:
+            return _THOROUGH_SECONDS
+        return min(_THOROUGH_SECONDS, self.until - time.perf_counter())
+
     def _bound(self, shape: Shape, steps: int | None) -> RoundsBound:
         key = shape.chunks, steps
         if key not in self._bounds:
-            self._bounds[key] = self._rounds(shape, steps, thorough=False)
+            seconds = max(_LEAST_SECONDS, self._left())
+            self._bounds[key] = self._rounds(shape, steps, thorough=False, seconds=seconds)
         return self._bounds[key]
 
     def _rounds(
@@ -144,6 +162,8 @@ class BoundsTable:
             )
         demands = shape.demands(Reading.MOVING)
         bound = self._prove(self.topology, demands, steps, thorough=thorough, seconds=seconds)
+        if steps is None and not bound.rounds:  # too large for a linear program in the time
+            bound = least_cut(self.topology, demands)
         if thorough:
             share = (_THOROUGH_SECONDS if seconds is None else seconds) * _SHARE_OF_TREES
             bound = with_trees(self.topology, demands, bound, share)

@@ -15,7 +15,7 @@ for.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
@@ -33,7 +33,7 @@ from syncoll.search.derived_points import (
     merged,
     scaled_claim,
 )
-from syncoll.search.driver import search_points
+from syncoll.search.driver import proofs_until, search_points
 from syncoll.search.frontier import Frontier, OpenClaim, Point
 from syncoll.search.observer import Observer
 from syncoll.search.proving import evidence_of, open_claims, with_bounds
@@ -51,7 +51,7 @@ _DIRECT_SECONDS = 25.0
 
 _SHARE_OF_TIME = 0.5
 
-_SEED_SECONDS = 3.0
+_SEED_SECONDS = 1.0
 
 _NOT_EVERYTHING = "not every algorithm was searched, see the scope"
 
@@ -123,7 +123,7 @@ class _Run:
             for c in range(least, 8 * least + 1)
             if collective.admits(nodes, c)
         )
-        own_bounds = BoundsTable(topology, collective, self.asking.prove)
+        own_bounds = BoundsTable(topology, collective, self.asking.prove, self._until(request))
         most = request.max_chunks
         asked = replace(
             request,
@@ -157,7 +157,9 @@ class _Run:
 
     def _composed(self, request: SearchRequest, keep: Keep | None) -> Frontier:
         began = time.perf_counter()
-        bounds = BoundsTable(request.topology, request.collective, self.asking.prove)
+        bounds = BoundsTable(
+            request.topology, request.collective, self.asking.prove, self._until(request)
+        )
         source = CandidateSource(request, bounds)
         points: list[Point] = []
         parts_complete, interrupted = True, False
@@ -174,16 +176,13 @@ class _Run:
             if len(frontiers) < len(way):
                 break
             scopes.append(" then ".join(part.name for part in way))
-            for choice in product(*(frontier.points for frontier in frontiers)):
-                try:
-                    point = composed_point(choice, request)
-                except ModelError:  # refined, these parts do not tile the collective's chunks
-                    continue
-                if _within(point, request):
-                    points = merged(points, point)
+            choices = product(*(frontier.points for frontier in frontiers))
+            points = _with_compositions(points, choices, request, bounds.scales is not None)
             if interrupted:
                 break
         points = self._seeded(request, points)
+        if self.asking.solver is None:
+            bounds.until = proofs_until(bounds.until)
         if not scopes and refusal is not None and not request.collective.combining:
             raise refusal
         composed = self._proved(
@@ -219,6 +218,10 @@ class _Run:
         if asked and request.collective.combining and not interrupted and composed.open:
             return self._direct(request, composed, source, keep, began)
         return composed
+
+    def _until(self, request: SearchRequest) -> float | None:
+        """When the time of the search is over."""
+        return None if request.time_limit is None else time.perf_counter() + request.time_limit
 
     def _seeded(self, request: SearchRequest, points: list[Point]) -> list[Point]:
         """The points with what seeds construct for the whole, which need not be composed."""
@@ -325,6 +328,44 @@ class _Run:
         )
         proved = self._proved(frontier, source)
         return replace(proved, complete=proved.complete or not proved.open)
+
+
+def _with_compositions(
+    points: list[Point],
+    choices: Iterable[tuple[Point, ...]],
+    request: SearchRequest,
+    proportional: bool,
+) -> list[Point]:
+    """The points with those that can be composed of a choice of parts.
+
+    Args:
+        points: a frontier.
+        choices: a point of each part.
+        request: says what is within the limits.
+        proportional: whether the collective has as many chunks for each C; then the costs of a
+            composition follow from those of its parts, and what is dominated is not even made.
+    """
+    per_chunk: Fraction | None = None
+    for choice in sorted(choices, key=_share_of_rounds):
+        steps = sum(part.steps for part in choice)
+        if per_chunk is not None:
+            cost = per_chunk * _share_of_rounds(choice)
+            if any(p.steps <= steps and p.bandwidth <= cost for p in points):
+                continue
+        try:
+            point = composed_point(choice, request)
+        except ModelError:  # refined, these parts do not tile the collective's chunks
+            continue
+        if proportional:
+            per_chunk = Fraction(point.instance.num_chunks, point.chunks)
+        if _within(point, request):
+            points = merged(points, point)
+    return points
+
+
+def _share_of_rounds(choice: Sequence[Point]) -> Fraction:
+    """Rounds for each chunk of a composition: its parts are refined to equally many chunks."""
+    return sum((Fraction(p.rounds, p.instance.num_chunks) for p in choice), Fraction(0))
 
 
 def _within(point: Point, request: SearchRequest) -> bool:

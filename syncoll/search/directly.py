@@ -11,7 +11,7 @@ import time
 from dataclasses import replace
 
 from syncoll.formula import Verdict
-from syncoll.model import Instance
+from syncoll.model import Algorithm, Instance
 from syncoll.solving import Solution, Solver
 
 __all__ = ["solve_directly"]
@@ -20,16 +20,19 @@ _SHARE_OF_EVEN = 0.6
 """The part of a time limit that is spent on given rounds."""
 
 
-def solve_directly(solver: Solver, instance: Instance, seconds: float | None) -> Solution:
+def solve_directly(
+    solver: Solver, instance: Instance, seconds: float | None, hint: Algorithm | None = None
+) -> Solution:
     """Decides an instance.
 
     Args:
         solver: decides.
         instance: combining or not.
         seconds: time limit; None for the solver's own.
+        hint: an algorithm for the same chunks, near which there may be one.
     """
     if not instance.combining or instance.rounds_per_step is not None or instance.steps == 0:
-        return solver.solve(instance, seconds=seconds)
+        return solver.solve(instance, seconds=seconds, hint=hint)
     began = time.perf_counter()
     even = replace(instance, rounds_per_step=_evenly(instance.rounds, instance.steps))
     solution = solver.solve(even, seconds=None if seconds is None else seconds * _SHARE_OF_EVEN)

@@ -26,6 +26,7 @@ from syncoll.search.bounds_table import BoundsTable
 from syncoll.search.candidates import Candidate, CandidateSource
 from syncoll.search.evidence import Evidence
 from syncoll.search.frontier import Frontier, OpenClaim, Point
+from syncoll.search.hints import KnownAlgorithms
 from syncoll.search.observer import Observer
 from syncoll.search.proof import Refuted, covers
 from syncoll.search.proving import evidence_of, open_claims, with_bounds
@@ -33,13 +34,16 @@ from syncoll.search.request import SearchRequest, Strategy
 from syncoll.solving import Solution
 from syncoll.verify import require_valid
 
-__all__ = ["search_points"]
+__all__ = ["proofs_until", "search_points"]
 
 _FIRST_SECONDS = 2.0
+PROOF_SECONDS = 10.0
+"""What the bounds of a frontier may take for which no solver was asked."""
+
 _QUICK_SECONDS = 5.0
 _THOROUGH_SECONDS = 30.0
 
-_SEED_SECONDS = 3.0
+_SEED_SECONDS = 1.0
 """The seeds of a search get no more: a solver is often as fast."""
 
 _MULTIPLES = (4, None)
@@ -124,9 +128,11 @@ class _Search:
         self.request, self.asking, self.observer = request, asking, observer
         self.keep = keep
         self.began = time.perf_counter()
-        self.bounds = BoundsTable(request.topology, request.collective, asking.prove)
+        until = None if request.time_limit is None else self.began + request.time_limit
+        self.bounds = BoundsTable(request.topology, request.collective, asking.prove, until)
         self.source = CandidateSource(request, self.bounds)
         self.points: list[Point] = sorted(incumbents, key=lambda p: p.steps)
+        self.known = KnownAlgorithms(self.points)
         self.refuted: list[Refuted] = list(refuted)
         self.steps: list[_Step] = []
         self.current: _Step | None = None
@@ -147,9 +153,12 @@ class _Search:
         for point in self.asking.seeding.points(
             self.request.topology, self.request.collective, limits
         ):
+            self.known.add(point)
             most = self.source.most_rounds(point.steps)
             if most is None or point.rounds <= most:
                 self._merge(point)
+        if only:
+            self.bounds.until = proofs_until(self.bounds.until)
         if self.points and self.keep is not None:
             self.keep(self.frontier())
 
@@ -332,7 +341,8 @@ class _Search:
         self.tried.add(candidate)
         self.tried_at[candidate.steps] += 1
         instance = self.bounds.instance(candidate.chunks, candidate.steps, candidate.rounds)
-        return self.asking.ask(instance, min(limits) if limits else None)
+        hint = self.known.nearest(instance)
+        return self.asking.ask(instance, min(limits) if limits else None, hint)
 
     def _remaining(self) -> float | None:
         if self.request.time_limit is None:
@@ -357,6 +367,7 @@ class _Search:
             solution.total_seconds,
             solution.size,
         )
+        self.known.add(point)
         if self._merge(point) and self.keep is not None:
             self.keep(self.frontier())
 
@@ -434,6 +445,17 @@ class _Search:
         return "; ".join(sorted(set(step.undecided.values()))) or (
             "too many candidates were not decided at once"
         )
+
+
+def proofs_until(limit: float | None) -> float:
+    """Until when bounds are computed for what seeds alone constructed: not much longer than that
+    took, since nothing is searched that they could end.
+
+    Args:
+        limit: when the time of the search is over; None for no limit.
+    """
+    now = time.perf_counter()
+    return now + PROOF_SECONDS if limit is None else min(now + PROOF_SECONDS, max(limit, now + 1))
 
 
 def _why(solution: Solution) -> str:

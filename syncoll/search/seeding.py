@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from syncoll.errors import SyncollError, VerificationError
 from syncoll.model import Collective, Topology
@@ -27,10 +27,12 @@ class ChosenSeed:
     Args:
         record: its entry.
         options: a value for every option of its table.
+        named: whether a user asked for it by name, and wants to know why it has no idea.
     """
 
     record: SeedRecord
     options: Mapping[str, OptionValue]
+    named: bool = False
 
 
 class Seeding:
@@ -45,11 +47,20 @@ class Seeding:
         self, seeds: Sequence[ChosenSeed], told: Callable[[str], None] = lambda _: None
     ) -> None:
         self.seeds, self._told = tuple(seeds), told
+        self._said: set[str] = set()
+        self._refusals: dict[str, str] = {}
+        self._heard: set[str] = set()
 
     @property
     def name(self) -> str:
         """The names of the seeds."""
         return "+".join(seed.record.name for seed in self.seeds)
+
+    @property
+    def refusals(self) -> Mapping[str, str]:
+        """Why seeds that a user named proposed nothing so far, neither for a collective nor for
+        any part of it."""
+        return {name: why for name, why in self._refusals.items() if name not in self._heard}
 
     def points(
         self, topology: Topology, collective: Collective, limits: SeedLimits
@@ -63,25 +74,37 @@ class Seeding:
         """
         ends = None if limits.seconds is None else time.perf_counter() + limits.seconds
         for seed in self.seeds:
-            fits = seed.record.fits(topology, collective)
-            if not fits.ok:
-                continue
             began = time.perf_counter()
             try:
+                fits = seed.record.fits(topology, collective)
+                if not fits.ok:
+                    if seed.named:
+                        self._refusals.setdefault(seed.record.name, fits.reason)
+                    continue
+                left = None if ends is None else max(0.0, ends - time.perf_counter())
                 for proposal in seed.record.load().propose(
-                    topology, collective, limits, seed.options
+                    topology, collective, replace(limits, seconds=left), seed.options
                 ):
                     spent = time.perf_counter() - began
                     point = _point(seed, proposal, topology, collective, spent)
+                    self._heard.add(seed.record.name)
                     if _within(point, limits):
                         yield point
                     if ends is not None and time.perf_counter() >= ends:
                         return
                     began = time.perf_counter()
             except VerificationError as error:
-                self._told(f"seed {seed.record.name} proposed what is no algorithm: {error}")
+                self._tell(f"seed {seed.record.name} proposed what is no algorithm: {error}")
             except SyncollError as error:
-                self._told(f"seed {seed.record.name}: {error}")
+                self._tell(f"seed {seed.record.name}: {error}")
+            except Exception as error:  # a broken plugin must not end the search
+                self._tell(f"seed {seed.record.name} failed: {type(error).__name__}: {error}")
+
+    def _tell(self, text: str) -> None:
+        """Tells something once: the parts of a composition ask for much the same."""
+        if text not in self._said:
+            self._said.add(text)
+            self._told(text)
 
 
 def _point(

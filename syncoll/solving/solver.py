@@ -26,6 +26,7 @@ from syncoll.plugins import (
     EncodingRecord,
     OptionValue,
     PluginManager,
+    TakesHints,
     resolve_options,
 )
 from syncoll.solving.members import AUTO, Member, choose_backends, member_options
@@ -184,6 +185,7 @@ class Solver:
         *,
         seconds: float | None = None,
         should_stop: Callable[[], bool] | None = None,
+        hint: Algorithm | None = None,
     ) -> Solution:
         """Decides an instance.
 
@@ -192,6 +194,8 @@ class Solver:
             seconds: a time limit for this run, if it is tighter than the solver's own.
             should_stop: asked often; True ends the run as unknown.  So does the attribute
                 `stop_when`, which is for callers that do not call this themselves.
+            hint: an algorithm for the same chunks, near which there may be one; an encoding or a
+                backend that takes no hints passes over it.
 
         Raises:
             BackendError: when a backend's answer turns out to be wrong; no worker is left then.
@@ -204,7 +208,10 @@ class Solver:
             encoded, spent = self._encode(instance)
         except FormulaTooLargeError as error:
             return self._undecided(instance, StopReason.GAVE_UP, str(error))
-        reply, outcome = self._decide(instance, encoded.formula, self._limits(seconds), stop)
+        formula = encoded.formula
+        if hint is not None and isinstance(encoded, TakesHints):
+            formula = formula.with_hint(encoded.hint(hint))
+        reply, outcome = self._decide(instance, formula, self._limits(seconds), stop)
         began = time.perf_counter()
         algorithm = None
         if reply is not None and outcome.assignment is not None:

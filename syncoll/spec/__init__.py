@@ -4,7 +4,7 @@ Data flows one way: grammar, parser, syntax, evaluator, model objects; `SpecLibr
 """
 
 from syncoll.spec.check import CheckReport, check_file
-from syncoll.spec.library import DefinitionSummary, Kind, SpecLibrary
+from syncoll.spec.library import DefinitionSummary, Kind, Reader, SpecLibrary
 from syncoll.spec.searching import SearchSpec
 from syncoll.spec.writer import topology_to_spec
 
@@ -12,6 +12,7 @@ __all__ = [
     "CheckReport",
     "DefinitionSummary",
     "Kind",
+    "Reader",
     "SearchSpec",
     "SpecLibrary",
     "check_file",

@@ -24,12 +24,14 @@ class Ambient:
         nodes: P.
         chunks: C.
         total: G.
+        switches: how many there are, in a topology.
     """
 
     owner: str
     nodes: int | None = None
     chunks: int | None = None
     total: int | None = None
+    switches: int | None = None
 
     def get(self, name: str, span: Span) -> int:
         """The value of `P`, `C` or `G`.

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 from lark import Token
@@ -24,6 +25,11 @@ __all__ = ["Builder"]
 
 _LABEL_PART = re.compile(r"\\(.)|\{([^{}]*)\}|([{}])|([^\\{}]+)", re.DOTALL)
 _ESCAPES = {'"': '"', "\\": "\\", "{": "{", "}": "}", "n": "\n", "t": "\t"}
+_RATES = {
+    f"{prefix}{letter}/s": Fraction(giga) / bits
+    for prefix, giga in (("M", Fraction(1, 1000)), ("G", 1), ("T", 1000))
+    for letter, bits in (("B", 1), ("b", 8))
+}
 _CLAUSES = {"both_ways": "`both ways`", "bandwidth": "`bandwidth`", "label": "`label`"}
 
 
@@ -116,6 +122,10 @@ class Builder(ExpressionBuilder):
     def topology(self, children: Children) -> Node:
         body = tuple(child for child in children if isinstance(child, Node))
         nodes = self._only(children, body, "nodes")
+        for keyword in ("switches", "unit"):
+            found = [s for s in body if _keyword(s) == keyword]
+            if len(found) > 1:
+                raise _twice(found[1], found[0], keyword)
         return syntax.TopologyDefinition(**self._head(children), nodes=nodes, body=body)
 
     def search(self, children: Children) -> Node:
@@ -171,7 +181,19 @@ class Builder(ExpressionBuilder):
         word, value = children
         return syntax.Statement(str(word), value, span=self.whole(children))
 
-    nodes = chunks = pre = post = _statement
+    nodes = switches = chunks = pre = post = _statement
+
+    def round_unit(self, children: Children) -> Node:
+        _, value, rate = children
+        return syntax.RoundUnit(value, self._rate(rate), span=self.whole(children))
+
+    def _rate(self, token: Token) -> syntax.Rate:
+        factor = _RATES.get(str(token))
+        if factor is None:
+            raise self.token_span(token).error(
+                f"`{token}` is no unit of bandwidth", f"one of {', '.join(_RATES)}"
+            )
+        return syntax.Rate(factor, span=self.token_span(token))
 
     def require(self, children: Children) -> Node:
         _, condition, message = children
@@ -182,7 +204,8 @@ class Builder(ExpressionBuilder):
         return "both_ways", self.whole(children), True
 
     def bandwidth(self, children: Children) -> tuple[str, Span, object]:
-        return "bandwidth", self.whole(children), children[1]
+        rate = None if children[2] is None else self._rate(children[2])
+        return "bandwidth", self.whole(children), (children[1], rate)
 
     def label(self, children: Children) -> tuple[str, Span, object]:
         return "label", self.whole(children), self._template(children[1])
@@ -190,11 +213,13 @@ class Builder(ExpressionBuilder):
     def link(self, children: Children) -> Node:
         pairs = tuple(child for child in children if isinstance(child, syntax.PairOf))
         clauses, given = self._clauses(children)
+        bandwidth, rate = given.get("bandwidth", (None, None))
         return syntax.LinkStatement(
             pairs,
             given.get("both_ways", False),
             clauses,
-            given.get("bandwidth"),
+            bandwidth,
+            rate,
             given.get("label"),
             span=self.whole([*children[:1], *pairs]),
         )
@@ -219,8 +244,14 @@ class Builder(ExpressionBuilder):
             raise span.error("`both ways` does not belong to `shared`", "both pairs, written out")
         if "bandwidth" not in given:
             raise span.error("this shared bound has no `bandwidth`", "`bandwidth` behind the `}`")
+        bandwidth, rate = given["bandwidth"]
+        if rate is not None:
+            raise rate.span.error(
+                "a unit behind the bandwidth of a shared bound",
+                "a plain number of chunks per round, or a switch through which the links lead",
+            )
         return syntax.SharedStatement(
-            selections, inner, outer, given["bandwidth"], given.get("label"), span=span
+            selections, inner, outer, bandwidth, given.get("label"), span=span
         )
 
     def _clauses(self, children: Children) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -294,6 +325,13 @@ class Builder(ExpressionBuilder):
                     raise span.error("braces in a label hold a name", r"`{name}`, or `\{`")
                 parts.append(syntax.Name(name, span=span))
         return syntax.Label(tuple(parts), span=self.token_span(token))
+
+
+def _keyword(node: Node) -> str:
+    """The word that begins a statement of a topology; empty where it may be repeated."""
+    if isinstance(node, syntax.RoundUnit):
+        return "unit"
+    return node.keyword if isinstance(node, syntax.Statement) else ""
 
 
 def _twice(again: Node, first: Node, keyword: str) -> Exception:

@@ -1,4 +1,4 @@
-"""The language's own functions: min max abs sum product any all len range."""
+"""The language's own functions: min max abs sum product any all len range switch."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from syncoll.spec import limits
 from syncoll.spec.arithmetic import (
     Mask,
     arithmetic,
+    cell_of,
     choose,
     compare,
+    first_live,
     is_boolean,
     is_column,
     is_number,
@@ -120,6 +122,28 @@ def _range(evaluator: Evaluator, call: Call, scope: Scope, mask: Mask) -> Any:
     return found
 
 
+_SWITCHES = {0: "`switches` above 0", 1: "switch 0, the only one"}
+
+
+def _switch(evaluator: Evaluator, call: Call, scope: Scope, mask: Mask) -> Any:
+    """The number of a switch among the vertices of a topology: behind all nodes."""
+    (expression,) = _arguments(call, 1, 1)
+    nodes, switches = evaluator.ambient.nodes, evaluator.ambient.switches
+    if nodes is None or switches is None:
+        raise call.span.error(
+            f"there are no switches here, in {evaluator.ambient.owner}",
+            "`switch(i)` only in topologies, behind `switches`",
+        )
+    index = evaluator.whole(expression, scope, mask)
+    cell = first_live((index < 0) | (index >= switches), mask, index)
+    if cell is not None:
+        raise expression.span.error(
+            f"there is no switch {cell_of(index, *cell)}",
+            _SWITCHES.get(switches, f"switches 0 to {switches - 1}"),
+        )
+    return nodes + index
+
+
 BUILTINS: Mapping[str, _Function] = {
     "abs": _absolute,
     "all": _quantifier(False),
@@ -130,5 +154,6 @@ BUILTINS: Mapping[str, _Function] = {
     "product": _fold("*", 1),
     "range": _range,
     "sum": _fold("+", 0),
+    "switch": _switch,
 }
 assert BUILTINS.keys() == BUILTIN_NAMES.keys()

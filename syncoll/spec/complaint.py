@@ -22,13 +22,27 @@ _OPERATOR_WORDS = "+ - * / ** div mod == != < <= > >= in and or | & [ not"
 _OPERATORS = frozenset(_OPERATOR_WORDS.split())
 _DEFINITIONS = ("relation", "collective", "topology", "search", "let", "import")
 _STATEMENTS = (
-    *("nodes", "link", "shared", "chunks", "require", "pre", "post", "k", "steps", "rounds"),
+    *(
+        "nodes",
+        "switches",
+        "unit",
+        "link",
+        "shared",
+        "chunks",
+        "require",
+        "pre",
+        "post",
+        "k",
+        "steps",
+        "rounds",
+    ),
     *("time", "encoding", "backend"),
 )
 _SPECIAL = {
     "NAME": "a name",
     "INTEGER": "a number",
     "STRING": 'a text in "quotes"',
+    "RATE": "a unit such as GB/s",
     "$END": "the end of the file",
 }
 
@@ -100,7 +114,7 @@ def in_words(accepted: set[str]) -> str:
     continues = {"+", "*"} <= rest
     if continues:
         rest -= _OPERATORS
-    for word in ("a name", 'a text in "quotes"'):
+    for word in ("a name", 'a text in "quotes"', "a unit such as GB/s"):
         if word in rest:
             parts.append(word)
             rest.discard(word)

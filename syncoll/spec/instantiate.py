@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from syncoll.model import Collective, Topology
+from syncoll.model import Collective, Fabric, Topology
 from syncoll.spec import syntax
 from syncoll.spec.binding import bind_parameters
 from syncoll.spec.combining import Combiner
-from syncoll.spec.machine import build_topology
+from syncoll.spec.machine import build_fabric, build_topology
 from syncoll.spec.module import Found
 from syncoll.spec.searching import SearchSpec, read_bounds
 from syncoll.spec.source import Span
 from syncoll.spec.syntax import Argument, Reference
 from syncoll.spec.values import Scope
 
-__all__ = ["make_collective", "make_search", "make_topology"]
+__all__ = ["make_collective", "make_fabric", "make_search", "make_topology"]
 
 
 def make_topology(
@@ -34,6 +34,18 @@ def make_topology(
     assert isinstance(definition, syntax.TopologyDefinition)
     evaluator, scope, name = bind_parameters(found, arguments, seen, span)
     return build_topology(definition, evaluator, scope, name)
+
+
+def make_fabric(found: Found, arguments: tuple[Argument, ...], seen: Scope, span: Span) -> Fabric:
+    """The physical network of a topology, without lowering it; see `make_topology`.
+
+    Raises:
+        ModelError: when links share bandwidth and nothing says through which switches.
+    """
+    definition = found.definition
+    assert isinstance(definition, syntax.TopologyDefinition)
+    evaluator, scope, name = bind_parameters(found, arguments, seen, span)
+    return build_fabric(definition, evaluator, scope, name)
 
 
 def make_collective(

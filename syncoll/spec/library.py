@@ -7,23 +7,23 @@ name, and parses a file only when one of its names is asked for, so that startin
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Protocol
 
 from syncoll.errors import SpecError
-from syncoll.model import Collective, Topology
+from syncoll.model import Collective, Fabric, Topology
 from syncoll.spec import instantiate
-from syncoll.spec.module import Found, Module, load_module
-from syncoll.spec.parser import parse_reference
+from syncoll.spec.module import Found, Module, load_module, make_module, suggest
+from syncoll.spec.parser import parse_file, parse_reference
 from syncoll.spec.searching import SearchSpec
 from syncoll.spec.source import COMMAND_LINE, Source, Span
 from syncoll.spec.syntax import Definition, Reference
 from syncoll.spec.values import Scope
 
-__all__ = ["DefinitionSummary", "Kind", "SpecLibrary", "summarise"]
+__all__ = ["DefinitionSummary", "Kind", "Reader", "SpecLibrary", "summarise"]
 
 Kind = Literal["topology", "collective", "relation", "search"]
 
@@ -33,6 +33,25 @@ _DEFINED = re.compile(
     re.MULTILINE,
 )
 _FILE_REFERENCE = re.compile(r"(.*\.syncoll)(?:\s*:(?P<call>.*))?", re.DOTALL)
+_READ_REFERENCE = re.compile(
+    r"\s*(?P<reader>[A-Za-z][A-Za-z0-9_-]*)\s*(?:\((?P<settings>[^()]*)\)\s*)?:(?P<file>.*)",
+    re.DOTALL,
+)
+
+
+class Reader(Protocol):
+    """Makes a spec of a file in another format, for references such as ``nvidia-smi:topo.txt``."""
+
+    def __call__(self, file: str, settings: Sequence[str], /) -> str:
+        """The text of a spec that defines one topology.
+
+        Args:
+            file: its path, as it was written.
+            settings: ``NAME=VALUE`` texts, from ``nvidia-smi(link=20):topo.txt``.
+
+        Raises:
+            SyncollError: when the file, or a setting, is not what it should be.
+        """
 
 
 @dataclass(frozen=True)
@@ -74,20 +93,34 @@ class SpecLibrary:
 
     A reference is what a user types: ``dgx1``, ``ring(8)``, ``broadcast(root=3)``,
     ``machines.syncoll:quad(2)``, or ``machines.syncoll`` when the file defines one thing of that
-    kind.
+    kind.  With readers, also a file in another format behind the reader's name and a colon:
+    ``nvidia-smi:topo.txt``, or ``nvidia-smi(link=20):topo.txt`` with settings.
 
     Args:
         folders: searched with their subfolders; see `load`.
+        readers: by the name that stands before the colon; see `load`.
     """
 
-    def __init__(self, folders: Sequence[Path]) -> None:
+    def __init__(
+        self, folders: Sequence[Path], readers: Mapping[str, Reader] | None = None
+    ) -> None:
         self.folders = tuple(folders)
+        self.readers = dict(readers or {})
         self._modules: dict[Path, Module | SpecError] = {}
+        self._read: dict[str, Module] = {}
 
     @classmethod
-    def load(cls, folders: Sequence[Path]) -> SpecLibrary:
-        """A library of the spec files in some folders, none of which is read yet."""
-        return cls(folders)
+    def load(
+        cls, folders: Sequence[Path], readers: Mapping[str, Reader] | None = None
+    ) -> SpecLibrary:
+        """A library of the spec files in some folders, none of which is read yet.
+
+        Args:
+            folders: searched with their subfolders.
+            readers: what reads files in other formats.  Each reference is read once, so that it may
+                stand for what can be read only once.
+        """
+        return cls(folders, readers)
 
     # What users ask for ------------------------------------------------------------------------
 
@@ -99,6 +132,16 @@ class SpecLibrary:
         """
         found, call, scope = self._resolve("topology", reference)
         return instantiate.make_topology(found, call.arguments, scope, call.span)
+
+    def fabric(self, reference: str) -> Fabric:
+        """The physical network of the topology that a reference names, however large.
+
+        Raises:
+            SpecError: see `topology`.
+            ModelError: when its links share bandwidth and nothing says through which switches.
+        """
+        found, call, scope = self._resolve("topology", reference)
+        return instantiate.make_fabric(found, call.arguments, scope, call.span)
 
     def collective(self, reference: str) -> Collective:
         """The collective that a reference names; see `topology`."""
@@ -113,6 +156,10 @@ class SpecLibrary:
     def definition(self, kind: Kind, reference: str) -> DefinitionSummary:
         """What a reference names, without instantiating it; see `topology`."""
         return summarise(self._resolve(kind, reference)[0].definition)
+
+    def is_read(self, reference: str) -> bool:
+        """Whether a reference is to a file in another format, for one of the readers."""
+        return self._reader_of(reference) is not None
 
     def names(self, kind: Kind) -> list[DefinitionSummary]:
         """Every shipped definition of a kind, by name.  Reads all files; see `problems`."""
@@ -210,8 +257,15 @@ class SpecLibrary:
             raise everything.error(
                 f"this is no reference to a {kind}", f"`name`, `name(…)` or `file{_SUFFIX}:name`"
             )
+        foreign = self._reader_of(reference)
+        if foreign is not None:
+            module = self._read_foreign(*foreign, reference)
+            only = _only_definition(module, kind, everything)
+            call = Reference(only.name, everything, (), span=everything)
+            return Found(only, module), call, Scope(module, {})
         in_file = _FILE_REFERENCE.fullmatch(reference)
         if in_file is None:
+            self._refuse_unknown_reader(source, reference, kind)
             shipped = Module(source, None, self)
             call = parse_reference(source)
             found = shipped.look_up(namespace, call.id, call.name_span)
@@ -228,6 +282,40 @@ class SpecLibrary:
         looked_up = own.look_up(namespace, call.id, call.name_span)
         home = module if looked_up.module is own else looked_up.module
         return Found(looked_up.definition, home), call, Scope(module, {})
+
+    def _reader_of(self, reference: str) -> tuple[Reader, re.Match[str]] | None:
+        match = _READ_REFERENCE.fullmatch(reference)
+        reader = None if match is None else self.readers.get(match["reader"])
+        return None if match is None or reader is None else (reader, match)
+
+    def _read_foreign(self, reader: Reader, match: re.Match[str], reference: str) -> Module:
+        if reference not in self._read:
+            file = match["file"].strip()
+            if not file:
+                source = Source(COMMAND_LINE, reference)
+                end = len(reference)
+                raise source.span(end, end).error(
+                    f"`{match['reader']}:` without a file", "the path of a file"
+                )
+            settings = [part.strip() for part in (match["settings"] or "").split(",")]
+            text = reader(file, [setting for setting in settings if setting])
+            spec = Source(f"{reference} (as a spec)", text)
+            self._read[reference] = make_module(spec, None, self, parse_file(spec))
+        return self._read[reference]
+
+    def _refuse_unknown_reader(self, source: Source, reference: str, kind: Kind) -> None:
+        """Says that nothing has the name before a colon, where that is what is wrong.
+
+        Raises:
+            SpecError: on ``nvidea-smi:topo.txt``.
+        """
+        match = _READ_REFERENCE.fullmatch(reference)
+        if match is not None and match["file"].strip():
+            name, known = match["reader"], sorted(self.readers) if kind == "topology" else []
+            raise source.span(*match.span("reader")).error(
+                f"nothing reads files as `{name}`{suggest(name, known)}",
+                f"`file{_SUFFIX}:name`" + (f", or one of {', '.join(known)}" if known else ""),
+            )
 
 
 class _Nothing:

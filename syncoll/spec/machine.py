@@ -1,14 +1,18 @@
-"""From a topology definition to a `Topology`: nodes, then links, then shared bounds."""
+"""From a topology definition to a `Topology`: nodes, then links, then shared bounds.
+
+With switches, or with bandwidths in GB/s, the links make up a `Fabric` first, which is lowered.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
-from syncoll.errors import ModelError
-from syncoll.model import BandwidthBound, Link, Topology
+from syncoll.errors import ModelError, UsageError
+from syncoll.model import BandwidthBound, Fabric, FabricLink, Link, Topology
+from syncoll.routing import lower
 from syncoll.spec import limits, syntax
 from syncoll.spec.arithmetic import cell_of, first_live, is_column
 from syncoll.spec.evaluator import Evaluator
@@ -19,8 +23,9 @@ from syncoll.spec.syntax import Expr
 from syncoll.spec.turns import each
 from syncoll.spec.values import Ragged, Scope, is_list, kind_of, written
 
-__all__ = ["build_topology"]
+__all__ = ["build_fabric", "build_topology"]
 
+_Made = TypeVar("_Made")
 _Bandwidth = Fraction | None
 _Row = tuple[Link, _Bandwidth, str]
 
@@ -39,26 +44,74 @@ def build_topology(
     Raises:
         SpecError: when a statement makes no sense, or the result would be too large.
     """
-    return _Builder(definition, evaluator, name).build(scope)
+    builder = _Builder(definition, evaluator, name)
+    builder.read(scope)
+    if not builder.is_fabric:
+        return builder.topology()
+    fabric = builder.fabric()
+    links, routes = limits.MAX_LINKS, limits.MAX_SHARED_PAIRS
+    return builder.located(lambda: lower(fabric, most_links=links, most_shared=routes))
+
+
+def build_fabric(
+    definition: syntax.TopologyDefinition, evaluator: Evaluator, scope: Scope, name: str
+) -> Fabric:
+    """The physical network of a definition, however large; see `build_topology`.
+
+    Raises:
+        ModelError: when links share bandwidth and nothing says through which switches.
+    """
+    builder = _Builder(definition, evaluator, name)
+    builder.read(scope)
+    if builder.is_fabric:
+        return builder.fabric()
+    topology = builder.topology()
+    return builder.located(lambda: Fabric.of(topology))
 
 
 class _Builder:
+    """Reads the statements of a definition.
+
+    Args:
+        definition: the definition.
+        evaluator: fresh.
+        name: of the result.
+    """
+
     def __init__(
         self, definition: syntax.TopologyDefinition, evaluator: Evaluator, name: str
     ) -> None:
         self.definition, self.evaluator, self.name = definition, evaluator, name
-        self.nodes = 0
+        self.nodes = self.switches = 0
+        self.unit: Fraction | None = None
+        self.measured: tuple[bool, Span] | None = None
         self.links: dict[Link, tuple[_Bandwidth, str, Span]] = {}
+        self.later: list[tuple[syntax.SharedStatement, Scope]] = []
         self.shared: list[BandwidthBound] = []
         self.shared_pairs = 0
         self.leaving: dict[int, list[Link]] = defaultdict(list)
         self.entering: dict[int, list[Link]] = defaultdict(list)
 
-    def build(self, scope: Scope) -> Topology:
-        later: list[tuple[syntax.SharedStatement, Scope]] = []
+    @property
+    def is_fabric(self) -> bool:
+        """Whether the definition speaks of a physical network."""
+        return self.switches > 0 or self.unit is not None or self.in_gigabytes
+
+    @property
+    def in_gigabytes(self) -> bool:
+        """Whether bandwidths have units."""
+        return self.measured is not None and self.measured[0]
+
+    def read(self, scope: Scope) -> None:
+        """Goes through all statements but those on shared bounds, which wait for the links."""
         for statement in self.definition.body:
             if isinstance(statement, syntax.Statement):
-                self._set_nodes(statement.value, scope)
+                if statement.keyword == "switches":
+                    self._set_switches(statement, scope)
+                else:
+                    self._set_nodes(statement.value, scope)
+            elif isinstance(statement, syntax.RoundUnit):
+                self._set_unit(statement, scope)
             elif isinstance(statement, syntax.ValueDefinition):
                 scope = bind_let(self.evaluator, statement, scope)
             elif isinstance(statement, syntax.Require):
@@ -66,12 +119,56 @@ class _Builder:
             elif isinstance(statement, syntax.LinkStatement):
                 self._add_links(statement, scope)
             elif isinstance(statement, syntax.SharedStatement):
-                later.append((statement, scope))
+                self.later.append((statement, scope))
+
+    def located(self, make: Callable[[], _Made]) -> _Made:
+        """What a function makes, its errors at the definition's name if nowhere else.
+
+        Raises:
+            ModelError: from the function.
+        """
+        try:
+            return make()
+        except ModelError as error:
+            origin = error.origin or self.definition.name_span.origin
+            raise ModelError(error.message, origin, error.expected) from None
+        except UsageError as error:
+            raise self.definition.name_span.error(str(error)) from None
+
+    def fabric(self) -> Fabric:
+        """The physical network that was read."""
+        if self.later:
+            raise self.later[0][0].span.error(
+                "a shared bound in a topology with switches or bandwidths in GB/s",
+                "a switch through which the links lead; its own links bound what they carry",
+            )
+        links = []
+        for (source, destination), (bandwidth, label, span) in sorted(self.links.items()):
+            if bandwidth is None:
+                raise span.error(
+                    f"link {self._pair((source, destination))} has no bandwidth",
+                    "`bandwidth` behind it",
+                )
+            links.append(FabricLink(source, destination, bandwidth, label))
+        return self.located(
+            lambda: Fabric(
+                self.name,
+                self.nodes,
+                self.switches,
+                tuple(links),
+                self.definition.name_span.origin,
+                measure="GB/s" if self.in_gigabytes else "chunks per round",
+                unit=self.unit,
+            )
+        )
+
+    def topology(self) -> Topology:
+        """The network that was read, which has no switches."""
         order = sorted(self.links)
         for link in order:
             self.leaving[link[0]].append(link)
             self.entering[link[1]].append(link)
-        for shared, seen in later:
+        for shared, seen in self.later:
             self._add_shared(shared, seen)
         covered = {link for bound in self.shared for link in bound.links}
         bounds = []
@@ -85,10 +182,9 @@ class _Builder:
                     "`bandwidth` behind the link, or a `shared` bound that contains it",
                 )
         origin = self.definition.name_span.origin
-        try:
-            return Topology(self.name, self.nodes, tuple(order), (*bounds, *self.shared), origin)
-        except ModelError as error:
-            raise ModelError(error.message, error.origin or origin, error.expected) from None
+        return self.located(
+            lambda: Topology(self.name, self.nodes, tuple(order), (*bounds, *self.shared), origin)
+        )
 
     def _set_nodes(self, expr: Expr, scope: Scope) -> None:
         count = self.evaluator.whole(expr, scope)
@@ -100,6 +196,46 @@ class _Builder:
                 f"at most {limits.MAX_NODES} nodes",
             )
         self.nodes = self.evaluator.ambient.nodes = count
+
+    def _set_switches(self, statement: syntax.Statement, scope: Scope) -> None:
+        if self.evaluator.ambient.nodes is None:
+            raise statement.span.error("`switches` before the number of nodes", "`nodes` above it")
+        if self.links:
+            raise statement.span.error("`switches` behind a link", "`switches` above all links")
+        count = self.evaluator.whole(statement.value, scope)
+        if count < 0:
+            raise statement.value.span.error(f"{self.name} has {count} switches", "at least 0")
+        if count > limits.MAX_NODES:
+            raise statement.value.span.error(
+                f"{self.name} has {count} switches, too many to expand",
+                f"at most {limits.MAX_NODES} switches",
+            )
+        self.switches = self.evaluator.ambient.switches = count
+
+    def _set_unit(self, statement: syntax.RoundUnit, scope: Scope) -> None:
+        self._measure(statement.rate.span, in_gigabytes=True)
+        value = Fraction(self.evaluator.number(statement.value, scope))
+        if value <= 0:
+            raise statement.value.span.error(
+                f"a chunk per round at {value} {statement.rate.span.text}", "a bandwidth above 0"
+            )
+        self.unit = value * statement.rate.factor
+
+    def _measure(self, span: Span, *, in_gigabytes: bool) -> None:
+        """Notes whether a bandwidth has a unit; all of a topology's have one, or none has."""
+        if self.measured is None:
+            self.measured = in_gigabytes, span
+        elif self.measured[0] != in_gigabytes:
+            line = self.measured[1].line
+            if in_gigabytes:
+                raise span.error(
+                    f"a bandwidth with a unit, but the one in line {line} has none",
+                    "units for all bandwidths of a topology, or for none",
+                )
+            raise span.error(
+                f"a bandwidth without a unit, but the one in line {line} has one",
+                "a unit such as GB/s behind it; plain numbers are chunks per round",
+            )
 
     # Links -------------------------------------------------------------------------------------
 
@@ -116,7 +252,7 @@ class _Builder:
                         fresh[link] = bandwidth, label, pair.span
                     elif earlier[0] != bandwidth:
                         raise pair.span.error(
-                            f"this statement gives link {link} two bandwidths, "
+                            f"this statement gives link {self._pair(link)} two bandwidths, "
                             f"{earlier[0]} and {bandwidth}",
                             "one bandwidth for each link",
                         )
@@ -128,7 +264,7 @@ class _Builder:
         for link in fresh.keys() & self.links.keys():
             first = self.links[link][2]
             raise fresh[link][2].error(
-                f"link {link} is already given in line {first.line}",
+                f"link {self._pair(link)} is already given in line {first.line}",
                 "each link in one statement; its bandwidth is the sum of what is there",
             )
         self.links.update(fresh)
@@ -153,15 +289,20 @@ class _Builder:
         ends = [evaluator.whole(part, scope) for part in (pair.first, pair.second)]
         self._check_pair(pair, ends)
         bandwidths: Any = None
+        factor = Fraction(1)
         if statement.bandwidth is not None:
             bandwidths = self._bandwidth(statement.bandwidth, scope, ends)
+            where = statement.bandwidth if statement.rate is None else statement.rate
+            self._measure(where.span, in_gigabytes=statement.rate is not None)
+            if statement.rate is not None:
+                factor = statement.rate.factor
         evaluator.spend(size * 30, statement.span)
         sources, destinations = (_listed(end, size) for end in ends)
         rates: list[_Bandwidth] = [None] * size
         if bandwidths is not None:
             known: dict[Any, Fraction] = {}
             rates = [
-                known[b] if b in known else known.setdefault(b, Fraction(b))
+                known[b] if b in known else known.setdefault(b, Fraction(b) * factor)
                 for b in _listed(bandwidths, size)
             ]
         labels = self._labels(statement.label, scope, size)
@@ -172,33 +313,48 @@ class _Builder:
 
     def _check_pair(self, pair: syntax.PairOf, ends: list[Any]) -> None:
         for end in ends:
-            cell = first_live((end < 0) | (end >= self.nodes), None, *ends)
+            cell = first_live((end < 0) | (end >= self.nodes + self.switches), None, *ends)
             if cell is not None:
                 source, destination = (cell_of(e, *cell) for e in ends)
                 guilty = cell_of(end, *cell)
+                expected = "node 0" if self.nodes == 1 else f"nodes 0 to {self.nodes - 1}"
+                if self.switches:
+                    expected += " and `switch(0)`" + (
+                        f" to `switch({self.switches - 1})`" if self.switches > 1 else ""
+                    )
                 raise pair.span.error(
-                    f"link ({source}, {destination}) names node {guilty}, but "
+                    f"link {self._pair((source, destination))} names node {guilty}, but "
                     f"{self.name} has {self.nodes}",
-                    "node 0" if self.nodes == 1 else f"nodes 0 to {self.nodes - 1}",
+                    expected,
                 )
         cell = first_live(ends[0] == ends[1], None, *ends)
         if cell is not None:
-            node = cell_of(ends[0], *cell)
+            vertex = cell_of(ends[0], *cell)
+            kind, kinds = ("node", "nodes") if vertex < self.nodes else ("switch", "switches")
             raise pair.span.error(
-                f"link ({node}, {node}) joins a node to itself", "two different nodes"
+                f"link {self._pair((vertex, vertex))} joins a {kind} to itself",
+                f"two different {kinds}",
             )
 
     def _bandwidth(self, expr: Expr, scope: Scope, ends: Iterable[Any] = ()) -> Any:
         value = self.evaluator.number(expr, scope)
         cell = first_live(value <= 0, None, *ends)
         if cell is not None:
-            pair = [cell_of(end, *cell) for end in ends] if is_column(value) else []
-            where = f" on link ({pair[0]}, {pair[1]})" if pair else ""
+            where = ""
+            if is_column(value):
+                source, destination = (cell_of(end, *cell) for end in ends)
+                where = f" on link {self._pair((source, destination))}"
             raise expr.span.error(
                 f"bandwidth {cell_of(value, *cell)}{where}",
                 "a bandwidth above 0; leave out links that carry nothing",
             )
         return value
+
+    def _pair(self, link: Link) -> str:
+        """A link as people write it: ``(0, switch(1))``."""
+        switches = range(self.nodes, self.nodes + self.switches)
+        ends = [f"switch({v - self.nodes})" if v in switches else str(v) for v in link]
+        return f"({', '.join(ends)})"
 
     def _labels(self, label: syntax.Label | None, scope: Scope, size: int) -> list[str]:
         if label is None:

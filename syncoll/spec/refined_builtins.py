@@ -1,4 +1,7 @@
-"""The language's own functions in `Refinement`: min max abs sum product any all len range."""
+"""The language's own functions in `Refinement`: min max abs sum product any all len range.
+
+`switch` has no meaning in a collective, which is all that is looked at here.
+"""
 
 from __future__ import annotations
 
@@ -114,6 +117,10 @@ def _range(refinement: Refinement, expressions: Sequence[Expr], scope: Scope) ->
     return Interval(start, ends[-1])
 
 
+def _switch(refinement: Refinement, expressions: Sequence[Expr], scope: Scope) -> Form:
+    raise Unproved
+
+
 _Function = Callable[["Refinement", Sequence[Expr], Scope], Any]
 REFINED_BUILTINS: Mapping[str, _Function] = {
     "abs": _absolute,
@@ -125,5 +132,6 @@ REFINED_BUILTINS: Mapping[str, _Function] = {
     "product": lambda refinement, arguments, scope: _fold(refinement, arguments, scope, "*", 1),
     "range": _range,
     "sum": lambda refinement, arguments, scope: _fold(refinement, arguments, scope, "+", 0),
+    "switch": _switch,
 }
 assert REFINED_BUILTINS.keys() == BUILTIN_NAMES.keys()

@@ -41,8 +41,10 @@ __all__ = [
     "Number",
     "PairOf",
     "Parameter",
+    "Rate",
     "Reference",
     "Require",
+    "RoundUnit",
     "SearchDefinition",
     "Sequence",
     "SetOf",
@@ -289,7 +291,7 @@ class Label(Node):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Statement(Node):
-    """A statement with one expression: ``nodes``, ``chunks``, ``pre``, ``post``."""
+    """A statement with one expression: ``nodes``, ``switches``, ``chunks``, ``pre``, ``post``."""
 
     keyword: str
     value: Expr
@@ -304,6 +306,25 @@ class Require(Node):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Rate(Node):
+    """``GB/s``: what a bandwidth counts.
+
+    Args:
+        factor: how many GB/s one of it is.
+    """
+
+    factor: Fraction
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class RoundUnit(Node):
+    """``unit … GB/s``: the bandwidth that carries one chunk per round."""
+
+    value: Expr
+    rate: Rate
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class LinkStatement(Node):
     """``link (a, b), … both ways for … bandwidth … label …``."""
 
@@ -311,6 +332,7 @@ class LinkStatement(Node):
     both_ways: bool
     clauses: tuple[Comprehension, ...]
     bandwidth: Expr | None
+    rate: Rate | None
     label: Label | None
 
 

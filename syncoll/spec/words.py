@@ -26,6 +26,7 @@ BUILTIN_NAMES = {
     "product": "product(list)",
     "range": "range(end) or range(start, end)",
     "sum": "sum(list)",
+    "switch": "switch(i)",
 }
 """The functions that the language brings, with how they are called."""
 

@@ -12,6 +12,7 @@ from syncoll.plugins import BackendRecord, PluginManager, resolve_options
 from syncoll.testing import pigeonhole
 
 MANAGER = PluginManager.discover()
+CADICAL = {"solver": "cadical195", "hints": True}
 
 
 def market_split(variables: int = 50, rows: int = 6) -> Formula:
@@ -50,7 +51,9 @@ def test_time_limit(name: str) -> None:
 @pytest.mark.parametrize("solver", ["smt", "fd"])
 def test_time_limit_of_every_z3_solver(solver: str) -> None:
     record = MANAGER.backend("z3")
-    outcome = record.load().solve(market_split(), Limits(seconds=0.3), {"solver": solver})
+    outcome = record.load().solve(
+        market_split(), Limits(seconds=0.3), {**CADICAL, "solver": solver}
+    )
     assert outcome.reason is StopReason.TIME_LIMIT
 
 
@@ -59,7 +62,7 @@ def test_time_limit_of_every_sat_solver(solver: str) -> None:
     record = MANAGER.backend("pysat")
     began = time.perf_counter()
     formula = pigeonhole(13, record.features)
-    outcome = record.load().solve(formula, Limits(seconds=0.3), {"solver": solver})
+    outcome = record.load().solve(formula, Limits(seconds=0.3), {**CADICAL, "solver": solver})
     assert outcome.reason is StopReason.TIME_LIMIT
     assert time.perf_counter() - began < 3.0
 
@@ -67,7 +70,7 @@ def test_time_limit_of_every_sat_solver(solver: str) -> None:
 def test_instalments_do_not_change_the_answer() -> None:
     record = MANAGER.backend("pysat")
     formula = pigeonhole(8, record.features)  # some ten thousand conflicts: several instalments
-    outcome = record.load().solve(formula, Limits(seconds=300), {"solver": "cadical195"})
+    outcome = record.load().solve(formula, Limits(seconds=300), CADICAL)
     assert outcome.verdict is Verdict.UNSAT
     assert outcome.statistics["conflicts"] > 4_000
 
@@ -84,7 +87,6 @@ def test_the_same_seed_gives_the_same_run() -> None:
     record = MANAGER.backend("pysat")
     formula = pigeonhole(7, record.features)
     runs = [
-        record.load().solve(formula, Limits(seed=seed), {"solver": "cadical195"}).statistics
-        for seed in (1, 1, 2)
+        record.load().solve(formula, Limits(seed=seed), CADICAL).statistics for seed in (1, 1, 2)
     ]
     assert runs[0] == runs[1] != runs[2]

@@ -75,6 +75,6 @@ def test_pysat_choices_exist() -> None:
 
     import syncoll_pysat
 
-    (option,) = syncoll_pysat.RECORD.options
+    option = next(o for o in syncoll_pysat.RECORD.options if o.name == "solver")
     known = {alias for name in vars(SolverNames) for alias in (name,)}
     assert set(option.choices) <= known

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from syncoll.bounds import demands
-from syncoll.bounds.colour_refinement import Colours, Sparse, is_equitable, refine_colours
-from syncoll.bounds.linear_program import LinearProgram, Optimum
 from syncoll.bounds.network import FlowNetwork
 from syncoll.bounds.relaxation import Relaxation, RelaxationKind
+from syncoll.linear import LinearProgram, Optimum
+from syncoll.linear.colour_refinement import Colours, Sparse, is_equitable, refine_colours
 from syncoll.model import Collective, Topology
 from syncoll.testing.classics import allgather, alltoall, broadcast, bus, dgx1, hub, line, ring
 from syncoll.testing.instances import random_instance

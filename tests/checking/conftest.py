@@ -22,7 +22,9 @@ COMMANDS = {
     "paper": ["pareto", "ring(4)", "allgather", "--strategy", "paper", "--k", "1"],
     "combined": ["pareto", "line(3)", "allreduce"],
     "shared": ["pareto", "bus(4)", "alltoall"],
-    "cut-short": ["pareto", "dgx1", "allgather", "--time-limit", "0s"],
+    "cut-short": ["pareto", "dgx1", "allgather", "--seeds", "none", "--time-limit", "0s"],
+    "seeds alone": ["pareto", "torus(3,3)", "allreduce", "--backend", "ring"],
+    "seeded": ["pareto", "line(4)", "broadcast", "--max-steps", "5"],
     "in-place": ["pareto", "ring(1)", "allgather"],
 }
 

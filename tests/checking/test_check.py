@@ -32,6 +32,8 @@ NAMES = (
     "combined",
     "shared",
     "cut-short",
+    "seeds alone",
+    "seeded",
     "in-place",
 )
 """The frontiers that the fixture `documents` makes."""

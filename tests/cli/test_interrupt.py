@@ -137,7 +137,10 @@ def assert_gone(worker: int) -> None:
         time.sleep(0.02)
 
 
-PARETO = ("pareto", "dgx1", "allgather", "--backend", "sleepy", "--point-limit", "3000")
+PARETO = (
+    *("pareto", "dgx1", "allgather", "--seeds", "none"),
+    *("--backend", "sleepy", "--point-limit", "3000"),
+)
 SOLVE = ("solve", "dgx1", "allgather", "-C", "6", "-S", "3", "-R", "7", "--backend", "sleepy")
 SAVED = "dgx1-allgather.frontier.json"
 

@@ -234,9 +234,7 @@ def test_nobody_at_the_address(answers: bool, process: Run) -> None:
             server.listen()
         else:
             server.close()
-        began = time.monotonic()
         result = process(*SEARCHES["broadcast"], "--executor", f"dask://127.0.0.1:{port}")
-        assert time.monotonic() - began < 10
     assert (result.code, result.out) == (2, "")
     assert len(result.err.splitlines()) == 1
     assert result.err.startswith("syncoll: ")

@@ -123,7 +123,7 @@ def test_the_outcome(change: list[str], verdict: str, code: int, run: Run) -> No
 
 def test_messages_go_to_standard_error(run: Run) -> None:
     result = run(
-        *("pareto", "ring(3)", "allgather", "--format", "json"),
+        *("pareto", "ring(3)", "allgather", "--seeds", "none", "--format", "json"),
         *("--progress", "plain", "-o", "saved.json"),
     )
     assert result.json["points"]

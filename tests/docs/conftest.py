@@ -103,6 +103,9 @@ def words(command: str) -> list[str]:
         "NAME|FILE": "dgx1",
         "FILE:NAME": "language.syncoll:overnight",
         "FILE:overnight": "language.syncoll:overnight",
+        "FRONTIER": "frontier.json",
+        "FORMAT": "msccl_xml",
+        "OUT": "out",
         "KIND": "frontier",
         "…": "2",
     }

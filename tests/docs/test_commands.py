@@ -92,7 +92,7 @@ def plain(output: str) -> list[str]:
             cells = re.split(r"  +", text.strip())
             cells[-1] = "time"
             cells[-2] = cells[-2].partition("/")[0]
-            cells[6] = " ".join(sorted(cells[6].split()))
+            cells[6] = str(sum(int(rounds) for rounds in cells[6].split()))
             text = "  ".join(cells)
         lines.append(text)
     return lines

@@ -51,8 +51,8 @@ def test_a_frontier_that_was_read_can_be_written_again(
     again = frontier_document(stored.frontier)
     before = document(name)
     for point in before["points"]:  # sizes are not kept in memory
-        point.pop("variables")
-        point.pop("constraints")
+        point.pop("variables", None)  # seeds have no formula
+        point.pop("constraints", None)
     assert again == {**before, "digest": digest(before)}
 
 

@@ -45,10 +45,17 @@ def test_a_package_is_complete(package: Path) -> None:
     assert package.name in ENTRY_POINTS.values()
 
 
-@pytest.mark.parametrize("package", PACKAGES, ids=lambda path: path.name)
-def test_a_backend_is_record_and_code(package: Path) -> None:
-    if package.parent.name != "backends":
-        pytest.skip("only backends")
+SOLVERS = [path for path in PACKAGES if (path / "backend.py").is_file()]
+SEEDS = [path for path in PACKAGES if (path / "seed.py").is_file()]
+
+
+def test_every_backend_is_a_solver_or_a_seed() -> None:
+    backends = [path for path in PACKAGES if path.parent.name == "backends"]
+    assert sorted([*SOLVERS, *SEEDS]) == backends
+
+
+@pytest.mark.parametrize("package", SOLVERS, ids=lambda path: path.name)
+def test_a_solver_backend_is_record_and_code(package: Path) -> None:
     inside = {path.name for path in package.iterdir()} - {"__pycache__"}
     assert inside == {"__init__.py", "backend.py", "py.typed"}
 
@@ -77,23 +84,31 @@ CORE = sorted((ROOT / "syncoll").rglob("*.py"))
 
 @pytest.mark.parametrize("file", CORE, ids=lambda file: str(file.relative_to(ROOT)))
 def test_the_core_imports_no_plugin_and_no_solver(file: Path) -> None:
-    solvers = {"gurobipy", "ortools", "pysat", "z3"}
-    # HiGHS is also the linear programming library behind the bandwidth bounds.
-    if file.parent != ROOT / "syncoll" / "bounds":
-        solvers.add("highspy")
+    solvers = {"gurobipy", "highspy", "ortools", "pysat", "z3"}
+    # Two of them are also the libraries for linear and integer programs, and for flows in graphs.
+    libraries = {"linear": {"highspy"}, "scheduling": {"highspy"}, "routing": {"ortools"}}
+    solvers -= libraries.get(file.parent.name, set())
     names = {module.partition(".")[0] for module in imports(file)}
     assert not {name for name in names if name.startswith("syncoll_")}
     assert not names & solvers
     assert not names & set(FOLDERS)
 
 
-@pytest.mark.parametrize("package", PACKAGES, ids=lambda path: path.name)
-def test_a_solver_backend_imports_only_formula_and_plugins(package: Path) -> None:
-    if package.parent.name != "backends":
-        pytest.skip("only backends")
-    for file in package.glob("*.py"):
+def require_imports(package: Path, allowed: tuple[str, ...]) -> None:
+    for file in package.rglob("*.py"):
         for module in imports(file):
             if module.partition(".")[0] == "syncoll":
-                assert module.startswith(("syncoll.formula", "syncoll.plugins")), module
+                assert module.startswith(allowed), f"{file.name} imports {module}"
             elif module.startswith("syncoll_"):
                 assert module.partition(".")[0] == package.name
+
+
+@pytest.mark.parametrize("package", SOLVERS, ids=lambda path: path.name)
+def test_a_solver_backend_imports_only_formula_and_plugins(package: Path) -> None:
+    require_imports(package, ("syncoll.formula", "syncoll.plugins"))
+
+
+@pytest.mark.parametrize("package", SEEDS, ids=lambda path: path.name)
+def test_a_seed_imports_only_what_lies_under_the_plugins(package: Path) -> None:
+    floors = ("errors", "model", "linear", "routing", "scheduling", "plugins")
+    require_imports(package, tuple(f"syncoll.{floor}" for floor in floors))

@@ -63,7 +63,9 @@ class Told:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.solver, name)
 
-    def solve(self, instance: Instance, *, seconds: float | None = None) -> Solution:
+    def solve(
+        self, instance: Instance, *, seconds: float | None = None, hint: Algorithm | None = None
+    ) -> Solution:
         self.asked.append((instance.steps, instance.rounds, instance.chunks))
         self.seconds.append(seconds)
         outcome = self.rule(instance)
@@ -81,7 +83,9 @@ class Planned(Told):
         super().__init__(solver, lambda _: unknown())
         self.plan = plan
 
-    def solve(self, instance: Instance, *, seconds: float | None = None) -> Solution:
+    def solve(
+        self, instance: Instance, *, seconds: float | None = None, hint: Algorithm | None = None
+    ) -> Solution:
         sends = self.plan(instance)
         if sends is None:
             return super().solve(instance, seconds=seconds)

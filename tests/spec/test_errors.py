@@ -303,7 +303,7 @@ def test_search_mistakes(case: str, library: SpecLibrary, spec_file: SpecFile) -
 REFERENCES = {
     "": (1, "no reference", "name"),
     "   ": (1, "no reference", "name"),
-    "rong(4)": (1, "no topology `rong`; did you mean `ring`?", "one of amd_z52"),
+    "rong(4)": (1, "no topology `rong`; did you mean `ring`?", "one of a100, amd_z52"),
     "ring(": (5, "ends too early; the `(` of line 1 is never closed", "an expression"),
     "ring(8) x": (9, "unexpected `x`", "the end"),
     "ring(m)": (6, "no variable, constant or relation `m`", "variable"),

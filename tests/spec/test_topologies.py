@@ -11,6 +11,8 @@ import pytest
 from syncoll.model import Topology
 from syncoll.spec import SpecLibrary
 
+from .test_switches import NETWORKS
+
 
 def from_graph(name: str, graph: nx.Graph, bandwidth: int | Fraction = 1) -> Topology:
     """Both directions of every edge; nodes numbered in sorted order."""
@@ -149,6 +151,7 @@ def test_every_node_of_a_v100_machine_has_six_nvlinks(library: SpecLibrary) -> N
 def test_every_shipped_topology_is_tested_here(library: SpecLibrary) -> None:
     tested = {reference.partition("(")[0] for reference in SHAPES}
     tested |= {"hub", "bus", "dgx2", "dgx_a100", "p3_16xlarge"}
+    tested |= {reference.partition("(")[0] for reference in NETWORKS}
     assert {summary.name for summary in library.names("topology")} == tested
 
 

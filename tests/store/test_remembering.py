@@ -58,7 +58,7 @@ class GivesUp:
     def asked(self, _: Instance) -> str:
         return "gives up"
 
-    def solve(self, instance: Instance, *, seconds: float | None = None) -> Solution:
+    def solve(self, instance: Instance, *, seconds: float | None = None, **_: Any) -> Solution:
         self.count += 1
         outcome = Outcome(Verdict.UNKNOWN, reason=self.reason, message="no luck")
         return Solution(instance, outcome, None, "e", "b", SIZE, SIZE, {"solve": 1.0})
@@ -196,7 +196,7 @@ def test_what_may_go_better_next_time_is_asked_again(store: Store, reason: StopR
 
 def test_what_the_solver_raises_is_passed_on(store: Store) -> None:
     class Lies(GivesUp):
-        def solve(self, instance: Instance, *, seconds: float | None = None) -> Solution:
+        def solve(self, instance: Instance, *, seconds: float | None = None, **_: Any) -> Solution:
             raise BackendError("it lied")
 
     with pytest.raises(BackendError, match="it lied"):

@@ -306,7 +306,7 @@ def test_every_solver_can_be_asked_for_a_proof(solver: str, tmp_path: Path) -> N
         builder.clause(clause)
     path = tmp_path / "proof"
     outcome = PYSAT.load().solve(
-        builder.build(), Limits(seconds=60, proof=path), {"solver": solver}
+        builder.build(), Limits(seconds=60, proof=path), {"solver": solver, "hints": True}
     )
     assert outcome.proof == path
     assert ("was asked, because" in outcome.message) == (not solver.startswith("cadical"))
@@ -320,7 +320,7 @@ def test_a_proof_goes_on_over_instalments(tmp_path: Path) -> None:
     builder.booleans(variables)
     for clause in clauses:
         builder.clause(clause)
-    options = {"solver": "cadical195"}
+    options = {"solver": "cadical195", "hints": True}
     limits = Limits(seconds=60, proof=tmp_path / "proof")
     outcome = PYSAT.load().solve(builder.build(), limits, options)
     assert outcome.statistics["conflicts"] > 2000

@@ -2,7 +2,7 @@
 
 Large ones go first through `colour_refinement`, which merges what the symmetries of the program
 exchange.  The interior point method (with crossover, so that duals are those of a vertex) solves
-the degenerate flow programs of this package many times faster than the simplex method, except for
+the degenerate flow programs of the bounds many times faster than the simplex method, except for
 small ones.
 """
 
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.bounds.colour_refinement import Sparse, refine_colours
+from syncoll.linear.colour_refinement import Sparse, refine_colours
 
 __all__ = ["LinearProgram", "Optimum"]
 

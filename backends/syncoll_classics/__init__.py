@@ -1,0 +1,102 @@
+"""The classic algorithms, with which everybody compares: eight seeds.
+
+They are constructions from the textbooks and from NCCL, made for whatever topology is at hand.
+Where logical neighbours have no link between them, what they send is routed over shortest paths,
+and the congestion is counted hop by hop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from syncoll.model import Collective, Topology
+from syncoll.plugins import Answer, Option, Seed, SeedRecord, hookimpl
+
+__all__ = ["RECORDS", "syncoll_seeds"]
+
+_SEGMENTS = Option("segments", 16, "pieces of a pipeline, at most", low=1, high=4096)
+
+
+_BY_DEFAULT = ("all_pairs", "ring")
+"""Those whose points others seldom dominate; see benchmarks/seeds.py."""
+
+
+def _record(name: str, summary: str, *options: Option) -> SeedRecord:
+    return SeedRecord(
+        name,
+        summary,
+        _loader(name),
+        options,
+        fits=_fits(name),
+        by_default=name in _BY_DEFAULT,
+    )
+
+
+def _loader(name: str) -> Callable[[], Seed]:
+    def load() -> Seed:
+        from syncoll_classics.seed import CLASSICS
+
+        return CLASSICS[name]
+
+    return load
+
+
+def _fits(name: str) -> Callable[[Topology, Collective], Answer]:
+    def fits(topology: Topology, collective: Collective) -> Answer:
+        from syncoll_classics.seed import CLASSICS
+
+        reason = CLASSICS[name].refusal(topology, collective)
+        return Answer(not reason, reason)
+
+    return fits
+
+
+RECORDS = (
+    _record(
+        "all_pairs",
+        "every node sends its piece straight to each that needs it: one step, most data a link",
+    ),
+    _record(
+        "binomial",
+        "binomial tree: twice as many nodes have it after each step; broadcast, gather, scatter",
+    ),
+    _record(
+        "bruck", "Bruck: step t sends to the node 2^t places before; ceil(log2 P) steps for any P"
+    ),
+    _record(
+        "double_binary_tree",
+        "two binary trees, leaves of one inside the other, each for half: broadcast, allreduce",
+        _SEGMENTS,
+    ),
+    _record(
+        "halving_doubling",
+        "pairs halve the data as they add it up, then gather it; ranks mapped on a BiGraph",
+        Option("bigraph", "", "SWITCHESxNODES when nodes are numbered switch by switch; else seen"),
+    ),
+    _record(
+        "recursive_doubling",
+        "pairs that differ in one binary digit exchange all they have: log2 P steps, P = 2^k",
+    ),
+    _record(
+        "ring",
+        "the best set of Hamiltonian rings, as NCCL uses: least data on every link, P - 1 steps",
+        Option("seconds", 5.0, "for finding rings beyond those that are known", low=0.0),
+        _SEGMENTS,
+    ),
+    _record(
+        "ring2d",
+        "rings in the rows, then the columns, of a mesh or torus: few steps, up to twice the data",
+        Option(
+            "closing",
+            "fold",
+            "how a line becomes a ring: fold it, or route its ends to each other",
+            choices=("fold", "route"),
+        ),
+    ),
+)
+
+
+@hookimpl
+def syncoll_seeds() -> list[SeedRecord]:
+    """These seeds."""
+    return list(RECORDS)

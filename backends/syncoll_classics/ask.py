@@ -1,0 +1,186 @@
+"""One question to a classic, and how its answers become proposals."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from syncoll.model import Algorithm, Collective, Topology
+from syncoll.plugins import OptionValue, Proposal, SeedLimits
+from syncoll_classics.combining import Carrying, joined
+from syncoll_classics.demand import Demand, least_chunks, read_demand
+from syncoll_classics.dissemination import Dissemination, logical_sends
+from syncoll_classics.routing import OutOfTimeError, Router
+
+__all__ = ["Ask"]
+
+_MOST_CELLS = 1 << 24
+"""Pairs of chunk and node that a collective may have here."""
+_MOST_SENDS = 1 << 22
+"""Sends that an algorithm may have, and how many are made in a second."""
+_SENDS_PER_SECOND = 1 << 18
+_MOST_CARRIED = 1 << 26
+"""Cells of the table of contributions that an algorithm may have, and how many in a second."""
+_CARRIED_PER_SECOND = 1 << 23
+
+
+@dataclass(frozen=True, eq=False)
+class Ask:
+    """What a classic is asked for.
+
+    Args:
+        topology: P and B.
+        collective: which `refusal` did not refuse.
+        limits: how far to go.
+        options: of the seed.
+        deadline: a time of `time.monotonic`, or None.
+        too_large: says, in words, what was left out because it would have been too large.
+    """
+
+    topology: Topology
+    collective: Collective
+    limits: SeedLimits
+    options: Mapping[str, OptionValue]
+    deadline: float | None
+    too_large: list[str] = field(default_factory=list)
+
+    @property
+    def nodes(self) -> int:
+        """P."""
+        return self.topology.num_nodes
+
+    @cached_property
+    def router(self) -> Router:
+        """Of this topology."""
+        return Router(self.topology, self.deadline)
+
+    @cached_property
+    def least(self) -> Demand:
+        """The demand for the least C."""
+        chunks = least_chunks(self.collective, self.nodes)
+        assert chunks is not None  # `refusal` looked
+        return read_demand(self.collective, self.nodes, chunks)
+
+    @property
+    def _most_chunks(self) -> int:
+        """The largest C whose table is worth making."""
+        each = -(-self.least.num_chunks * self.nodes // self.least.chunks)
+        return _MOST_CELLS // each
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Until the deadline; None without one."""
+        return None if self.deadline is None else max(0.0, self.deadline - time.monotonic())
+
+    def check(self) -> None:
+        """Raises OutOfTimeError past the deadline."""
+        if self.seconds_left == 0.0:
+            raise OutOfTimeError
+
+    def _most(self, ever: int, a_second: int) -> int:
+        """How much may be made in the time that is left."""
+        return ever if self.seconds_left is None else min(ever, int(self.seconds_left * a_second))
+
+    def _leave_out(self, what: str) -> None:
+        self.too_large.append(
+            f"{self.collective.name} on {self.topology.name} would take {what}, too many "
+            "to be made" + ("" if self.deadline is None else " in the time that is left")
+        )
+
+    def segments(self) -> list[int]:
+        """Into how many pieces a pipeline cuts its data: powers of two, up to the option.
+
+        One where not everybody needs everything: then its source is busy all the time anyway.
+        """
+        if not self.least.destinations.all():
+            return [1]
+        most = int(self.options["segments"])
+        powers = [1 << i for i in range(most.bit_length()) if 1 << i <= most]
+        return powers if powers[-1] == most else [*powers, most]
+
+    def spread(
+        self,
+        ways: Sequence[Dissemination],
+        note: str | Callable[[int], str],
+        *,
+        segments: int = 1,
+        late: bool = False,
+    ) -> Iterator[Proposal]:
+        """The collective, which moves data, by disseminations side by side.
+
+        Args:
+            ways: of which each takes the same share; fewer where C would be too large.
+            note: how it was made; given the number of ways in use, if it wants it.
+            segments: into how many pieces each share is cut, to start one after the other.
+            late: see `logical_sends`.
+        """
+        base = self.least.chunks * segments
+        used = min(len(ways), self._most_chunks // base)
+        if self.limits.max_chunks is not None:
+            used = min(used, self.limits.max_chunks // base)
+        if not used:
+            return
+        # A chunk takes at most a send for each step on the way to each of its destinations.
+        steps = max(way.num_steps for way in ways)
+        needed = self.least.destinations.sum(axis=1)
+        needed -= self.least.destinations[np.arange(len(needed)), self.least.sources]
+        sends = int(np.minimum(needed * steps, self.nodes - 1).sum()) * segments
+        used = min(used, self._most(_MOST_SENDS, _SENDS_PER_SECOND) // max(1, sends))
+        if not used:
+            self._leave_out(f"up to {sends} sends")
+            return
+        longest = max(way.num_steps for way in ways[:used])
+        if not self._admits(base * used, longest if segments == 1 else segments):
+            return
+        demand = read_demand(self.collective, self.nodes, base * used)
+        logical = logical_sends(
+            demand, ways[:used], interval=int(segments > 1), late=late, check=self.check
+        )
+        words = note if isinstance(note, str) else note(used)
+        yield from self._within(demand, self.router.algorithm(demand, logical), words)
+
+    def combine(
+        self, chunks: int, make: Callable[[int], Carrying], sends: int, steps: int, note: str
+    ) -> Iterator[Proposal]:
+        """The collective, which adds up everybody's contributions for everybody.
+
+        Args:
+            chunks: the multiple of the least C that the construction wants.
+            make: the logical sends of a chunk, given its number.
+            sends: how many these are.
+            steps: the least number of steps that it will have.
+            note: how it was made.
+        """
+        total = self.least.chunks * chunks
+        if total > self._most_chunks or not self._admits(total, steps):
+            return
+        cells = self.least.num_chunks * chunks * sends * self.nodes
+        if cells > self._most(_MOST_CARRIED, _CARRIED_PER_SECOND):
+            self._leave_out(f"a table of contributions of {cells} cells")
+            return
+        demand = read_demand(self.collective, self.nodes, total)
+        parts = []
+        for chunk in range(demand.num_chunks):
+            self.check()
+            parts.append(make(chunk))
+        logical, carried = joined(parts)
+        yield from self._within(demand, self.router.algorithm(demand, logical, carried), note)
+
+    def _admits(self, chunks: int, steps: int) -> bool:
+        limits = self.limits
+        return (
+            self.collective.admits(self.nodes, chunks)
+            and (limits.max_chunks is None or chunks <= limits.max_chunks)
+            and (limits.max_steps is None or steps <= limits.max_steps)
+        )
+
+    def _within(self, demand: Demand, algorithm: Algorithm, note: str) -> Iterator[Proposal]:
+        limits = self.limits
+        if (limits.max_steps is None or algorithm.steps <= limits.max_steps) and (
+            limits.max_rounds is None or algorithm.rounds <= limits.max_rounds
+        ):
+            yield Proposal(demand.chunks, algorithm, note)

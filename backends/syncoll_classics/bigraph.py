@@ -1,0 +1,146 @@
+"""Rank mapping for halving-doubling on a BiGraph (EFLOPS, HPCA 2020).
+
+A BiGraph has two layers of s switches, every upper one joined to every lower one, and n nodes under
+each.  Ranks are laid out so that every pair of halving-doubling, which differs in one binary digit,
+has one node in each layer, and so that the n nodes of a switch send over different cables.
+
+Ranks with an even number of ones go to the upper layer, the others to the lower one: then each
+exchange crosses.  Without its last digit (which the others determine) a rank has log2 s + log2 n
+digits; the low log2 s of them number the upper switch, the high log2 s the lower one.  The nodes of
+an upper switch differ in their high log2 n digits only, hence, whatever digit is changed, their
+partners are under min(n, s) different switches, n / s each if n is larger.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.errors import OptionError
+from syncoll.model import Topology
+from syncoll.model.fabric import Fabric
+
+__all__ = ["BiGraph", "numbered_bigraph", "rank_mapping", "recognise_bigraph"]
+
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class BiGraph:
+    """Which nodes are under which switch.
+
+    Args:
+        upper: for each upper switch its nodes.
+        lower: for each lower switch its nodes.
+    """
+
+    upper: tuple[tuple[int, ...], ...]
+    lower: tuple[tuple[int, ...], ...]
+
+
+def numbered_bigraph(text: str, nodes: int) -> BiGraph:
+    """The BiGraph whose nodes are numbered switch by switch, the upper layer first.
+
+    Args:
+        text: switches of both layers together, and nodes under each: ``4x8``.
+        nodes: P.
+
+    Raises:
+        OptionError: when the text is no such thing, or has another number of nodes.
+    """
+    found = re.fullmatch(r"(\d+)x(\d+)", text)
+    switches, each = (int(found[1]), int(found[2])) if found else (0, 0)
+    if switches * each != nodes or switches % 2 or min(switches, each) < 1:
+        raise OptionError(
+            f"option bigraph of seed halving_doubling is {text!r}; it must be SWITCHESxNODES with "
+            f"an even number of switches, and {nodes} nodes in all, as in 4x8"
+        )
+    groups = [tuple(range(i * each, (i + 1) * each)) for i in range(switches)]
+    return BiGraph(tuple(groups[: switches // 2]), tuple(groups[switches // 2 :]))
+
+
+def recognise_bigraph(topology: Topology) -> BiGraph | None:
+    """The BiGraph that a topology was made from, or whose cables its bounds are; else None."""
+    if topology.fabric is not None:
+        return _of_fabric(topology.fabric)
+    return _of_cables(topology)
+
+
+def _of_fabric(fabric: Fabric) -> BiGraph | None:
+    """Reads the layers off the links between switches."""
+    nodes, ends = fabric.num_nodes, fabric.bandwidths
+    if fabric.num_switches < 2 or any((b, a) not in ends for a, b in ends):
+        return None
+    below: dict[int, list[int]] = {switch: [] for switch in range(nodes, fabric.num_vertices)}
+    joined: dict[int, set[int]] = {switch: set() for switch in below}
+    for a, b in ends:
+        if a >= nodes and b >= nodes:
+            joined[a].add(b)
+        elif a >= nodes:
+            below[a].append(b)
+        elif b < nodes:
+            return None
+    lower = joined[nodes]
+    upper = below.keys() - lower
+    layered = all(joined[s] == lower for s in upper) and all(joined[s] == upper for s in lower)
+    if not layered:
+        return None
+    return _checked([below[s] for s in sorted(upper)], [below[s] for s in sorted(lower)], nodes)
+
+
+def _of_cables(topology: Topology) -> BiGraph | None:
+    """Reads the layers off the shared bounds.
+
+    A cable from one switch to another is a bound over the links from all nodes of the one to all
+    nodes of the other, at least two each.
+    """
+    joined: dict[frozenset[int], set[frozenset[int]]] = {}
+    for bound in topology.bounds:
+        sources = frozenset(a for a, _ in bound.links)
+        destinations = frozenset(b for _, b in bound.links)
+        if min(len(sources), len(destinations)) < 2 or sources & destinations:
+            continue
+        if len(bound.links) == len(sources) * len(destinations):
+            joined.setdefault(sources, set()).add(destinations)
+    if not joined:
+        return None
+    lower = joined[min(joined, key=min)]
+    upper = joined.get(min(lower, key=min), set())
+    layered = (
+        set(joined) == {*upper, *lower}
+        and all(joined[group] == lower for group in upper)
+        and all(joined[group] == upper for group in lower)
+    )
+    if not layered:
+        return None
+    return _checked(sorted(upper, key=min), sorted(lower, key=min), topology.num_nodes)
+
+
+def _checked(
+    upper: Sequence[Iterable[int]], lower: Sequence[Iterable[int]], nodes: int
+) -> BiGraph | None:
+    """Two layers, if they are of one size and every node is under exactly one switch."""
+    layers = [tuple(tuple(sorted(group)) for group in layer) for layer in (upper, lower)]
+    groups = [*layers[0], *layers[1]]
+    covered = sorted(node for group in groups for node in group)
+    alike = len(layers[0]) == len(layers[1]) and len({len(group) for group in groups}) == 1
+    return BiGraph(*layers) if alike and covered == list(range(nodes)) else None
+
+
+def rank_mapping(graph: BiGraph) -> IntArray | None:
+    """The node of each rank; None unless switches and nodes are powers of two in number."""
+    switches, each = len(graph.upper), len(graph.upper[0])
+    if switches & (switches - 1) or each & (each - 1):
+        return None
+    nodes = np.empty(2 * switches * each, dtype=np.int64)
+    free = [[list(group) for group in layer] for layer in (graph.upper, graph.lower)]
+    for rank in range(len(nodes)):
+        layer = rank.bit_count() % 2
+        digits = rank % (switches * each)  # without the last digit
+        switch = digits // each if layer else digits % switches
+        nodes[rank] = free[layer][switch].pop(0)
+    return nodes

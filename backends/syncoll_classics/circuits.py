@@ -1,0 +1,76 @@
+"""Several Hamiltonian cycles at once, by CP-SAT: a circuit constraint for each, and B over all."""
+
+from __future__ import annotations
+
+from enum import Enum
+from itertools import pairwise
+
+from ortools.sat.python import cp_model
+
+from syncoll.model import Link, Topology
+from syncoll_classics.hamiltonian import Cycle
+
+__all__ = ["Verdict", "find_circuits"]
+
+
+class Verdict(Enum):
+    """What the search for cycles came to."""
+
+    FOUND = "found"
+    NONE = "none"
+    UNKNOWN = "unknown"
+
+
+def find_circuits(
+    topology: Topology, count: int, rounds: int | None, seconds: float, *, paired: bool = False
+) -> tuple[Verdict, list[Cycle]]:
+    """So many Hamiltonian cycles that the bandwidth relation holds side by side.
+
+    Args:
+        topology: P and B.
+        count: how many cycles.
+        rounds: a chunk on every cycle fits in a step of so many rounds; None for no bound.
+        seconds: for the solver.
+        paired: whether each cycle is used both ways round; then the reversed cycles come with
+            them, and `count` is that of the pairs.  Every link must have a reverse.
+
+    Returns:
+        The verdict, and the cycles if found.
+    """
+    model = cp_model.CpModel()
+    literals = [{link: model.new_bool_var("") for link in topology.links} for _ in range(count)]
+    for arcs in literals:
+        model.add_circuit([(a, b, literal) for (a, b), literal in arcs.items()])
+    if rounds is not None:
+        for bound in topology.bounds:
+            used = [arcs[link] for arcs in literals for link in bound.links]
+            if paired:
+                used += [arcs[b, a] for arcs in literals for a, b in bound.links]
+            model.add(sum(used) <= bound.capacity(rounds))
+    _order_alike(model, topology, literals)
+    solver = cp_model.CpSolver()
+    solver.parameters.max_time_in_seconds = seconds
+    solver.parameters.num_workers = 1
+    status = solver.solve(model)
+    if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+        cycles = []
+        for arcs in literals:
+            after = dict(link for link, literal in arcs.items() if solver.boolean_value(literal))
+            cycle = [0]
+            while (node := after[cycle[-1]]) != 0:
+                cycle.append(node)
+            cycles.append(tuple(cycle))
+            if paired:
+                cycles.append((0, *cycle[:0:-1]))
+        return Verdict.FOUND, cycles
+    return (Verdict.NONE if status == cp_model.INFEASIBLE else Verdict.UNKNOWN), []
+
+
+def _order_alike(
+    model: cp_model.CpModel, topology: Topology, literals: list[dict[Link, cp_model.IntVar]]
+) -> None:
+    """Of cycles that could change places only one order is left: by where they go from node 0."""
+    first = [topology.links[i] for i in topology.out_links[0]]
+    for one, two in pairwise(literals):
+        ranks = [sum(b * arcs[a, b] for a, b in first) for arcs in (one, two)]
+        model.add(ranks[0] <= ranks[1])

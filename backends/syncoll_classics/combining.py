@@ -1,0 +1,77 @@
+"""Classics that add up: the logical sends and whose contributions each of them carries.
+
+A dissemination backwards is a reduction: what a node would send on to others it now collects from
+them, so that a send carries the contributions of the sender and of all below it.  Halving-doubling
+is recursive doubling backwards, each chunk towards its owner, and then forwards; a pipelined double
+binary tree sends each piece up and down its tree.  Two more are no such pairs: recursive doubling
+with partial sums, and everybody's contribution sent to everybody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.model import BoolArray
+from syncoll_classics.dissemination import Dissemination
+
+__all__ = ["Carrying", "exchanged", "joined", "one_shot", "up_and_down"]
+
+IntArray = npt.NDArray[np.int64]
+
+Carrying = tuple[IntArray, BoolArray]
+"""Logical sends (chunk, source, destination, step), and the contributions that each carries."""
+
+
+def joined(parts: Sequence[Carrying]) -> Carrying:
+    """All of them."""
+    return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
+
+
+def up_and_down(
+    chunk: int, tree: Dissemination, root: int, height: int, start: int = 0
+) -> Carrying:
+    """A chunk reduced to a root along its tree and spread from there.
+
+    Args:
+        chunk: its number.
+        tree: which has a tree of that root over all nodes.
+        root: where the contributions are added up.
+        height: the steps of the longest way to the root, for this and all other trees in use.
+        start: the step in which it begins.
+    """
+    nodes = np.flatnonzero(tree.parents[root] >= 0)
+    parents, steps = tree.parents[root, nodes], tree.steps[root, nodes]
+    chunks = np.full_like(nodes, chunk)
+    up = np.stack([chunks, nodes, parents, start + height - 1 - steps], axis=1)
+    down = np.stack([chunks, parents, nodes, start + height + steps], axis=1)
+    everybody = np.ones((len(nodes), len(tree.parents)), dtype=bool)
+    return np.concatenate([up, down]), np.concatenate([tree.below(root)[nodes], everybody])
+
+
+def exchanged(chunk: int, order: Sequence[int]) -> Carrying:
+    """Recursive doubling with partial sums: in each step pairs exchange what they have.
+
+    Args:
+        chunk: its number.
+        order: which binary digit of the rank each step changes.
+    """
+    ranks = np.arange(1 << len(order))
+    parts: list[Carrying] = []
+    changed = 0
+    for step, digit in enumerate(order):
+        columns = [np.full_like(ranks, chunk), ranks, ranks ^ (1 << digit)]
+        sends = np.stack([*columns, np.full_like(ranks, step)], axis=1)
+        # Ranks that differ only in digits of earlier steps are in the sum already.
+        parts.append((sends, (ranks[:, None] ^ ranks[None, :]) & ~changed == 0))
+        changed |= 1 << digit
+    return joined(parts)
+
+
+def one_shot(chunk: int, nodes: int) -> Carrying:
+    """Everybody's own contribution to everybody, in one step."""
+    sources, destinations = np.nonzero(~np.eye(nodes, dtype=bool))
+    columns = [np.full_like(sources, chunk), sources, destinations, np.zeros_like(sources)]
+    return np.stack(columns, axis=1), np.eye(nodes, dtype=bool)[sources]

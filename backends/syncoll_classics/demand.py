@@ -1,0 +1,151 @@
+"""What a collective asks for, read off its table and not off its name.
+
+A classic moves data from one source a chunk to whoever needs it, or adds up what everybody has for
+everybody.  Which of the two a collective is, and how its chunks fall into classes of equal pre and
+post, is all that the constructions need to know.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.errors import LocatedError
+from syncoll.model import BoolArray, Collective, Topology
+
+__all__ = ["Demand", "least_chunks", "read_demand", "refusal"]
+
+IntArray = npt.NDArray[np.int64]
+
+_MOST_CELLS = 1 << 24
+"""Cells of a table that are worth making to see what a collective asks for."""
+
+
+@dataclass(frozen=True, eq=False)
+class Demand:
+    """The chunks of a collective for one P and one C.
+
+    Args:
+        collective: whose they are.
+        chunks: C.
+        sources: for each chunk the node where it starts; empty for a combining collective, to
+            whose chunks every node contributes.
+        destinations: ``[G, P]``, the collective's post.
+        places: for each chunk how many before it have the same pre and post.
+    """
+
+    collective: Collective
+    chunks: int
+    sources: IntArray
+    destinations: BoolArray
+    places: IntArray
+
+    @property
+    def num_chunks(self) -> int:
+        """G."""
+        return len(self.destinations)
+
+    @cached_property
+    def one_source(self) -> int | None:
+        """The node where all chunks start; None if there are several."""
+        found = np.unique(self.sources)
+        return int(found[0]) if len(found) == 1 else None
+
+    @cached_property
+    def one_destination(self) -> int | None:
+        """The only node that needs any chunk; None if there are several."""
+        found = np.flatnonzero(self.destinations.any(axis=0))
+        return int(found[0]) if len(found) == 1 else None
+
+
+def least_chunks(collective: Collective, nodes: int) -> int | None:
+    """The least C, up to 4 P, that the collective admits for so many nodes; None if none."""
+    return next((c for c in range(1, 4 * nodes + 1) if collective.admits(nodes, c)), None)
+
+
+def read_demand(collective: Collective, nodes: int, chunks: int) -> Demand:
+    """The demand of a collective for which `refusal` had nothing to say.
+
+    Args:
+        collective: with one source a chunk, or combining.
+        nodes: P.
+        chunks: C, admitted.
+    """
+    table = collective.tabulate(nodes, chunks)
+    sources = np.empty(0, dtype=np.int64)
+    if not collective.combining:
+        sources = table.pre.argmax(axis=1).astype(np.int64)
+    rows = np.packbits(np.concatenate([table.pre, table.post], axis=1), axis=1)
+    seen: dict[bytes, int] = {}
+    places = np.zeros(len(rows), dtype=np.int64)
+    for i, row in enumerate(rows):
+        key = row.tobytes()
+        places[i] = seen.get(key, 0)
+        seen[key] = int(places[i]) + 1
+    return Demand(collective, chunks, sources, table.post, places)
+
+
+def refusal(topology: Topology, collective: Collective, *, adds_up: bool) -> str:
+    """Why no classic has an idea, in words; empty where one may have.
+
+    Args:
+        topology: must join every node to every other, if over several links.
+        collective: must have one source a chunk, or add up everybody's contributions for all.
+        adds_up: whether the construction has a form of its own for the second kind.
+    """
+    nodes = topology.num_nodes
+    if nodes < 2:
+        return "one node alone has nobody to send to"
+    if cut := _not_reached(topology):
+        return f"no path leads from node {cut[0]} to node {cut[1]}"
+    if collective.combining and not adds_up:
+        return (
+            f"{collective.name} combines; the search makes it of collectives that move data, "
+            "where it is an inverse or a sequence of such"
+        )
+    chunks = least_chunks(collective, nodes)
+    if chunks is None:
+        return f"{collective.name} admits no C up to {4 * nodes} on {nodes} nodes"
+    if chunks * nodes * nodes > _MOST_CELLS:
+        return f"the table of {collective.name} on {nodes} nodes is too large to be looked at"
+    try:
+        table = collective.tabulate(nodes, chunks)
+    except LocatedError as error:
+        return str(error)
+    if collective.combining:
+        if not (table.pre.all() and table.post.all()):
+            return (
+                f"{collective.name} is not everybody's contributions for everybody; the search "
+                "makes it of collectives that move data, where it is an inverse of one"
+            )
+        return ""
+    starts = table.pre.sum(axis=1)
+    if (starts != 1).any():
+        chunk = int(np.flatnonzero(starts != 1)[0])
+        return (
+            f"chunk {chunk} of {collective.name} starts at {int(starts[chunk])} nodes, not at one"
+        )
+    if not (table.post & ~table.pre).any():
+        return f"{collective.name} asks for nothing to be sent"
+    return ""
+
+
+def _not_reached(topology: Topology) -> tuple[int, int] | None:
+    """Two nodes without a path from the first to the second."""
+    for forth in (True, False):
+        at = topology.out_links if forth else topology.in_links
+        seen, queue = {0}, deque([0])
+        while queue:
+            for i in at[queue.popleft()]:
+                neighbour = topology.links[i][forth]
+                if neighbour not in seen:
+                    seen.add(neighbour)
+                    queue.append(neighbour)
+        for node in range(topology.num_nodes):
+            if node not in seen:
+                return (0, node) if forth else (node, 0)
+    return None

@@ -1,0 +1,111 @@
+"""Disseminations: for each source a tree with times, along which its chunks reach everybody.
+
+An allgather algorithm without useless sends gives every node each chunk once, so it is, for each
+source, a tree of sends with a step each.  That is all there is to a ring, to recursive doubling, to
+Bruck's algorithm or to sending directly.  Cut back to the nodes that need a chunk, the same trees
+are the classic algorithms for the other collectives: recursive doubling cut back to one destination
+a chunk is the alltoall of the hypercube, and for one source it is a binomial tree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.model import BoolArray
+from syncoll_classics.demand import Demand
+
+__all__ = ["Dissemination", "logical_sends"]
+
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Dissemination:
+    """A tree with times for each source.
+
+    Args:
+        parents: ``[source, node]``: who sends the source's chunks to the node; -1 for the source
+            itself and for nodes that the tree leaves out.
+        steps: ``[source, node]``: in which step; -1 where there is no parent.
+    """
+
+    parents: IntArray
+    steps: IntArray
+    _below: dict[int, BoolArray] = field(default_factory=dict, init=False, repr=False)
+
+    @property
+    def num_steps(self) -> int:
+        """The steps of the slowest tree."""
+        return int(self.steps.max(initial=-1)) + 1
+
+    def needed(self, source: int, destinations: BoolArray) -> IntArray:
+        """The nodes that get the source's chunks when only these nodes need them."""
+        parents = self.parents[source]
+        marked = destinations & (parents >= 0)
+        if not marked[parents >= 0].all():
+            climbing = np.flatnonzero(marked)
+            while len(climbing):
+                above = np.unique(parents[climbing])
+                climbing = above[(parents[above] >= 0) & ~marked[above]]
+                marked[climbing] = True
+        return np.flatnonzero(marked)
+
+    def below(self, source: int) -> BoolArray:
+        """``[node, node]``: whether the second is in the source's tree at or below the first."""
+        if source not in self._below:
+            self._below[source] = self._found_below(source)
+        return self._below[source]
+
+    def _found_below(self, source: int) -> BoolArray:
+        below = np.eye(len(self.parents), dtype=bool)
+        for node in np.argsort(-self.steps[source], kind="stable").tolist():
+            parent = int(self.parents[source, node])
+            if parent >= 0:
+                below[parent] |= below[node]
+        return below
+
+
+def logical_sends(
+    demand: Demand,
+    ways: Sequence[Dissemination],
+    *,
+    interval: int = 0,
+    late: bool = False,
+    check: Callable[[], None] = lambda: None,
+) -> IntArray:
+    """The sends of a collective that moves data, as rows (chunk, source, destination, step).
+
+    Chunks of the same pre and post take the ways in turn.
+
+    Args:
+        demand: what must get where.
+        ways: disseminations that are used side by side.
+        interval: how many steps the next round of chunks starts after the one before: 0 for all
+            at once, 1 for a pipeline.
+        late: whether chunks that do not go all the way start so late that they arrive in the last
+            step: what goes farthest then leaves its source first, as a scatter wants it.
+        check: called now and then; may raise when time is up.
+    """
+    blocks: list[IntArray] = []
+    known: dict[tuple[int, int, bytes], IntArray] = {}
+    for chunk in range(demand.num_chunks):
+        check()
+        place, source = int(demand.places[chunk]), int(demand.sources[chunk])
+        number = place % len(ways)
+        post = demand.destinations[chunk]
+        key = (number, source, post.tobytes())
+        if key not in known:
+            nodes = ways[number].needed(source, post)
+            parents, steps = ways[number].parents[source, nodes], ways[number].steps[source, nodes]
+            if late:
+                steps = steps + ways[number].num_steps - 1 - steps.max(initial=-1)
+            known[key] = np.stack([np.zeros_like(nodes), parents, nodes, steps], axis=1)
+        block = known[key].copy()
+        block[:, 0] = chunk
+        block[:, 3] += place // len(ways) * interval
+        blocks.append(block)
+    return np.concatenate(blocks)

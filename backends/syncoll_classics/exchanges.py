@@ -1,0 +1,106 @@
+"""Recursive doubling, Bruck, direct all-pairs and binomial trees, as disseminations.
+
+With ranks 0 … P-1:
+
+- recursive doubling (P a power of two): in step t ranks exchange all they have with the rank that
+  differs in one binary digit; log2 P steps.  Any order of the digits will do, and log2 P orders,
+  each the one before turned by one place, keep all dimensions of a hypercube busy at once.
+- Bruck (IEEE Trans. Parallel Distrib. Syst. 8(11), 1997): in step t rank i sends what it has, as
+  far as the other lacks it, to rank i - 2^t mod P; ceil(log2 P) steps for every P.
+- all-pairs: everybody sends to everybody; one step.
+- binomial tree: rank v (counted from the root) gets from v without its lowest 1; ceil(log2 P)
+  steps, farthest first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll_classics.dissemination import Dissemination
+
+__all__ = ["all_pairs", "binomial", "binomial_gather", "bruck", "digit_orders", "doubling"]
+
+IntArray = npt.NDArray[np.int64]
+
+
+def doubling(order: Sequence[int], node_of_rank: IntArray | None = None) -> Dissemination:
+    """Recursive doubling.
+
+    Args:
+        order: which binary digit of the rank each step changes; all of them, each once.
+        node_of_rank: the nodes by rank; None where they are the same.
+    """
+    ranks = np.arange(1 << len(order))
+    differing = ranks[:, None] ^ ranks[None, :]
+    parents, steps = np.full((2, *differing.shape), -1, dtype=np.int64)
+    for step, digit in enumerate(order):  # the last digit changed is the one that brings it
+        changed = (differing >> digit & 1).astype(bool)
+        steps[changed] = step
+        parents[changed] = np.broadcast_to(ranks ^ (1 << digit), differing.shape)[changed]
+    return _on_nodes(parents, steps, node_of_rank)
+
+
+def digit_orders(digits: int, *, ascending: bool = True) -> list[list[int]]:
+    """The orders 0, 1, … of the digits (or backwards), and this turned by each number of places."""
+    plain = list(range(digits)) if ascending else list(range(digits - 1, -1, -1))
+    return [plain[turn:] + plain[:turn] for turn in range(digits)]
+
+
+def bruck(nodes: int, *, mirrored: bool = False) -> Dissemination:
+    """Bruck's algorithm; mirrored, ranks send to i + 2^t."""
+    ranks = np.arange(nodes)
+    offset = (ranks[:, None] - ranks[None, :]) % nodes
+    sign = 1
+    if mirrored:
+        offset, sign = offset.T, -1
+    steps = np.frexp(offset)[1].astype(np.int64) - 1  # the highest 1 of the offset; -1 for 0
+    parents = np.where(
+        offset > 0, (ranks[None, :] + sign * (1 << np.maximum(steps, 0))) % nodes, -1
+    )
+    return Dissemination(parents, steps)
+
+
+def all_pairs(nodes: int) -> Dissemination:
+    """Everybody to everybody in one step."""
+    ranks = np.arange(nodes)
+    parents = np.repeat(ranks[:, None], nodes, axis=1)
+    steps = np.zeros_like(parents)
+    parents[ranks, ranks] = steps[ranks, ranks] = -1
+    return Dissemination(parents, steps)
+
+
+def binomial(nodes: int) -> Dissemination:
+    """The binomial tree of each root, for what starts there."""
+    ranks = np.arange(nodes)
+    rank = (ranks[None, :] - ranks[:, None]) % nodes
+    lowest = rank & -rank
+    digits = (nodes - 1).bit_length()
+    steps = np.where(rank > 0, digits - np.frexp(lowest)[1], -1).astype(np.int64)
+    parents = np.where(rank > 0, (ranks[:, None] + rank - lowest) % nodes, -1)
+    return Dissemination(parents, steps)
+
+
+def binomial_gather(nodes: int, root: int) -> Dissemination:
+    """The ways up the binomial tree of one root: from each source only the path there."""
+    parents, steps = np.full((2, nodes, nodes), -1, dtype=np.int64)
+    for source in range(nodes):
+        rank, node = (source - root) % nodes, source
+        while rank:
+            lowest = rank & -rank
+            above = (root + rank - lowest) % nodes
+            parents[source, above] = node
+            steps[source, above] = lowest.bit_length() - 1
+            rank, node = rank - lowest, above
+    return Dissemination(parents, steps)
+
+
+def _on_nodes(parents: IntArray, steps: IntArray, node_of_rank: IntArray | None) -> Dissemination:
+    if node_of_rank is None:
+        return Dissemination(parents, steps)
+    rank_of_node = np.argsort(node_of_rank)
+    parents = np.where(parents >= 0, node_of_rank[parents], -1)
+    index = np.ix_(rank_of_node, rank_of_node)
+    return Dissemination(parents[index], steps[index])

@@ -1,0 +1,203 @@
+"""Two-dimensional meshes and tori: recognised, and the rings of the 2D-ring algorithms.
+
+In the allgather a chunk goes round its row and then, from each node of the row, round that column;
+or columns first.  In the allreduce (Ying et al., 2018, as the MultiTree paper describes it) every
+row does a ring allreduce of its own, then every column: twice as much data as needed, in few steps.
+A quarter of the data goes each of the four ways: rows or columns first, and either way round, so
+that all links are used.
+
+Where a row is a line, the ring over it is folded: 0, 2, 4, …, 5, 3, 1, whose neighbours are at most
+two links apart; or closed over the whole row, as in the MultiTree paper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+import networkx as nx
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.model import Topology
+from syncoll_classics.combining import Carrying, joined
+from syncoll_classics.dissemination import Dissemination
+
+__all__ = ["Grid", "grid_allreduce", "grid_disseminations", "recognise_grid"]
+
+IntArray = npt.NDArray[np.int64]
+
+_MOST_MATCHED = 256
+"""Nodes up to which a grid is looked for under any numbering."""
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """A grid's nodes.
+
+    Args:
+        nodes: ``[row, column]``.
+        closed: whether rows and columns are rings, not lines.
+    """
+
+    nodes: IntArray
+    closed: bool
+
+    @property
+    def name(self) -> str:
+        """For people: ``4 x 4 torus``."""
+        rows, columns = self.nodes.shape
+        return f"{rows} x {columns} {'torus' if self.closed else 'mesh'}"
+
+
+@lru_cache(maxsize=32)
+def recognise_grid(topology: Topology) -> Grid | None:
+    """The mesh or torus of two dimensions that the links form; None if they form none.
+
+    The squarest comes first.  Nodes numbered row by row are seen at once; up to 256 nodes any other
+    numbering is found as an isomorphism of graphs.
+    """
+    links = set(topology.links)
+    if any((b, a) not in links for a, b in links):
+        return None
+    nodes = topology.num_nodes
+    shapes = [(r, nodes // r) for r in range(int(nodes**0.5), 1, -1) if nodes % r == 0]
+    candidates = [
+        (Grid(np.arange(nodes).reshape(shape), closed), _grid_links(*shape, closed=closed))
+        for rows, columns in shapes
+        for shape in dict.fromkeys(((rows, columns), (columns, rows)))
+        for closed in (True, False)
+    ]
+    for grid, theirs in candidates:
+        if theirs == links:
+            return grid
+    if nodes > _MOST_MATCHED:
+        return None
+    ours = nx.Graph(list(links))
+    profile = None
+    for grid, theirs in candidates:
+        graph = nx.Graph(list(theirs))
+        if sorted(d for _, d in graph.degree) != sorted(d for _, d in ours.degree):
+            continue
+        profile = profile or _profile(ours)
+        if profile == _profile(graph):
+            found = nx.vf2pp_isomorphism(graph, ours)
+            if found is not None:
+                name = np.array([found[i] for i in range(nodes)])
+                return Grid(name[grid.nodes], grid.closed)
+    return None
+
+
+def _grid_links(rows: int, columns: int, *, closed: bool) -> set[tuple[int, int]]:
+    nodes = np.arange(rows * columns).reshape(rows, columns)
+    links: set[tuple[int, int]] = set()
+    for lines in (nodes, nodes.T):
+        heads, tails = lines[:, :-1].ravel(), lines[:, 1:].ravel()
+        if closed:
+            heads, tails = np.append(heads, lines[:, -1]), np.append(tails, lines[:, 0])
+        pairs = zip(heads.tolist(), tails.tolist(), strict=True)
+        links |= {link for a, b in pairs for link in ((a, b), (b, a))}
+    return links
+
+
+def _profile(graph: nx.Graph[int]) -> list[tuple[int, ...]]:
+    """How many nodes are how far from each node: equal for graphs of equal shape."""
+    return sorted(
+        tuple(np.bincount(list(nx.single_source_shortest_path_length(graph, node).values())))
+        for node in graph
+    )
+
+
+def _cycles(grid: Grid, *, along_rows: bool, forth: bool, folded: bool) -> list[list[int]]:
+    """The ring over each row, or over each column."""
+    lines = grid.nodes if along_rows else grid.nodes.T
+    order = list(range(lines.shape[1]))
+    if folded and not grid.closed:
+        order = order[::2] + order[1::2][::-1]
+    cycles: list[list[int]] = lines[:, order if forth else order[::-1]].tolist()
+    return cycles
+
+
+def _ways() -> Iterator[tuple[bool, bool]]:
+    """Rows first?  Forth?"""
+    for rows_first in (True, False):
+        for forth in (True, False):
+            yield rows_first, forth
+
+
+def grid_disseminations(grid: Grid, *, folded: bool) -> list[Dissemination]:
+    """Rows then columns and columns then rows, each both ways round.
+
+    Args:
+        grid: of two dimensions.
+        folded: how lines are closed to rings.
+    """
+    result = []
+    count = grid.nodes.size
+    for rows_first, forth in _ways():
+        parents, steps = np.full((2, count, count), -1, dtype=np.int64)
+        first, second = (
+            _cycles(grid, along_rows=along, forth=forth, folded=folded)
+            for along in (rows_first, not rows_first)
+        )
+        column_of = {node: (cycle, at) for cycle in second for at, node in enumerate(cycle)}
+        for row in first:
+            length = len(row)
+            for at, source in enumerate(row):
+                for offset in range(length):
+                    node = row[(at + offset) % length]
+                    if offset:
+                        parents[source, node] = row[(at + offset - 1) % length]
+                        steps[source, node] = offset - 1
+                    column, start = column_of[node]
+                    height = len(column)
+                    for further in range(1, height):
+                        reached = column[(start + further) % height]
+                        parents[source, reached] = column[(start + further - 1) % height]
+                        steps[source, reached] = length - 1 + further - 1
+        result.append(Dissemination(parents, steps))
+    return result
+
+
+def grid_allreduce(grid: Grid, chunk: int, *, folded: bool) -> Carrying:
+    """A ring allreduce in each row, then one in each column: one of four ways to go about it.
+
+    Args:
+        grid: of two dimensions.
+        chunk: its number, which says the way; each of the four wants a common multiple of the
+            sides.
+        folded: how lines are closed to rings.
+    """
+    rows_first, forth = list(_ways())[chunk % 4]
+    parts: list[Carrying] = []
+    start = 0
+    # What each node stands for: itself, then its whole row (or column).
+    members = np.eye(grid.nodes.size, dtype=bool)
+    for along_rows in (rows_first, not rows_first):
+        for cycle in _cycles(grid, along_rows=along_rows, forth=forth, folded=folded):
+            parts.append(_ring_allreduce(chunk, cycle, members, chunk // 4, start))
+        for cycle in _cycles(grid, along_rows=along_rows, forth=True, folded=False):
+            members[cycle] = members[cycle].any(axis=0)
+        start += 2 * (grid.nodes.shape[along_rows] - 1)
+    return joined(parts)
+
+
+def _ring_allreduce(
+    chunk: int, cycle: list[int], members: npt.NDArray[np.bool_], turn: int, start: int
+) -> Carrying:
+    """One chunk round one ring twice: added up on the way to its owner, then spread."""
+    length = len(cycle)
+    order = [cycle[(turn + 1 + i) % length] for i in range(length)]  # the owner comes last
+    rows, carried = [], []
+    for i in range(length - 1):
+        rows.append((chunk, order[i], order[i + 1], start + i))
+        carried.append(members[order[: i + 1]].any(axis=0))
+    around = [order[-1], *order[:-1]]
+    whole = members[order].any(axis=0)
+    for i in range(length - 1):
+        rows.append((chunk, around[i], around[i + 1], start + length - 1 + i))
+        carried.append(whole)
+    return np.array(rows, dtype=np.int64).reshape(-1, 4), np.array(carried).reshape(
+        -1, len(members)
+    )

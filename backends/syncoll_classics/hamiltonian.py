@@ -1,0 +1,189 @@
+"""Hamiltonian cycles: one of them, quickly, or the reason why there is none.
+
+Cheap things come first: cycles that step through the numbers by a constant stride, those of a grid,
+then a depth-first search that goes to the neighbour with the fewest ways on (Warnsdorff) and gives
+up after so many nodes; then necessary conditions; and last CP-SAT's circuit constraint, which also
+proves that there is none.
+"""
+
+from __future__ import annotations
+
+import time
+from functools import lru_cache
+from math import gcd
+
+import networkx as nx
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.model import Topology
+from syncoll_classics.grid import Grid, recognise_grid
+
+__all__ = ["Cycle", "a_cycle", "known_cycles"]
+
+IntArray = npt.NDArray[np.int64]
+
+Cycle = tuple[int, ...]
+"""The nodes of a directed cycle in order, from node 0 on."""
+
+_MOST_VISITS = 20_000
+_MOST_STRIDES = 64
+_MOST_LINKS = 20_000
+"""Links up to which CP-SAT is asked."""
+
+
+@lru_cache(maxsize=32)
+def a_cycle(topology: Topology, seconds: float = 1.0) -> Cycle | str:
+    """A Hamiltonian cycle, or in words why there is none to offer.
+
+    Args:
+        topology: whose links it follows.
+        seconds: for the whole search, about.
+    """
+    began = time.monotonic()
+    known = known_cycles(topology)
+    if known:
+        return known[0]
+    if reason := _obstacle(topology):
+        return reason
+    found = _depth_first(topology, began + seconds / 2)
+    if found is not None:
+        return found
+    if len(topology.links) > _MOST_LINKS:
+        return f"no Hamiltonian cycle was found in {seconds:g} s"
+    from syncoll_classics.circuits import Verdict, find_circuits
+
+    left = max(0.1, began + seconds - time.monotonic())
+    verdict, cycles = find_circuits(topology, 1, None, left)
+    if verdict is Verdict.FOUND:
+        return cycles[0]
+    if verdict is Verdict.NONE:
+        return "there is no Hamiltonian cycle (proved by CP-SAT)"
+    return f"no Hamiltonian cycle was found in {seconds:g} s"
+
+
+def known_cycles(topology: Topology) -> list[Cycle]:
+    """Cycles that need no search: constant strides, and those of grids; none twice."""
+    nodes, links = topology.num_nodes, topology.link_index
+    found: dict[Cycle, None] = {}
+    strides = [s for s in range(1, nodes) if gcd(s, nodes) == 1]
+    for stride in strides[:_MOST_STRIDES]:
+        if all((i, (i + stride) % nodes) in links for i in range(nodes)):
+            found[tuple(i * stride % nodes for i in range(nodes))] = None
+    if len(links) <= 6 * nodes and (grid := recognise_grid(topology)) is not None:
+        for cycle in _grid_cycles(grid):
+            for order in (cycle, cycle[::-1]):
+                at = order.index(0)
+                found[tuple(order[at:] + order[:at])] = None
+    return list(found)
+
+
+def _grid_cycles(grid: Grid) -> list[list[int]]:
+    """Of a torus two cycles without a common link where they are known; else one, if there is."""
+    rows, columns = grid.nodes.shape
+    if grid.closed and (pair := _diagonal_pair(grid.nodes)):
+        return pair
+    nodes = grid.nodes
+    if rows % 2 and columns % 2 == 0:
+        nodes = nodes.T
+    if len(nodes) % 2 == 0:
+        # Down the first column at the end; up and down the others, row by row.
+        inner = [row[1:] if i % 2 == 0 else row[:0:-1] for i, row in enumerate(nodes.tolist())]
+        return [[node for row in inner for node in row] + nodes[::-1, 0].tolist()]
+    return [_odd_torus(nodes)] if grid.closed else []
+
+
+def _diagonal_pair(nodes: IntArray) -> list[list[int]] | None:
+    """Two cycles that go right or down as the diagonal says, the second where the first does not.
+
+    On an r x c torus, d = gcd(r, c), going right on d1 and down on d2 of the d classes of diagonals
+    (i + j mod d) is one cycle exactly if d1 + d2 = d and gcd(d1, c) = gcd(d2, r) = 1 (Trotter and
+    Erdős, 1978, where d2 and d1 count the moves along the factors).
+    """
+    rows, columns = nodes.shape
+    classes = gcd(rows, columns)
+    for right in range(1, classes):
+        pair = []
+        for swapped in (False, True):
+            i = j = 0
+            cycle = []
+            for _ in range(nodes.size):
+                cycle.append(int(nodes[i, j]))
+                if ((i + j) % classes < right) != swapped:
+                    j = (j + 1) % columns
+                else:
+                    i = (i + 1) % rows
+            if (i, j) == (0, 0) and len(set(cycle)) == nodes.size:
+                pair.append(cycle)
+        if len(pair) == 2:
+            return pair
+    return None
+
+
+def _odd_torus(nodes: IntArray) -> list[int]:
+    """A cycle of a torus with odd sides: all of a row but one link, then a step down.
+
+    A row gone through to the right ends one column to the left of where it began, and the other way
+    round; as many more rows to the left than to the right as there are columns close the cycle.
+    """
+    if len(nodes) < nodes.shape[1]:
+        nodes = nodes.T
+    rows, columns = nodes.shape
+    leftward = (rows + columns) // 2
+    cycle: list[int] = []
+    start = 0
+    for i in range(rows):
+        turn = -1 if i < leftward else 1
+        cycle += [int(nodes[i, (start + turn * k) % columns]) for k in range(columns)]
+        start = (start - turn) % columns
+    return cycle
+
+
+def _obstacle(topology: Topology) -> str:
+    """A reason in words why there can be no cycle through all nodes; empty if none is seen."""
+    graph = nx.Graph(list(topology.links))
+    graph.add_nodes_from(range(topology.num_nodes))
+    for node in graph:
+        if not topology.out_links[node] or not topology.in_links[node]:
+            return f"there is no Hamiltonian cycle: node {node} is a dead end"
+    if topology.num_nodes > 2 and (cut := next(nx.articulation_points(graph), None)) is not None:
+        return f"there is no Hamiltonian cycle: without node {cut} the network falls apart"
+    if nx.is_connected(graph) and nx.is_bipartite(graph):
+        sides = [len(side) for side in nx.bipartite.sets(graph)]
+        if sides[0] != sides[1]:
+            return (
+                "there is no Hamiltonian cycle: links join two sides of "
+                f"{min(sides)} and {max(sides)} nodes"
+            )
+    return ""
+
+
+def _depth_first(topology: Topology, deadline: float) -> Cycle | None:
+    """Backtracking that goes to the neighbour with the fewest ways on, for a bounded time."""
+    onward = [[topology.links[i][1] for i in at] for at in topology.out_links]
+    into = [{topology.links[i][0] for i in at} for at in topology.in_links]
+    used = [False] * len(onward)
+    used[0] = True
+    path = [0]
+
+    def choices(node: int) -> list[int]:
+        free = [n for n in onward[node] if not used[n]]
+        free.sort(key=lambda n: (sum(not used[m] for m in onward[n]), n), reverse=True)
+        return free
+
+    stack = [choices(0)]
+    for _ in range(_MOST_VISITS):
+        if len(path) == len(onward) and path[-1] in into[0]:
+            return tuple(path)
+        if time.monotonic() > deadline:
+            return None
+        while stack and not stack[-1]:
+            stack.pop()
+            used[path.pop()] = False
+        if not stack:
+            return None
+        node = stack[-1].pop()
+        used[node] = True
+        path.append(node)
+        stack.append(choices(node))
+    return None

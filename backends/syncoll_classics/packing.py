@@ -1,0 +1,183 @@
+"""The best set of rings: Hamiltonian cycles side by side, as many a round as the capacities hold.
+
+Each ring carries one chunk over each of its links in a step; K rings that fit in steps of r rounds
+move K / r chunks a round.  No set has more of them than `rings_bound` says.  Rings from a pool of
+known cycles, taken again and again while they fit, come first; where they stay below the bound,
+cycles are added one by one where the ones before have left room; then CP-SAT looks for better sets,
+the best ratio first.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+
+from syncoll.model import Topology
+from syncoll_classics.hamiltonian import Cycle, a_cycle, known_cycles
+from syncoll_classics.pricing import priced_rings
+from syncoll_classics.ring_bounds import rings_bound
+
+__all__ = ["RingSet", "pack_rings"]
+
+_MOST_RINGS = 16
+_MOST_ROUNDS = 4
+"""Rounds a step that are tried beyond what one ring needs."""
+_MOST_LITERALS = 40_000
+_LEAST_SECONDS = 0.05
+
+
+@dataclass(frozen=True)
+class RingSet:
+    """Rings that are used side by side.
+
+    Args:
+        rings: directed Hamiltonian cycles; one may be there several times.
+        rounds: how many rounds a step needs in which each of them carries a chunk over each link.
+        proved: whether no other set has more rings a round.
+    """
+
+    rings: tuple[Cycle, ...]
+    rounds: int
+    proved: bool
+
+    @property
+    def ratio(self) -> Fraction:
+        """Chunks a round over each place of the rings."""
+        return Fraction(len(self.rings), self.rounds)
+
+    @property
+    def pairs(self) -> list[tuple[Cycle, Cycle]]:
+        """Rings with their reverses, as many as there are."""
+        left = Counter(self.rings)
+        found: list[tuple[Cycle, Cycle]] = []
+        for ring in self.rings:
+            back = (ring[0], *ring[:0:-1])
+            if back != ring and left[ring] > 0 and left[back] > 0:
+                left[ring] -= 1
+                left[back] -= 1
+                found.append((ring, back))
+        return found
+
+
+@lru_cache(maxsize=32)
+def pack_rings(topology: Topology, seconds: float) -> tuple[RingSet, ...]:
+    """The best sets of rings that are found in the time, each with more of them a round.
+
+    Args:
+        topology: P and B.
+        seconds: for the search beyond known cycles.
+
+    Returns:
+        The best set for steps of few rounds first, then sets that need more rounds a step and have
+        more rings a round; empty if there is no ring.
+    """
+    deadline = time.monotonic() + seconds
+    one = a_cycle(topology)
+    if isinstance(one, str):
+        return ()
+    bound = rings_bound(topology)
+    pool = known_cycles(topology) or [one]
+    if len(pool) == 1 and all((b, a) in topology.link_index for a, b in _links(one)):
+        pool.append((one[0], *one[:0:-1]))
+    least = max(_rounds(topology, one), -(-bound.denominator // bound.numerator))
+    sets: list[RingSet] = []
+    best = Fraction(0)
+    for rounds in sorted({*range(least, least + _MOST_ROUNDS), bound.denominator}):
+        found = _filled(topology, pool, rounds)
+        if found is None or found.ratio < bound:
+            found = _priced(topology, rounds, int(bound * rounds), found, deadline)
+        if found is None or found.ratio < bound:
+            known = max(best, _ratio(found))
+            found = _searched(topology, rounds, bound, known, deadline) or found
+        if found is not None and found.ratio > best:
+            best = found.ratio
+            sets.append(replace(found, proved=best == bound))
+        if best == bound:
+            break
+    return tuple(sets)
+
+
+def _priced(
+    topology: Topology, rounds: int, most: int, found: RingSet | None, deadline: float
+) -> RingSet | None:
+    """A set with more rings than the one that was found, pairs if possible; else that one."""
+    most = min(_MOST_RINGS, most)
+    # The solver gets its share of the time.
+    until = time.monotonic() + max(0.0, deadline - time.monotonic()) / 4
+    for paired in (True, False):
+        if paired and not _two_way(topology):
+            continue
+        rings = priced_rings(topology, rounds, most, until, paired=paired)
+        if rings and (found is None or len(rings) > len(found.rings)):
+            found = RingSet(tuple(rings), rounds, proved=False)
+    return found
+
+
+def _two_way(topology: Topology) -> bool:
+    return all((b, a) in topology.link_index for a, b in topology.links)
+
+
+def _searched(
+    topology: Topology, rounds: int, bound: Fraction, least: Fraction, deadline: float
+) -> RingSet | None:
+    """A set with more than `least` rings a round, the more the better; None if none is found."""
+    most = min(_MOST_RINGS, int(bound * rounds))
+    two_way = _two_way(topology)
+    for count in range(most, int(least * rounds), -1):
+        if count * len(topology.links) > _MOST_LITERALS:
+            continue
+        for paired in (True, False):
+            left = deadline - time.monotonic()
+            if left < _LEAST_SECONDS:
+                return None
+            if paired and (count % 2 or not two_way):
+                continue
+            from syncoll_classics.circuits import Verdict, find_circuits
+
+            number = count // 2 if paired else count
+            verdict, rings = find_circuits(topology, number, rounds, left / 2, paired=paired)
+            if verdict is Verdict.FOUND:
+                return RingSet(tuple(rings), rounds, proved=False)
+    return None
+
+
+def _ratio(found: RingSet | None) -> Fraction:
+    return Fraction(0) if found is None else found.ratio
+
+
+def _filled(topology: Topology, pool: list[Cycle], rounds: int) -> RingSet | None:
+    """Cycles of the pool, each in turn, while they fit in a step of so many rounds."""
+    left = [bound.capacity(rounds) for bound in topology.bounds]
+    at: dict[tuple[int, int], list[int]] = {}
+    for number, bound in enumerate(topology.bounds):
+        for link in bound.links:
+            at.setdefault(link, []).append(number)
+    needs = [Counter(number for link in _links(ring) for number in at[link]) for ring in pool]
+    rings: list[Cycle] = []
+    going = True
+    while going and len(rings) < _MOST_RINGS:
+        going = False
+        for ring, need in zip(pool, needs, strict=True):
+            fits = all(left[number] >= uses for number, uses in need.items())
+            if fits and len(rings) < _MOST_RINGS:
+                for number, uses in need.items():
+                    left[number] -= uses
+                rings.append(ring)
+                going = True
+    return RingSet(tuple(rings), rounds, proved=False) if rings else None
+
+
+def _rounds(topology: Topology, ring: Cycle) -> int:
+    """The least number of rounds of a step in which the ring carries a chunk everywhere."""
+    load = set(_links(ring))
+    return max(
+        -(-sum(link in load for link in bound.links) // bound.chunks_per_round)
+        for bound in topology.bounds
+    )
+
+
+def _links(ring: Cycle) -> list[tuple[int, int]]:
+    return list(zip(ring, (*ring[1:], ring[0]), strict=True))

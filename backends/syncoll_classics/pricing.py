@@ -1,0 +1,104 @@
+"""Rings one after the other, each where the ones before have left most room.
+
+A link's price is the sum, over the link sets that it is in, of the share that one chunk takes of
+the room left there; a link of a full set cannot be used.  The cheapest tour at these prices is the
+next ring.  It is a guess, made again from other starting points while there is time.
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.model import Topology
+from syncoll_classics.hamiltonian import Cycle
+from syncoll_classics.tours import cheap_tour
+
+__all__ = ["priced_rings"]
+
+IntArray = npt.NDArray[np.int64]
+
+_MOST_NODES = 128
+_LEAST_DEGREE = 4
+"""Links out of a node, on average, below which tours at random find too few cycles."""
+_GUESSES = 8
+
+
+def priced_rings(
+    topology: Topology, rounds: int, most: int, deadline: float, *, paired: bool
+) -> list[Cycle]:
+    """As many rings as are found that fit side by side in steps of so many rounds.
+
+    Args:
+        topology: P and B.
+        rounds: of a step in which every ring carries a chunk over each of its links.
+        most: how many rings are enough.
+        deadline: a time of `time.monotonic`.
+        paired: whether each ring comes with its reverse; every link must have one.
+    """
+    nodes = topology.num_nodes
+    if not 2 < nodes <= _MOST_NODES or len(topology.links) < _LEAST_DEGREE * nodes:
+        return []
+    room = _Room(topology, rounds)
+    best: list[Cycle] = []
+    for guess in range(_GUESSES):
+        random = np.random.default_rng(guess)
+        rings: list[Cycle] = []
+        room.empty()
+        while len(rings) + paired < most and time.monotonic() < deadline:
+            prices = room.prices(1 + paired)
+            tour = cheap_tour(prices + prices.T if paired else prices, random, deadline)
+            if tour is None:
+                break
+            added = [tour, (tour[0], *tour[:0:-1])] if paired else [tour]
+            if not room.take(added):
+                break
+            rings += added
+        if len(rings) > len(best):
+            best = rings
+        if len(best) + paired >= most or time.monotonic() > deadline:
+            break
+    return best
+
+
+class _Room:
+    """What the link sets have room for yet."""
+
+    def __init__(self, topology: Topology, rounds: int) -> None:
+        self._topology = topology
+        self._ends = np.array(topology.links, dtype=np.int64)
+        capacities = [bound.capacity(rounds) for bound in topology.bounds]
+        self._capacity = np.array(capacities, dtype=np.int64)
+        self._sets = np.repeat(
+            np.arange(len(capacities)), [len(members) for members in topology.bound_links]
+        )
+        self._links = np.concatenate(topology.bound_links)
+        self._left = self._capacity.copy()
+
+    def empty(self) -> None:
+        """Nothing is on the links."""
+        self._left = self._capacity.copy()
+
+    def prices(self, chunks: int) -> npt.NDArray[np.float64]:
+        """``[source, destination]``: what so many chunks cost; infinite where they do not fit."""
+        share = np.full(len(self._left), np.inf)
+        np.divide(chunks, self._left, out=share, where=self._left >= 1)
+        price = np.bincount(self._links, share[self._sets], len(self._ends))
+        table = np.full((self._topology.num_nodes,) * 2, np.inf)
+        table[self._ends[:, 0], self._ends[:, 1]] = price
+        return table
+
+    def take(self, rings: list[Cycle]) -> bool:
+        """Puts rings on the links, all or none; whether they fit."""
+        index = self._topology.link_index
+        load = np.zeros(len(self._ends), dtype=np.int64)
+        for ring in rings:
+            for link in zip(ring, (*ring[1:], ring[0]), strict=True):
+                load[index[link]] += 1
+        used = np.bincount(self._sets, load[self._links], len(self._left)).astype(np.int64)
+        if (used > self._left).any():
+            return False
+        self._left = self._left - used
+        return True

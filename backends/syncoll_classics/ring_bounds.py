@@ -1,0 +1,115 @@
+"""How many rings a round no set of Hamiltonian cycles can have more than.
+
+Two counts, both exact.  Every cycle leaves any group of nodes at least once, so that K cycles put
+at least K chunks on the links out of it; whatever link sets of B cover these links must together
+have room for them.  And a link set that all links out of k groups are in gets at least k K chunks.
+Groups that are looked at: single nodes, all but one, and, for each bandwidth, the parts that links
+of more than that bandwidth hold together: the boxes of a cluster, say.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+from heapq import heapify, heappop, heappush
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.model import Topology
+
+__all__ = ["rings_bound"]
+
+IntArray = npt.NDArray[np.int64]
+
+_MOST_WIDTHS = 16
+"""Bandwidths at which the network is taken to pieces."""
+
+
+def rings_bound(topology: Topology) -> Fraction:
+    """No set of rings has more of them a round."""
+    ends = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
+    at: list[list[int]] = [[] for _ in topology.links]
+    for number, members in enumerate(topology.bound_links):
+        for link in members.tolist():
+            at[link].append(number)
+    widths = [bound.chunks_per_round for bound in topology.bounds]
+    alone = [min(widths[number] for number in numbers) for numbers in at]
+    best: Fraction | None = None
+    for groups in _partitions(topology.num_nodes, ends, alone):
+        ways = groups[ends]
+        crossing = np.flatnonzero(ways[:, 0] != ways[:, 1])
+        for end in (0, 1):
+            order = crossing[np.argsort(ways[crossing, end], kind="stable")]
+            starts = np.unique(ways[order, end], return_index=True)[1][1:]
+            whole = Counter[int]()
+            for links in np.split(order, starts):
+                covered = _cover([at[i] for i in links.tolist()], widths)
+                best = covered if best is None else min(best, covered)
+                inside = Counter(number for i in links.tolist() for number in at[i])
+                whole.update(number for number, count in inside.items() if count == len(links))
+            for number, count in whole.items():
+                best = widths[number] / count if best is None else min(best, widths[number] / count)
+    assert best is not None  # every node of two or more has a link
+    return best
+
+
+def _partitions(nodes: int, ends: IntArray, alone: list[Fraction]) -> list[IntArray]:
+    """The number of each node's group: all apart, then what wider and wider links do not join."""
+    found = [np.arange(nodes)]
+    widths = sorted(set(alone))
+    order = sorted(range(len(alone)), key=lambda i: -alone[i])
+    group = list(range(nodes))
+
+    def top(node: int) -> int:
+        while group[node] != node:
+            group[node] = group[group[node]]
+            node = group[node]
+        return node
+
+    done = 0
+    for width in reversed(widths[:_MOST_WIDTHS]):
+        while done < len(order) and alone[order[done]] > width:
+            a, b = ends[order[done]].tolist()
+            group[top(a)] = top(b)
+            done += 1
+        labels = np.array([top(node) for node in range(nodes)])
+        count = len(np.unique(labels))
+        if 1 < count < nodes and not np.array_equal(labels, found[-1]):
+            found.append(labels)
+    return found
+
+
+def _cover(links: list[list[int]], widths: list[Fraction]) -> Fraction:
+    """Room on these links together, by a few link sets that cover them (any cover is a bound).
+
+    Args:
+        links: for each link the numbers of the sets that it is in.
+        widths: of the sets.
+    """
+    count = Counter(number for numbers in links for number in numbers)
+    members: dict[int, list[int]] = {number: [] for number in count}
+    for link, numbers in enumerate(links):
+        for number in numbers:
+            members[number].append(link)
+    # Greedily by room per link that is not covered yet, which only grows: so a set whose figure
+    # is still right when it comes up is the best one.
+    heap = [(float(widths[number]) / count[number], number) for number in count]
+    heapify(heap)
+    covered = [False] * len(links)
+    total, left = Fraction(0), len(links)
+    while left:
+        figure, number = heappop(heap)
+        if not count[number]:
+            continue
+        now = float(widths[number]) / count[number]
+        if now > figure:
+            heappush(heap, (now, number))
+            continue
+        total += widths[number]
+        for link in members[number]:
+            if not covered[link]:
+                covered[link] = True
+                left -= 1
+                count.subtract(links[link])
+    return total

@@ -1,0 +1,218 @@
+"""From logical sends to an algorithm: sends between nodes without a link are routed.
+
+A logical step in which some pair is h links apart becomes h steps: chunks are stored and forwarded,
+a link a step.  Of several shortest paths, and of the steps in which a shorter path may start, each
+send takes what adds least to the loads so far, measured by the sum of the fourth powers of the
+loads of the link sets (a convex measure, so that sends spread out).  Pairs that are far apart
+choose first.  Where a step has so many sends that this would take long, they look one link ahead
+instead of over whole paths, and try only the first and the last step to start in.  A chunk that
+passes a node stays there, so what would bring it there again is left out.  Then each step has the
+rounds that its most loaded link set needs.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.model import Algorithm, BoolArray, Topology
+from syncoll_classics.demand import Demand
+
+__all__ = ["OutOfTimeError", "Router"]
+
+IntArray = npt.NDArray[np.int64]
+
+_MOST_TRIED = 1 << 17
+"""Links on the paths of all starts of a step's sends, beyond which they look less far ahead."""
+
+
+class OutOfTimeError(Exception):
+    """The time that a seed was given has run out; never leaves this package."""
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where a logical send ended up: its links and the step of the first."""
+
+    row: int
+    first: int
+    links: tuple[int, ...]
+
+
+class Router:
+    """Turns logical sends into algorithms on one topology.
+
+    Args:
+        topology: P and B.
+        deadline: a time of `time.monotonic`, or None.
+    """
+
+    def __init__(self, topology: Topology, deadline: float | None = None) -> None:
+        self._topology, self._deadline = topology, deadline
+        nodes = topology.num_nodes
+        self._number = np.full((nodes, nodes), -1, dtype=np.int64)
+        for i, (a, b) in enumerate(topology.links):
+            self._number[a, b] = i
+        self._bounds: list[list[int]] = [[] for _ in topology.links]
+        for number, members in enumerate(topology.bound_links):
+            for link in members.tolist():
+                self._bounds[link].append(number)
+        self._share = [float(1 / bound.chunks_per_round) for bound in topology.bounds]
+        self._onward: dict[tuple[int, int], list[tuple[int, int]]] = {}
+
+    def algorithm(
+        self, demand: Demand, logical: IntArray, carried: BoolArray | None = None
+    ) -> Algorithm:
+        """The algorithm that makes these sends.
+
+        Args:
+            demand: what they are for.
+            logical: rows (chunk, source, destination, logical step); any two nodes may be a pair.
+            carried: for a combining collective whose contributions each send carries.
+
+        Raises:
+            OutOfTimeError: past the deadline.
+        """
+        direct = bool((self._number[logical[:, 1], logical[:, 2]] >= 0).all())
+        sends, rows = (logical, np.arange(len(logical))) if direct else self.routed(logical)
+        contributions = None if carried is None else carried[rows]
+        if not direct and contributions is not None:
+            sends, contributions = _first_deliveries(sends, contributions)
+        elif not direct:
+            sends = np.unique(sends, axis=0)
+        steps = int(sends[:, 3].max(initial=-1)) + 1
+        algorithm = Algorithm((1,) * steps, sends, contributions)
+        if not direct and contributions is None:
+            instance = demand.collective.instantiate(
+                self._topology, chunks=demand.chunks, steps=steps, rounds=steps
+            )
+            algorithm = algorithm.without_useless_sends(instance)
+        return algorithm.tightened(self._topology)
+
+    def routed(self, logical: IntArray) -> tuple[IntArray, IntArray]:
+        """Logical sends as sends over links.
+
+        Args:
+            logical: see `algorithm`.
+
+        Returns:
+            The sends, steps counted anew, and for each the row of `logical` that it serves.
+
+        Raises:
+            OutOfTimeError: past the deadline.
+        """
+        distances = self._topology.distances[logical[:, 1], logical[:, 2]]
+        order = np.lexsort([-distances, logical[:, 3]])
+        starts = np.searchsorted(logical[order, 3], np.arange(logical[:, 3].max() + 2)).tolist()
+        places: list[_Place] = []
+        begins = 0
+        for first, end in pairwise(starts):
+            rows = order[first:end]
+            if len(rows):
+                places += self._one_step(logical, rows, distances, begins)
+                begins += int(distances[rows[0]])
+        chunks = logical[:, 0].tolist()
+        links = self._topology.links
+        sends = [
+            (chunks[place.row], *links[link], place.first + hop)
+            for place in places
+            for hop, link in enumerate(place.links)
+        ]
+        served = [place.row for place in places for _ in place.links]
+        return np.array(sends, dtype=np.int64), np.array(served, dtype=np.int64)
+
+    def _one_step(
+        self, logical: IntArray, rows: IntArray, distances: IntArray, begins: int
+    ) -> list[_Place]:
+        """The ways of the sends of one logical step, farthest first."""
+        longest = int(distances[rows[0]])
+        away_of = distances[rows]
+        hasty = int(((longest - away_of + 1) * away_of).sum()) > _MOST_TRIED
+        loads = [[0.0] * len(self._share) for _ in range(longest)]
+        places: list[_Place] = []
+        for row in rows.tolist():
+            if self._deadline is not None and time.monotonic() > self._deadline:
+                raise OutOfTimeError
+            source, destination = int(logical[row, 1]), int(logical[row, 2])
+            away = int(distances[row])
+            if hasty:
+                starts = sorted({0, longest - away})
+                tried = [(*self._walk(source, destination, loads, at), at) for at in starts]
+            else:
+                tried = [
+                    (*self._path(source, destination, loads, at, away), at)
+                    for at in range(longest - away + 1)
+                ]
+            _, links, start = min(tried, key=lambda found: found[0])
+            for hop, link in enumerate(links):
+                for bound in self._bounds[link]:
+                    loads[start + hop][bound] += self._share[bound]
+            places.append(_Place(row, begins + start, links))
+        return places
+
+    def _path(
+        self, source: int, destination: int, loads: list[list[float]], start: int, away: int
+    ) -> tuple[float, tuple[int, ...]]:
+        """The shortest path that adds least to the loads when it starts in that step."""
+        reached: dict[int, tuple[float, tuple[int, ...]]] = {source: (0.0, ())}
+        for hop in range(away):
+            now = loads[start + hop]
+            further: dict[int, tuple[float, tuple[int, ...]]] = {}
+            for node, (cost, path) in reached.items():
+                for link, neighbour in self._next(node, destination):
+                    added = cost + self._added(link, now)
+                    if neighbour not in further or added < further[neighbour][0]:
+                        further[neighbour] = (added, (*path, link))
+            reached = further
+        return reached[destination]
+
+    def _walk(
+        self, source: int, destination: int, loads: list[list[float]], start: int
+    ) -> tuple[float, tuple[int, ...]]:
+        """A shortest path that takes at each node the link that adds least."""
+        cost, path, node, hop = 0.0, [], source, start
+        while node != destination:
+            now = loads[hop]
+            onward = self._next(node, destination)
+            added, link, node = min((self._added(link, now), link, to) for link, to in onward)
+            cost, hop = cost + added, hop + 1
+            path.append(link)
+        return cost, tuple(path)
+
+    def _added(self, link: int, loads: list[float]) -> float:
+        """What a send over this link adds to the measure of a step's loads."""
+        total = 0.0
+        for bound in self._bounds[link]:
+            load = loads[bound]
+            total += (load + self._share[bound]) ** 4 - load**4
+        return total
+
+    def _next(self, node: int, destination: int) -> list[tuple[int, int]]:
+        """The links by which shortest paths go on, each with the node to which it leads."""
+        key = (node, destination)
+        if key not in self._onward:
+            distances, links = self._topology.distances, self._topology.links
+            left = distances[node, destination]
+            self._onward[key] = [
+                (link, links[link][1])
+                for link in self._topology.out_links[node]
+                if distances[links[link][1], destination] == left - 1
+            ]
+        return self._onward[key]
+
+
+def _first_deliveries(sends: IntArray, carried: BoolArray) -> tuple[IntArray, BoolArray]:
+    """Drops sends of a partial result to a node that got the same one before."""
+    packed = np.packbits(carried, axis=1)
+    seen: set[tuple[int, int, bytes]] = set()
+    kept = []
+    for i in np.argsort(sends[:, 3], kind="stable").tolist():
+        key = (int(sends[i, 0]), int(sends[i, 2]), packed[i].tobytes())
+        if key not in seen:
+            seen.add(key)
+            kept.append(i)
+    return sends[kept], carried[kept]

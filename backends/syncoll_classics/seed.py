@@ -1,0 +1,307 @@
+"""The classics as seeds: what each needs, and the proposals that it makes.
+
+Each construction is in a file of its own; here it meets the question.  Proposals come in the order
+of the textbook: the plain form first, then those that use more links or shorter pipelines.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from math import lcm
+
+import numpy as np
+
+from syncoll.errors import UsageError
+from syncoll.model import Collective, Topology
+from syncoll.plugins import OptionValue, Proposal, SeedLimits
+from syncoll_classics import binary, exchanges, grid, rings
+from syncoll_classics.ask import Ask
+from syncoll_classics.bigraph import numbered_bigraph, rank_mapping, recognise_bigraph
+from syncoll_classics.combining import exchanged, one_shot, up_and_down
+from syncoll_classics.demand import refusal
+from syncoll_classics.hamiltonian import a_cycle
+from syncoll_classics.packing import RingSet, pack_rings
+from syncoll_classics.routing import OutOfTimeError
+
+__all__ = ["CLASSICS", "ClassicSeed"]
+
+
+@dataclass(frozen=True)
+class ClassicSeed:
+    """A classic.
+
+    Args:
+        plan: the proposals for a question that `refuses` has nothing against.
+        refuses: why the construction does not fit, in words; empty where it does.  Asked after
+            what all classics need.
+        adds_up: whether it has a form of its own for adding up everybody's contributions.
+    """
+
+    plan: Callable[[Ask], Iterator[Proposal]]
+    refuses: Callable[[Topology, Collective], str]
+    adds_up: bool = False
+
+    def refusal(self, topology: Topology, collective: Collective) -> str:
+        """Why it has no idea for this, in words; empty where it has one."""
+        common = refusal(topology, collective, adds_up=self.adds_up)
+        return common or self.refuses(topology, collective)
+
+    def propose(
+        self,
+        topology: Topology,
+        collective: Collective,
+        limits: SeedLimits,
+        options: Mapping[str, OptionValue],
+    ) -> Iterator[Proposal]:
+        """See `syncoll.plugins.Seed`.
+
+        Raises:
+            UsageError: when, without a limit of time, all that it could propose is too large.
+        """
+        deadline = None if limits.seconds is None else time.monotonic() + limits.seconds
+        if self.refusal(topology, collective):
+            return
+        ask = Ask(topology, collective, limits, options, deadline)
+        empty = True
+        try:
+            for proposal in self.plan(ask):
+                ask.check()
+                empty = False
+                yield proposal
+        except OutOfTimeError:
+            return
+        if empty and deadline is None and ask.too_large:
+            raise UsageError(ask.too_large[0])
+
+
+def _ring(ask: Ask) -> Iterator[Proposal]:
+    seconds = float(ask.options["seconds"])
+    if ask.seconds_left is not None:
+        # Rounded, so that what was found for one collective is found again for the next.
+        seconds = min(seconds, round(ask.seconds_left / 3, 1))
+    for found in pack_rings(ask.topology, seconds):
+        yield from _on_rings(ask, found)
+
+
+def _on_rings(ask: Ask, found: RingSet) -> Iterator[Proposal]:
+    best = "; no set has more a round" if found.proved else ""
+
+    def one_way(used: int) -> str:
+        return f"{_count(used, 'ring')}{best if used == len(found.rings) else ''}"
+
+    ways = [rings.around(ring) for ring in found.rings]
+    pairs = found.pairs if ask.nodes > 2 else []
+    forth = [rings.both_ways(ring, farther_forth=True) for ring, _ in pairs]
+    back = [rings.both_ways(ring, farther_forth=False) for ring, _ in pairs]
+    if ask.least.one_source is None:
+        yield from ask.spread(ways, one_way)
+        if pairs:
+            turns = [way for pair in zip(forth, back, strict=True) for way in pair]
+            yield from ask.spread(turns, lambda used: f"{_count(used, 'ring')}, both ways at once")
+        return
+    for segments in ask.segments():
+        words = f", {_count(segments, 'segment')}"
+        yield from ask.spread(
+            ways,
+            lambda used, w=words: one_way(used) + w,  # type: ignore[misc]
+            segments=segments,
+            late=True,
+        )
+        if pairs:
+            yield from ask.spread(
+                forth,
+                f"{_count(2 * len(pairs), 'ring')}, both ways at once{words}",
+                segments=segments,
+                late=True,
+            )
+
+
+def _no_ring(topology: Topology, _: Collective) -> str:
+    found = a_cycle(topology)
+    return found if isinstance(found, str) else ""
+
+
+def _recursive_doubling(ask: Ask) -> Iterator[Proposal]:
+    digits = ask.nodes.bit_length() - 1
+    for ascending in (True, False):
+        order = "nearest ranks first" if ascending else "farthest ranks first"
+        orders = exchanges.digit_orders(digits, ascending=ascending)
+        for several in dict.fromkeys((1, digits if ascending else 1)):
+            words = order if several == 1 else f"{several} orders of the dimensions"
+            if ask.collective.combining:
+                yield from ask.combine(
+                    several,
+                    lambda chunk, n=several, o=orders: exchanged(chunk, o[chunk % n]),  # type: ignore[misc]
+                    ask.nodes * digits,
+                    digits,
+                    words,
+                )
+            else:
+                yield from ask.spread([exchanges.doubling(o) for o in orders[:several]], words)
+
+
+def _halving_doubling(ask: Ask) -> Iterator[Proposal]:
+    digits, nodes = ask.nodes.bit_length() - 1, ask.nodes
+    ranks, words = None, ""
+    text = str(ask.options["bigraph"])
+    graph = numbered_bigraph(text, nodes) if text else recognise_bigraph(ask.topology)
+    if graph is not None:
+        ranks = rank_mapping(graph)
+        if ranks is not None:
+            switches, each = len(graph.upper) * 2, len(graph.upper[0])
+            words = f", ranks mapped on a BiGraph of {switches} x {each}"
+    orders = exchanges.digit_orders(digits)
+    trees = [exchanges.doubling(order, ranks) for order in orders]
+    for several in dict.fromkeys((1, digits)):
+        note = ("recursive halving and doubling" if several == 1
+                else f"{several} orders of the dimensions") + words  # fmt: skip
+        if not ask.collective.combining:
+            yield from ask.spread(trees[:several], note)
+            continue
+        owners = np.arange(nodes) if ranks is None else ranks
+        yield from ask.combine(
+            nodes * several,
+            lambda chunk, n=several, o=owners: up_and_down(  # type: ignore[misc]
+                chunk, trees[chunk // nodes % n], int(o[chunk % nodes]), digits
+            ),
+            2 * nodes,
+            2 * digits,
+            note,
+        )
+
+
+def _no_power_of_two(name: str) -> Callable[[Topology, Collective], str]:
+    def refuses(topology: Topology, _: Collective) -> str:
+        nodes = topology.num_nodes
+        return f"{name} needs P a power of two; it is {nodes}" if nodes & (nodes - 1) else ""
+
+    return refuses
+
+
+def _bruck(ask: Ask) -> Iterator[Proposal]:
+    ways = [exchanges.bruck(ask.nodes), exchanges.bruck(ask.nodes, mirrored=True)]
+    yield from ask.spread(ways[:1], "one way round")
+    if ask.nodes > 2:
+        yield from ask.spread(ways, lambda used: "both ways round" if used > 1 else "one way round")
+
+
+def _all_pairs(ask: Ask) -> Iterator[Proposal]:
+    if ask.collective.combining:
+        yield from ask.combine(
+            1,
+            lambda chunk: one_shot(chunk, ask.nodes),
+            ask.nodes**2,
+            1,
+            "everybody's contribution to everybody",
+        )
+    else:
+        yield from ask.spread([exchanges.all_pairs(ask.nodes)], "directly")
+
+
+def _fits_all(_: Topology, __: Collective) -> str:
+    return ""
+
+
+def _binomial(ask: Ask) -> Iterator[Proposal]:
+    root = ask.least.one_destination
+    if ask.least.one_source is not None:
+        yield from ask.spread([exchanges.binomial(ask.nodes)], "farthest first")
+    elif root is not None:
+        yield from ask.spread([exchanges.binomial_gather(ask.nodes, root)], "nearest first")
+
+
+def _no_root(topology: Topology, collective: Collective) -> str:
+    ask = Ask(topology, collective, SeedLimits(), {}, None)
+    if ask.least.one_source is None and ask.least.one_destination is None:
+        return f"a binomial tree has one root; in {collective.name} many nodes send to many"
+    return ""
+
+
+def _double_binary_tree(ask: Ask) -> Iterator[Proposal]:
+    if not ask.collective.combining:
+        root = ask.least.one_source
+        assert root is not None  # `_no_source` looked
+        ways = [binary.rooted(tree) for tree in binary.broadcast_trees(ask.nodes, root)]
+        for segments in ask.segments():
+            yield from ask.spread(
+                ways,
+                lambda used, m=segments: f"{_count(used, 'tree')}, {_count(m, 'segment')}",  # type: ignore[misc]
+                segments=segments,
+                late=True,
+            )
+        return
+    parents = binary.allreduce_trees(ask.nodes)
+    trees = [binary.rooted(tree) for tree in parents]
+    roots = [int(np.flatnonzero(tree < 0)[0]) for tree in parents]
+    height = max(tree.num_steps for tree in trees)
+    for segments in ask.segments():
+        yield from ask.combine(
+            2 * segments,
+            lambda chunk: up_and_down(
+                chunk, trees[chunk % 2], roots[chunk % 2], height, chunk // 2
+            ),
+            2 * ask.nodes,
+            2 * height,
+            f"2 trees, {_count(segments, 'segment')}",
+        )
+
+
+def _no_source(topology: Topology, collective: Collective) -> str:
+    if collective.combining:
+        return ""
+    ask = Ask(topology, collective, SeedLimits(), {}, None)
+    if ask.least.one_source is None:
+        return f"a double binary tree has one root; in {collective.name} many nodes send"
+    return ""
+
+
+def _ring2d(ask: Ask) -> Iterator[Proposal]:
+    folded = ask.options["closing"] == "fold"
+    found = grid.recognise_grid(ask.topology)
+    if found is None:
+        return
+    closing = (
+        "" if found.closed else ", lines folded" if folded else ", lines closed over all links"
+    )
+    words = f"{found.name}{closing}"
+    if not ask.collective.combining:
+        ways = grid.grid_disseminations(found, folded=folded)
+        yield from ask.spread(ways, lambda used: f"{words}, {_count(used, 'way')}")
+        return
+    rows, columns = found.nodes.shape
+    yield from ask.combine(
+        4 * lcm(rows, columns),
+        lambda chunk: grid.grid_allreduce(found, chunk, folded=folded),
+        4 * ask.nodes,
+        2 * (rows + columns - 2),
+        f"{words}, rings in rows and then in columns, and the other way round",
+    )
+
+
+def _no_grid(topology: Topology, _: Collective) -> str:
+    if grid.recognise_grid(topology) is None:
+        return "the links form neither a mesh nor a torus of two dimensions"
+    return ""
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'s' if number != 1 else ''}"
+
+
+CLASSICS = {
+    "all_pairs": ClassicSeed(_all_pairs, _fits_all, adds_up=True),
+    "binomial": ClassicSeed(_binomial, _no_root),
+    "bruck": ClassicSeed(_bruck, _fits_all),
+    "double_binary_tree": ClassicSeed(_double_binary_tree, _no_source, adds_up=True),
+    "halving_doubling": ClassicSeed(
+        _halving_doubling, _no_power_of_two("halving-doubling"), adds_up=True
+    ),
+    "recursive_doubling": ClassicSeed(
+        _recursive_doubling, _no_power_of_two("recursive doubling"), adds_up=True
+    ),
+    "ring": ClassicSeed(_ring, _no_ring),
+    "ring2d": ClassicSeed(_ring2d, _no_grid, adds_up=True),
+}
+"""The classics by name."""

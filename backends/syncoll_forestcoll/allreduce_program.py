@@ -1,0 +1,325 @@
+"""Can any choice of roots beat reducescatter followed by allgather? (ForestColl paper, section E)
+
+An allreduce may aggregate a different share of the data at each node, and give each link's
+bandwidth to reduction and broadcast in any proportion.  The paper's linear program maximises the
+total share under one flow for each compute node and direction, which takes P copies of every link.
+Here the same optimum is found by cuts: maximise ``sum x`` where, for every set S that misses a
+compute node, the broadcast bandwidth leaving S is at least ``x(S)``, and the same for the reduction
+on the turned network; a maximum flow finds the cuts that a solution violates.
+
+Switches copy nothing, so what each direction reserves at a switch has to balance there (the paper
+adds a flow for every pair of nodes instead).  By edge splitting that is enough: capacities that
+balance at switches and satisfy all cuts can be packed.
+
+HiGHS computes with floats; nothing it says is believed.  Its solution is rounded to rationals and
+checked by exact maximum flows, which makes it a *lower* bound on the optimum; its dual, rounded to
+a combination of cuts and checked by exact arithmetic, makes the *upper* bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import floor, lcm
+
+import numpy as np
+
+from syncoll.errors import UsageError
+from syncoll.linear import GrowingProgram, Optimum
+from syncoll.model.fabric import Fabric
+from syncoll.plugins.forest_check import verify_forest
+from syncoll.routing.flow import FlowNetwork
+from syncoll_forestcoll.collectives import Plan, weighted_broadcast
+
+__all__ = ["AllreduceBounds", "allreduce_bounds", "pack_allreduce"]
+
+_DENOMINATOR = 10**4
+_ROUNDS = 400
+
+Cut = frozenset[int]
+
+
+@dataclass(frozen=True)
+class AllreduceBounds:
+    """What the linear program proves.
+
+    Args:
+        at_least: an allreduce throughput that some shares reach, checked by exact flows.
+        at_most: one that nothing exceeds, checked by exact arithmetic.
+        shares: for each node the data that it aggregates in a unit of time, `at_least` in sum.
+        broadcast: the fabric with the bandwidth that `at_least` gives to broadcasts.
+        reduction: the same for reductions, which use the rest.
+        cuts: the cuts of the broadcast and of the reduction that carry the upper bound, with
+            their multipliers.
+    """
+
+    at_least: Fraction
+    at_most: Fraction
+    shares: tuple[Fraction, ...]
+    broadcast: Fabric
+    reduction: Fabric
+    cuts: tuple[tuple[str, Cut, Fraction], ...]
+
+    @property
+    def is_tight(self) -> bool:
+        """Whether both bounds meet."""
+        return self.at_least == self.at_most
+
+
+def allreduce_bounds(fabric: Fabric) -> AllreduceBounds:
+    """Bounds on the throughput of any allreduce that reduces to roots and broadcasts from them.
+
+    Args:
+        fabric: any fabric in which every node reaches every other.
+
+    Raises:
+        ModelError: when a node cannot reach another.
+        UsageError: when HiGHS finds no solution.
+    """
+    fabric.require_reachable(range(fabric.num_nodes))
+    program = _Program(fabric)
+    solution = program.solve()
+    shares, broadcast, reduction = program.lower_bound(solution)
+    cuts, at_most = program.upper_bound(solution)
+    return AllreduceBounds(sum(shares, Fraction(0)), at_most, shares, broadcast, reduction, cuts)
+
+
+def pack_allreduce(bounds: AllreduceBounds) -> tuple[Plan, Plan]:
+    """The verified forests with which an allreduce reaches `bounds.at_least`.
+
+    Both run at the same time, each on its part of the bandwidth.
+
+    Returns:
+        the reduction's forest, of in-trees, and the broadcast's.
+    """
+    unit = lcm(*(x.denominator for x in bounds.shares))
+    weights = [int(x * unit) for x in bounds.shares]
+    onward = weighted_broadcast(bounds.broadcast, weights)
+    back = weighted_broadcast(bounds.reduction.reversed(), weights)
+    forest = back.forest.reversed()
+    verify_forest(forest)
+    return replace(back, collective="reduction", forest=forest), onward
+
+
+class _Program:
+    """Variables: the share of each node, then broadcast and reduction bandwidth of each link."""
+
+    def __init__(self, fabric: Fabric) -> None:
+        self.fabric = fabric
+        self.links = [(link.source, link.destination) for link in fabric.links]
+        self.bandwidth = [link.bandwidth for link in fabric.links]
+        self.widest = max(self.bandwidth)
+        self.nodes, self.size = fabric.num_nodes, len(self.links)
+        everything = frozenset(range(fabric.num_vertices))
+        self.cuts: list[tuple[str, Cut]] = []
+        for v in range(self.nodes):
+            self.cuts += [("broadcast", everything - {v}), ("reduce", everything - {v})]
+        # Reduction flows against the links: in the turned network it leaves a set from its tails.
+        self.ends = {"broadcast": self.links, "reduce": [(v, u) for u, v in self.links]}
+
+    def _column(self, direction: str, link: int) -> int:
+        return self.nodes + link + (self.size if direction == "reduce" else 0)
+
+    def _crossing(self, direction: str, cut: Cut) -> list[int]:
+        """The links that leave a set, in the direction's own sense."""
+        return [i for i, (u, v) in enumerate(self.ends[direction]) if u in cut and v not in cut]
+
+    def _rows(self) -> list[tuple[dict[int, int], str, float]]:
+        """(coefficients, kind, bound): capacities <=, balances =, cuts >=."""
+        rows: list[tuple[dict[int, int], str, float]] = []
+        for i, b in enumerate(self.bandwidth):
+            row = {self._column("broadcast", i): 1, self._column("reduce", i): 1}
+            rows.append((row, "<", float(b / self.widest)))
+        for w in range(self.fabric.num_nodes, self.fabric.num_vertices):
+            for direction in ("broadcast", "reduce"):
+                row = {}
+                for i, (u, v) in enumerate(self.links):
+                    if w in (u, v):
+                        row[self._column(direction, i)] = 1 if v == w else -1
+                if row:
+                    rows.append((row, "=", 0.0))
+        for direction, cut in self.cuts:
+            row = {self._column(direction, i): 1 for i in self._crossing(direction, cut)}
+            row |= {v: -1 for v in cut if v < self.nodes}
+            rows.append((row, ">", 0.0))
+        return rows
+
+    def solve(self) -> Optimum:
+        """Adds violated cuts until none is left beyond rounding."""
+        costs = np.zeros(self.nodes + 2 * self.size)
+        costs[: self.nodes] = -1
+        program, known = GrowingProgram(costs), 0
+        for _ in range(_ROUNDS):
+            rows = self._rows()
+            for row, kind, bound in rows[known:]:
+                program.add(
+                    row, -np.inf if kind == "<" else bound, np.inf if kind == ">" else bound
+                )
+            known = len(rows)
+            solution = program.minimise()
+            if solution is None:
+                raise UsageError(
+                    f"HiGHS found no solution of the allreduce program of {self.fabric.name}"
+                )
+            found = False
+            for direction in ("broadcast", "reduce"):
+                capacities, shares = self._rounded(solution, direction)
+                for cut in self._violated(direction, capacities, shares, strict=False):
+                    if (direction, cut) not in self.cuts:
+                        self.cuts.append((direction, cut))
+                        found = True
+            if not found:
+                return solution
+        raise UsageError(
+            f"fabric {self.fabric.name}: the allreduce program needs more than {_ROUNDS} rounds"
+        )
+
+    def _rounded(self, solution: Optimum, direction: str) -> tuple[list[Fraction], list[Fraction]]:
+        """Capacities and shares as near rationals, in units of the widest link."""
+        columns = [
+            max(Fraction(0), Fraction(float(x)).limit_denominator(_DENOMINATOR))
+            for x in solution.columns
+        ]
+        first = self._column(direction, 0)
+        return columns[first : first + self.size], columns[: self.nodes]
+
+    def _violated(
+        self,
+        direction: str,
+        capacities: Sequence[Fraction],
+        shares: Sequence[Fraction],
+        *,
+        strict: bool,
+    ) -> list[Cut]:
+        """Cuts that the shares cannot leave; small shortfalls count only when strict."""
+        unit = lcm(*(c.denominator for c in capacities), *(x.denominator for x in shares))
+        if not strict:
+            unit = min(unit, 10**12)
+        source = self.fabric.num_vertices
+        need = [floor(x * unit) for x in shares]
+        total = sum(need)
+        flow = FlowNetwork(
+            source + 1,
+            [u for u, _ in self.ends[direction]] + [source] * self.nodes,
+            [v for _, v in self.ends[direction]] + list(range(self.nodes)),
+            [min(floor(c * unit), total) for c in capacities] + need,
+        )
+        found = []
+        for sink in range(self.nodes):
+            short = total - flow.maximum(source, sink)
+            if short > (0 if strict else total * 1e-6):
+                found.append(frozenset(v for v in flow.source_side() if v != source))
+        return found
+
+    def lower_bound(self, solution: Optimum) -> tuple[tuple[Fraction, ...], Fabric, Fabric]:
+        """Shares that exact flows confirm, scaled down until they do, and the two networks."""
+        parts = {}
+        for direction in ("broadcast", "reduce"):
+            capacities, shares = self._rounded(solution, direction)
+            parts[direction] = self._balanced(capacities)
+        factor = Fraction(1)
+        for i, b in enumerate(self.bandwidth):
+            used = parts["broadcast"][i] + parts["reduce"][i]
+            if used:
+                factor = min(factor, b / self.widest / used)
+        for direction, capacities in parts.items():
+            capacities[:] = [c * factor for c in capacities]
+            while cuts := self._violated(direction, capacities, shares, strict=True):
+                for cut in cuts:
+                    leaving = sum(
+                        (capacities[i] for i in self._crossing(direction, cut)), Fraction(0)
+                    )
+                    inside = sum((shares[v] for v in cut if v < self.nodes), Fraction(0))
+                    if leaving < inside:
+                        shares = [x * leaving / inside for x in shares]
+        broadcast, reduction = (
+            Fabric.from_bandwidths(
+                f"{self.fabric.name}, {direction} part",
+                self.fabric.num_nodes,
+                self.fabric.num_switches,
+                {
+                    ends: c * self.widest
+                    for ends, c in zip(self.links, capacities, strict=True)
+                    if c
+                },
+            )
+            for direction, capacities in parts.items()
+        )
+        return tuple(x * self.widest for x in shares), broadcast, reduction
+
+    def _balanced(self, capacities: Sequence[Fraction]) -> list[Fraction]:
+        """A part of the capacities that balances at every switch, exactly.
+
+        Rounding breaks the balance of the float solution by a little; what is too much is cut off.
+        """
+        if not self.fabric.num_switches:
+            return list(capacities)
+        kept = list(capacities)
+        for _ in range(self.fabric.num_vertices * 4):
+            changed = False
+            for w in range(self.fabric.num_nodes, self.fabric.num_vertices):
+                into = [i for i, (_, v) in enumerate(self.links) if v == w]
+                out = [i for i, (u, _) in enumerate(self.links) if u == w]
+                a = sum((kept[i] for i in into), Fraction(0))
+                b = sum((kept[i] for i in out), Fraction(0))
+                for wide, narrow, members in ((a, b, into), (b, a, out)):
+                    if wide > narrow:
+                        for i in members:
+                            kept[i] *= narrow / wide
+                        changed = True
+            if not changed:
+                return kept
+        return [Fraction(0)] * len(kept)
+
+    def upper_bound(
+        self, solution: Optimum
+    ) -> tuple[tuple[tuple[str, Cut, Fraction], ...], Fraction]:
+        """A bound from nonnegative multipliers of the cuts and prices of the links.
+
+        With multipliers m of cuts and free prices p of switches (by direction), summing the rows
+        gives ``sum x <= sum of bandwidth * price`` when each node's multipliers sum to at least 1
+        and each link's price covers, in either direction, its cuts plus the difference of its ends'
+        switch prices.
+        """
+        rows = self._rows()
+        duals = [Fraction(float(d)).limit_denominator(_DENOMINATOR) for d in solution.row_duals]
+        switch_price: dict[tuple[str, int], Fraction] = {}
+        multipliers: list[tuple[str, Cut, Fraction]] = []
+        balances = [
+            (direction, w)
+            for w in range(self.fabric.num_nodes, self.fabric.num_vertices)
+            for direction in ("broadcast", "reduce")
+            if any(w in ends for ends in self.links)
+        ]
+        for (_, kind, _), dual, i in zip(rows, duals, range(len(rows)), strict=True):
+            if kind == "=":
+                switch_price[balances[i - self.size]] = dual
+            elif kind == ">" and dual > 0:
+                multipliers.append((*self.cuts[i - self.size - len(balances)], dual))
+        covered = [Fraction(0)] * self.nodes
+        for _, cut, m in multipliers:
+            for v in cut:
+                if v < self.nodes:
+                    covered[v] += m
+        least = min(covered)
+        if least <= 0:
+            raise UsageError(
+                f"HiGHS gave no usable dual of the allreduce program of {self.fabric.name}"
+            )
+        price = [Fraction(0)] * self.size
+        for direction in ("broadcast", "reduce"):
+            load = [Fraction(0)] * self.size
+            for d, cut, m in multipliers:
+                if d == direction:
+                    for i in self._crossing(direction, cut):
+                        load[i] += m
+            for i, (u, v) in enumerate(self.links):
+                # The balance row counts +1 for a link into the switch, -1 for one out of it.
+                load[i] += switch_price.get((direction, v), Fraction(0))
+                load[i] -= switch_price.get((direction, u), Fraction(0))
+                price[i] = max(price[i], load[i])
+        bound = (
+            sum((p * b for p, b in zip(price, self.bandwidth, strict=True)), Fraction(0)) / least
+        )
+        return tuple((d, cut, m / least) for d, cut, m in multipliers), bound

@@ -1,0 +1,265 @@
+"""Optimal forests for the collectives (ForestColl paper, sections 4.6 and 5).
+
+Everything is a broadcast of weighted shares along out-trees or, on the transposed network, the
+reverse: reducescatter is allgather with all edges turned round, reduce is broadcast turned round,
+and allreduce is a reduction followed by a broadcast.  Turning the network first makes this right on
+one-way networks too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import floor
+from time import perf_counter
+
+from syncoll.errors import ModelError, UsageError
+from syncoll.model.fabric import Fabric
+from syncoll.plugins.forest import Forest
+from syncoll.plugins.forest_check import verify_forest
+from syncoll.routing.cuts import cut_ratio
+from syncoll.routing.network import Network
+from syncoll.routing.optimality import Bottleneck, bottleneck, network_of, require_balanced
+from syncoll.routing.reduction import bypass_two_port_switches
+from syncoll.routing.switch_removal import remove_switches
+from syncoll_forestcoll.fixed_k import best_scale
+from syncoll_forestcoll.forest import forest_of
+from syncoll_forestcoll.pack import Packer
+
+__all__ = [
+    "Allreduce",
+    "Plan",
+    "allgather",
+    "allreduce",
+    "broadcast",
+    "reduce",
+    "reducescatter",
+    "weighted_broadcast",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """A verified forest and the cut that bounds every schedule.
+
+    Args:
+        collective: its name.
+        forest: the trees.
+        bottleneck: the bound; for a reduction on the transposed fabric, whose cuts read backwards.
+        seconds: for each stage how long it took.
+        ways: how often each way of packing was used.
+    """
+
+    collective: str
+    forest: Forest
+    bottleneck: Bottleneck
+    seconds: dict[str, float]
+    ways: dict[str, int]
+
+    @property
+    def algbw(self) -> Fraction:
+        """Data over time, in the fabric's unit of bandwidth."""
+        return self.forest.algbw
+
+    @property
+    def is_optimal(self) -> bool:
+        """Whether the forest attains the bound of the cut."""
+        return self.forest.algbw == self.bottleneck.algbw
+
+
+@dataclass(frozen=True, eq=False)
+class Allreduce:
+    """A reducescatter and the allgather that follows it.
+
+    Args:
+        reducescatter: the first half.
+        allgather: the second half.
+    """
+
+    reducescatter: Plan
+    allgather: Plan
+
+    @property
+    def algbw(self) -> Fraction:
+        """Data over time: both halves move all data once, one after the other."""
+        return 1 / (1 / self.reducescatter.algbw + 1 / self.allgather.algbw)
+
+
+def allgather(fabric: Fabric, *, fixed_k: int | None = None) -> Plan:
+    """The optimal allgather.
+
+    Args:
+        fabric: any fabric whose switches receive as much bandwidth as they send.
+        fixed_k: trees for each node; as many as the optimum needs when left out.
+
+    Raises:
+        ModelError: when a node cannot be reached, there is only one, or a switch is unbalanced.
+        UsageError: when k is below 1, or bandwidths need integers beyond 64 bits.
+    """
+    plan = weighted_broadcast(fabric, [1] * fabric.num_nodes, fixed_k=fixed_k)
+    return replace(plan, collective="allgather")
+
+
+def reducescatter(fabric: Fabric, *, fixed_k: int | None = None) -> Plan:
+    """The optimal reducescatter: the allgather of the transposed network, turned round.
+
+    Raises:
+        ModelError: see `allgather`.
+        UsageError: see `allgather`.
+    """
+    _check_reduction(fabric, None)
+    return _turned(allgather(fabric.reversed(), fixed_k=fixed_k), "reducescatter")
+
+
+def allreduce(fabric: Fabric, *, fixed_k: int | None = None) -> Allreduce:
+    """The optimal reducescatter followed by the optimal allgather.
+
+    Raises:
+        ModelError: see `allgather`.
+        UsageError: see `allgather`.
+    """
+    second = allgather(fabric, fixed_k=fixed_k)
+    if fabric.is_symmetric:
+        # The trees run over the same links backwards, which are as wide.
+        start = perf_counter()
+        forest = second.forest.reversed()
+        forest = replace(forest, fabric=fabric)
+        verify_forest(forest)
+        seconds = {"verify": perf_counter() - start}
+        return Allreduce(
+            replace(second, collective="reducescatter", forest=forest, seconds=seconds), second
+        )
+    return Allreduce(reducescatter(fabric, fixed_k=fixed_k), second)
+
+
+def broadcast(fabric: Fabric, root: int, *, fixed_k: int | None = None) -> Plan:
+    """The optimal broadcast from one node (what Blink packs, with switches).
+
+    Raises:
+        ModelError: when the root is no compute node, and see `allgather`.
+        UsageError: see `allgather`.
+    """
+    _check_root(fabric, root, "a broadcast from")
+    weights = [int(v == root) for v in range(fabric.num_nodes)]
+    plan = weighted_broadcast(fabric, weights, fixed_k=fixed_k)
+    return replace(plan, collective="broadcast")
+
+
+def reduce(fabric: Fabric, root: int, *, fixed_k: int | None = None) -> Plan:
+    """The optimal reduction to one node.
+
+    Raises:
+        ModelError: see `broadcast`.
+        UsageError: see `allgather`.
+    """
+    _check_root(fabric, root, "a reduction to")
+    _check_reduction(fabric, root)
+    return _turned(broadcast(fabric.reversed(), root, fixed_k=fixed_k), "reduce")
+
+
+def _check_root(fabric: Fabric, root: int, what: str) -> None:
+    if not 0 <= root < fabric.num_nodes:
+        raise ModelError(
+            f"fabric {fabric.name}: {what} {root}",
+            fabric.origin,
+            f"a compute node from 0 to {fabric.num_nodes - 1}",
+        )
+
+
+def _check_reduction(fabric: Fabric, root: int | None) -> None:
+    """Complains in terms of the network itself, before it is turned round.
+
+    Raises:
+        ModelError: when a node cannot reach the root, or another node, or a switch is unbalanced.
+    """
+    require_balanced(fabric)
+    if root is None:
+        fabric.require_reachable(range(fabric.num_nodes))
+        return
+    reaching = fabric.reached_from(root, against=True)
+    for node in range(fabric.num_nodes):
+        if node not in reaching:
+            raise ModelError(
+                f"fabric {fabric.name}: no path leads from node {node} to node {root}",
+                fabric.origin,
+                "a network in which the data of every node can reach the root",
+            )
+
+
+def _turned(plan: Plan, collective: str) -> Plan:
+    forest = plan.forest.reversed()
+    verify_forest(forest)
+    return replace(plan, collective=collective, forest=forest)
+
+
+def weighted_broadcast(
+    fabric: Fabric,
+    weights: Sequence[int],
+    *,
+    fixed_k: int | None = None,
+    guess: bool = True,
+) -> Plan:
+    """The optimal forest when each node broadcasts a share of its own size.
+
+    Args:
+        fabric: any fabric whose switches receive as much bandwidth as they send.
+        weights: for each compute node the size of its share.
+        fixed_k: trees for a weight of 1; as many as the optimum needs when left out.
+        guess: try balanced guesses for switches before exact splitting.
+
+    Raises:
+        ModelError: see `allgather`, or the weights are not P integers from 0.
+        UsageError: see `allgather`.
+    """
+    seconds: dict[str, float] = {}
+    clock = _Clock(seconds)
+    require_balanced(fabric)
+    optimum = bottleneck(fabric, weights)
+    clock.stop("optimum")
+    if fixed_k is None:
+        k, scale = optimum.k, optimum.scale
+    else:
+        k, scale = fixed_k, best_scale(fabric, optimum, fixed_k)
+        clock.stop("fixed k")
+    network = network_of(fabric, [k * w for w in optimum.weights], lambda b: floor(scale * b))
+    _require_even(fabric, network, k)
+    bypass_two_port_switches(network)
+    groups = remove_switches(network, guess=guess)
+    clock.stop("switches")
+    outside = [v for v in range(fabric.num_nodes) if v not in optimum.cut]
+    packer = Packer([*groups, outside])
+    packing = packer.pack(network, outermost=True)
+    forest = forest_of(fabric, optimum.weights, k, scale, packing)
+    clock.stop("trees")
+    time = verify_forest(forest)
+    if fixed_k is None and not time == optimum.time == cut_ratio(
+        fabric, optimum.weights, optimum.cut
+    ):
+        raise AssertionError("the forest does not attain the bottleneck cut")
+    clock.stop("verify")
+    return Plan("broadcast", forest, optimum, seconds, packer.ways)
+
+
+class _Clock:
+    """Seconds of one stage after another."""
+
+    def __init__(self, seconds: dict[str, float]) -> None:
+        self.seconds, self.last = seconds, perf_counter()
+
+    def stop(self, stage: str) -> None:
+        """Ends a stage."""
+        now = perf_counter()
+        self.seconds[stage], self.last = now - self.last, now
+
+
+def _require_even(fabric: Fabric, network: Network, k: int) -> None:
+    """Refuses a fixed k whose rounding leaves a switch with unequal capacities in and out."""
+    for w in network.switches():
+        if sum(network.into[w].values()) != sum(network.out[w].values()):
+            raise UsageError(
+                f"fabric {fabric.name}: with k = {k}, rounding its one-way bandwidths to whole "
+                f"trees leaves switch {w} with {sum(network.into[w].values())} trees in and "
+                f"{sum(network.out[w].values())} out; leave k free, or use links that are as wide "
+                "both ways"
+            )

@@ -1,0 +1,73 @@
+"""Optimal forests as the command line asks for them."""
+
+from __future__ import annotations
+
+import time
+
+from syncoll.model.fabric import Fabric
+from syncoll.plugins.forest import Forest
+from syncoll.plugins.forests import ForestCollective, PackedForest
+from syncoll_forestcoll import (
+    Plan,
+    allgather,
+    allreduce,
+    broadcast,
+    reduce,
+    reducescatter,
+)
+from syncoll_forestcoll.shortening import shortened
+
+__all__ = ["FabricPacker"]
+
+_MOST_CELLS = 1 << 14
+"""Trees (each counted with its weight) times nodes: in larger forests trees keep their heights."""
+
+
+class FabricPacker:
+    """Packs the forests of a fabric."""
+
+    def pack(
+        self,
+        fabric: Fabric,
+        collective: ForestCollective,
+        *,
+        root: int = 0,
+        fixed_k: int | None = None,
+    ) -> tuple[PackedForest, ...]:
+        """See `syncoll.plugins.forests.ForestPacker`."""
+        match collective:
+            case ForestCollective.ALLGATHER:
+                plans = [allgather(fabric, fixed_k=fixed_k)]
+            case ForestCollective.REDUCESCATTER:
+                plans = [reducescatter(fabric, fixed_k=fixed_k)]
+            case ForestCollective.BROADCAST:
+                plans = [broadcast(fabric, root, fixed_k=fixed_k)]
+            case ForestCollective.REDUCE:
+                plans = [reduce(fabric, root, fixed_k=fixed_k)]
+            case ForestCollective.ALLREDUCE:
+                both = allreduce(fabric, fixed_k=fixed_k)
+                plans = [both.reducescatter, both.allgather]
+        return tuple(_packed(fabric, plan) for plan in plans)
+
+
+def _packed(fabric: Fabric, plan: Plan) -> PackedForest:
+    """A plan as the command line wants it: its cut turned the right way, its trees low."""
+    began = time.perf_counter()
+    forest, found = _low(plan.forest), plan.bottleneck
+    # A reduction's cut is one of the transposed network: there everything leaves it, here the
+    # same bandwidth leaves its complement.
+    everything = frozenset(range(fabric.num_vertices))
+    return PackedForest(
+        ForestCollective(plan.collective),
+        forest,
+        found.algbw,
+        everything - found.cut if forest.inward else found.cut,
+        {**plan.seconds, "heights": time.perf_counter() - began},
+    )
+
+
+def _low(forest: Forest) -> Forest:
+    """The forest with lower trees, unless that would take long."""
+    if int(forest.multiplicity.sum()) * forest.fabric.num_nodes > _MOST_CELLS:
+        return forest
+    return shortened(forest.reversed()).reversed() if forest.inward else shortened(forest)

@@ -1,0 +1,119 @@
+"""Packing: which link every tree uses to enter every node, for all trees of a network at once.
+
+The trees stand side by side on a line: position p is one tree (one unit), each root owns an
+interval of the line as long as its demand, and for every node the line is cut into pieces on which
+the entering link is the same.  Whole runs of equal trees cost nothing, so demands may be large.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.routing.network import Network, Path
+
+__all__ = ["Arc", "Block", "Packing", "locate", "on_paths"]
+
+IntArray = npt.NDArray[np.int64]
+ArcArray = npt.NDArray[np.int32]
+
+Arc = tuple[int, int, Path]
+"""(tail, head, physical path) of a link between two terminals."""
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """The entering links of some nodes.
+
+    Args:
+        vertices: the nodes.
+        starts: where the pieces of the line start, rising from 0.
+        arcs: ``[piece, node]``: a number of an arc, or -1 where the node is the root.
+    """
+
+    vertices: tuple[int, ...]
+    starts: IntArray
+    arcs: ArcArray
+
+
+@dataclass(frozen=True, eq=False)
+class Packing:
+    """All trees of a network.
+
+    Args:
+        total: the length of the line.
+        root_start: where the interval of each root starts.
+        arcs: what the numbers in blocks mean.
+        blocks: each node is in one of them.
+    """
+
+    total: int
+    root_start: dict[int, int]
+    arcs: list[Arc]
+    blocks: list[Block]
+
+
+def locate(starts: IntArray, positions: IntArray) -> IntArray:
+    """The piece that contains each position."""
+    return np.searchsorted(starts, positions, side="right") - 1
+
+
+def on_paths(network: Network, links: Sequence[tuple[int, int]], packing: Packing) -> Packing:
+    """Shares out the physical paths of each link among the trees that use it.
+
+    Args:
+        network: the network, whose capacities the packing keeps.
+        links: what the numbers of the packing's arcs mean.
+        packing: its list of arcs is not looked at.
+    """
+    arcs: list[Arc] = []
+    first = np.zeros(len(links) + 1, dtype=np.int64)
+    bounds: list[IntArray | None] = []
+    for i, (u, v) in enumerate(links):
+        first[i] = len(arcs)
+        pieces = network.pieces[u, v]
+        arcs.extend((u, v, path) for path, _ in pieces)
+        bounds.append(
+            np.cumsum([units for _, units in pieces], dtype=np.int64) if len(pieces) > 1 else None
+        )
+    blocks = []
+    for block in packing.blocks:
+        used = np.unique(block.arcs)
+        cut = {int(i) for i in used if i >= 0 and bounds[i] is not None}
+        if not cut:
+            arcs_now = np.where(block.arcs < 0, -1, first[block.arcs]).astype(np.int32)
+            blocks.append(Block(block.vertices, block.starts, arcs_now))
+            continue
+        lengths = np.diff(block.starts, append=packing.total)
+        new_starts: list[IntArray] = [block.starts]
+        layers: list[tuple[int, int, IntArray, IntArray]] = []
+        for column in range(len(block.vertices)):
+            line = block.arcs[:, column]
+            order = np.argsort(line, kind="stable")
+            ends = np.searchsorted(line[order], np.arange(-1, len(links)), side="right")
+            for i in cut.intersection(np.unique(line).tolist()):
+                rows = order[ends[i] : ends[i + 1]]
+                bound = bounds[i]
+                assert bound is not None
+                offset = np.cumsum(lengths[rows]) - lengths[rows]
+                inner = bound[:-1][bound[:-1] < offset[-1] + lengths[rows[-1]]]
+                at = locate(offset, inner)
+                new_starts.append(block.starts[rows[at]] + inner - offset[at])
+                layers.append((column, i, rows, offset))
+        starts = np.unique(np.concatenate(new_starts))
+        piece = locate(block.starts, starts)
+        old = block.arcs[piece]
+        new = np.where(old < 0, -1, first[old])
+        shift = starts - block.starts[piece]
+        for column, i, rows, offset in layers:
+            bound = bounds[i]
+            assert bound is not None
+            where = np.nonzero(old[:, column] == i)[0]
+            place = np.searchsorted(rows, piece[where])
+            position = offset[place] + shift[where]
+            new[where, column] += np.searchsorted(bound, position, side="right")
+        blocks.append(Block(block.vertices, starts, new.astype(np.int32)))
+    return Packing(packing.total, packing.root_start, arcs, blocks)

@@ -1,0 +1,146 @@
+"""Packs trees by choosing parents, one small flow a node.
+
+Give the nodes an order for each root: by distance from it.  When every node's parent is nearer to
+the root than itself, the parents form a tree whatever they are.  So at each node the trees only
+have to share the entering links' capacities, each tree choosing among its nearer neighbours: a
+transport problem.  If all nodes solve theirs, the forest is optimal and no tree could be lower.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.routing.flow import FlowNetwork
+from syncoll.routing.network import Network
+from syncoll_forestcoll.packing import Block, Packing
+
+__all__ = ["pack_by_order"]
+
+IntArray = npt.NDArray[np.int64]
+
+_FAR = np.int16(32000)
+
+
+def pack_by_order(network: Network, links: list[tuple[int, int]]) -> Packing | None:
+    """A packing of lowest trees, or None when this way does not find one.
+
+    Args:
+        network: one without switches.
+        links: the numbers of the packing's arcs are positions in it.
+    """
+    nodes = network.terminals
+    place = {v: i for i, v in enumerate(nodes)}
+    roots = np.array([i for i, v in enumerate(nodes) if network.demand[v]], dtype=np.int64)
+    demand = np.array([network.demand[nodes[i]] for i in roots], dtype=np.int64)
+    start = np.cumsum(demand) - demand
+    number = {ends: i for i, ends in enumerate(links)}
+    entering = [sorted(place[u] for u in network.into[v]) for v in nodes]
+    distance = _distances(entering, roots)
+    if (distance == _FAR).any():
+        return None
+    blocks = []
+    for i, v in enumerate(nodes):
+        parents = entering[i]
+        nearer = distance[parents] < distance[i]
+        capacity = [network.into[v][nodes[u]] for u in parents]
+        line = _share(nearer, roots != i, demand, start, capacity)
+        if line is None:
+            return None
+        starts, chosen = line
+        numbers = np.array([number[nodes[u], v] for u in parents] + [-1], dtype=np.int32)
+        blocks.append(Block((v,), starts, numbers[chosen][:, None]))
+    root_start = {nodes[i]: int(s) for i, s in zip(roots, start, strict=True)}
+    return Packing(network.total, root_start, [], blocks)
+
+
+def _distances(entering: list[list[int]], roots: IntArray) -> npt.NDArray[np.int16]:
+    """Hops ``[node, root]``."""
+    n = len(entering)
+    distance = np.full((n, len(roots)), _FAR, dtype=np.int16)
+    distance[roots, np.arange(len(roots))] = 0
+    reached = distance == 0
+    widest = max(len(x) for x in entering)
+    dense = widest > 48
+    if dense:
+        adjacency = np.zeros((n, n), dtype=np.float32)
+        for v, parents in enumerate(entering):
+            adjacency[v, parents] = 1
+    hops = 0
+    front = reached
+    while front.any():
+        hops += 1
+        if dense:
+            onward = (adjacency @ front.astype(np.float32)) > 0
+        else:
+            onward = np.array([front[parents].any(axis=0) for parents in entering])
+        front = onward & ~reached
+        np.copyto(distance, hops, where=front)
+        reached |= front
+    return distance
+
+
+def _share(
+    nearer: npt.NDArray[np.bool_],
+    wanted: npt.NDArray[np.bool_],
+    demand: IntArray,
+    start: IntArray,
+    capacity: list[int],
+) -> tuple[IntArray, IntArray] | None:
+    """Shares a node's entering links among the trees.
+
+    Roots that may choose among the same links count as one.
+
+    Args:
+        nearer: ``[link, root]``: whether the link comes from nearer to the root.
+        wanted: ``[root]``: all roots but the node itself.
+        demand: ``[root]``: its trees.
+        start: ``[root]``: where they start on the line.
+        capacity: ``[link]``.
+
+    Returns:
+        where the pieces of the line start, and for each piece the position of its link, or -1
+        at the node's own trees; None when the links cannot carry all trees.
+    """
+    if not wanted.any():
+        return start, np.full(len(start), -1, dtype=np.int64)
+    if not capacity:
+        return None
+    packed = np.packbits(nearer, axis=0).T
+    keys = np.ascontiguousarray(packed).view(np.dtype((np.void, packed.shape[1]))).ravel()
+    _, sample, kind = np.unique(keys, return_index=True, return_inverse=True)
+    kind = np.where(wanted, kind.ravel(), -1)
+    need = np.bincount(kind[wanted], weights=demand[wanted], minlength=len(sample)).astype(np.int64)
+    kinds = np.nonzero(need)[0]
+    masks = nearer[:, sample[kinds]].T
+    a, b = np.nonzero(masks)
+    m, d = len(kinds), len(capacity)
+    if need.sum() > sum(capacity):
+        return None
+    flow = FlowNetwork(
+        m + d + 2,
+        np.concatenate([a, np.full(m, m + d), m + np.arange(d)]),
+        np.concatenate([m + b, np.arange(m), np.full(d, m + d + 1)]),
+        np.concatenate([need[kinds[a]], need[kinds], np.array(capacity, dtype=np.int64)]),
+    )
+    if flow.maximum(m + d, m + d + 1) < need.sum():
+        return None
+    amounts = flow.flows()[: len(a)]
+    # Both the roots, sorted by kind, and the flow on the arcs lie on one common line.
+    members = np.nonzero(wanted)[0]
+    members = members[np.argsort(kind[members], kind="stable")]
+    mine = np.nonzero(amounts)[0]
+    offsets = np.cumsum(demand[members]) - demand[members]
+    begins = np.cumsum(amounts[mine]) - amounts[mine]
+    cuts = np.union1d(offsets, begins)
+    at = np.searchsorted(offsets, cuts, side="right") - 1
+    own = start[~wanted]
+    starts = np.concatenate([own, start[members[at]] + cuts - offsets[at]])
+    chosen = np.concatenate(
+        [
+            np.full(len(own), -1, dtype=np.int64),
+            b[mine[np.searchsorted(begins, cuts, side="right") - 1]],
+        ]
+    )
+    order = np.argsort(starts)
+    return starts[order], chosen[order]

@@ -1,0 +1,263 @@
+"""Algorithms from optimal forests: each tree's share goes down it in segments, pipelined.
+
+An optimal forest says how fast a network can be when the data is as fine as sand.  An algorithm of
+few steps has few chunks, so forests of fewer trees for each root, which fit the links less well but
+are lower and need a smaller C, come first (ForestColl paper, section 4.5).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from math import gcd
+
+import numpy as np
+
+from syncoll.errors import ModelError
+from syncoll.model import Collective, Fabric, RelationTable, Topology
+from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits
+from syncoll.scheduling import Tree, schedule_trees
+from syncoll_forestcoll import Forest, bottleneck, verify_forest, weighted_broadcast
+from syncoll_forestcoll.shortening import shortened
+
+__all__ = ["ForestSeed", "fits"]
+
+_MOST_CHUNKS_TRIED = 4096
+"""The least C that a collective admits is sought up to here."""
+
+_FEW_TREES = (1, 2, 3, 4, 6, 8, 12, 16)
+"""Numbers of trees for each root that are tried below the optimal one."""
+
+_SEGMENTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
+_FEW_SEGMENTS = 4
+_MANY_CHUNKS = 256
+"""More than a few segments are tried where k times their number is at most this."""
+
+_MOST_FRUITLESS = 6
+"""After so many numbers of chunks above the optimal k, none of use, no more follow."""
+
+_MOST_SECONDS = 10.0
+"""Each forest's trees are made shorter for no longer than this."""
+
+_REASONABLE_SECONDS = 20.0
+"""Without a time limit nothing more is begun after these, once there is an algorithm."""
+
+_MOST_SENDS = 1 << 22
+"""Algorithms of more sends are not tried: they take GiBs of memory, and so do their trees."""
+
+
+def fits(topology: Topology, collective: Collective) -> Answer:
+    """Whether every chunk goes from one node to all, over links whose bandwidths are known."""
+    if collective.combining:
+        return Answer(False, "it combines; trees move data, and the search turns them round")
+    if topology.num_nodes < 2:
+        return Answer(False, "a single node has nobody to send to")
+    if _fabric(topology) is None:
+        return Answer(
+            False, "links share bandwidths; describe the network with its switches instead"
+        )
+    shares = _shares(topology, collective)
+    if shares is None:
+        return Answer(
+            False, "its trees lead from one node only to every node, so must every chunk go"
+        )
+    sends = _least_sends(topology, shares)
+    if sends > _MOST_SENDS:
+        return Answer(
+            False,
+            f"its algorithms have {sends} sends and more, and it makes none above {_MOST_SENDS}; "
+            "`syncoll forest` packs the trees alone",
+        )
+    return Answer(True)
+
+
+class ForestSeed:
+    """Proposes pipelined forests."""
+
+    def propose(
+        self,
+        topology: Topology,
+        collective: Collective,
+        limits: SeedLimits,
+        options: Mapping[str, OptionValue],
+    ) -> Iterator[Proposal]:
+        """See `syncoll.plugins.Seed`.
+
+        Raises:
+            ModelError: when a node cannot be reached, or a switch is unbalanced.
+            UsageError: when bandwidths need integers beyond 64 bits.
+        """
+        answer = fits(topology, collective)
+        fabric, shares = _fabric(topology), _shares(topology, collective)
+        if not answer.ok or fabric is None or shares is None:
+            raise ModelError(f"{collective.name} on {topology.name}: {answer.reason}")
+        clock = _Clock(limits.seconds)
+        if clock.is_up():
+            return
+        forests = _Forests(topology, fabric, shares, clock)
+        fixed_k = int(options["k"])
+        ks = [fixed_k] if fixed_k else forests.ks()
+        most = _MOST_SENDS // _least_sends(topology, shares)
+        shapes = _shapes(ks, limits.max_chunks, most)
+        if not shapes:
+            raise ModelError(
+                f"{collective.name} on {topology.name}: with k = {min(ks)} its algorithms have "
+                f"more than {_MOST_SENDS} sends",
+                topology.origin,
+                f"a k of at most {most}",
+            )
+        found: list[tuple[int, Fraction]] = []
+        fruitless: set[int] = set()
+        for k, segments in shapes:
+            if len(fruitless) > _MOST_FRUITLESS or (found and clock.is_late()):
+                return
+            if found and not forests.in_time(k):
+                continue
+            trees = forests.of(k)
+            if clock.is_up():
+                return
+            if k * segments > max(ks):
+                fruitless.add(k * segments)
+            within = replace(limits, seconds=clock.slice() if found else clock.left_at_first())
+            for one in schedule_trees(topology, collective, trees, within, (segments,), found):
+                if clock.is_up():
+                    return
+                found.append((one.algorithm.steps, Fraction(one.algorithm.rounds, one.chunks)))
+                fruitless.clear()
+                yield Proposal(one.chunks, one.algorithm, f"k = {k}, {one.note}")
+                if clock.is_late():
+                    return
+
+
+class _Clock:
+    """How much time is left.
+
+    Args:
+        seconds: after these nothing more may be yielded; None: all that the first algorithm takes,
+            and then a reasonable time for more.
+    """
+
+    def __init__(self, seconds: float | None) -> None:
+        self._strict = seconds is not None
+        self._until = time.monotonic() + (_REASONABLE_SECONDS if seconds is None else seconds)
+
+    def left(self) -> float:
+        """Seconds, below 0 when it is late."""
+        return self._until - time.monotonic()
+
+    def is_late(self) -> bool:
+        """Whether nothing new should be begun."""
+        return self.left() <= 0
+
+    def is_up(self) -> bool:
+        """Whether nothing may be yielded any more."""
+        return self._strict and self.is_late()
+
+    def left_at_first(self) -> float | None:
+        """What the first schedule may take; None for all that it needs."""
+        return self.left() if self._strict else None
+
+    def slice(self) -> float:
+        """What one forest or one schedule may take: a part, for others come after it."""
+        return max(0.0, self.left() / 4)
+
+
+def _shapes(ks: Sequence[int], max_chunks: int | None, most: int) -> list[tuple[int, int]]:
+    """(k, segments), the fewest chunks first.
+
+    Args:
+        ks: numbers of trees.
+        max_chunks: above it a forest is dealt chunks unevenly, whatever the segments.
+        most: parts in all; more make too many sends.
+    """
+    shapes = [
+        (k, segments)
+        for k in ks
+        for segments in _SEGMENTS
+        if (segments <= _FEW_SEGMENTS or k * segments <= _MANY_CHUNKS)
+        and k * segments <= most
+        and (max_chunks is None or segments == 1 or k * segments <= max_chunks)
+    ]
+    return sorted(shapes, key=lambda shape: (shape[0] * shape[1], -shape[0]))
+
+
+class _Forests:
+    """Forests of several k, as trees between nodes."""
+
+    def __init__(
+        self, topology: Topology, fabric: Fabric, shares: tuple[int, ...], clock: _Clock
+    ) -> None:
+        self._topology, self._fabric, self._shares = topology, fabric, shares
+        self._clock = clock
+        self._trees: dict[int, list[Tree]] = {}
+        self._longest = 0.0
+
+    def ks(self) -> list[int]:
+        """Numbers of trees that are worth a try, up to the optimal one."""
+        best = bottleneck(self._fabric, self._shares).k
+        return [*(k for k in _FEW_TREES if k < best), best]
+
+    def in_time(self, k: int) -> bool:
+        """Whether the trees of one k are there, or as much time is left as others have taken."""
+        return k in self._trees or self._clock.left() > self._longest
+
+    def of(self, k: int) -> list[Tree]:
+        """The trees of one k."""
+        if k not in self._trees:
+            began = time.monotonic()
+            forest = weighted_broadcast(self._fabric, self._shares, fixed_k=k).forest
+            seconds = min(_MOST_SECONDS, self._clock.slice())
+            forest = shortened(forest, time.monotonic() + seconds)
+            verify_forest(forest)
+            self._trees[k] = _trees(forest, self._topology)
+            self._longest = max(self._longest, time.monotonic() - began)
+        return self._trees[k]
+
+
+def _trees(forest: Forest, topology: Topology) -> list[Tree]:
+    """The trees between compute nodes, which must be links of the topology.
+
+    Raises:
+        ModelError: when one is none.
+    """
+    for path in forest.routes:
+        if (path[0], path[-1]) not in topology.link_index:
+            raise ModelError(
+                f"a tree goes from node {path[0]} to node {path[-1]} by {path[1:-1]}, and "
+                f"{topology.name} has no link for it",
+                topology.origin,
+                "a link wherever a path through switches joins two nodes",
+            )
+    return [
+        Tree(tree.root, tree.weight, tuple((parent, child) for parent, child, _ in tree.edges))
+        for tree in forest.trees()
+    ]
+
+
+def _fabric(topology: Topology) -> Fabric | None:
+    """What trees are packed into: the topology's own links where none share bandwidth."""
+    if all(len(bound.links) == 1 for bound in topology.bounds):
+        return Fabric.of(replace(topology, fabric=None))
+    return topology.fabric
+
+
+def _least_sends(topology: Topology, shares: Sequence[int]) -> int:
+    """The sends of one tree for each part of the shares."""
+    return sum(shares) // gcd(*shares) * (topology.num_nodes - 1)
+
+
+def _shares(topology: Topology, collective: Collective) -> tuple[int, ...] | None:
+    """How much starts at each node, where everything has one source and goes to everybody."""
+    nodes = topology.num_nodes
+    tried = range(1, _MOST_CHUNKS_TRIED + 1)
+    chunks = next((c for c in tried if collective.admits(nodes, c)), None)
+    if chunks is None:
+        return None
+    table: RelationTable = collective.tabulate(nodes, chunks)
+    missing = table.post & ~table.pre
+    moving = missing.any(axis=1)
+    if not moving.any() or (missing[moving].sum(axis=1) != nodes - 1).any():
+        return None
+    return tuple(int(n) for n in np.count_nonzero(table.pre[moving], axis=0))

@@ -1,0 +1,257 @@
+"""MultiTree on networks with switches (MultiTree paper, section III.C.3).
+
+A link of a fabric is as many connections as its bandwidth holds units; the unit is the greatest
+common divisor of all bandwidths unless somebody asks for another.  To find a child for a node p,
+the connections that are free in the time step are searched breadth first from p through switches:
+first the nodes on p's own switch, then those of its neighbours, and so on.  All connections on the
+way to the child are then taken.  A link between two nodes is a way through no switch, so that on a
+fabric without switches this is Algorithm 1 itself.
+
+Neighbours of a switch are tried from the searching node's number upwards and then from the lowest,
+so that the nodes of a switch do not all turn to the same one.
+
+The paper searches all of this for the first node of a tree, then for the second, and so on: roots,
+which come first, then send far away themselves, and where switches forward to switches over narrow
+links these fill up.  `SEARCHES` has that as ``node``; ``near`` looks one link farther only when no
+node of the tree finds a child within the links before.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise, product
+from math import gcd, lcm
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.errors import ModelError
+from syncoll.model import UNREACHABLE, Fabric, Link
+from syncoll_multitree.timed_trees import TimedTrees
+from syncoll_multitree.turns import Turns
+from syncoll_multitree.unit_network import ORDERS
+
+__all__ = ["SEARCHES", "RoutedTrees", "connection_unit", "multitree_on_fabric"]
+
+IntArray = npt.NDArray[np.int64]
+
+SEARCHES = ("near", "node")
+"""How a tree looks for its next node; see above."""
+
+
+@dataclass(frozen=True, eq=False)
+class RoutedTrees:
+    """Timed trees of a fabric, with the way of each edge.
+
+    Args:
+        timed: the trees over compute nodes.
+        paths: for each row of ``timed.edges`` the vertices from the parent to the child.
+        unit: the bandwidth of a connection, in the fabric's unit: what goes down one tree edge
+            takes its size divided by this, a time step.
+    """
+
+    timed: TimedTrees
+    paths: tuple[tuple[int, ...], ...]
+    unit: Fraction
+
+
+def connection_unit(fabric: Fabric) -> Fraction:
+    """The greatest bandwidth of which every link's is a multiple."""
+    amounts = [link.bandwidth for link in fabric.links]
+    down = lcm(*(b.denominator for b in amounts))
+    return Fraction(gcd(*(int(b * down) for b in amounts)), down) if amounts else Fraction(1)
+
+
+def multitree_on_fabric(
+    fabric: Fabric,
+    roots: Sequence[int] | None = None,
+    *,
+    unit: Fraction | None = None,
+    search: str = "near",
+    order: str = "index",
+    turns: str = "root",
+    until: float | None = None,
+) -> RoutedTrees:
+    """Spanning trees over the compute nodes that share the connections of each time step.
+
+    Args:
+        fabric: the network.
+        roots: of each tree; one tree at every compute node when missing.
+        unit: the bandwidth of a connection; links have ``floor(bandwidth / unit)`` of them.
+        search: one of `SEARCHES`.
+        order: of a vertex's neighbours, a name of `ORDERS`; compute nodes come before switches.
+        turns: which trees go first in a time step, one of `TURNS`.
+        until: a time of `time.perf_counter` after which no time step begins; None for no limit.
+
+    Raises:
+        ModelError: on an unknown search, order or turns or a bad unit, or when a tree cannot reach
+            a node over links with at least one connection.
+        OutOfTimeError: past `until`.
+    """
+    if search not in SEARCHES:
+        raise ModelError(f"search {search!r}", None, "one of " + ", ".join(SEARCHES))
+    if order not in ORDERS:
+        raise ModelError(f"order {order!r}", None, "one of " + ", ".join(ORDERS))
+    unit = connection_unit(fabric) if unit is None else unit
+    if unit <= 0:
+        raise ModelError(f"a unit of bandwidth {unit}", None, "a bandwidth above 0")
+    full = {ends: int(b / unit) for ends, b in fabric.bandwidths.items() if b >= unit}
+    kept = Fabric.from_bandwidths(
+        fabric.name, fabric.num_nodes, fabric.num_switches, {e: n * unit for e, n in full.items()}
+    )
+    nodes = fabric.num_nodes
+    roots = range(nodes) if roots is None else roots
+    kept.require_reachable(sorted(set(roots)))
+    ways = _Ways(kept, order)
+    waiting = Turns(turns, roots, nodes, ways.distances, until)
+    missing = waiting.missing
+    out: dict[int, int] = {}
+    for (source, _), count in full.items():
+        out[source] = out.get(source, 0) + count
+    radii = [kept.num_vertices]
+    if search == "near":
+        radii = [*ways.lengths[:-1], kept.num_vertices]
+    growing = [i for i in range(len(roots)) if missing[i]]
+    came: list[list[int]] = [[root] for root in roots]
+    inside = [{root} for root in roots]
+    edges: list[tuple[int, int, int, int]] = []
+    paths: list[tuple[int, ...]] = []
+    step = 0
+    while growing:
+        waiting.sort(growing)
+        free, leaving = dict(full), dict(out)
+        before = {tree: len(came[tree]) for tree in growing}
+        # Connections only become fewer: what a node did not find within so many links it will not
+        # find in this time step, so each tree goes through its (radius, node) pairs once.
+        walks = {tree: product(radii, range(before[tree])) for tree in growing}
+        at = {tree: next(walks[tree]) for tree in growing}
+        taking = growing
+        while taking:
+            again = []
+            for tree in taking:
+                path = None
+                place: tuple[int, int] | None = at[tree]
+                while place is not None:
+                    radius, i = place
+                    node = came[tree][i]
+                    if leaving.get(node, 0):
+                        path = ways.search(node, inside[tree], free, radius)
+                        if path is not None:
+                            break
+                    place = next(walks[tree], None)
+                if path is None or place is None:
+                    continue
+                at[tree] = place
+                leaving[path[0]] -= 1
+                for ends in pairwise(path):
+                    free[ends] -= 1
+                came[tree].append(path[-1])
+                inside[tree].add(path[-1])
+                edges.append((tree, path[0], path[-1], step))
+                paths.append(path)
+                missing[tree] -= 1
+                if missing[tree]:
+                    again.append(tree)
+            taking = again
+        waiting.end_step({tree: came[tree][count:] for tree, count in before.items()
+                          if len(came[tree]) > count})  # fmt: skip
+        growing = [tree for tree in growing if missing[tree]]
+        step += 1
+    timed = TimedTrees(
+        np.array(roots, dtype=np.int64), np.array(edges, dtype=np.int64).reshape(-1, 4)
+    )
+    return RoutedTrees(timed, tuple(paths), unit)
+
+
+class _Ways:
+    """Ways from compute node to compute node through switches."""
+
+    def __init__(self, fabric: Fabric, order: str) -> None:
+        self._nodes = fabric.num_nodes
+        links: list[Link] = list(fabric.bandwidths)
+        key = ORDERS[order](links)
+        self._onward: list[list[int]] = [[] for _ in range(fabric.num_vertices)]
+        for source, end in sorted(links, key=lambda e: (e[1] >= self._nodes, *key(e))):
+            self._onward[source].append(end)
+        self._turned: dict[Link, list[int]] = {}
+
+    def _from(self, vertex: int, start: int) -> list[int]:
+        """Neighbours as listed; those of a switch with numbers above `start` first."""
+        if vertex == start:
+            return self._onward[vertex]
+        turned = self._turned.get((vertex, start))
+        if turned is None:
+            onward = self._onward[vertex]
+            turned = [v for v in onward if self._nodes > v > start]
+            turned += [v for v in onward if v < start]
+            turned += [v for v in onward if v >= self._nodes]
+            self._turned[vertex, start] = turned
+        return turned
+
+    def search(
+        self, start: int, inside: set[int], free: dict[Link, int], radius: int
+    ) -> tuple[int, ...] | None:
+        """The first way over free connections to a node that the tree lacks, breadth first.
+
+        It has at most `radius` links.
+        """
+        nodes = self._nodes
+        came_from = {start: start}
+        queue = deque([(start, 1)])
+        while queue:
+            vertex, links = queue.popleft()
+            for neighbour in self._from(vertex, start):
+                if neighbour in came_from or not free.get((vertex, neighbour), 0):
+                    continue
+                if neighbour >= nodes:
+                    came_from[neighbour] = vertex
+                    if links < radius:
+                        queue.append((neighbour, links + 1))
+                elif neighbour not in inside:
+                    path = [neighbour]
+                    while vertex != start:
+                        path.append(vertex)
+                        vertex = came_from[vertex]
+                    return (start, *reversed(path))
+        return None
+
+    def _near(self, start: int) -> dict[int, int]:
+        """The nodes that one send can reach, each with the links of a shortest way."""
+        found: dict[int, int] = {}
+        depth, level, seen = 0, [start], {start}
+        while level:
+            depth += 1
+            following = []
+            for vertex in level:
+                for neighbour in self._onward[vertex]:
+                    if neighbour not in seen:
+                        seen.add(neighbour)
+                        if neighbour < self._nodes:
+                            found[neighbour] = depth
+                        else:
+                            following.append(neighbour)
+            level = following
+        return found
+
+    @property
+    def lengths(self) -> list[int]:
+        """The numbers of links on shortest ways between nodes, ascending."""
+        return sorted({links for v in range(self._nodes) for links in self._near(v).values()})
+
+    def distances(self) -> IntArray:
+        """``[P, P]``: how many sends apart nodes are, or `UNREACHABLE`."""
+        near = [list(self._near(v)) for v in range(self._nodes)]
+        result = np.full((self._nodes, self._nodes), UNREACHABLE, dtype=np.int64)
+        for start in range(self._nodes):
+            row = result[start]
+            row[start], queue = 0, deque([start])
+            while queue:
+                node = queue.popleft()
+                for neighbour in near[node]:
+                    if row[neighbour] == UNREACHABLE:
+                        row[neighbour] = row[node] + 1
+                        queue.append(neighbour)
+        return result

@@ -1,0 +1,54 @@
+"""TimedTrees: spanning trees whose edges each have the time step in which they are used."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.model import Algorithm
+from syncoll.scheduling import Tree
+
+__all__ = ["TimedTrees"]
+
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class TimedTrees:
+    """What Algorithm 1 builds: the paper's allgather schedule of every tree.
+
+    Args:
+        roots: ``[N]``, the root of each tree.
+        edges: ``[M, 4]`` with columns tree, parent, child, time step (from 0), in the order in
+            which links were allocated: the sequence numbers of the paper's Figure 3.
+    """
+
+    roots: IntArray
+    edges: IntArray
+
+    @property
+    def num_steps(self) -> int:
+        """The time steps until every tree is complete."""
+        return int(self.edges[:, 3].max(initial=-1)) + 1
+
+    def trees(self) -> tuple[Tree, ...]:
+        """The trees without their time steps."""
+        of: list[list[tuple[int, int]]] = [[] for _ in self.roots]
+        for tree, parent, child, _ in self.edges.tolist():
+            of[tree].append((parent, child))
+        return tuple(
+            Tree(root, 1, tuple(edges)) for root, edges in zip(self.roots.tolist(), of, strict=True)
+        )
+
+    def to_algorithm(self, chunk_of: IntArray, rounds_per_step: int) -> Algorithm:
+        """Every tree edge sends its tree's chunk in its time step.
+
+        Args:
+            chunk_of: ``[N]``, the chunk that goes down each tree.
+            rounds_per_step: of every time step.
+        """
+        sends = self.edges.copy()
+        sends[:, 0] = chunk_of[sends[:, 0]]
+        return Algorithm((rounds_per_step,) * self.num_steps, sends)

@@ -1,0 +1,84 @@
+"""Turns: which tree goes first in a time step.
+
+Taking turns by root serves symmetric networks; on others trees with larger remaining height go
+first, so that what has farthest to go leaves first (MultiTree paper, section III.C.1).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.errors import ModelError
+
+__all__ = ["TURNS", "OutOfTimeError", "Turns"]
+
+IntArray = npt.NDArray[np.int64]
+
+TURNS = ("root", "height", "missing")
+"""``root``: in the order of the roots.  ``height``: first what lacks the nodes farthest from it.
+``missing``: first what lacks most nodes."""
+
+
+class OutOfTimeError(Exception):
+    """The time for growing trees has run out; never leaves this package."""
+
+
+class Turns:
+    """What the trees lack, and the order that follows from it.
+
+    Args:
+        kind: one of `TURNS`.
+        roots: the root of each tree; where nothing else decides trees go in this order.
+        num_nodes: P.
+        distances: gives ``[P, P]``, sends between nodes; called for ``height`` only.
+        until: a time of `time.perf_counter` after which no time step begins; None for no limit.
+
+    Raises:
+        ModelError: on an unknown kind.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        roots: Sequence[int],
+        num_nodes: int,
+        distances: Callable[[], IntArray],
+        until: float | None = None,
+    ) -> None:
+        self._until = until
+        if kind not in TURNS:
+            raise ModelError(f"turns {kind!r}", None, "one of " + ", ".join(TURNS))
+        self._kind = kind
+        self.missing = [num_nodes - 1] * len(roots)
+        if kind == "height":
+            self._distances = distances()
+            self._to_node = [self._distances[root].copy() for root in roots]
+            self._heights = [int(row.max()) for row in self._to_node]
+
+    def sort(self, trees: list[int]) -> None:
+        """Puts trees into the order in which they go in the next time step.
+
+        Raises:
+            OutOfTimeError: when it is too late for one.
+        """
+        if self._until is not None and time.perf_counter() > self._until:
+            raise OutOfTimeError
+        missing = self.missing
+        if self._kind == "height":
+            heights = self._heights
+            trees.sort(key=lambda tree: (-heights[tree], -missing[tree], tree))
+        elif self._kind == "missing":
+            trees.sort(key=lambda tree: (-missing[tree], tree))
+
+    def end_step(self, fresh: Mapping[int, Sequence[int]]) -> None:
+        """Takes note of the nodes that each tree got in a time step."""
+        if self._kind != "height":
+            return
+        for tree, nodes in fresh.items():
+            row = self._to_node[tree]
+            np.minimum(row, self._distances[list(nodes)].min(axis=0), out=row)
+            self._heights[tree] = int(row.max())

@@ -1,0 +1,112 @@
+"""Allreduce on spanning trees: results go down while later segments still come up.
+
+Each tree carries its part of the data twice: contributions are added up on the way to its root, and
+the result comes back the same way ("Optimal Message Scheduling for Aggregation", section 2).  The
+part is cut into segments that follow one another by one step, so that once the pipeline is full
+every link of the tree carries one chunk up and one down in a step, which is what the packing's cost
+counts.  A tree's root is its centre; with m segments and trees of height H it takes ``m - 1 + 2 H``
+steps.
+
+Where links have bandwidths of their own, the same in both directions, reducescatter followed by
+allgather cannot do better: in each of the two, every part of a partition takes in what starts
+outside of it, and the sum over the parts is the partition's bound.  It does worse where nodes
+differ: on a line of three nodes a chunk takes one round this way, and four thirds that way.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from math import inf
+
+import numpy as np
+
+from syncoll.model import Algorithm, Collective, Topology
+from syncoll.plugins import Proposal, SeedLimits
+from syncoll.scheduling import MOST_SENDS, Tree
+from syncoll_treepacking.rooting import rooted
+from syncoll_treepacking.whole import WholePacking
+
+__all__ = ["aggregations"]
+
+_MOST_CONTRIBUTIONS = 1 << 28
+"""Sends times nodes: algorithms of more are not made; they would take GiBs of memory."""
+
+
+def aggregations(
+    topology: Topology,
+    collective: Collective,
+    packing: WholePacking,
+    limits: SeedLimits,
+    segments: Sequence[int],
+) -> Iterator[Proposal]:
+    """Algorithms for an allreduce, one for each number of segments that the limits allow.
+
+    Args:
+        topology: P and B.
+        collective: to every chunk of which every node contributes, and of which every node needs
+            the result.
+        packing: spanning trees.
+        limits: how far to go.
+        segments: m, into how many each part is cut.
+    """
+    nodes = topology.num_nodes
+    trees = [rooted(column, None, count) for column, count in packing.trees]
+    height = max(tree.height for tree in trees)
+    ends = inf if limits.seconds is None else time.perf_counter() + limits.seconds
+    for number in segments:
+        if time.perf_counter() >= ends:
+            return
+        chunks = packing.parts * number
+        if limits.max_chunks is not None and chunks > limits.max_chunks:
+            continue
+        if limits.max_steps is not None and number - 1 + 2 * height > limits.max_steps:
+            continue
+        sends = 2 * chunks * (nodes - 1)
+        if sends > MOST_SENDS or sends * nodes > _MOST_CONTRIBUTIONS:
+            return
+        if not collective.admits(nodes, chunks):
+            continue
+        if len(collective.tabulate(nodes, chunks).pre) != chunks:
+            continue  # the collective counts C in another way
+        algorithm = _pipelined(trees, nodes, packing.parts, number, height).tightened(topology)
+        if limits.max_rounds is not None and algorithm.rounds > limits.max_rounds:
+            continue
+        noun = "tree" if len(trees) == 1 else "trees"
+        note = f"{len(trees)} {noun} up and down, {number} segment" + "s" * (number != 1)
+        yield Proposal(chunks, algorithm, note)
+
+
+def _pipelined(
+    trees: Sequence[Tree], nodes: int, parts: int, segments: int, height: int
+) -> Algorithm:
+    sends, carried = [], []
+    first = 0
+    for tree in trees:
+        depths = tree.depths
+        below = np.eye(nodes, dtype=bool)
+        for parent, child in reversed(tree.edges):
+            below[parent] |= below[child]
+        parent, child = np.array(tree.edges, dtype=np.int64).T
+        depth = np.array([depths[node] for node in child.tolist()], dtype=np.int64)
+        # One chunk's way up, and down again.
+        source, destination = np.concatenate([child, parent]), np.concatenate([parent, child])
+        step = height + np.concatenate([-depth, depth - 1])
+        contributions = np.concatenate([below[child], np.ones_like(below[child])])
+        segment, copy = np.divmod(np.arange(segments * tree.weight), tree.weight)
+        each, every = len(segment), len(step)
+        sends.append(
+            np.column_stack(
+                [
+                    np.repeat(segment * parts + first + copy, every),
+                    np.tile(source, each),
+                    np.tile(destination, each),
+                    np.tile(step, each) + np.repeat(segment, every),
+                ]
+            )
+        )
+        carried.append(np.tile(contributions, (each, 1)))
+        first += tree.weight
+    # The rounds are what the sends need; whoever calls makes them so.
+    steps = segments - 1 + 2 * height
+    return Algorithm((1,) * steps, np.concatenate(sends), np.concatenate(carried))

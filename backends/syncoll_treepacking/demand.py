@@ -1,0 +1,72 @@
+"""What a collective asks for, as far as trees that span all nodes can do it.
+
+Recognised by its table, never by its name: either every chunk starts at one node and everybody
+needs it (broadcast, allgather, anything between), or every node contributes to every chunk and
+needs the result (allreduce).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import gcd
+
+import numpy as np
+
+from syncoll.errors import ModelError
+from syncoll.model import Collective, RelationTable
+
+__all__ = ["Demand"]
+
+_MOST_TRIED = 4096
+
+
+@dataclass(frozen=True)
+class Demand:
+    """Who has the data.
+
+    Args:
+        sources: for each node that starts with chunks how many of them, divided by what all have
+            in common; empty where all nodes contribute to all chunks.
+    """
+
+    sources: dict[int, int]
+
+    @classmethod
+    def of(cls, collective: Collective, nodes: int) -> Demand | str:
+        """The demand, or in words why trees that span all nodes do not serve the collective."""
+        chunks = _least_chunks(collective, nodes)
+        if chunks is None:
+            return f"no C up to {_MOST_TRIED} is admitted"
+        try:
+            table: RelationTable = collective.tabulate(nodes, chunks)
+        except ModelError as error:
+            return error.message
+        if not table.pre.size or not table.post.all():
+            return "not everybody needs every chunk"
+        if collective.combining:
+            if table.pre.all():
+                return cls({})
+            return "not everybody contributes to every chunk"
+        if (table.pre.sum(axis=1) != 1).any():
+            return "not every chunk starts at exactly one node"
+        counts = np.bincount(table.pre.argmax(axis=1), minlength=nodes).tolist()
+        common = gcd(*counts)
+        return cls({node: count // common for node, count in enumerate(counts) if count})
+
+    @property
+    def combines(self) -> bool:
+        """Whether contributions of all nodes are added up."""
+        return not self.sources
+
+    @property
+    def shares(self) -> dict[int, Fraction]:
+        """The part of all data that starts at each source."""
+        total = sum(self.sources.values())
+        return {node: Fraction(count, total) for node, count in self.sources.items()}
+
+
+def _least_chunks(collective: Collective, nodes: int) -> int | None:
+    """The least C that the collective admits; None if none is near."""
+    tried = range(1, _MOST_TRIED + 1)
+    return next((chunks for chunks in tried if collective.admits(nodes, chunks)), None)

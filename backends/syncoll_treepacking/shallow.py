@@ -1,0 +1,96 @@
+"""Shallow trees: shortest paths that keep out of each other's way.
+
+The program looks at loads alone, and its trees may be high.  Few steps need low trees: these are as
+low as can be.  Where a node has a choice of parents it takes the link that is loaded least; or any,
+for who picks a few out of many wants them all different.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+
+from syncoll_treepacking.links import LinkSystem
+from syncoll_treepacking.oracle import Column, Oracle
+
+__all__ = ["shallow"]
+
+_MOST_EDGES = 1 << 14
+_MOST_ROOTS = 64
+
+
+def shallow(oracle: Oracle, count: int, chance: Random | None = None) -> list[list[Column]]:
+    """Turn by turn a tree for each group; the first W turns are a packing of W parts.
+
+    Args:
+        oracle: of a system without switches.
+        count: of trees; fewer in large networks, but at least eight for each group.
+        chance: decides about parents; None for the load.
+    """
+    system = oracle.system
+    onward = _onward(system)
+    roots = [_centres(onward) if root is None else [root] for root in oracle.roots]
+    capacities = [float(c) for c in system.capacities]
+    load = [0.0] * system.num_rows
+
+    def rank(link: int, share: float) -> float:
+        if chance is not None:
+            return chance.random()
+        uses = system.uses[link]
+        return max((load[row] + times * share) / capacities[row] for row, times in uses)
+
+    turns: list[list[Column]] = []
+    count = min(count, _MOST_EDGES // system.num_nodes)
+    for turn in range(max(8, count // len(roots))):
+        trees = []
+        for group, (choice, exact) in enumerate(zip(roots, oracle.shares, strict=True)):
+            share = float(exact)
+            level = [choice[turn % len(choice)]]
+            seen = set(level)
+            links: list[int] = []
+            routes: list[tuple[int, int]] = []
+            while level:
+                choices: dict[int, list[tuple[int, int]]] = {}
+                for u in level:
+                    for v, link in onward[u]:
+                        if v not in seen:
+                            choices.setdefault(v, []).append((u, link))
+                # Who has few choices comes first.
+                for v, ways in sorted(choices.items(), key=lambda item: (len(item[1]), item[0])):
+                    u, link = min(ways, key=lambda way: rank(way[1], share))
+                    for row, times in system.uses[link]:
+                        load[row] += times * share
+                    links.append(link)
+                    routes.append((u, v))
+                seen |= choices.keys()
+                level = sorted(choices)
+            if not system.directed:
+                routes = sorted((min(u, v), max(u, v)) for u, v in routes)
+            trees.append(Column(group, tuple(sorted(links)), tuple(routes)))
+        turns.append(trees)
+    return turns
+
+
+def _onward(system: LinkSystem) -> list[list[tuple[int, int]]]:
+    """For each node its neighbours and the links there."""
+    onward: list[list[tuple[int, int]]] = [[] for _ in range(system.num_nodes)]
+    for link, (u, v) in enumerate(system.ends):
+        onward[u].append((v, link))
+        if not system.directed:
+            onward[v].append((u, link))
+    return onward
+
+
+def _centres(onward: Sequence[Sequence[tuple[int, int]]]) -> list[int]:
+    """The nodes from which trees are lowest, among some if there are many."""
+    tried = range(0, len(onward), 1 + (len(onward) - 1) // _MOST_ROOTS)
+    heights = {}
+    for root in tried:
+        seen, level, height = {root}, [root], -1
+        while level:
+            height += 1
+            level = list({v for u in level for v, _ in onward[u]} - seen)
+            seen.update(level)
+        heights[root] = height
+    least = min(heights.values())
+    return [root for root, height in heights.items() if height == least]

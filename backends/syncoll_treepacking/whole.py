@@ -1,0 +1,196 @@
+"""Whole trees: packings in which every tree carries a whole number of equal parts.
+
+A schedule moves chunks, so the weights must become integers.  For W parts of each group's share the
+best choice among the generated trees is an integer program: least cost first, then least height,
+since every level of a tree costs steps.  Low trees are tried first, then higher ones, which may
+cost less.  Few parts mean few chunks and few steps, many come nearer to the optimum of the linear
+program; all that improve on lower trees and fewer parts are worth a proposal.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import lcm
+
+import highspy
+import numpy as np
+
+from syncoll_treepacking.oracle import Column, Oracle
+from syncoll_treepacking.packing import Packing, packing_cost
+from syncoll_treepacking.rooting import rooted
+
+__all__ = ["WholePacking", "low_packings", "whole_packings"]
+
+_LOW_PARTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
+_MOST_POOL = 600
+_FEW_PARTS = 8
+_SECONDS_EACH = 1.0
+_MORE_PARTS = (12, 24, 48)
+_MOST_PARTS = 400
+"""A denominator beyond it makes no useful schedule; rounded weights do then."""
+
+
+@dataclass(frozen=True)
+class WholePacking:
+    """Trees with whole weights.
+
+    Args:
+        parts: W, into how many parts the data of each group is cut.
+        trees: with how many parts each carries; W in each group.
+        cost: C, the time for one unit of all groups' data together, if nothing waits.
+    """
+
+    parts: int
+    trees: tuple[tuple[Column, int], ...]
+    cost: Fraction
+
+
+def low_packings(oracle: Oracle, turns: Sequence[Sequence[Column]]) -> Iterator[WholePacking]:
+    """The first W turns, with more and more parts, each cheaper than the ones before it.
+
+    Args:
+        oracle: what they are packed into.
+        turns: in each a tree of every group.
+    """
+    found: Fraction | None = None
+    for parts in _LOW_PARTS:
+        if parts > len(turns):
+            return
+        trees = tuple(Counter(tree for turn in turns[:parts] for tree in turn).items())
+        cost = _cost(oracle, trees, parts)
+        if found is None or cost < found:
+            found = cost
+            yield WholePacking(parts, trees, cost)
+
+
+def whole_packings(
+    packing: Packing, pool: Sequence[Column], seconds: float | None = None
+) -> Iterator[WholePacking]:
+    """Packings with higher trees and more parts, each cheaper than the ones before it.
+
+    Args:
+        packing: what the linear program found.
+        pool: the trees to choose from, beside the packing's own.
+        seconds: when to stop; None for no limit.
+    """
+    ends = None if seconds is None else time.perf_counter() + seconds
+    oracle = packing.oracle
+    mine = tuple(packed.tree for packed in packing.trees)
+    trees = list(dict.fromkeys((*mine, *pool)))[: max(_MOST_POOL, len(mine))]
+    height = [rooted(tree, oracle.roots[tree.group]).height for tree in trees]
+    lowest = max(
+        min(h for h, tree in zip(height, trees, strict=True) if tree.group == group)
+        for group in range(len(oracle.shares))
+    )
+    found: Fraction | None = None
+    for most in sorted({lowest, lowest + 1, lowest + 2, max(height)}):
+        low = [(tree, h) for tree, h in zip(trees, height, strict=True) if h <= most]
+        for parts in range(1, _FEW_PARTS + 1):
+            left = None if ends is None else ends - time.perf_counter()
+            if (left is not None and left <= 0) or found == packing.bound:
+                break
+            whole = _choose(oracle, low, parts, left)
+            if whole is not None and (found is None or whole.cost < found):
+                found = whole.cost
+                yield whole
+    for whole in (*(_dealt(packing, parts) for parts in _MORE_PARTS), _as_it_is(packing)):
+        if whole.parts <= _MOST_PARTS and (found is None or whole.cost < found):
+            found = whole.cost
+            yield whole
+
+
+def _as_it_is(packing: Packing) -> WholePacking:
+    """The packing's own weights over their common denominator."""
+    shares = packing.oracle.shares
+    weights = [packed.weight / shares[packed.tree.group] for packed in packing.trees]
+    parts = lcm(*(weight.denominator for weight in weights))
+    trees = tuple(
+        (packed.tree, int(weight * parts))
+        for packed, weight in zip(packing.trees, weights, strict=True)
+    )
+    return WholePacking(parts, trees, packing.cost)
+
+
+def _dealt(packing: Packing, parts: int) -> WholePacking:
+    """So many parts dealt out in proportion to the packing's weights, largest remainders first."""
+    oracle = packing.oracle
+    kept: list[tuple[Column, int]] = []
+    for group, share in enumerate(oracle.shares):
+        mine = [packed for packed in packing.trees if packed.tree.group == group]
+        wanted = [packed.weight / share * parts for packed in mine]
+        counts = [int(x) for x in wanted]
+        order = sorted(range(len(mine)), key=lambda i: counts[i] - wanted[i])
+        for i in order[: parts - sum(counts)]:
+            counts[i] += 1
+        kept += [(p.tree, count) for p, count in zip(mine, counts, strict=True) if count]
+    return WholePacking(parts, tuple(kept), _cost(oracle, kept, parts))
+
+
+def _cost(oracle: Oracle, trees: Sequence[tuple[Column, int]], parts: int) -> Fraction:
+    weights = [oracle.shares[tree.group] * Fraction(count, parts) for tree, count in trees]
+    return packing_cost(oracle, [tree for tree, _ in trees], weights)
+
+
+def _choose(
+    oracle: Oracle, trees: Sequence[tuple[Column, int]], parts: int, seconds: float | None
+) -> WholePacking | None:
+    """The best W trees of each group; None when the solver has none in time.
+
+    Args:
+        oracle: what they are packed into.
+        trees: to choose from, with their heights.
+        parts: W.
+        seconds: time limit.
+    """
+    system, groups = oracle.system, len(oracle.shares)
+    solver = highspy.Highs()
+    limit = _SECONDS_EACH if seconds is None else min(_SECONDS_EACH, seconds)
+    for name, value in (
+        ("output_flag", False),
+        ("threads", 1),
+        ("random_seed", 1),
+        ("time_limit", limit),
+        ("mip_rel_gap", 1e-6),
+    ):
+        solver.setOptionValue(name, value)
+    empty, nothing = np.zeros(0, dtype=np.int32), np.zeros(0)
+    for _ in range(groups):
+        solver.addRow(float(parts), float(parts), 0, empty, nothing)
+    for _ in range(system.num_rows):
+        solver.addRow(-highspy.kHighsInf, 0.0, 0, empty, nothing)
+    largest = max(system.capacities)
+    capacities = np.array([float(c / largest) for c in system.capacities])
+    rows = np.arange(groups, groups + system.num_rows, dtype=np.int32)
+    solver.addCol(1.0, 0.0, highspy.kHighsInf, len(rows), rows, -capacities)
+    integer = highspy.HighsVarType.kInteger
+    least = 1e-3 / (parts * groups * max(height for _, height in trees))
+    for place, (tree, height) in enumerate(trees):
+        load = system.loads(tree.links)
+        used = np.flatnonzero(load)
+        share = float(oracle.shares[tree.group])
+        solver.addCol(
+            least * height * share,
+            0.0,
+            float(parts),
+            1 + len(used),
+            np.concatenate([[tree.group], used + groups]).astype(np.int32),
+            np.concatenate([[1.0], load[used] * share]).astype(np.float64),
+        )
+        solver.changeColIntegrality(place + 1, integer)
+    solver.run()
+    if int(solver.getInfo().primal_solution_status) != int(
+        highspy.SolutionStatus.kSolutionStatusFeasible
+    ):
+        return None
+    chosen = [round(x) for x in solver.getSolution().col_value[1:]]
+    kept = [(tree, count) for (tree, _), count in zip(trees, chosen, strict=True) if count > 0]
+    totals = [0] * groups
+    for tree, count in kept:
+        totals[tree.group] += count
+    if totals != [parts] * groups:  # the solver's tolerance is not ours
+        return None
+    return WholePacking(parts, tuple(kept), _cost(oracle, kept, parts))

@@ -1,0 +1,101 @@
+"""The schedule tables of stored algorithms, for people and as JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from syncoll.files import StoredAlgorithm, StoredFile
+    from syncoll.files.ni_tables import ScheduleTable
+
+__all__ = ["show_ni_tables"]
+
+
+def show_ni_tables(stored: StoredFile, style: str) -> None:
+    """One table a node for every algorithm of a file; those that have none are named in a note.
+
+    Args:
+        stored: a frontier, outcome or algorithm.
+        style: ``table`` or ``json``.
+
+    Raises:
+        UsageError: when the file holds no algorithm.
+        ExportError: when none of its algorithms has schedule tables.
+    """
+    from syncoll.cli.output import note, print_json, print_text
+    from syncoll.errors import ExportError, UsageError
+    from syncoll.files.ni_tables import ni_tables
+
+    if not stored.algorithms:
+        raise UsageError(f"there is no algorithm in it; a {stored.kind} that holds one is needed")
+    made: list[tuple[StoredAlgorithm, tuple[ScheduleTable, ...]]] = []
+    refusals: list[tuple[StoredAlgorithm, ExportError]] = []
+    for one in stored.algorithms:
+        try:
+            made.append((one, ni_tables(one.instance, one.algorithm)))
+        except ExportError as error:
+            refusals.append((one, error))
+    if not made:
+        raise refusals[0][1]
+    for one, refusal in refusals:
+        note(f"no tables for {_point(one)}: {refusal}")
+    if style == "json":
+        print_json(
+            {
+                "schema": "syncoll/ni-table/1",
+                "collective": stored.collective,
+                "topology": stored.topology.name,
+                "algorithms": [_to_json(one, tables) for one, tables in made],
+            }
+        )
+        return
+    for number, (one, tables) in enumerate(made):
+        if number:
+            print_text()
+        _print(one, tables)
+
+
+def _point(one: StoredAlgorithm) -> str:
+    algorithm = one.algorithm
+    return f"C = {one.instance.chunks}, S = {algorithm.steps}, R = {algorithm.rounds}"
+
+
+def _print(one: StoredAlgorithm, tables: tuple[ScheduleTable, ...]) -> None:
+    from syncoll.cli.output import counted, print_table, print_text
+    from syncoll.files.ni_tables import HEAD
+
+    instance = one.instance
+    print_text(
+        f"{instance.collective} on {instance.topology.name}: schedule tables for {_point(one)}; "
+        f"a flow is one of {counted(instance.num_chunks, 'chunk')}, steps count from 1\n"
+    )
+    width = max(1, *(table.num_children for table in tables))
+    op, flow, parent, children, step = HEAD
+    columns = (op, f">{flow}", f">{parent}", f">{children}", *[">"] * (width - 1), f">{step}")
+    for table in tables:
+        print_text(f"node {table.node}")
+        print_table(columns, [entry.cells(width) for entry in table.entries])
+
+
+def _to_json(one: StoredAlgorithm, tables: tuple[ScheduleTable, ...]) -> dict[str, Any]:
+    return {
+        "chunks": one.instance.chunks,
+        "steps": one.algorithm.steps,
+        "rounds": one.algorithm.rounds,
+        "tables": [
+            {
+                "node": table.node,
+                "entries": [
+                    {
+                        "op": str(entry.op),
+                        "flow": entry.flow,
+                        "parent": entry.parent,
+                        "children": list(entry.children),
+                        "step": entry.step,
+                    }
+                    for entry in table.entries
+                ],
+            }
+            for table in tables
+        ],
+    }

@@ -1,0 +1,237 @@
+"""Schedule tables of network interfaces (MultiTree paper, section IV.A, Figure 5).
+
+One table a node, one row for what it has to send: which operation, for which flow (the paper's
+tree, here a chunk), to whom, what it waits for, and in which time step.
+
+- ``Reduce``: send the partial result to Parent once the Children have sent theirs.
+- ``Gather``: send the finished data to Children once it came from Parent (nil: it is made here).
+- ``NOP``: stay idle for a step, so that all nodes stay in step; there is nothing to send, but later
+  there will be.
+
+The tables are read off the sends of an algorithm, whoever found it, as long as each chunk goes down
+a tree, up a tree, or up one and then down another from the same root: a row has one Parent.  A node
+that sends a chunk on in several steps has a row for each of them.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+from syncoll.errors import ExportError
+from syncoll.model import Algorithm, BoolArray, Instance
+
+__all__ = ["HEAD", "ScheduleEntry", "ScheduleTable", "TableOp", "ni_tables"]
+
+HEAD = ("Op", "FlowID", "Parent", "Children", "Step")
+"""The columns of a table; Start Addr and Size follow from FlowID."""
+
+_NIL = "nil"
+
+
+class TableOp(StrEnum):
+    """The operations, in the order in which a step issues them."""
+
+    REDUCE = "Reduce"
+    GATHER = "Gather"
+    NOP = "NOP"
+
+
+@dataclass(frozen=True)
+class ScheduleEntry:
+    """One row.
+
+    Args:
+        op: what to do.
+        step: when, from 1.
+        flow: the chunk; None for a NOP.
+        parent: to whom a Reduce goes, from whom a Gather's data came; None where there is nobody.
+        children: on whose Reduce a Reduce waits, to whom a Gather goes; ascending.
+    """
+
+    op: TableOp
+    step: int
+    flow: int | None = None
+    parent: int | None = None
+    children: tuple[int, ...] = ()
+
+    def cells(self, num_children: int) -> tuple[str, ...]:
+        """The row as printed in the paper, with so many columns for children."""
+        padded = [str(child) for child in self.children]
+        padded += [_NIL] * (num_children - len(padded))
+        flow, parent = (_NIL if x is None else str(x) for x in (self.flow, self.parent))
+        return (str(self.op), flow, parent, *padded, str(self.step))
+
+
+@dataclass(frozen=True)
+class ScheduleTable:
+    """The table of one node.
+
+    Args:
+        node: whose.
+        entries: by step.
+    """
+
+    node: int
+    entries: tuple[ScheduleEntry, ...]
+
+    @property
+    def num_children(self) -> int:
+        """The most children of an entry."""
+        return max((len(entry.children) for entry in self.entries), default=0)
+
+
+def ni_tables(instance: Instance, algorithm: Algorithm) -> tuple[ScheduleTable, ...]:
+    """The schedule table of every node.
+
+    Within a step those that wait for fewer children come first, then smaller flows.
+
+    Args:
+        instance: the problem, combining or not.
+        algorithm: a valid one.
+
+    Raises:
+        ExportError: when the sends of a chunk are no tree, saying where.
+    """
+    reduces, gathers = _split(instance, algorithm)
+    children, tops = _upward(reduces)
+    parents = _downward(gathers, tops, instance)
+    rows: list[list[ScheduleEntry]] = [[] for _ in range(instance.topology.num_nodes)]
+    for send in reduces:
+        waits = tuple(sorted(children.get((send.flow, send.source), ())))
+        rows[send.source].append(
+            ScheduleEntry(TableOp.REDUCE, send.step + 1, send.flow, send.destination, waits)
+        )
+    below: dict[tuple[int, int, int], list[int]] = defaultdict(list)
+    for send in gathers:
+        below[send.source, send.flow, send.step].append(send.destination)
+    for (source, flow, step), reached in below.items():
+        parent = parents.get((flow, source))
+        rows[source].append(
+            ScheduleEntry(TableOp.GATHER, step + 1, flow, parent, tuple(sorted(reached)))
+        )
+    return tuple(ScheduleTable(node, _in_step(entries)) for node, entries in enumerate(rows))
+
+
+class _Send(NamedTuple):
+    flow: int
+    source: int
+    destination: int
+    step: int
+    carried: BoolArray | None
+
+
+_At = tuple[int, int]
+"""A flow and a node."""
+
+
+def _split(instance: Instance, algorithm: Algorithm) -> tuple[list[_Send], list[_Send]]:
+    """The sends of partial results, and those of finished data, each in order of steps."""
+    rows: list[tuple[int, int, int, int]] = [
+        (c, a, b, s) for c, a, b, s in algorithm.sends.tolist()
+    ]
+    if algorithm.contributions is None:
+        return [], [_Send(*row, None) for row in rows]
+    finished = (algorithm.contributions == instance.pre[algorithm.sends[:, 0]]).all(axis=1)
+    reduces: list[_Send] = []
+    gathers: list[_Send] = []
+    for row, carried, whole in zip(rows, algorithm.contributions, finished.tolist(), strict=True):
+        (gathers if whole else reduces).append(_Send(*row, carried))
+    return reduces, gathers
+
+
+def _upward(reduces: list[_Send]) -> tuple[dict[_At, list[int]], dict[int, int]]:
+    """Checks that partial results go up trees, one for each flow.
+
+    Args:
+        reduces: in order of steps.
+
+    Returns:
+        whose partial results each node adds to its own, and where the tree of each flow ends.
+    """
+    sent: dict[_At, _Send] = {}
+    for send in reduces:
+        first = sent.setdefault((send.flow, send.source), send)
+        if first is not send:
+            raise _no_tree(
+                f"node {send.source} sends partial results of chunk {send.flow} twice, to nodes "
+                f"{first.destination} and {send.destination}"
+            )
+    children: dict[_At, list[int]] = defaultdict(list)
+    tops: dict[int, int] = {}
+    for send in reduces:
+        flow, node = send.flow, send.destination
+        children[flow, node].append(send.source)
+        onward = sent.get((flow, node))
+        if onward is None:
+            top = tops.setdefault(flow, node)
+            if top != node:
+                raise _no_tree(
+                    f"partial results of chunk {flow} come together at two nodes, {top} and {node}"
+                )
+        elif onward.step <= send.step or (send.carried & ~onward.carried).any():  # type: ignore[operator]
+            raise _no_tree(
+                f"node {node} gets a partial result of chunk {flow} from node {send.source} in "
+                f"step {send.step + 1} that is not in what it sends to node "
+                f"{onward.destination} in step {onward.step + 1}"
+            )
+    return children, tops
+
+
+def _downward(gathers: list[_Send], tops: dict[int, int], instance: Instance) -> dict[_At, int]:
+    """Checks that finished data goes down trees, one for each flow, from where it was finished.
+
+    Args:
+        gathers: in order of steps.
+        tops: for flows that are reduced first where that ends.
+        instance: the problem.
+
+    Returns:
+        from whom each node gets each flow.
+    """
+    parents: dict[_At, int] = {}
+    roots = dict(tops)
+    for send in gathers:
+        flow, node = send.flow, send.destination
+        if (flow, send.source) not in parents:
+            root = roots.setdefault(flow, send.source)
+            if root != send.source:
+                raise _no_tree(
+                    f"chunk {flow} is sent from two nodes that did not receive it, {root} and "
+                    f"{send.source}"
+                )
+        if (flow, node) in parents:
+            raise _no_tree(
+                f"chunk {flow} reaches node {node} twice, from nodes {parents[flow, node]} and "
+                f"{send.source}"
+            )
+        if node == roots[flow] or (not instance.combining and instance.pre[flow, node]):
+            raise _no_tree(f"node {send.source} sends chunk {flow} to node {node}, which has it")
+        parents[flow, node] = send.source
+    return parents
+
+
+def _no_tree(reason: str) -> ExportError:
+    return ExportError(
+        f"schedule tables need an algorithm in which each chunk goes up or down one tree; {reason}"
+    )
+
+
+def _in_step(entries: list[ScheduleEntry]) -> tuple[ScheduleEntry, ...]:
+    """The entries in order, with a NOP in every step without one before the last."""
+    busy = {entry.step for entry in entries}
+    idle = [
+        ScheduleEntry(TableOp.NOP, step)
+        for step in range(1, max(busy, default=0))
+        if step not in busy
+    ]
+    operations = list(TableOp)
+
+    def place(entry: ScheduleEntry) -> tuple[int, int, int, int]:
+        waiting = len(entry.children) if entry.op is TableOp.REDUCE else 0
+        flow = -1 if entry.flow is None else entry.flow
+        return (entry.step, operations.index(entry.op), waiting, flow)
+
+    return tuple(sorted(entries + idle, key=place))

@@ -1,0 +1,161 @@
+"""Exporters: what turns verified algorithms into files for a runtime, and checks such files.
+
+Writing and checking are two parts that share no code: the checker reads what was written as the
+runtime would, executes it, and finds deadlocks, races and wrong results.  What did not pass is not
+handed out.  Files of other tools go through the same checker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from syncoll.model import Algorithm, Instance
+from syncoll.plugins.options import Option, OptionValue
+from syncoll.plugins.records import Answer
+
+__all__ = [
+    "CheckedExport",
+    "ExportChecker",
+    "ExportRequest",
+    "Exported",
+    "Exporter",
+    "ExporterRecord",
+]
+
+UNLIMITED = (1 << 63) - 1
+"""A largest message size that stands for no limit."""
+
+
+@dataclass(frozen=True, eq=False)
+class ExportRequest:
+    """One algorithm that is to become files.
+
+    Args:
+        name: a label for it, of letters, digits and ``._-``.
+        collective: its name, for people; what it does is in the instance's pre and post.
+        instance: the problem that it solves.
+        algorithm: verified.
+        in_place: whether input and output are one buffer, where the collective allows both.
+        min_bytes: the smallest message for which a runtime should choose it.
+        max_bytes: the largest one.
+    """
+
+    name: str
+    collective: str
+    instance: Instance
+    algorithm: Algorithm
+    in_place: bool = False
+    min_bytes: int = 0
+    max_bytes: int = UNLIMITED
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What an exporter wrote, not yet checked.
+
+    Args:
+        files: content by name; one file has the name that the exporter would give it, several are
+            to lie in one folder.
+        notes: what a user should know, a sentence each.
+    """
+
+    files: Mapping[str, bytes]
+    notes: tuple[str, ...] = ()
+
+
+class Exporter(Protocol):
+    """Writes algorithms in one format."""
+
+    def export(self, request: ExportRequest, options: Mapping[str, OptionValue]) -> Exported:
+        """The files of an algorithm.
+
+        Args:
+            request: the algorithm and how it will be used.
+            options: a value for every option of the record's table.
+
+        Raises:
+            ExportError: when the format, or the dialect that was chosen, cannot express it; the
+                message names the limit.
+        """
+
+
+@dataclass(frozen=True)
+class CheckedExport:
+    """What files were found to do.
+
+    Args:
+        format: of the files, with the dialect: ``MSCCL XML (rccl)``.
+        collective: what they do: ``allreduce``.
+        num_nodes: P.
+        in_place: whether input and output are one buffer; None where the format does not say.
+        facts: numbers worth knowing, such as steps, thread blocks, channels, messages.
+    """
+
+    format: str
+    collective: str
+    num_nodes: int
+    in_place: bool | None
+    facts: Mapping[str, int | str]
+
+
+class ExportChecker(Protocol):
+    """Reads files of one format as the runtime would, and executes them."""
+
+    def check(
+        self,
+        files: Mapping[str, bytes],
+        options: Mapping[str, OptionValue],
+        instance: Instance | None = None,
+    ) -> CheckedExport:
+        """Executes files; returns only when they do what they say.
+
+        Args:
+            files: content by name.
+            options: a value for every option of the record's table, those that concern only writing
+                included.
+            instance: what they must do, chunk by chunk; None for what they say of themselves, as
+                for a file of another tool.
+
+        Raises:
+            VerificationError: when they do not load, exceed a limit, deadlock, race, leave messages
+                unreceived or end with a wrong result; the message names rank, thread block and
+                step.
+        """
+
+
+def _installed(*_: object) -> Answer:
+    return Answer(True)
+
+
+def _recognises(_path: Path, _head: bytes) -> bool:
+    return False
+
+
+@dataclass(frozen=True)
+class ExporterRecord:
+    """An exporter's entry.
+
+    Args:
+        name: as written after ``--to``.
+        summary: one line: the runtime that loads the files.
+        load: imports and returns the exporter.
+        load_checker: imports and returns the checker.
+        options: the option table of both.
+        folder: whether an algorithm becomes several files that belong together, as one for each
+            rank; they are written into a folder of their own, and checked together.
+        installed: whether what it needs is here, answered without importing it.
+        recognises: whether a file, of which the first bytes are given, is one of this format, so
+            that ``syncoll verify`` knows whom to ask.
+    """
+
+    name: str
+    summary: str
+    load: Callable[[], Exporter]
+    load_checker: Callable[[], ExportChecker]
+    options: tuple[Option, ...] = ()
+    folder: bool = False
+    installed: Callable[[], Answer] = _installed
+    recognises: Callable[[Path, bytes], bool] = _recognises

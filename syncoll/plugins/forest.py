@@ -1,0 +1,134 @@
+"""Forest: spanning trees with weights whose edges are physical paths.
+
+One unit of weight is one tree.  In a forest of ``k`` trees for a root of weight 1 every tree
+carries 1/k of that root's data, and a link of bandwidth b carries at most ``scale * b`` trees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.model.fabric import Fabric
+
+__all__ = ["Forest", "Tree"]
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A spanning tree.
+
+    Args:
+        root: a compute node.
+        weight: how many equal trees it stands for.
+        edges: for each compute node but the root, nearest to the root first: (tail, head, path)
+            with the path's vertices from tail to head.
+    """
+
+    root: int
+    weight: int
+    edges: tuple[tuple[int, int, tuple[int, ...]], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Forest:
+    """Spanning trees of a fabric, as arrays.
+
+    Args:
+        fabric: the network.
+        weights: for each compute node the share of the data that starts (or ends) there.
+        k: trees rooted at a node of weight 1.
+        scale: U, the trees that a unit of bandwidth may carry.
+        roots: ``[tree]``.
+        multiplicity: ``[tree]``: how many equal trees each stands for.
+        routes: physical paths between compute nodes.
+        entering: ``[tree, node]``: the route by which a tree enters a node, -1 at its root.
+        inward: whether data flows from leaves to roots (reduction), along reversed edges: routes
+            then lead from a child to its parent, and `entering` names the route that leaves.
+    """
+
+    fabric: Fabric
+    weights: tuple[int, ...]
+    k: int
+    scale: Fraction
+    roots: npt.NDArray[np.int32]
+    multiplicity: npt.NDArray[np.int64]
+    routes: tuple[tuple[int, ...], ...]
+    entering: npt.NDArray[np.int32]
+    inward: bool = False
+
+    @property
+    def num_trees(self) -> int:
+        """Trees that differ."""
+        return len(self.roots)
+
+    @property
+    def algbw(self) -> Fraction:
+        """All data over the time that the trees need: W k / U."""
+        return sum(self.weights) * self.k / self.scale
+
+    @cached_property
+    def parents(self) -> npt.NDArray[np.int32]:
+        """``[tree, node]``: the node one edge nearer to the root, -1 at the root."""
+        nearer = np.array([path[-1 if self.inward else 0] for path in self.routes], dtype=np.int32)
+        found: npt.NDArray[np.int32] = np.where(self.entering < 0, -1, nearer[self.entering])
+        return found
+
+    @cached_property
+    def heights(self) -> npt.NDArray[np.int32]:
+        """``[tree]``: edges on the longest way from the root."""
+        heights = np.zeros(self.num_trees, dtype=np.int32)
+        rows = max(1, 4_000_000 // self.fabric.num_nodes)
+        for begin in range(0, self.num_trees, rows):
+            parents = self.parents[begin : begin + rows]
+            root = np.arange(len(parents)), self.roots[begin : begin + rows]
+            above = parents.copy()
+            above[root] = root[1]
+            depth = (parents >= 0).astype(np.int16)
+            # Doubling: after i turns `above` is the ancestor 2**i edges up, or the root.
+            while (above != root[1][:, None]).any():
+                depth = depth + np.take_along_axis(depth, above, axis=1)
+                above = np.take_along_axis(above, above, axis=1)
+            heights[begin : begin + rows] = depth.max(axis=1)
+        return heights
+
+    @property
+    def height(self) -> int:
+        """The height of the highest tree."""
+        return int(self.heights.max())
+
+    def tree(self, number: int) -> Tree:
+        """One tree."""
+        root = int(self.roots[number])
+        children: dict[int, list[int]] = {}
+        for node, parent in enumerate(self.parents[number].tolist()):
+            children.setdefault(parent, []).append(node)
+        edges = []
+        front = [root]
+        while front:
+            onward = []
+            for parent in front:
+                for node in children.get(parent, ()):
+                    path = self.routes[self.entering[number, node]]
+                    edges.append((path[0], path[-1], path))
+                    onward.append(node)
+            front = onward
+        return Tree(root, int(self.multiplicity[number]), tuple(edges))
+
+    def trees(self) -> Iterator[Tree]:
+        """All trees, by root."""
+        return (self.tree(i) for i in range(self.num_trees))
+
+    def reversed(self) -> Forest:
+        """The same trees with every edge turned round, on the reversed fabric."""
+        return replace(
+            self,
+            fabric=self.fabric.reversed(),
+            routes=tuple(path[::-1] for path in self.routes),
+            inward=not self.inward,
+        )

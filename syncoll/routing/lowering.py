@@ -1,0 +1,383 @@
+"""From a fabric to a topology: each physical link bounds the sends whose route uses it.
+
+Sends go from compute node to compute node.  Between two of them data takes the shortest route
+through switches, among routes of at least half the greatest width; each physical link becomes one
+element of the relation B (SCCL paper, section 3.2.1) over all pairs whose route uses it, and
+whatever a step sends within these bounds its routes carry.  Several routes are made one:
+
+1. Parallel switches are merged, which loses nothing (see `merging`).
+2. A switch without nodes of its own where shortest routes part is removed exactly (ForestColl
+   paper, section 4.2): its bandwidth is dealt out to direct links between its neighbours, such
+   that no broadcast from all nodes becomes slower.
+3. Where routes part in a switch that has nodes, only what passes through it from switch to switch
+   is dealt out like that, and nothing more passes; where that cannot be, it is removed as well.
+4. When a broadcast from all nodes needs longer or narrower routes too (see `retention`), more
+   switches are removed, those first that the shortest routes leave idle, until it is as fast over
+   the routes as it is on the fabric.
+
+What is dealt out to one pair of neighbours cannot help another pair any more, so a step in which
+few pairs send much could take fewer rounds on the fabric itself.  Bounds that others imply are left
+out.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import pairwise
+
+from syncoll.errors import ModelError, UsageError
+from syncoll.model.fabric import Fabric
+from syncoll.model.topology import BandwidthBound, Link, Topology
+from syncoll.routing.merging import Merged, merge_switches
+from syncoll.routing.network import Network, Path
+from syncoll.routing.optimality import Bottleneck, bottleneck, network_of, require_balanced
+from syncoll.routing.retention import MOST_PAIRS, keeps_rate
+from syncoll.routing.shortest import ShortestRoutes, shortest_routes
+from syncoll.routing.switch_removal import bypass_transit, remove_switch
+
+__all__ = ["MOST_LINKS", "MOST_SHARED", "Routing", "lower", "route"]
+
+MOST_LINKS = 1 << 20
+"""Pairs of compute nodes that a topology may have links for."""
+
+MOST_SHARED = 1 << 22
+"""Links of all routes together."""
+
+_PARTS = 12
+"""Bandwidth is dealt out in so many parts of a tree, to keep usual shares whole."""
+
+_Capacities = dict[tuple[int, int], Fraction]
+
+
+@dataclass(frozen=True, eq=False)
+class Routing:
+    """How the sends of a topology travel on the fabric that it was made from.
+
+    Args:
+        topology: its links are the pairs of compute nodes with a route.
+        merged: the fabric with parallel switches merged.
+        removed: the switches that were removed because routes parted there, in this order.
+        bypassed: those that only nodes of their own still use, for the same reason.
+        keeps_rate: whether a broadcast from all nodes is as fast over the routes as on the fabric;
+            None when that was not looked into: in a fabric with too many nodes, that is not
+            connected, or with a switch that receives more than it sends, or less.
+        paths: for each link of the topology its route, in the network that merging and removing
+            left.
+        pieces: for each link of that network paths in the merged fabric, without loops, with the
+            amounts that they carry of it; links that are not in here are the fabric's own.
+    """
+
+    topology: Topology
+    merged: Merged
+    removed: tuple[int, ...]
+    bypassed: tuple[int, ...]
+    keeps_rate: bool | None
+    paths: Mapping[Link, Path]
+    pieces: Mapping[tuple[int, int], list[tuple[Path, int]]]
+
+    def shares(self, link: Link) -> Iterator[tuple[Path, Fraction]]:
+        """The parts into which a send is divided.
+
+        Args:
+            link: of the topology.
+
+        Yields:
+            Links of the fabric, one after the other, as its vertices in order, and the share of
+            the send that passes there; each part of the route is divided anew.
+        """
+        path = self.paths[link]
+        for ends in pairwise(path):
+            pieces = self.pieces.get(ends, [(ends, 1)])
+            total = sum(units for _, units in pieces)
+            for piece, units in pieces:
+                for physical, share in self.merged.expand(piece):
+                    yield physical, share * Fraction(units, total)
+
+    def loads(self, link: Link) -> dict[Link, Fraction]:
+        """The share of a send over each link of the fabric."""
+        load: dict[Link, Fraction] = defaultdict(Fraction)
+        for path, share in self.shares(link):
+            for ends in pairwise(path):
+                load[ends] += share
+        return dict(load)
+
+
+def lower(
+    fabric: Fabric, *, most_links: int = MOST_LINKS, most_shared: int = MOST_SHARED
+) -> Topology:
+    """The topology on which algorithms for a fabric are searched; see `route`."""
+    return route(fabric, most_links=most_links, most_shared=most_shared).topology
+
+
+def route(
+    fabric: Fabric, *, most_links: int = MOST_LINKS, most_shared: int = MOST_SHARED
+) -> Routing:
+    """Finds routes and bounds.
+
+    Args:
+        fabric: any fabric; where shortest routes part, its switches must receive as much bandwidth
+            as they send, and every node must reach every other one.
+        most_links: how many pairs of compute nodes may have a route.
+        most_shared: how many links all routes together may have.
+
+    Raises:
+        ModelError: when the result would be too large, or routes part in a fabric that does not
+            allow that.
+        UsageError: when routes part and the bandwidths need integers beyond 64 bits.
+    """
+    merged = merge_switches(fabric)
+    own = merged.fabric.bandwidths
+    widths = capacities = own
+    pieces: dict[tuple[int, int], list[tuple[Path, int]]] = {}
+    removed: list[int] = []
+    closed: set[int] = set()
+    dealer = _Dealer(merged.fabric)
+    while True:
+        routes = _routes(fabric, widths, closed, most_links, most_shared)
+        if routes.partings:
+            dealer.require_optimum(routes)
+            going = []
+            for switch in dealer.pick(routes):
+                if routes.partings[switch].transit and dealer.bypass(switch):
+                    closed.add(switch)
+                else:
+                    going.append(switch)
+        else:
+            kept = dealer.keeps_rate(capacities, routes)
+            if kept is not False:
+                break
+            going = [dealer.idlest(routes)]
+        for switch in going:
+            dealer.remove(switch)
+            closed.discard(switch)
+        removed += going
+        capacities, pieces = dealer.capacities(), dealer.network.pieces
+        # A dealt-out link is as wide as what it was dealt out from, so that it is preferred.
+        widths = {
+            ends: max(min(own[x] for x in pairwise(path)) for path, _ in parts)
+            for ends, parts in pieces.items()
+        }
+    topology = _topology(fabric, merged, capacities, routes.paths)
+    straight = {
+        ends: [(_without_loops(path), units) for path, units in parts]
+        for ends, parts in pieces.items()
+    }
+    return Routing(
+        topology, merged, tuple(removed), tuple(sorted(closed)), kept, routes.paths, straight
+    )
+
+
+def _without_loops(path: Path) -> Path:
+    """A path that visits no vertex twice; exact removal may have sent it in circles."""
+    place: dict[int, int] = {}
+    kept: list[int] = []
+    for vertex in path:
+        if vertex in place:
+            for other in kept[place[vertex] + 1 :]:
+                del place[other]
+            del kept[place[vertex] + 1 :]
+        else:
+            place[vertex] = len(kept)
+            kept.append(vertex)
+    return tuple(kept)
+
+
+def _routes(
+    fabric: Fabric, widths: _Capacities, closed: set[int], most_links: int, most_shared: int
+) -> ShortestRoutes:
+    routes = shortest_routes(
+        fabric.num_nodes, fabric.num_vertices, widths, most_links, closed=closed
+    )
+    if routes is None or sum(len(path) - 1 for path in routes.paths.values()) > most_shared:
+        raise ModelError(
+            f"{fabric.name} has too many routes between its {fabric.num_nodes} nodes to write them "
+            "out for algorithms of steps",
+            fabric.origin,
+            f"at most {most_links} pairs of nodes, and {most_shared} links on all their routes",
+        )
+    return routes
+
+
+class _Dealer:
+    """The network from which switches are removed; made when the first one is."""
+
+    def __init__(self, fabric: Fabric) -> None:
+        self.fabric = fabric
+
+    @cached_property
+    def optimum(self) -> Bottleneck:
+        """The throughput that must be kept.
+
+        Raises:
+            ModelError: when the fabric does not allow that switches are removed.
+            UsageError: when the bandwidths need integers beyond 64 bits.
+        """
+        require_balanced(self.fabric)
+        return bottleneck(self.fabric)
+
+    @cached_property
+    def scale(self) -> Fraction:
+        """Units of capacity for one unit of bandwidth."""
+        return self.optimum.scale * _PARTS
+
+    @cached_property
+    def network(self) -> Network:
+        """What is left."""
+        demand = [self.optimum.k * _PARTS] * self.fabric.num_nodes
+        return network_of(self.fabric, demand, lambda b: int(b * self.scale))
+
+    def require_optimum(self, routes: ShortestRoutes) -> None:
+        """Checks that switches can be removed.
+
+        Raises:
+            ModelError: naming a switch where routes part, and why its bandwidth is there to stay.
+            UsageError: see `optimum`.
+        """
+        try:
+            _ = self.network
+        except ModelError as error:
+            switch, parting = min(routes.partings.items(), key=lambda item: item[0])
+            fabric = self.fabric
+            raise ModelError(
+                f"{fabric.name} has several shortest routes from node {parting.source} to node "
+                f"{parting.destination}, one of them over {fabric.vertex_name(switch)}, and its "
+                f"bandwidth cannot be dealt out to them: {error.message}",
+                error.origin or fabric.origin,
+                error.expected,
+            ) from None
+
+    def keeps_rate(self, capacities: _Capacities, routes: ShortestRoutes) -> bool | None:
+        """Whether the throughput is kept; None when that is not looked into."""
+        fabric = self.fabric
+        if max((max(ends) for ends in capacities), default=0) < fabric.num_nodes:
+            return True  # no switch is left, and removing them costs nothing
+        if len(routes.paths) > MOST_PAIRS:
+            return None
+        try:
+            optimum, _ = self.optimum, self.network
+        except (ModelError, UsageError):
+            return None
+        return keeps_rate(fabric.num_nodes, capacities, routes.paths, optimum.rate, [optimum.cut])
+
+    def _distances(self) -> dict[int, int]:
+        """From each vertex to the next compute node."""
+        network = self.network
+        distance = dict.fromkeys(network.terminals, 0)
+        front = list(network.terminals)
+        while front:
+            onward = []
+            for v in front:
+                for u in network.into[v]:
+                    if u not in distance:
+                        distance[u] = distance[v] + 1
+                        onward.append(u)
+            front = onward
+        return distance
+
+    def pick(self, routes: ShortestRoutes) -> list[int]:
+        """The switches to go next: the farthest from all nodes; before others ones with transit."""
+        distance, partings = self._distances(), routes.partings
+        rank = {w: (distance.get(w, 0), partings[w].transit) for w in partings}
+        first = max(rank.values())
+        return sorted(w for w in partings if rank[w] == first)
+
+    def idlest(self, routes: ShortestRoutes) -> int:
+        """The switch with the largest share of bandwidth that no route uses."""
+        network, distance = self.network, self._distances()
+        used = {ends for path in routes.paths.values() for ends in pairwise(path)}
+
+        def rank(w: int) -> tuple[Fraction, int, int]:
+            links = {(w, v): c for v, c in network.out[w].items()}
+            links |= {(u, w): c for u, c in network.into[w].items()}
+            idle = sum(c for ends, c in links.items() if ends not in used)
+            return Fraction(idle, sum(links.values())), distance.get(w, 0), -w
+
+        return max(network.switches(), key=rank)
+
+    def bypass(self, switch: int) -> bool:
+        """Deals out what passes from switch to switch through a switch with nodes of its own."""
+        network = self.network
+        ends = {*network.into[switch], *network.out[switch]}
+        return any(network.is_terminal[v] for v in ends) and bypass_transit(network, switch)
+
+    def remove(self, switch: int) -> None:
+        """Deals out all of a switch."""
+        remove_switch(self.network, switch)
+
+    def capacities(self) -> _Capacities:
+        """What is left, in the fabric's measure."""
+        return {(u, v): units / self.scale for u, v, units in self.network.links()}
+
+
+def _topology(
+    fabric: Fabric, merged: Merged, capacities: _Capacities, paths: Mapping[Link, Path]
+) -> Topology:
+    users: dict[tuple[int, int], set[Link]] = defaultdict(set)
+    for link, path in paths.items():
+        for ends in pairwise(path):
+            users[ends].add(link)
+    labels = {(x.source, x.destination): x.label for x in merged.fabric.links}
+    bounds = []
+    for ends in _needed(fabric.num_nodes, capacities, paths, users):
+        label = labels.get(ends, "")
+        if not label and (ends[0] >= fabric.num_nodes or ends[1] >= fabric.num_nodes):
+            label = " to ".join(_name(fabric, merged, vertex) for vertex in ends)
+        rate = capacities[ends] / fabric.chunk_bandwidth
+        bounds.append(BandwidthBound(tuple(sorted(users[ends])), rate, label))
+    # Bounds over single links first, as if they were written so.
+    bounds.sort(
+        key=lambda bound: (len(bound.links) > 1, bound.links if len(bound.links) == 1 else ())
+    )
+    return Topology(
+        fabric.name,
+        fabric.num_nodes,
+        tuple(sorted(paths)),
+        tuple(bounds),
+        fabric.origin,
+        fabric=fabric,
+    )
+
+
+def _name(fabric: Fabric, merged: Merged, vertex: int) -> str:
+    members = [member for member, _ in merged.members.get(vertex, ())]
+    if not members:
+        return fabric.vertex_name(vertex)
+    return "switches " + " ".join(str(member - fabric.num_nodes) for member in sorted(members))
+
+
+def _needed(
+    num_nodes: int,
+    capacities: _Capacities,
+    paths: Mapping[Link, Path],
+    users: Mapping[tuple[int, int], set[Link]],
+) -> list[tuple[int, int]]:
+    """The physical links whose bounds do not follow from those of the others.
+
+    Each bound that is left out follows from the ones that are kept at that moment, so in the end
+    all follow from what is left.  Two reasons are looked for: a bound over more links that is no
+    larger, and bounds over the routes' first links, or last links, that together are no larger.
+    """
+    kept = set(users)
+    inner = [e for e in users if min(e) >= num_nodes]
+    outer = [e for e in users if min(e) < num_nodes]
+    for ends in [*sorted(inner, reverse=True), *sorted(outer, reverse=True)]:
+        mine, capacity = users[ends], capacities[ends]
+        kept.discard(ends)
+        path = paths[min(mine)]
+        wider = any(
+            other in kept and capacities[other] <= capacity and users[other] >= mine
+            for other in pairwise(path)
+        )
+        first = {(paths[link][0], paths[link][1]) for link in mine}
+        last = {(paths[link][-2], paths[link][-1]) for link in mine}
+        covered = any(
+            cover <= kept and sum(capacities[x] for x in cover) <= capacity
+            for cover in (first, last)
+        )
+        if not wider and not covered:
+            kept.add(ends)
+    return sorted(kept)

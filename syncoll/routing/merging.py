@@ -1,0 +1,97 @@
+"""Switches side by side become one, without changing what the network can carry.
+
+Two switches with links to the same neighbours, in the same proportions, may share what passes
+through them in those proportions: then neither is full before the other, so together they carry
+exactly what one switch with the sum of their bandwidths carries.  The roots of a fat tree become a
+single root, and many networks with several routes one with single routes.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from syncoll.model.fabric import Fabric, FabricLink
+
+__all__ = ["Merged", "merge_switches"]
+
+Share = tuple[int, Fraction]
+
+
+@dataclass(frozen=True, eq=False)
+class Merged:
+    """A fabric whose parallel switches were merged.
+
+    Args:
+        fabric: with the vertices of the original; a switch that was merged into another one has
+            no links left.
+        members: for each switch that others were merged into all that it stands for, each with its
+            share of what passes through.
+    """
+
+    fabric: Fabric
+    members: Mapping[int, tuple[Share, ...]]
+
+    def expand(self, path: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], Fraction]]:
+        """The paths of the original fabric that a path stands for, with shares that add up to 1."""
+        paths: list[tuple[tuple[int, ...], Fraction]] = [((), Fraction(1))]
+        for vertex in path:
+            members = self.members.get(vertex, ((vertex, Fraction(1)),))
+            paths = [
+                ((*begun, member), share * part)
+                for begun, share in paths
+                for member, part in members
+            ]
+        yield from paths
+
+
+def merge_switches(fabric: Fabric) -> Merged:
+    """Merges parallel switches until no two are parallel any more."""
+    bandwidths = dict(fabric.bandwidths)
+    labels = {(x.source, x.destination): x.label for x in fabric.links}
+    members: dict[int, tuple[Share, ...]] = {}
+    while True:
+        alike = _parallel(fabric, bandwidths)
+        if not alike:
+            break
+        for group in alike:
+            first = group[0][0]
+            total = sum((weight for _, weight in group), Fraction(0))
+            members[first] = tuple(
+                (member, part * weight / total)
+                for switch, weight in group
+                for member, part in members.pop(switch, ((switch, Fraction(1)),))
+            )
+            stands = {switch: first for switch, _ in group}
+            summed: dict[tuple[int, int], Fraction] = defaultdict(Fraction)
+            for (u, v), bandwidth in bandwidths.items():
+                summed[stands.get(u, u), stands.get(v, v)] += bandwidth
+            bandwidths = dict(summed)
+    if not members:
+        return Merged(fabric, {})
+    links = tuple(
+        FabricLink(u, v, b, "" if u in members or v in members else labels[u, v])
+        for (u, v), b in sorted(bandwidths.items())
+    )
+    return Merged(replace(fabric, links=links), members)
+
+
+def _parallel(
+    fabric: Fabric, bandwidths: Mapping[tuple[int, int], Fraction]
+) -> list[list[tuple[int, Fraction]]]:
+    """Groups of two parallel switches or more, each with all bandwidth at it."""
+    ports: dict[int, dict[tuple[int, bool], Fraction]] = defaultdict(dict)
+    for (u, v), bandwidth in bandwidths.items():
+        ports[u][v, True] = bandwidth
+        ports[v][u, False] = bandwidth
+    groups: dict[frozenset[tuple[tuple[int, bool], Fraction]], list[tuple[int, Fraction]]]
+    groups = defaultdict(list)
+    for switch in range(fabric.num_nodes, fabric.num_vertices):
+        mine = ports.get(switch)
+        if mine:
+            total = sum(mine.values(), Fraction(0))
+            key = frozenset((port, bandwidth / total) for port, bandwidth in mine.items())
+            groups[key].append((switch, total))
+    return [group for group in groups.values() if len(group) > 1]

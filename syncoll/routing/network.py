@@ -1,0 +1,167 @@
+"""Network: a digraph with integer capacities, terminals that must be spanned, and root demands.
+
+One unit of capacity carries one tree (ForestColl paper, section 4.2, "Determine k"): the fabric's
+bandwidths are scaled by U so that the trees rooted at a terminal are counted by its demand.  Every
+capacity remembers which physical paths it stands for, so that removing a switch or contracting a
+group of vertices loses no routing information; a path starts and ends at vertices of the fabric
+that lie inside the two ends of the link.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+__all__ = ["Network", "Path", "Pieces"]
+
+Path = tuple[int, ...]
+Pieces = list[tuple[Path, int]]
+"""Physical paths with the units of capacity that each carries."""
+
+
+class Network:
+    """A mutable digraph with integer capacities.
+
+    Args:
+        demand: for each vertex the number of trees rooted there, 0 for switches.
+        terminals: the vertices that every tree must reach; each root is one.
+        home: for each vertex of the fabric the vertex of this network that contains it; the
+            same one when left out.
+    """
+
+    def __init__(
+        self, demand: Sequence[int], terminals: Iterable[int], home: Sequence[int] | None = None
+    ) -> None:
+        self.demand = list(demand)
+        self.terminals = sorted(terminals)
+        self.is_terminal = [False] * len(self.demand)
+        for v in self.terminals:
+            self.is_terminal[v] = True
+        self.out: list[dict[int, int]] = [{} for _ in self.demand]
+        self.into: list[dict[int, int]] = [{} for _ in self.demand]
+        self.pieces: dict[tuple[int, int], Pieces] = {}
+        self.total = sum(self.demand)
+        self.home = list(range(len(self.demand))) if home is None else home
+
+    @property
+    def num_vertices(self) -> int:
+        """Terminals and switches, removed ones included."""
+        return len(self.demand)
+
+    @property
+    def need(self) -> int:
+        """The most trees that can have to enter a set of vertices: no smaller cut is violated."""
+        return self.total - min(self.demand[v] for v in self.terminals)
+
+    def switches(self) -> list[int]:
+        """The vertices that are no terminals and still have links."""
+        return [
+            v
+            for v in range(self.num_vertices)
+            if not self.is_terminal[v] and (self.out[v] or self.into[v])
+        ]
+
+    def add(self, u: int, v: int, pieces: Pieces) -> None:
+        """Adds capacity from u to v, made of the given paths."""
+        amount = pieces[0][1] if len(pieces) == 1 else sum(units for _, units in pieces)
+        if not amount:
+            return
+        self.out[u][v] = self.into[v][u] = self.out[u].get(v, 0) + amount
+        mine = self.pieces.setdefault((u, v), [])
+        mine.extend(pieces)
+
+    def take(self, u: int, v: int, amount: int) -> Pieces:
+        """Removes so many units of capacity from u to v and returns their paths."""
+        left = self.out[u][v] - amount
+        if left < 0:
+            raise ValueError(f"{amount} units of a link that has {left + amount}")
+        mine = self.pieces[u, v]
+        taken: Pieces = []
+        while amount:
+            path, units = mine.pop()
+            if units > amount:
+                mine.append((path, units - amount))
+                units = amount
+            taken.append((path, units))
+            amount -= units
+        if left:
+            self.out[u][v] = self.into[v][u] = left
+        else:
+            del self.out[u][v], self.into[v][u], self.pieces[u, v]
+        return taken
+
+    def drop(self, u: int, v: int) -> None:
+        """Removes the link from u to v if there is one."""
+        if v in self.out[u]:
+            del self.out[u][v], self.into[v][u], self.pieces[u, v]
+
+    def split(self, u: int, w: int, t: int, amount: int) -> Pieces:
+        """Replaces units of (u, w), (w, t) by units of (u, t); paths u to u are returned."""
+        joined = join(self.take(u, w, amount), self.take(w, t, amount))
+        if u == t:
+            return joined
+        self.add(u, t, joined)
+        return []
+
+    def links(self) -> Iterable[tuple[int, int, int]]:
+        """(tail, head, capacity) of every link."""
+        for u, heads in enumerate(self.out):
+            for v, capacity in heads.items():
+                yield u, v, capacity
+
+    def copy(self) -> Network:
+        """An independent copy."""
+        other = Network(self.demand, self.terminals, self.home)
+        other.out = [dict(x) for x in self.out]
+        other.into = [dict(x) for x in self.into]
+        other.pieces = {ends: list(pieces) for ends, pieces in self.pieces.items()}
+        return other
+
+    def become(self, other: Network) -> None:
+        """Takes over the links of a network with the same vertices."""
+        self.out, self.into, self.pieces = other.out, other.into, other.pieces
+
+    def quotient(self, group_of: Sequence[int], num_groups: int) -> Network:
+        """The network whose vertices are groups of this one's; links within a group vanish.
+
+        Args:
+            group_of: for each vertex its group.
+            num_groups: groups are ``0 … num_groups-1``.
+        """
+        demand = [0] * num_groups
+        for v, d in enumerate(self.demand):
+            demand[group_of[v]] += d
+        small = Network(
+            demand, {group_of[v] for v in self.terminals}, [group_of[v] for v in self.home]
+        )
+        for (u, v), pieces in self.pieces.items():
+            if group_of[u] != group_of[v]:
+                small.add(group_of[u], group_of[v], pieces)
+        return small
+
+    @classmethod
+    def of_capacities(
+        cls,
+        demand: Sequence[int],
+        terminals: Iterable[int],
+        capacities: Mapping[tuple[int, int], int],
+    ) -> Network:
+        """A network in which every link is its own path."""
+        network = cls(demand, terminals)
+        for (u, v), capacity in capacities.items():
+            network.add(u, v, [((u, v), capacity)])
+        return network
+
+
+def join(first: Pieces, second: Pieces) -> Pieces:
+    """Paths glued end to end, unit by unit; both sides hold equally many units."""
+    first, second = list(first), list(second)
+    joined: Pieces = []
+    while first:
+        (a, m), (b, n) = first.pop(), second.pop()
+        units = min(m, n)
+        joined.append((a + b[1:], units))
+        if m > units:
+            first.append((a, m - units))
+        if n > units:
+            second.append((b, n - units))
+    return joined

@@ -1,0 +1,262 @@
+"""The optimal throughput and the cut that proves it (ForestColl paper, sections 4.2 and C.1).
+
+Every compute node v broadcasts ``x * weight[v]`` of bandwidth.  That is possible exactly when each
+compute node can receive ``x * W`` from a source that feeds each v with ``x * weight[v]`` (Theorem
+1; W is the sum of the weights).  The paper bisects on 1/x; here x follows Newton's iteration: a
+flow that falls short shows a violated cut, whose own ratio is the next x.  x only falls, so a node
+that passed once passes for good, and the last cut is the certificate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import gcd, lcm
+
+from syncoll.errors import ModelError
+from syncoll.model.fabric import Fabric
+from syncoll.routing.cuts import cut_ratio
+from syncoll.routing.flow import FlowNetwork, require_small
+from syncoll.routing.network import Network
+from syncoll.routing.reduction import Bypass, bypass_two_port_switches, find_groups, wide_parts
+
+__all__ = ["Bottleneck", "bottleneck", "check_collective", "network_of", "require_balanced"]
+
+
+@dataclass(frozen=True)
+class Bottleneck:
+    """How fast a collective can be, and why not faster.
+
+    Args:
+        weights: for each compute node the share of the data that starts there, coprime integers.
+        time: 1/x*, the time in which every node's weight times one unit of data is broadcast.
+        cut: the vertices S of a bottleneck cut: weight(S) / bandwidth leaving S is `time`.
+        k: the least number of trees for a weight of 1 with which `time` is reached.
+        scale: U, the trees that one unit of bandwidth carries at this k.
+    """
+
+    weights: tuple[int, ...]
+    time: Fraction
+    cut: frozenset[int]
+    k: int
+    scale: Fraction
+
+    @property
+    def rate(self) -> Fraction:
+        """x*, the bandwidth at which a weight of 1 is broadcast."""
+        return 1 / self.time
+
+    @property
+    def algbw(self) -> Fraction:
+        """All data over the time: W x*."""
+        return sum(self.weights) / self.time
+
+
+def check_collective(fabric: Fabric, weights: Sequence[int]) -> tuple[int, ...]:
+    """The weights without their common divisor.
+
+    Raises:
+        ModelError: when there are not P weights, one is negative, all are 0, there is only one
+            compute node, or a node cannot be reached from a root.
+    """
+    if len(weights) != fabric.num_nodes or any(w < 0 for w in weights) or not any(weights):
+        raise ModelError(
+            f"fabric {fabric.name}: weights {list(weights)[:8]}",
+            fabric.origin,
+            f"{fabric.num_nodes} integers from 0, not all of them 0",
+        )
+    if fabric.num_nodes < 2:
+        raise ModelError(
+            f"fabric {fabric.name} has a single compute node: there is nobody to send to",
+            fabric.origin,
+            "at least 2 compute nodes",
+        )
+    fabric.require_reachable([v for v, w in enumerate(weights) if w])
+    divisor = gcd(*weights)
+    return tuple(w // divisor for w in weights)
+
+
+def require_balanced(fabric: Fabric) -> None:
+    """Refuses switches that receive more than they send, or less.
+
+    The cuts would promise a throughput that needs switches to copy data.  Compute nodes may be
+    unbalanced.
+
+    Raises:
+        ModelError: naming such a switch.
+    """
+    ingress, egress = fabric.ingress(), fabric.egress()
+    for w in range(fabric.num_nodes, fabric.num_vertices):
+        if ingress[w] != egress[w]:
+            raise ModelError(
+                f"fabric {fabric.name}: {fabric.vertex_name(w)} receives {ingress[w]} and sends "
+                f"{egress[w]}",
+                fabric.origin,
+                "as much bandwidth into each switch as out of it (a switch copies nothing, so the "
+                "rest could not be used)",
+            )
+
+
+def network_of(
+    fabric: Fabric, demand: Sequence[int], capacity: Callable[[Fraction], int]
+) -> Network:
+    """The fabric with integer capacities.
+
+    Args:
+        fabric: any fabric.
+        demand: for each compute node the trees rooted there.
+        capacity: the units that a bandwidth carries; links of 0 are left out.
+
+    Raises:
+        UsageError: when the capacities are too large for 64-bit flows.
+    """
+    network = Network([*demand, *[0] * fabric.num_switches], range(fabric.num_nodes))
+    for link in fabric.links:
+        units = capacity(link.bandwidth)
+        if units:
+            ends = (link.source, link.destination)
+            network.add(*ends, [(ends, units)])
+    require_small(capacity for _, _, capacity in network.links())
+    return network
+
+
+def bottleneck(fabric: Fabric, weights: Sequence[int] | None = None) -> Bottleneck:
+    """The optimal throughput of an allgather, or of any collective that only broadcasts.
+
+    Args:
+        fabric: any fabric in which every root reaches every compute node.
+        weights: for each compute node the share of the data that starts there: 1 everywhere for
+            allgather (also when left out), 1 at one node for broadcast.
+
+    Raises:
+        ModelError: see `check_collective`.
+        UsageError: when the bandwidths need integers beyond 64 bits.
+    """
+    weights = check_collective(fabric, weights or [1] * fabric.num_nodes)
+    unit = lcm(*(link.bandwidth.denominator for link in fabric.links))
+    network = network_of(fabric, weights, lambda b: int(b * unit))
+    search = _Search(fabric, weights, network, bypass_two_port_switches(network))
+    search.start()
+    search.run()
+    time = search.time
+    numerator, denominator = (time / unit).as_integer_ratio()
+    common = gcd(denominator, *(int(link.bandwidth * unit) for link in fabric.links))
+    scale = Fraction(numerator, common)
+    return Bottleneck(weights, time, search.cut, int(scale / time * unit), scale * unit)
+
+
+class _Search:
+    """Newton's iteration over 1/x, from below."""
+
+    def __init__(
+        self,
+        fabric: Fabric,
+        weights: tuple[int, ...],
+        network: Network,
+        bypassed: Sequence[Bypass],
+    ) -> None:
+        self.fabric, self.weights, self.network = fabric, weights, network
+        self.bypassed = bypassed
+        self.time = Fraction(0)
+        self.cut: frozenset[int] = frozenset()
+
+    def offer(self, cut: frozenset[int]) -> bool:
+        """Takes over a cut's ratio when it is the worst so far."""
+        inside = self._settled(cut)
+        ratio = cut_ratio(self.fabric, self.weights, inside)
+        if ratio <= self.time:
+            return False
+        self.time, self.cut = ratio, inside
+        return True
+
+    def _settled(self, cut: frozenset[int]) -> frozenset[int]:
+        """The cut with each bypassed switch on its cheaper side, the last one first."""
+        inside = set(cut)
+        for bypass in reversed(self.bypassed):
+            inside.discard(bypass.switch)
+            if bypass.belongs(inside):
+                inside.add(bypass.switch)
+        return frozenset(inside)
+
+    def start(self) -> None:
+        """Offers the cuts that are worst in most networks: around a node, around a wide part."""
+        everything = frozenset(range(self.fabric.num_vertices))
+        total = sum(self.weights)
+        parts: list[tuple[Fraction, frozenset[int]]] = []
+        for part in self._parts():
+            nodes = [v for v in part if v < self.fabric.num_nodes]
+            leaving = entering = 0
+            for v in part:
+                leaving += sum(c for u, c in self.network.out[v].items() if u not in part)
+                entering += sum(c for u, c in self.network.into[v].items() if u not in part)
+            inside = sum(self.weights[v] for v in nodes)
+            if nodes and entering and total > inside:
+                parts.append((Fraction(total - inside, entering), everything - part))
+            if inside and leaving and len(nodes) < self.fabric.num_nodes:
+                parts.append((Fraction(inside, leaving), part))
+        worst = max((ratio for ratio, _ in parts), default=None)
+        for ratio, cut in parts:
+            if ratio == worst:
+                self.offer(cut)
+                break
+
+    def _parts(self) -> Iterable[frozenset[int]]:
+        for v in range(self.fabric.num_nodes):
+            yield frozenset([v])
+        for part in wide_parts(self.network):
+            yield frozenset(part)
+
+    def run(self) -> None:
+        """Lets each compute node's flow find the cuts that are worse."""
+        need = self._need()
+        groups = find_groups(self.network, need)
+        position = [len(groups)] * self.network.num_vertices
+        for i, group in enumerate(groups):
+            for v in group:
+                position[v] = i
+        small = self.network.quotient(position, len(groups) + 1)
+        links = list(small.links())
+        roots = [i for i, d in enumerate(small.demand) if d]
+        source = len(groups)
+        capacities = [c for _, _, c in links]
+        demands = [small.demand[i] for i in roots]
+        flow = FlowNetwork(
+            len(groups) + 1,
+            [u for u, _, _ in links] + [source] * len(roots),
+            [v for _, v, _ in links] + roots,
+            [0] * (len(links) + len(roots)),
+        )
+        unit = self._unit()
+        enough = 0
+
+        def rescale() -> None:
+            nonlocal enough
+            # With 1/x = p/q, capacities c against demands x d are c p against d q.
+            p, q = (self.time / unit).as_integer_ratio()
+            enough = q * small.total
+            # A link wider than all the demand is as good as one that is just as wide.
+            flow.set_capacities([min(c * p, enough) for c in capacities] + [d * q for d in demands])
+
+        rescale()
+        sinks = sorted(
+            (v for v in small.terminals if v < source), key=lambda v: sum(small.into[v].values())
+        )
+        if len(groups) < 2:
+            return
+        for sink in sinks:
+            while flow.maximum(source, sink) < enough:
+                side = {v for v in flow.source_side() if v != source}
+                cut = {v for i in side for v in groups[i]}
+                if not self.offer(frozenset(cut)):
+                    raise AssertionError("a violated cut is no worse than the bottleneck")
+                rescale()
+
+    def _unit(self) -> int:
+        return lcm(*(link.bandwidth.denominator for link in self.fabric.links))
+
+    def _need(self) -> int:
+        """Cuts of at least this capacity are no worse than the bottleneck found so far."""
+        most = sum(self.weights) - min(self.weights)
+        need = most / (self.time / self._unit())
+        return -int(-need // 1)

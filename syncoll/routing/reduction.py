@@ -1,0 +1,255 @@
+"""Makes a network smaller without changing what its cuts say.
+
+*Bypass*: a switch with two neighbours (a network card) only relays between them, so its links
+become one link each way.  *Contract*: when the links inside a set of vertices are so wide that
+every cut through the set carries all trees anyway, no violated cut crosses the set, and it may be
+treated as one vertex.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from syncoll.routing.flow import FlowNetwork
+from syncoll.routing.network import Network
+
+__all__ = [
+    "Bypass",
+    "Groups",
+    "bypass_two_port_switches",
+    "find_groups",
+    "is_robust",
+    "strong_components",
+    "wide_parts",
+]
+
+Groups = list[list[int]]
+"""A partition of a network's vertices; each group is sorted, single vertices included."""
+
+_MOST_THRESHOLDS = 24
+_MOST_LINKS = 200_000
+"""Links looked at for all thresholds together, beyond the first few thresholds."""
+_LARGEST_MATRIX = 3000
+
+
+@dataclass(frozen=True)
+class Bypass:
+    """A switch that was bypassed, and its links at that moment.
+
+    Args:
+        switch: its vertex.
+        into: the capacity from each neighbour.
+        out: the capacity to each neighbour.
+    """
+
+    switch: int
+    into: dict[int, int]
+    out: dict[int, int]
+
+    def belongs(self, inside: Collection[int]) -> bool:
+        """Whether a cut is narrower with the switch on the side of `inside`."""
+        leaving = sum(c for v, c in self.out.items() if v not in inside)
+        entering = sum(c for u, c in self.into.items() if u in inside)
+        return leaving < entering
+
+
+def bypass_two_port_switches(network: Network) -> list[Bypass]:
+    """Replaces each switch with two neighbours by direct links, in place.
+
+    What would turn round in the switch and go back where it came from is dropped: it serves no cut.
+
+    Returns:
+        the switches in the order in which they went.
+    """
+    gone: list[Bypass] = []
+    waiting = network.switches()
+    while waiting:
+        w = waiting.pop()
+        ends = sorted({*network.out[w], *network.into[w]})
+        if len(ends) > 2:
+            continue
+        gone.append(Bypass(w, dict(network.into[w]), dict(network.out[w])))
+        for u, t in (ends, ends[::-1]) if len(ends) == 2 else ():
+            amount = min(network.into[w].get(u, 0), network.out[w].get(t, 0))
+            if amount:
+                network.split(u, w, t, amount)
+        for u in ends:
+            network.drop(u, w)
+            network.drop(w, u)
+        waiting.extend(v for v in ends if not network.is_terminal[v] and v not in waiting)
+    return gone
+
+
+def find_groups(network: Network, need: int, trust: Iterable[Sequence[int]] = ()) -> Groups:
+    """Groups that no cut with a capacity below `need` crosses.
+
+    Args:
+        network: any network.
+        need: cuts below this capacity must survive; `Network.need` for violated cuts.
+        trust: sets of vertices that are worth a try, before others.
+
+    Returns:
+        the groups; a single one when no cut below `need` exists.
+    """
+    parent = list(range(network.num_vertices))
+
+    def find(v: int) -> int:
+        while parent[v] != v:
+            parent[v] = parent[parent[v]]
+            v = parent[v]
+        return v
+
+    tested: dict[object, bool] = {}
+    live = [v for v in range(network.num_vertices) if network.out[v] or network.into[v]]
+    grouped: set[int] = set()
+
+    def merge(members: Sequence[int]) -> None:
+        roots = {find(v) for v in members}
+        if len(roots) > 1 and is_robust(network, members, need, tested):
+            first = min(roots)
+            for root in roots:
+                parent[root] = first
+            grouped.update(members)
+
+    for members in trust:
+        merge(sorted(members))
+    if len(grouped) < len(live):
+        for members in wide_parts(network, [need]):
+            merge(members)
+    groups: dict[int, list[int]] = {}
+    for v in live:
+        groups.setdefault(find(v), []).append(v)
+    return sorted(groups.values())
+
+
+def wide_parts(network: Network, thresholds: Sequence[int] = ()) -> Iterable[list[int]]:
+    """What links of at least some capacity connect strongly, for rising capacities.
+
+    Args:
+        network: any network.
+        thresholds: capacities to look at besides those of the links.
+    """
+    capacities = sorted({c for heads in network.out for c in heads.values()})
+    size = sum(len(heads) for heads in network.out)
+    most = min(_MOST_THRESHOLDS, max(4, _MOST_LINKS // max(1, size)))
+    if len(capacities) > most:
+        step = len(capacities) / most
+        capacities = [capacities[int(i * step)] for i in range(most)]
+    live = sum(1 for v in range(network.num_vertices) if network.out[v] or network.into[v])
+    before: list[list[int]] = []
+    for threshold in sorted({*capacities, *thresholds}):
+        parts = strong_components(network, threshold)
+        if parts != before:
+            yield from (part for part in parts if len(part) < live)
+        before = parts
+
+
+def strong_components(network: Network, threshold: int) -> list[list[int]]:
+    """Strong components of two vertices or more over links of at least some capacity (Tarjan)."""
+    onward = [[v for v, c in heads.items() if c >= threshold] for heads in network.out]
+    index = [0] * len(onward)  # 0: not seen yet
+    low = [0] * len(onward)
+    settled = [False] * len(onward)
+    counter = 0
+    path: list[int] = []
+    found: list[list[int]] = []
+    for root in range(len(onward)):
+        if index[root] or not onward[root]:
+            continue
+        counter += 1
+        index[root] = low[root] = counter
+        path.append(root)
+        work = [(root, iter(onward[root]))]
+        while work:
+            v, heads = work[-1]
+            for u in heads:
+                if not index[u]:
+                    counter += 1
+                    index[u] = low[u] = counter
+                    path.append(u)
+                    work.append((u, iter(onward[u])))
+                    break
+                if not settled[u] and index[u] < low[v]:
+                    low[v] = index[u]
+            else:
+                work.pop()
+                if work:
+                    parent = work[-1][0]
+                    low[parent] = min(low[parent], low[v])
+                if low[v] == index[v]:
+                    part = []
+                    while True:
+                        u = path.pop()
+                        settled[u] = True
+                        part.append(u)
+                        if u == v:
+                            break
+                    if len(part) > 1:
+                        found.append(sorted(part))
+    return sorted(found)
+
+
+def is_robust(
+    network: Network, members: Sequence[int], need: int, tested: dict[object, bool] | None = None
+) -> bool:
+    """Whether every cut through a set keeps `need` units in either direction, inside the set.
+
+    Args:
+        network: any network.
+        members: sorted vertices.
+        need: the capacity.
+        tested: remembers answers; sets that look alike are tested once.
+    """
+    index = {v: i for i, v in enumerate(members)}
+    arcs = [
+        (index[u], index[v], capacity)
+        for u in members
+        for v, capacity in network.out[u].items()
+        if v in index
+    ]
+    inward, outward = [0] * len(members), [0] * len(members)
+    for a, b, capacity in arcs:
+        outward[a] += capacity
+        inward[b] += capacity
+    if min(inward) < need or min(outward) < need:
+        return False
+    key = (len(members), tuple(sorted(arcs)))
+    if tested is not None and key in tested:
+        return tested[key]
+    answer = _is_connected(len(members), arcs, need)
+    if tested is not None:
+        tested[key] = answer
+    return answer
+
+
+def _is_connected(size: int, arcs: Sequence[tuple[int, int, int]], need: int) -> bool:
+    """Whether `need` units can flow between any two vertices."""
+    # Units beyond what is asked for change no answer; without them the flows stop earlier.
+    tails = np.array([a for a, _, _ in arcs])
+    heads = np.array([b for _, b, _ in arcs])
+    capacities = np.array([min(c, need) for _, _, c in arcs], dtype=np.int64)
+    left = np.arange(1, size)
+    if size <= _LARGEST_MATRIX and need < 1 << 50:
+        # Paths of one or two links between the hub, a growing set of vertices that are connected
+        # well enough, and the others are often enough, and quickly counted.
+        matrix = np.zeros((size, size), dtype=np.int64)
+        matrix[tails, heads] = capacities
+        joined = np.arange(size) == 0
+        while len(left):
+            out, into = matrix[joined].sum(axis=0), matrix[:, joined].sum(axis=1)
+            rest = matrix[np.ix_(left, left)]
+            onward = out[left] + np.minimum(out[left][:, None], rest).sum(axis=0)
+            back = into[left] + np.minimum(rest, into[left][None, :]).sum(axis=1)
+            least = np.minimum(onward, back)
+            if least.max() < need:
+                left = left[np.argsort(least)]
+                break
+            joined[left[least >= need]] = True
+            left = left[least < need]
+    if not len(left):
+        return True
+    flow = FlowNetwork(size, tails, heads, capacities)
+    return all(flow.maximum(0, v) >= need and flow.maximum(v, 0) >= need for v in left.tolist())

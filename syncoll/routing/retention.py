@@ -1,0 +1,160 @@
+"""Whether a choice of routes keeps the throughput that a fabric has for a broadcast from all nodes.
+
+With one route for each pair of compute nodes, what a link carries is divided among the pairs whose
+route uses it.  Such a division is a network without switches, and all nodes can broadcast at a rate
+x on that exactly when every set S of nodes, except none and all, is left by at least x |S| of
+bandwidth (ForestColl paper, Theorem 1).  The best division is a linear program with one constraint
+for each S; they are added as maximum flows find them violated.
+
+The answer only chooses between two lowerings that are both right, so that floating point does: it
+is exact to one part in a million.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from itertools import pairwise
+from math import inf
+
+import numpy as np
+
+from syncoll.linear import GrowingProgram
+from syncoll.routing.flow import FlowNetwork
+
+__all__ = ["MOST_PAIRS", "keeps_rate"]
+
+MOST_PAIRS = 1 << 13
+"""Pairs of nodes of the largest program: some 90 nodes, and a few seconds."""
+
+_TOLERANCE = 1e-6
+_UNITS = 1 << 40
+"""The rate, in units of the flows' integers."""
+
+_Pair = tuple[int, int]
+
+
+def keeps_rate(
+    num_nodes: int,
+    capacities: Mapping[_Pair, Fraction],
+    paths: Mapping[_Pair, Sequence[int]],
+    rate: Fraction,
+    cuts: Iterable[frozenset[int]] = (),
+) -> bool:
+    """Whether all nodes can broadcast at a rate over given routes.
+
+    Args:
+        num_nodes: P.
+        capacities: of each link of the network with switches.
+        paths: for pairs of compute nodes the vertices of their route.
+        rate: above 0, no more than the network itself allows.
+        cuts: sets of vertices that may be narrow.
+    """
+    users: dict[_Pair, list[_Pair]] = defaultdict(list)
+    for pair, path in paths.items():
+        for ends in pairwise(path):
+            users[ends].append(pair)
+    # Everything in multiples of the rate.
+    widths = {ends: float(capacities[ends] / rate) for ends in users}
+    cutter = _Cutter(num_nodes, sorted(paths))
+    if not cutter.violated(_fair_division(users, widths)):
+        return True
+    program = _Program(users, widths)
+    everything = frozenset(range(num_nodes))
+    for v in range(num_nodes):
+        program.require(frozenset([v]))
+        program.require(everything - {v})
+    for cut in cuts:
+        program.require(cut & everything)
+    while True:
+        division = program.solve()
+        if division is None:
+            return False
+        found = cutter.violated(division) - program.known
+        if not found:
+            return True
+        for cut in found:
+            program.require(cut)
+
+
+def _fair_division(
+    users: Mapping[_Pair, Sequence[_Pair]], widths: Mapping[_Pair, float]
+) -> dict[_Pair, float]:
+    """Every pair gets more at the same pace until a link on its route is full."""
+    left = dict(widths)
+    active = {ends: set(pairs) for ends, pairs in users.items()}
+    share: dict[_Pair, float] = {}
+    links_of: dict[_Pair, list[_Pair]] = defaultdict(list)
+    for ends, pairs in users.items():
+        for pair in pairs:
+            links_of[pair].append(ends)
+    while active:
+        level = {ends: left[ends] / len(pairs) for ends, pairs in active.items()}
+        least = min(level.values())
+        full = [ends for ends, value in level.items() if value <= least * (1 + 1e-12)]
+        done = {pair for ends in full for pair in active[ends]}
+        for pair in done:
+            share[pair] = least
+            for ends in links_of[pair]:
+                left[ends] -= least
+                active[ends].discard(pair)
+        active = {ends: pairs for ends, pairs in active.items() if pairs}
+    return share
+
+
+class _Cutter:
+    """Finds sets of nodes that are left by less than their number, in multiples of the rate."""
+
+    def __init__(self, num_nodes: int, pairs: Sequence[_Pair]) -> None:
+        self.num_nodes, self.pairs = num_nodes, pairs
+        tails = [u for u, _ in pairs] + [num_nodes] * num_nodes
+        heads = [v for _, v in pairs] + list(range(num_nodes))
+        self.flow = FlowNetwork(num_nodes + 1, tails, heads, [0] * len(tails))
+
+    def violated(self, division: Mapping[_Pair, float]) -> set[frozenset[int]]:
+        # More than all nodes together send is of no use to any pair.
+        shares = [min(division[pair], float(self.num_nodes)) for pair in self.pairs]
+        self.flow.set_capacities(
+            [int(max(share, 0.0) * _UNITS) for share in shares] + [_UNITS] * self.num_nodes
+        )
+        # Twice what the program may fall short by, so that it never gets a set again.
+        enough = self.num_nodes * (_UNITS - int(2 * _TOLERANCE * _UNITS))
+        found: set[frozenset[int]] = set()
+        for sink in range(self.num_nodes):
+            if self.flow.maximum(self.num_nodes, sink) < enough:
+                side = frozenset(v for v in self.flow.source_side() if v < self.num_nodes)
+                found.add(side)
+        return found
+
+
+class _Program:
+    """The division that leaves the worst of some sets as wide as possible."""
+
+    def __init__(
+        self, users: Mapping[_Pair, Sequence[_Pair]], widths: Mapping[_Pair, float]
+    ) -> None:
+        self.pairs = sorted({pair for used in users.values() for pair in used})
+        self.column = {pair: i for i, pair in enumerate(self.pairs)}
+        # The shares, then the rate: as large as possible, but no larger than 1.
+        self.rate = len(self.pairs)
+        self.program = GrowingProgram(np.append(np.zeros(self.rate), -1.0))
+        self.program.add({self.rate: 1.0}, 0.0, 1.0)
+        for ends, used in users.items():
+            self.program.add({self.column[pair]: 1.0 for pair in used}, 0.0, widths[ends])
+        self.known: set[frozenset[int]] = set()
+
+    def require(self, inside: frozenset[int]) -> None:
+        """Adds the constraint of a set."""
+        if inside in self.known:
+            return
+        self.known.add(inside)
+        leaving = {self.column[u, v]: 1.0 for u, v in self.pairs if u in inside and v not in inside}
+        self.program.add({**leaving, self.rate: -float(len(inside))}, 0.0, inf)
+
+    def solve(self) -> dict[_Pair, float] | None:
+        """The best division; None when even that is too slow."""
+        optimum = self.program.minimise()
+        if optimum is None or optimum.columns[self.rate] < 1 - _TOLERANCE:
+            return None
+        return {pair: float(optimum.columns[i]) for pair, i in self.column.items()}

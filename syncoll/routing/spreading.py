@@ -1,0 +1,218 @@
+"""Guesses how a switch's traffic is spread over its ports.
+
+Edge splitting asks two flows of every terminal for each pair of ports.  On regular networks the
+answer is nearly always the balanced one: what enters at a port leaves in equal shares through all
+others, same rail first.  This module computes that balanced answer for any port capacities: a
+matrix with the ports' totals as row and column sums, by alternate scaling, rounded by one flow.
+Whether the answer was right is for the caller to verify.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from syncoll.routing.flow import FlowNetwork
+from syncoll.routing.network import Network, Pieces
+
+__all__ = ["Plan", "balanced_flow", "balanced_plan", "follow_plan"]
+
+FloatMatrix = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
+Plan = dict[tuple[int, int], int]
+"""Units to replace for each pair (u, t) of a switch's ports."""
+
+_ROUNDS = 60
+_DISCOURAGED = 1e-6
+
+
+class _Ports:
+    """The totals of a switch's links, and how they may be spread."""
+
+    def __init__(self, network: Network, w: int) -> None:
+        self.rows, self.columns = sorted(network.into[w]), sorted(network.out[w])
+        self.supply = np.array([network.into[w][u] for u in self.rows], dtype=np.float64)
+        self.demand = np.array([network.out[w][t] for t in self.columns], dtype=np.float64)
+        self.allowed = np.array([[u != t for t in self.columns] for u in self.rows])
+
+    def liked(self, avoid: Callable[[int, int], bool]) -> FloatMatrix:
+        """1, or much less, for each pair."""
+        return np.array(
+            [[1.0 if not avoid(u, t) else _DISCOURAGED for t in self.columns] for u in self.rows]
+        )
+
+    def spread(self, avoid: Callable[[int, int], bool]) -> FloatMatrix | None:
+        """Shares with the totals as sums, as good as; None when there are none."""
+        shares = np.where(self.allowed, self.liked(avoid), 0.0)
+        for _ in range(_ROUNDS):
+            sums = shares.sum(axis=1)
+            if not sums.all():
+                return None
+            shares *= (self.supply / sums)[:, None]
+            sums = shares.sum(axis=0)
+            if not sums.all():
+                return None
+            shares *= (self.demand / sums)[None, :]
+            if np.allclose(shares.sum(axis=1), self.supply, rtol=1e-12, atol=1e-9):
+                break
+        return shares
+
+
+def balanced_flow(network: Network, w: int) -> Plan | None:
+    """The balanced spread of a switch in whole units, the same for ports that are alike.
+
+    Args:
+        network: any network.
+        w: a switch whose capacities in and out are equal.
+
+    Returns:
+        the plan, which leaves over what does not come out whole; None when some capacity could
+        only go back where it came from.
+    """
+    ports = _Ports(network, w)
+    shares = ports.spread(lambda u, t: False)
+    if shares is None:
+        return None
+    whole = np.floor(shares + 1e-6).astype(np.int64)
+    return {
+        (u, t): int(whole[i, j])
+        for i, u in enumerate(ports.rows)
+        for j, t in enumerate(ports.columns)
+        if whole[i, j]
+    }
+
+
+def balanced_plan(network: Network, w: int, avoid: Callable[[int, int], bool]) -> Plan | None:
+    """The balanced spread of a switch.
+
+    Args:
+        network: any network.
+        w: a switch whose capacities in and out are equal.
+        avoid: pairs (u, t) to be used only when the totals demand it.
+
+    Returns:
+        the plan, or None when some capacity could only go back where it came from.
+    """
+    ports = _Ports(network, w)
+    shares = ports.spread(avoid)
+    if shares is None:
+        return None
+    rows, columns, supply, demand = ports.rows, ports.columns, ports.supply, ports.demand
+    allowed = ports.allowed
+    liked = ports.liked(avoid)
+    whole = np.floor(shares + 1e-6).astype(np.int64)
+    # Rounding errors may have pushed a sum above its total; take the excess back.
+    for axis, totals in ((1, supply), (0, demand)):
+        for i in np.nonzero(whole.sum(axis=axis) > totals)[0]:
+            line = whole[i] if axis == 1 else whole[:, i]
+            for _ in range(int(line.sum() - totals[i])):
+                line[int(line.argmax())] -= 1
+    spare_rows = supply.astype(np.int64) - whole.sum(axis=1)
+    spare_columns = demand.astype(np.int64) - whole.sum(axis=0)
+    for good, room in (
+        (allowed & (liked == 1.0) & (shares > 0), 1),
+        (allowed & (liked == 1.0), 1 << 40),
+        (allowed, 1 << 40),
+    ):
+        if spare_rows.any():
+            extra = _fill(spare_rows, spare_columns, good, room)
+            whole += extra
+            spare_rows -= extra.sum(axis=1)
+            spare_columns -= extra.sum(axis=0)
+    if spare_rows.any():
+        return None
+    order = len(columns)
+    pairs = [(u, t) for u, t in zip(*(x.tolist() for x in np.nonzero(whole)), strict=True)]
+    # Circulant order: every port meets its next neighbour first, then the one after it.
+    pairs.sort(key=lambda p: ((p[1] - p[0]) % order, p[0]))
+    return {(rows[i], columns[j]): int(whole[i, j]) for i, j in pairs}
+
+
+def _fill(
+    rows: np.ndarray[tuple[int], np.dtype[np.int64]],
+    columns: np.ndarray[tuple[int], np.dtype[np.int64]],
+    good: np.ndarray[tuple[int, int], np.dtype[np.bool_]],
+    room: int,
+) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
+    """As much of the missing sums as fits into the good pairs, `room` units each."""
+    good = good & (rows > 0)[:, None] & (columns > 0)[None, :]
+    i, j = np.nonzero(good)
+    extra = np.zeros(good.shape, dtype=np.int64)
+    if not len(i):
+        return extra
+    m, n = good.shape
+    flow = FlowNetwork(
+        m + n + 2,
+        np.concatenate([i, np.full(m, m + n), m + np.arange(n)]),
+        np.concatenate([m + j, np.arange(m), np.full(n, m + n + 1)]),
+        np.concatenate([np.minimum(room, np.minimum(rows[i], columns[j])), rows, columns]),
+    )
+    flow.maximum(m + n, m + n + 1)
+    extra[i, j] = flow.flows()[: len(i)]
+    return extra
+
+
+def follow_plan(network: Network, w: int, plan: Plan, rail: Callable[[int], int]) -> None:
+    """Replaces the units of a plan in place, joining paths of one rail where there are any.
+
+    Args:
+        network: any network.
+        w: the switch.
+        plan: as many units in each row and column as the switch's links have.
+        rail: for the end of a path its place among the others of its group.
+    """
+    arriving: dict[int, dict[int, Pieces]] = {}
+    leaving: dict[int, dict[int, Pieces]] = {}
+    for u in list(network.into[w]):
+        arriving[u] = _by_rail(network.take(u, w, network.into[w][u]), lambda p: rail(p[0]))
+    for t in list(network.out[w]):
+        leaving[t] = _by_rail(network.take(w, t, network.out[w][t]), lambda p: rail(p[-1]))
+    joined: dict[tuple[int, int], Pieces] = {}
+    short: list[tuple[int, int, int]] = []
+    for turn, ((u, t), amount) in enumerate(plan.items()):
+        mine, theirs = arriving[u], leaving[t]
+        shared = [r for r in mine if r in theirs]
+        shared = shared[turn % len(shared) :] + shared[: turn % len(shared)] if shared else []
+        made = joined.setdefault((u, t), [])
+        for i, r in enumerate(shared):
+            share = -(-amount // (len(shared) - i))
+            amount -= _join(mine, r, theirs, r, share, made)
+        if amount:
+            short.append((u, t, amount))
+    for u, t, amount in short:
+        while amount:
+            amount -= _join(
+                arriving[u],
+                next(iter(arriving[u])),
+                leaving[t],
+                next(iter(leaving[t])),
+                amount,
+                joined[u, t],
+            )
+    for (u, t), made in joined.items():
+        network.add(u, t, made)
+
+
+def _by_rail(pieces: Pieces, rail: Callable[[tuple[int, ...]], int]) -> dict[int, Pieces]:
+    sorted_out: dict[int, Pieces] = {}
+    for path, units in pieces:
+        sorted_out.setdefault(rail(path), []).append((path, units))
+    return dict(sorted(sorted_out.items()))
+
+
+def _join(
+    mine: dict[int, Pieces], r: int, theirs: dict[int, Pieces], q: int, share: int, made: Pieces
+) -> int:
+    """Joins up to `share` units of two rails; returns how many."""
+    done = 0
+    while done < share and r in mine and q in theirs:
+        (a, m), (b, n) = mine[r].pop(), theirs[q].pop()
+        units = min(m, n, share - done)
+        made.append((a + b[1:], units))
+        done += units
+        for store, key, path, left in ((mine, r, a, m - units), (theirs, q, b, n - units)):
+            if left:
+                store[key].append((path, left))
+            elif not store[key]:
+                del store[key]
+    return done

@@ -1,0 +1,288 @@
+"""Removes all switches from a network, at no cost to the trees (ForestColl paper, section C.2).
+
+Groups of vertices that no violated cut can cross are contracted first, so that a switch between
+boxes is removed on a graph whose vertices are boxes, and a switch inside a box on that box alone.
+On each of these small graphs a balanced guess is tried and verified; where it makes a cut worse,
+exact edge splitting takes its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from syncoll.routing.flow import FlowNetwork
+from syncoll.routing.network import Network, Pieces
+from syncoll.routing.reduction import Groups, find_groups, is_robust, strong_components
+from syncoll.routing.splitting import split_switch, split_transit
+from syncoll.routing.spreading import balanced_flow, balanced_plan, follow_plan
+
+__all__ = ["bypass_transit", "is_feasible", "remove_switch", "remove_switches"]
+
+
+def is_feasible(network: Network) -> bool:
+    """Whether all trees fit: every terminal can receive one unit of each (Theorem 5)."""
+    if all(
+        network.out[u].get(t, 0) >= network.demand[u]
+        for u in network.terminals
+        if network.demand[u]
+        for t in network.terminals
+        if t != u
+    ):
+        return True
+    links = list(network.links())
+    roots = [v for v, d in enumerate(network.demand) if d]
+    source = network.num_vertices
+    flow = FlowNetwork(
+        source + 1,
+        [u for u, _, _ in links] + [source] * len(roots),
+        [v for _, v, _ in links] + roots,
+        [min(c, network.total) for _, _, c in links] + [network.demand[v] for v in roots],
+    )
+    sinks = sorted(network.terminals, key=lambda v: sum(network.into[v].values()))
+    return all(flow.maximum(source, v) >= network.total for v in sinks)
+
+
+def remove_switches(network: Network, *, guess: bool = True) -> Groups:
+    """Removes all switches in place.
+
+    Args:
+        network: one in which all trees fit and every switch receives what it sends.
+        guess: try balanced guesses before exact splitting.
+
+    Returns:
+        groups of terminals that may be worth contracting when trees are packed.
+    """
+    if not network.switches():
+        return []
+    groups = _with_terminals(network, find_groups(network, network.need))
+    if not any(len(g) > 1 for g in groups) or len(groups) < 2:
+        _remove_all(network, guess, [0] * network.num_vertices)
+        return []
+    position = [len(groups)] * network.num_vertices
+    rank = [0] * network.num_vertices
+    for i, group in enumerate(groups):
+        for place, v in enumerate(group):
+            position[v], rank[v] = i, place
+    small = network.quotient(position, len(groups) + 1)
+    loops = _remove_all(small, guess, rank)
+    _put_back(network, small, loops, position)
+    trusted: Groups = []
+    frail: set[int] = set()
+    for group in groups:
+        inner = [v for v in group if not network.is_terminal[v]]
+        ends = [v for v in group if network.is_terminal[v]]
+        if not ends:
+            continue
+        if not inner:
+            pass
+        elif not (guess and len(inner) == 1 and _spread_inside(network, group, inner[0], ends)):
+            _remove_inside(network, groups, group, frail, guess)
+            if not is_robust(network, ends, network.need):
+                frail.update(ends)
+        if len(ends) > 1:
+            trusted.append(ends)
+    return trusted
+
+
+def _with_terminals(network: Network, groups: Groups) -> Groups:
+    """The groups that hold a terminal; the switches of other groups on their own."""
+    kept: Groups = []
+    for group in groups:
+        if any(network.is_terminal[v] for v in group):
+            kept.append(group)
+        else:
+            kept.extend([v] for v in group)
+    return kept
+
+
+def _avoid(network: Network, w: int) -> Callable[[int, int], bool]:
+    """Pairs of ports that a switch should rather not join: one box, or two uplinks."""
+    ports = {*network.into[w], *network.out[w]}
+    widest = max(*network.into[w].values(), *network.out[w].values())
+    box = {v: -1 - v for v in ports}
+    for i, part in enumerate(strong_components(network, widest + 1)):
+        box.update((v, i) for v in part if v in ports)
+    own = {v for v in ports if network.is_terminal[v]}
+    mixed = bool(own) and len(own) < len(ports)
+
+    def rule(u: int, t: int) -> bool:
+        # Ports that appear while other switches are removed are remote: uplinks in another shape.
+        if u in box and t in box and box[u] == box[t]:
+            return True
+        return mixed and u not in own and t not in own
+
+    return rule
+
+
+def _remove_all(network: Network, guess: bool, rank: Sequence[int]) -> Pieces:
+    """Removes every switch of a graph, those farthest from terminals first; returns loops."""
+    order = _outermost_last(network)
+    avoid = {w: _avoid(network, w) for w in order}
+    if guess:
+        trial = network.copy()
+        if _trim_uplinks(trial) and is_feasible(trial):
+            # What was cut off is lost to the exact method too, and nothing needs it.
+            network.become(trial.copy())
+        else:
+            trial = network.copy()
+        for w in order:
+            plan = balanced_plan(trial, w, avoid[w])
+            if plan is None:
+                break
+            follow_plan(trial, w, plan, rank.__getitem__)
+        else:
+            if is_feasible(trial):
+                network.become(trial)
+                return []
+    loops: Pieces = []
+    for w in order:
+        loops += _remove(network, w, avoid[w], guess and len(order) > 1, rank)
+    return loops
+
+
+def remove_switch(network: Network, w: int) -> None:
+    """Removes one switch in place; no cut becomes worse than the trees need.
+
+    Args:
+        network: one in which all trees fit and every switch receives what it sends.
+        w: the switch.
+    """
+    _remove(network, w, _avoid(network, w), True, [0] * network.num_vertices)
+
+
+def bypass_transit(network: Network, w: int) -> bool:
+    """Gives what passes through a switch from switch to switch direct links, in place.
+
+    How much that is follows from a balanced spread of all that enters the switch, as far as no cut
+    becomes worse than the trees need.
+
+    Args:
+        network: one in which all trees fit and every switch receives what it sends.
+        w: the switch, which stays for what comes from or goes to its terminals.
+
+    Returns:
+        whether every pair of switches got a link; if not, nothing was changed.
+    """
+    plan = balanced_flow(network, w)
+    if plan is None:
+        return False
+    own = network.is_terminal
+    wanted = {(u, t): units for (u, t), units in plan.items() if not own[u] and not own[t]}
+    trial = network.copy()
+    done = split_transit(trial, w, wanted)
+    pairs = sum(
+        1 for u in network.into[w] for t in network.out[w] if u != t and not own[u] and not own[t]
+    )
+    if len(done) < pairs or not all(done.values()):
+        return False
+    network.become(trial)
+    return True
+
+
+def _remove(
+    network: Network, w: int, avoid: Callable[[int, int], bool], guess: bool, rank: Sequence[int]
+) -> Pieces:
+    """Removes a switch by a balanced guess or else exactly; returns loops."""
+    if guess:
+        trial = network.copy()
+        plan = balanced_plan(trial, w, avoid)
+        if plan is not None:
+            follow_plan(trial, w, plan, rank.__getitem__)
+            if is_feasible(trial):
+                network.become(trial)
+                return []
+    return split_switch(network, w, avoid)
+
+
+def _trim_uplinks(network: Network) -> bool:
+    """Narrows uplinks that can carry more than what hangs below them; says whether it did.
+
+    A leaf switch whose uplinks are wider than its terminals' links would have to pass traffic from
+    uplink to uplink, which a balanced guess can only get wrong.
+    """
+    trimmed = False
+    for w in network.switches():
+        below = sum(c for u, c in network.into[w].items() if network.is_terminal[u])
+        above = {u: c for u, c in network.into[w].items() if not network.is_terminal[u]}
+        if not below or sum(above.values()) <= below or network.into[w] != network.out[w]:
+            continue
+        total = sum(above.values())
+        room = below
+        for u, c in sorted(above.items(), key=lambda item: item[1]):
+            # Rounded so that the narrowed links still sum to what hangs below.
+            share = -(-c * room // total)
+            total, room = total - c, room - share
+            if share < c:
+                network.take(u, w, c - share)
+                network.take(w, u, c - share)
+                trimmed = True
+    return trimmed
+
+
+def _outermost_last(network: Network) -> list[int]:
+    """Switches by falling distance from the terminals."""
+    distance = dict.fromkeys(network.terminals, 0)
+    front = list(network.terminals)
+    while front:
+        onward = []
+        for v in front:
+            for u in network.into[v]:
+                if u not in distance:
+                    distance[u] = distance[v] + 1
+                    onward.append(u)
+        front = onward
+    return sorted(network.switches(), key=lambda w: (-distance.get(w, 0), w))
+
+
+def _put_back(network: Network, small: Network, loops: Pieces, position: Sequence[int]) -> None:
+    """Copies a contracted network's links to the vertices where their paths end."""
+    for u, v in list(network.pieces):
+        if position[u] != position[v]:
+            network.drop(u, v)
+    for pieces in [*small.pieces.values(), loops]:
+        for path, units in pieces:
+            if path[0] != path[-1]:
+                network.add(path[0], path[-1], [(path, units)])
+
+
+def _spread_inside(network: Network, group: Sequence[int], w: int, ends: Sequence[int]) -> bool:
+    """Tries the balanced guess for a group's switch; undoes it unless the group stays robust.
+
+    Robust, the group is crossed by no violated cut.  The other cuts only change when the switch
+    joins two ports outside the group, which is not for this guess.
+    """
+    members = set(group)
+    plan = balanced_plan(network, w, lambda u, t: u not in members and t not in members)
+    if plan is None or any(u not in members and t not in members for u, t in plan):
+        return False
+    touched = {w, *network.into[w], *network.out[w]}
+    before = {
+        (u, v): list(network.pieces[u, v]) for u in touched for v in network.out[u] if v in touched
+    }
+    follow_plan(network, w, plan, lambda v: 0)
+    if is_robust(network, ends, network.need):
+        return True
+    for u in touched:
+        for v in [v for v in network.out[u] if v in touched]:
+            network.drop(u, v)
+    for (u, v), pieces in before.items():
+        network.add(u, v, pieces)
+    return False
+
+
+def _remove_inside(
+    network: Network, groups: Groups, group: Sequence[int], frail: set[int], guess: bool
+) -> None:
+    """Removes a group's switches with the robust groups around it contracted."""
+    position = [-1] * network.num_vertices
+    count = 0
+    for other in groups:
+        apart = other is group or not frail.isdisjoint(other)
+        for v in other:
+            position[v] = count
+            count += apart
+        count += not apart
+    position = [count if p < 0 else p for p in position]
+    local = network.quotient(position, count + 1)
+    loops = _remove_all(local, guess, [0] * network.num_vertices)
+    _put_back(network, local, loops, position)

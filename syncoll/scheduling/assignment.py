@@ -1,0 +1,168 @@
+"""Which send goes in which step, so that the rounds of all steps together are few.
+
+The windows of the sends bound R from below and say which round budgets could do with so many
+rounds; list scheduling, forward and backward, tries some of them.  If the bound is not met, and few
+enough variables are left to decide, the integer program is solved: then the plan is optimal, unless
+branch and bound was given up.  Beyond that size more tries are made, which take chances: the times
+of one are the priorities of the next, and the target is one round less than the best so far.
+"""
+
+from __future__ import annotations
+
+import time
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.scheduling.link_sets import LinkSets
+from syncoll.scheduling.list_scheduler import ListScheduler
+from syncoll.scheduling.plan import DENSE, Plan
+from syncoll.scheduling.step_program import StepProgram
+from syncoll.scheduling.streams import Streams
+from syncoll.scheduling.windows import Windows
+
+__all__ = ["Assigner"]
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+_MOST_VARIABLES = 4000
+"""Integer programs of more variables are not solved."""
+
+_MOST_SECONDS = 1.0
+"""An integer program is given up after so many seconds; most take far less."""
+
+_LEAST_GAIN = 32
+"""An integer program is solved only if it may save more than one in so many rounds."""
+
+_MOST_FRUITLESS = 2
+"""After so many programs in a row that found nothing, without being refuted by their relaxation, no
+more are solved: those of more steps are harder, and have less to gain."""
+
+_WORK = 1 << 21
+"""All tries for one S together look at about so many entries and steps."""
+
+_STEP_OVERHEAD = 1500
+"""A step costs as much as so many entries, however few there are."""
+
+_REGULAR = 7
+"""So many tries take turns by rule; those after them take chances."""
+
+_MOST_TRIES = 40
+
+_NEAR = Fraction(21, 20)
+"""Chances are taken only if the rule came as near as this to what is of use."""
+
+_SPREADS = (0.0, 0.5, 1.0)
+_LEANS = (Fraction(1, 2), Fraction(0), Fraction(1))
+
+
+class Assigner:
+    """Assigns steps to the sends of streams.
+
+    Args:
+        streams: what is sent.
+        sets: B.
+    """
+
+    def __init__(self, streams: Streams, sets: LinkSets) -> None:
+        self._streams, self._sets = streams, sets
+        self._scheduler = ListScheduler(streams, sets)
+        self._windows = Windows(streams, sets)
+        self._ahead = {False: -streams.below.astype(float), True: -streams.depth.astype(float)}
+        self._fruitless = 0
+        self.wasted = 0.0
+        """Seconds spent on integer programs in vain."""
+        self.least_rounds = self._windows.least_rounds
+        """A lower bound on R for any number of steps."""
+        self.relaxed: dict[int, float] = {}
+        """For S that were looked at: no plan has fewer rounds, even if chunks could be cut."""
+
+    def bound(self, steps: int) -> int:
+        """A lower bound on R for algorithms that use exactly so many steps."""
+        return self._windows.bound(steps)
+
+    def tries(self, steps: int) -> int:
+        """How many list schedules are worth their time."""
+        size = len(self._streams.link) + _STEP_OVERHEAD
+        return max(1, min(_MOST_TRIES, _WORK // (size * steps)))
+
+    def best(
+        self, steps: int, most_rounds: int, until: float | None = None, exact: bool = True
+    ) -> Plan | None:
+        """The best plan found of at most `steps` steps and `most_rounds` rounds.
+
+        Args:
+            steps: S, at least the height.
+            most_rounds: more rounds are of no use.
+            until: when to stop, on the monotonic clock.
+            exact: whether an integer program may be solved.
+        """
+        least = self._windows.bound(steps)
+        if least > most_rounds:
+            return None
+        program = StepProgram(self._streams, self._sets, steps)
+        small = program.size <= _MOST_VARIABLES
+        tries = min(_REGULAR, self.tries(steps)) if small else self.tries(steps)
+        plan = self._listed(steps, least, most_rounds, tries, until)
+        most = min(most_rounds, plan.total - 1)
+        seconds = _MOST_SECONDS if until is None else min(_MOST_SECONDS, until - time.monotonic())
+        exact = exact and small and self._fruitless < _MOST_FRUITLESS
+        if exact and (most + 1 - least) * _LEAST_GAIN > most and seconds > 0:
+            began = time.monotonic()
+            better, self.relaxed[steps] = program.minimise(least, most, seconds)
+            if better is not None:
+                plan, self._fruitless = better, 0
+            elif self.relaxed[steps] <= most:
+                self._fruitless += 1
+                self.wasted += time.monotonic() - began
+        return plan if plan.total <= most_rounds else None
+
+    def _listed(
+        self, steps: int, least: int, most_rounds: int, tries: int, until: float | None
+    ) -> Plan:
+        """The best of so many list schedules, whatever its rounds."""
+        earliest = self._windows.earliest(steps)
+        both_ways = len(self._streams.link) * steps < DENSE
+        chance = np.random.default_rng(steps)
+        plan = best = self._scheduler.run(
+            self._budgets(earliest, least, _LEANS[0]), self._ahead[False], spread=_SPREADS[0]
+        )
+        for turn in range(1, tries):
+            if best.total <= least or (until is not None and time.monotonic() > until):
+                break
+            if turn == _REGULAR and best.total > most_rounds * _NEAR:
+                break
+            ceiling = max(least, min(most_rounds, best.total - 1))
+            target = least if turn % 3 != 2 else int(chance.integers(least, ceiling + 1))
+            backward = both_ways and turn % 2 == 1
+            priority = self._ahead[backward]
+            lean = _LEANS[turn // 2 % 3]
+            if turn >= _REGULAR:
+                lean = Fraction(int(chance.integers(0, 9)), 8)
+                if chance.random() < 0.5:
+                    times = plan.mean_steps(self._streams)
+                    priority = -times if backward else times
+                priority = priority + chance.uniform(0, 1.5, len(priority))
+            plan = self._scheduler.run(
+                self._budgets(earliest, target, lean),
+                priority,
+                backward=backward,
+                spread=_SPREADS[turn // 2 % 3],
+            )
+            if plan.total < best.total:
+                best = plan
+        return best
+
+    def _budgets(self, earliest: IntArray, target: int, lean: Fraction) -> IntArray:
+        """Rounds for the steps that add up to `target` and give every window what it needs.
+
+        Args:
+            earliest: the least sums of rounds before each step.
+            target: R, at least the bound.
+            lean: from 0, work is done as late as the windows allow, to 1, as early.
+        """
+        low, high = earliest.copy(), self._windows.latest(len(earliest) - 1, target)
+        low[-1] = target
+        return np.diff(low + (high - low) * lean.numerator // lean.denominator)

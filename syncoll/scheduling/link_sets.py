@@ -1,0 +1,93 @@
+"""LinkSets: the bandwidth relation B as arrays, for counting the sends of a step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.model import BandwidthBound, Topology
+
+__all__ = ["LinkSets"]
+
+IntArray = npt.NDArray[np.int64]
+
+_LARGEST = 1 << 62
+
+
+class LinkSets:
+    """Every (L, b) of B that can be the tightest one for some load.
+
+    Args:
+        topology: P and B.
+        most_sends: no step ever has more; larger loads may overflow.
+    """
+
+    def __init__(self, topology: Topology, most_sends: int) -> None:
+        bounds: dict[tuple[tuple[int, int], ...], BandwidthBound] = {}
+        for bound in topology.bounds:
+            if bound.links in bounds:
+                tighter = min(bounds[bound.links].chunks_per_round, bound.chunks_per_round)
+                bound = BandwidthBound(bound.links, tighter)
+            bounds[bound.links] = bound
+        index = topology.link_index
+        members: list[list[int]] = [[] for _ in topology.links]
+        for i, links in enumerate(bounds):
+            for link in links:
+                members[index[link]].append(i)
+        ups = [bound.chunks_per_round.numerator for bound in bounds.values()]
+        downs = [bound.chunks_per_round.denominator for bound in bounds.values()]
+        # Exact rationals of measured bandwidths may have long terms: then Python's integers count.
+        largest = max(*ups, *downs, 1) * max(most_sends, 1)
+        kind: Any = np.int64 if largest < _LARGEST else object
+        self._up, self._down = np.array(ups, dtype=kind), np.array(downs, dtype=kind)
+        self.size = len(bounds)
+        """How many sets there are."""
+        self.bandwidth = np.array([a / b for a, b in zip(ups, downs, strict=True)])
+        """``[sets]``: b, rounded."""
+        self.rounds_per_send = np.array([*(b / a for a, b in zip(ups, downs, strict=True)), 0.0])
+        """``[sets + 1]``: 1 / b, rounded; 0 for the set without a limit."""
+        width = max((len(row) for row in members), default=1)
+        padded = [row + [self.size] * (width - len(row)) for row in members]
+        self.of_link: IntArray = np.array(padded, dtype=np.int64).reshape(-1, width)
+        """``[links, …]``: the sets of each link; `size` stands for a set that has no limit."""
+
+    def room(self, rounds: int) -> IntArray:
+        """``[sets + 1]``: how many sends a step of so many rounds has room for; last: no limit."""
+        room = np.full(self.size + 1, _LARGEST, dtype=np.int64)
+        room[:-1] = np.minimum(self._up * rounds // self._down, _LARGEST).astype(np.int64)
+        return room
+
+    def load(self, link: IntArray, sends: IntArray) -> IntArray:
+        """``[sets + 1]``: how many of these sends use each set.
+
+        Args:
+            link: positions of links.
+            sends: how many sends each stands for.
+        """
+        width = self.of_link.shape[1]
+        load = np.zeros(self.size + 1, dtype=np.int64)
+        for column in range(width):
+            sets = self.of_link[link, column]
+            load += np.bincount(sets, sends, minlength=self.size + 1).astype(np.int64)
+        load[-1] = 0
+        return load
+
+    def rounds(self, load: IntArray) -> int:
+        """The fewest rounds of a step with loads ``[sets + 1]``."""
+        return int((-(-load[:-1] * self._down // self._up)).max(initial=0))
+
+    def rounds_of(self, sets: IntArray, load: IntArray) -> IntArray:
+        """The fewest rounds for loads ``[sets, …]`` of some sets, each by itself."""
+        shape = (-1, *(1,) * (load.ndim - 1))
+        up, down = self._up[sets].reshape(shape), self._down[sets].reshape(shape)
+        return np.asarray(-(-load * down // up)).astype(np.int64)
+
+    def alone(self, link: IntArray, sends: IntArray) -> IntArray:
+        """For each link the fewest rounds in which it can carry so many sends, if no others go."""
+        sets = self.of_link[link]
+        inside = sets < self.size
+        known = np.where(inside, sets, 0)
+        rounds = -(-sends[:, None] * self._down[known] // self._up[known])
+        return np.asarray(np.where(inside, rounds, 0).max(axis=1, initial=0)).astype(np.int64)

@@ -1,0 +1,222 @@
+"""TreePacking: trees on a topology that share out a collective's chunks.
+
+Each class of chunks is dealt to the trees that lead from where it starts to everybody who needs it,
+in proportion to their weights.  A tree's branches on which nobody needs the class are cut off, so a
+broadcast's trees serve a scatter as well.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from fractions import Fraction
+from math import gcd, lcm
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.errors import ModelError
+from syncoll.model import BoolArray, Collective, RelationTable, Topology
+from syncoll.scheduling.link_sets import LinkSets
+from syncoll.scheduling.streams import ChunkClass, Streams
+from syncoll.scheduling.trees import Tree
+
+__all__ = ["TreePacking"]
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+_Kind = tuple[ChunkClass, list[int], list[int]]
+"""A class, the trees that can carry it, and their weights in lowest terms."""
+
+_MOST_TRIED = 4096
+"""Among so many multiples one is sought that the collective admits."""
+
+
+class TreePacking:
+    """Trees on a topology, ready to be dealt chunks.
+
+    Args:
+        topology: P and B.
+        trees: their edges are links of it.
+
+    Raises:
+        ModelError: when a tree has an edge that is no link.
+    """
+
+    def __init__(self, topology: Topology, trees: Iterable[Tree]) -> None:
+        self._nodes = topology.num_nodes
+        self._trees = tuple(trees)
+        number = np.full((self._nodes, self._nodes), -1, dtype=np.int64)
+        ends = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
+        number[ends[:, 0], ends[:, 1]] = np.arange(len(ends))
+        self._link: list[IntArray] = []
+        self._parent: list[IntArray] = []
+        self._entry = np.full((len(self._trees), self._nodes), -1, dtype=np.int32)
+        self._sets = LinkSets(topology, 1)
+        self._at: dict[int, list[int]] = defaultdict(list)
+        for i, tree in enumerate(self._trees):
+            edges = np.array(tree.edges, dtype=np.int64).reshape(-1, 2)
+            for node in (tree.root, *edges.min(axis=0, initial=0), *edges.max(axis=0, initial=0)):
+                if not 0 <= node < self._nodes:
+                    raise ModelError(
+                        f"a tree of root {tree.root} names node {node}",
+                        None,
+                        f"nodes 0 to {self._nodes - 1} of {topology.name}",
+                    )
+            link = number[edges[:, 0], edges[:, 1]]
+            if (link < 0).any():
+                a, b = edges[np.flatnonzero(link < 0)[0]].tolist()
+                raise ModelError(
+                    f"a tree of root {tree.root} uses ({a}, {b}), which is no link",
+                    None,
+                    f"links of {topology.name}",
+                )
+            self._entry[i, edges[:, 1]] = np.arange(len(edges))
+            self._link.append(link)
+            self._parent.append(self._entry[i, edges[:, 0]].astype(np.int64))
+            self._at[tree.root].append(i)
+
+    def __len__(self) -> int:
+        return len(self._trees)
+
+    def _eligible(self, kind: ChunkClass) -> tuple[list[int], list[int]]:
+        """The trees that can carry a class, and their weights in lowest terms."""
+        found = []
+        for root in kind.starts.tolist():
+            for i in self._at.get(root, ()):
+                reached = self._entry[i, kind.needed] >= 0
+                if reached.all():
+                    found.append(i)
+        if not found:
+            raise ModelError(
+                f"no tree carries chunk {kind.chunks[0]} from where it starts to all "
+                f"{len(kind.needed)} nodes that need it",
+                None,
+                "at least one tree for every chunk",
+            )
+        weights = [self._trees[i].weight for i in found]
+        common = gcd(*weights)
+        return found, [weight // common for weight in weights]
+
+    def chunk_counts(
+        self, collective: Collective, segments: Sequence[int], most: int | None = None
+    ) -> Iterator[tuple[int, int]]:
+        """For each number of segments the least C that gives every tree its whole share.
+
+        Args:
+            collective: asked which C it admits.
+            segments: into how many each part is cut.
+            most: C at most; None for no limit.
+
+        Yields:
+            (segments, C).  Where even the fewest segments need a larger C than `most`, instead 0
+            and the largest C that is admitted, whose chunks are dealt unevenly.
+
+        Raises:
+            ModelError: when there is no such C, or a class of chunks finds no tree.
+        """
+        nodes = self._nodes
+        ceiling = _MOST_TRIED if most is None else most
+        first = next((c for c in range(1, ceiling + 1) if collective.admits(nodes, c)), None)
+        if first is None and most is not None:
+            return
+        if first is None:
+            raise ModelError(
+                f"{collective.name} admits no C up to {ceiling} on {nodes} nodes",
+                None,
+                "a collective that is defined for some small C",
+            )
+        unit = 1
+        for kind in ChunkClass.of(collective.tabulate(nodes, first)):
+            share = Fraction(len(kind.chunks), first * sum(self._eligible(kind)[1]))
+            unit = lcm(unit, share.denominator)
+        if most is not None and unit * min(segments, default=1) > most:
+            last = next((c for c in range(most, 0, -1) if collective.admits(nodes, c)), None)
+            if last is not None:
+                yield 0, last
+            return
+        for number in segments:
+            step = unit * number
+            times = _MOST_TRIED if most is None else min(_MOST_TRIED, most // step)
+            for chunks in range(step, step * times + 1, step):
+                if collective.admits(nodes, chunks):
+                    yield number, chunks
+                    break
+
+    def deal(self, table: RelationTable) -> Streams:
+        """Deals the chunks of a table to the trees.
+
+        Where shares are no whole numbers, the odd chunks go one by one to the tree on which the
+        busiest link set is least busy.
+
+        Raises:
+            ModelError: when a class of chunks finds no tree.
+        """
+        kinds = [(kind, *self._eligible(kind)) for kind in ChunkClass.of(table)]
+        shares = [
+            [len(kind.chunks) * weight // sum(weights) for weight in weights]
+            for kind, _, weights in kinds
+        ]
+        if any(
+            sum(part) < len(kind.chunks) for part, (kind, *_) in zip(shares, kinds, strict=True)
+        ):
+            self._deal_odd(kinds, shares)
+        link: list[IntArray] = []
+        parent: list[IntArray] = []
+        chunks: list[IntArray] = []
+        tree: list[int] = []
+        size = 0
+        for (kind, trees, _), share in zip(kinds, shares, strict=True):
+            for i, part in zip(trees, np.split(kind.chunks, np.cumsum(share)[:-1]), strict=True):
+                if len(part):
+                    kept, above = self._pruned(i, kind.needed)
+                    link.append(kept)
+                    parent.append(np.where(above >= 0, above + size, -1))
+                    chunks.append(part)
+                    tree.append(i)
+                    size += len(kept)
+        sizes = [len(array) for array in link]
+        return Streams(
+            np.concatenate(link) if link else np.zeros(0, dtype=np.int64),
+            np.concatenate(parent) if parent else np.zeros(0, dtype=np.int64),
+            np.repeat(np.arange(len(sizes)), sizes),
+            tuple(chunks),
+            tuple(tree),
+        )
+
+    def _deal_odd(self, kinds: Sequence[_Kind], shares: list[list[int]]) -> None:
+        """Raises the shares until every chunk is dealt, each at most to the next whole number."""
+        load = np.zeros(self._sets.size + 1)
+        costs: list[list[tuple[IntArray, FloatArray]]] = []
+        for (kind, trees, _), share in zip(kinds, shares, strict=True):
+            costs.append([])
+            for i, count in zip(trees, share, strict=True):
+                used = self._sets.of_link[self._pruned(i, kind.needed)[0]].ravel()
+                sets, sends = np.unique(used, return_counts=True)
+                costs[-1].append((sets, sends * self._sets.rounds_per_send[sets]))
+                load[sets] += count * costs[-1][-1][1]
+        for (kind, _, weights), share, cost in zip(kinds, shares, costs, strict=True):
+            size, total = len(kind.chunks), sum(weights)
+            while sum(share) < size:
+                open_ = [j for j, w in enumerate(weights) if share[j] < -(-size * w // total)]
+                busiest = [float((load[cost[j][0]] + cost[j][1]).max(initial=0)) for j in open_]
+                best = open_[busiest.index(min(busiest))]
+                share[best] += 1
+                load[cost[best][0]] += cost[best][1]
+
+    def _pruned(self, tree: int, needed: IntArray) -> tuple[IntArray, IntArray]:
+        """The links of a tree that lead to a node in need, and their parents among these."""
+        link, parent = self._link[tree], self._parent[tree]
+        if len(needed) == len(link):
+            return link, parent
+        keep: BoolArray = np.zeros(len(link), dtype=bool)
+        now = self._entry[tree, needed]
+        while len(now):
+            keep[now] = True
+            now = np.unique(parent[now])
+            now = now[now >= 0]
+            now = now[~keep[now]]
+        renumber = np.cumsum(keep) - 1
+        above = parent[keep]
+        return link[keep], np.where(above >= 0, renumber[above], -1)

@@ -1,0 +1,204 @@
+"""From a packing of trees to algorithms.
+
+Each root's data is cut into as many parts as the weights of its trees add up to, and each part into
+m segments, which follow one another down the tree.  With one segment, S can be the height of the
+trees; with many, R/C approaches what the busiest link set needs, since filling and draining the
+pipelines matter ever less.  In between, for each m, the number of steps is a choice of its own:
+fewer steps leave less room to even out the loads of links.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil
+from typing import Protocol
+
+import numpy as np
+
+from syncoll.errors import ModelError
+from syncoll.model import Algorithm, Collective, Topology
+from syncoll.scheduling.assignment import Assigner
+from syncoll.scheduling.link_sets import LinkSets
+from syncoll.scheduling.packing import TreePacking
+from syncoll.scheduling.plan import Plan
+from syncoll.scheduling.streams import Streams
+from syncoll.scheduling.trees import Tree
+
+__all__ = ["MOST_SENDS", "SEGMENTS", "ScheduleLimits", "Scheduled", "schedule_trees"]
+
+SEGMENTS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 32)
+"""Into how many segments parts are cut unless a caller says otherwise."""
+
+MOST_SENDS = 1 << 22
+"""Algorithms of more sends are not made: they would take GiBs of memory."""
+
+_MOST_WASTED = 3.0
+"""Integer programs are solved until so many seconds of them were in vain."""
+
+_LEAST_GAIN = 64
+"""Between the fewest steps and those for which the rounds can be least, steps are tried only if
+they may save more than one in so many rounds."""
+
+_MANY = 1 << 62
+_TOLERANCE = 1e-4
+
+
+class ScheduleLimits(Protocol):
+    """How far to go; a seed's limits are such."""
+
+    @property
+    def max_steps(self) -> int | None:
+        """S at most; None for no limit."""
+
+    @property
+    def max_rounds(self) -> int | None:
+        """R at most; None for no limit."""
+
+    @property
+    def max_chunks(self) -> int | None:
+        """C at most; None for no limit."""
+
+    @property
+    def seconds(self) -> float | None:
+        """After these nothing more is yielded; None for no limit."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scheduled:
+    """An algorithm made of trees.
+
+    Args:
+        chunks: C.
+        algorithm: for the collective with C chunks.
+        note: ``8 trees, 4 segments``.
+    """
+
+    chunks: int
+    algorithm: Algorithm
+    note: str
+
+
+def schedule_trees(
+    topology: Topology,
+    collective: Collective,
+    trees: Iterable[Tree],
+    limits: ScheduleLimits,
+    segments: Sequence[int] = SEGMENTS,
+    found: Iterable[tuple[int, Fraction]] = (),
+) -> Iterator[Scheduled]:
+    """Algorithms that send every chunk down one of the trees.
+
+    Args:
+        topology: P and B.
+        collective: not combining.
+        trees: for each class of chunks at least one that leads from where they start to everybody
+            who needs them.  Its edges are links; nodes that need nothing may be in it.
+        limits: how far to go.
+        segments: into how many each part of a root's data is cut, in this order.
+        found: (S, R/C) of algorithms that there are already; what they dominate is not made.
+
+    C is the least that is admitted and gives every tree, and every segment, a whole number of
+    chunks.  If the limits allow no such C, the largest that they allow is dealt as evenly as can
+    be.  Numbers of segments that make more than `MOST_SENDS` sends are left out.
+
+    Yields:
+        What is not dominated (in S and R/C) by `found` or by what was yielded before.
+
+    Raises:
+        ModelError: with the first result that is asked for, on a combining collective, a tree that
+            is none on this topology, chunks for which there is no tree, no segments, or more than
+            `MOST_SENDS` sends even where nothing is cut into segments.
+    """
+    if collective.combining:
+        raise ModelError(
+            f"{collective.name} combines",
+            None,
+            "a collective that moves data; schedule its inverse",
+        )
+    if not segments or any(number < 1 for number in segments):
+        raise ModelError(f"segments {tuple(segments)}", None, "numbers of at least 1")
+    until = None if limits.seconds is None else time.monotonic() + limits.seconds
+    packing = TreePacking(topology, trees)
+    points = list(found)
+    floors: dict[int, float] = {}  # for each S what R/C can be at best with these shares
+    wasted = 0.0
+    for number, chunks in packing.chunk_counts(collective, segments, limits.max_chunks):
+        streams = packing.deal(collective.tabulate(topology.num_nodes, chunks))
+        if streams.num_sends > MOST_SENDS:
+            if streams.num_sends > MOST_SENDS * max(number, 1):
+                raise ModelError(
+                    f"{streams.num_sends} sends for C = {chunks} of {collective.name} on "
+                    f"{topology.name}",
+                    None,
+                    f"at most {MOST_SENDS}: fewer trees for each root, or a smaller C",
+                )
+            continue
+        if not streams.num_sends:  # everything is in place
+            yield Scheduled(chunks, Algorithm((), np.zeros((0, 4), dtype=np.int64)), "no tree")
+            return
+        sets = LinkSets(topology, streams.num_sends)
+        assigner = Assigner(streams, sets)
+        for steps in _step_counts(streams.height, assigner.least_rounds, assigner.tries):
+            if until is not None and time.monotonic() > until:
+                return
+            if limits.max_steps is not None and steps > limits.max_steps:
+                break
+            cost = min((cost for least, cost in points if least <= steps), default=None)
+            most = _MANY if cost is None else ceil(cost * chunks) - 1
+            if limits.max_rounds is not None:
+                most = min(most, limits.max_rounds)
+            if number and floors.get(steps, 0.0) * chunks > most + _TOLERANCE:
+                continue
+            gain = most + 1 - assigner.bound(steps)
+            if gain * _LEAST_GAIN <= most and steps < assigner.least_rounds:
+                continue
+            before = assigner.wasted
+            plan = assigner.best(steps, most, until, wasted < _MOST_WASTED)
+            wasted += assigner.wasted - before
+            if number and steps in assigner.relaxed:
+                floors[steps] = max(floors.get(steps, 0.0), assigner.relaxed[steps] / chunks)
+            if plan is None:
+                continue
+            algorithm = _algorithm(topology, streams, plan.merged(streams, sets))
+            points.append((algorithm.steps, Fraction(algorithm.rounds, chunks)))
+            yield Scheduled(chunks, algorithm, _note(len(set(streams.tree)), number))
+
+
+def _step_counts(height: int, least_rounds: int, tries: Callable[[int], int]) -> Iterator[int]:
+    """The S to try: all near the height, then ever fewer, to where each step has one round."""
+    last = max(height, least_rounds)
+    steps = height
+    while steps < last:
+        yield steps
+        # Where one schedule takes seconds only the ends are worth it.
+        steps += max(1, (steps - height) // 4) if tries(steps) > 1 else last - steps
+    yield last
+    if tries(last) > 1:
+        yield from sorted({last + 1, last + max(1, last // 10)})
+
+
+def _note(trees: int, segments: int) -> str:
+    forest = "1 tree" if trees == 1 else f"{trees} trees"
+    if not segments:
+        return f"{forest}, uneven shares"
+    return f"{forest}, {segments} segment" + "s" * (segments != 1)
+
+
+def _algorithm(topology: Topology, streams: Streams, plan: Plan) -> Algorithm:
+    """The chunks of a stream take an edge in the order in which they come: first in, first out."""
+    links = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
+    order = np.lexsort([plan.step, plan.entry])
+    entry = np.repeat(plan.entry[order], plan.amount[order])
+    step = np.repeat(plan.step[order], plan.amount[order])
+    first = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(streams.count)])
+    turn = np.arange(len(entry)) - first[entry]
+    sizes = np.array([len(chunks) for chunks in streams.chunks], dtype=np.int64)
+    starts = np.cumsum(sizes) - sizes
+    chunk = np.concatenate([*streams.chunks, np.zeros(0, dtype=np.int64)])
+    sends = np.column_stack(
+        [chunk[starts[streams.stream[entry]] + turn], links[streams.link[entry]], step]
+    )
+    return Algorithm(tuple(plan.rounds.tolist()), sends)

@@ -1,0 +1,195 @@
+"""The integer program of step assignment, for streams that are not too many.
+
+Let y(e, t) be how many chunks have taken entry e after step t, and r(t) the rounds of step t:
+
+    minimise    sum of r(t)
+    subject to  y(e, t) >= y(e, t - 1)
+                y(e, t) <= y(e', t - 1)                             where e' brings the chunks to e
+                sum over e in L of y(e, t) - y(e, t - 1) <= b r(t)  for every (L, b) of B
+
+An entry with x others before it and y after it can be in use in the steps from x to S - 1 - y only,
+so in few steps there is little to decide: its variables are those steps but one.  All rows except
+the last kind have two variables, one of either sign; hence the linear relaxation is seldom far from
+integers, and branch and bound (HiGHS) has little to do.  What comes back is counted anew in whole
+numbers, so tolerances can cost a round but never the plan's validity.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.scheduling.link_sets import LinkSets
+from syncoll.scheduling.plan import Plan
+from syncoll.scheduling.streams import Streams
+
+__all__ = ["StepProgram"]
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+_MOST_NODES = 10
+"""Branch and bound is given up after so many nodes."""
+
+_TOLERANCE = 1e-5
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """``low <= A x <= high``, A by rows."""
+
+    row: IntArray
+    column: IntArray
+    value: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+
+class StepProgram:
+    """The program of streams in at most so many steps.
+
+    Args:
+        streams: what is sent.
+        sets: B.
+        steps: S, at least the height.
+    """
+
+    def __init__(self, streams: Streams, sets: LinkSets, steps: int) -> None:
+        self._streams, self._sets, self._steps = streams, sets, steps
+        self._first = streams.depth
+        self._last = steps - 1 - streams.below
+        free = self._last - self._first
+        self._start = np.cumsum(free) - free
+        self._rounds_at = int(free.sum())
+        self._entry = np.repeat(np.arange(len(free)), free)
+        self._step = np.arange(self._rounds_at) - (self._start - self._first)[self._entry]
+        self.size = self._rounds_at + steps
+        """How many variables there are."""
+
+    def minimise(self, least: int, most: int, seconds: float) -> tuple[Plan | None, float]:
+        """A plan of the fewest rounds.
+
+        Args:
+            least: a lower bound on R.
+            most: more rounds are of no use.
+            seconds: after these the search is given up.
+
+        Returns:
+            The best plan found, or None; and what the linear relaxation says: no plan has fewer
+            rounds (0 if that was not found out).
+        """
+        import highspy
+
+        rows = self._rows()
+        columns = self.size
+        model = highspy.HighsLp()
+        model.num_col_, model.num_row_ = columns, len(rows.low)
+        costs = np.zeros(columns)
+        costs[self._rounds_at :] = 1
+        model.col_cost_ = costs
+        model.col_lower_ = np.zeros(columns)
+        model.col_upper_ = np.concatenate(
+            [self._streams.count[self._entry].astype(np.float64), np.full(self._steps, float(most))]
+        )
+        model.row_lower_, model.row_upper_ = rows.low, rows.high
+        model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+        starts = np.searchsorted(rows.row, np.arange(len(rows.low) + 1))
+        model.a_matrix_.start_ = starts.astype(np.int32)
+        model.a_matrix_.index_ = rows.column.astype(np.int32)
+        model.a_matrix_.value_ = rows.value
+        solver = highspy.Highs()
+        solver.setOptionValue("output_flag", False)
+        solver.setOptionValue("threads", 1)
+        solver.setOptionValue("time_limit", float(seconds))
+        solver.passModel(model)
+        solver.run()
+        if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+            return None, 0.0
+        relaxed = float(solver.getInfo().objective_function_value)
+        if relaxed > most + _TOLERANCE:
+            return None, relaxed
+        plan = self._plan(np.array(solver.getSolution().col_value), most)
+        if plan is not None and plan.total <= max(least, relaxed + 1 - _TOLERANCE):
+            return plan, relaxed
+        model.integrality_ = [highspy.HighsVarType.kInteger] * columns
+        solver.setOptionValue("mip_max_nodes", _MOST_NODES)
+        # R is whole: a gap below 1 is none.
+        solver.setOptionValue("mip_abs_gap", 1 - _TOLERANCE)
+        solver.passModel(model)
+        whole = np.ones(columns)
+        whole[: self._rounds_at] = 0
+        ends = [float(max(least, relaxed - _TOLERANCE)), float(most)]
+        solver.addRow(*ends, self._steps, np.flatnonzero(whole).astype(np.int32), costs[whole > 0])
+        solver.run()
+        found = np.array(solver.getSolution().col_value)
+        return (self._plan(found, most) if len(found) == columns else None), relaxed
+
+    def _rows(self) -> _Rows:
+        """All rows but the one that bounds R."""
+        streams, sets = self._streams, self._sets
+        entry, step = self._entry, self._step
+        own = np.arange(self._rounds_at)
+        parent = streams.parent[entry]
+        # y(e, t - 1) <= y(e, t)
+        later = np.flatnonzero(step > self._first[entry])
+        # y(e, t) <= y(e', t - 1), where the latter is not all chunks for sure
+        above = np.where(parent >= 0, parent, 0)
+        waits = np.flatnonzero((parent >= 0) & (step - 1 < self._last[above]))
+        smaller = np.concatenate([later - 1, waits])
+        larger = np.concatenate(
+            [later, self._start[above[waits]] + step[waits] - 1 - self._first[above[waits]]]
+        )
+        pairs = len(smaller)
+        # Loads: y(e, t) counts for step t and against step t + 1; the chunks that have not gone
+        # before the last step go in it.
+        width = sets.of_link.shape[1]
+        of_entry = sets.of_link[streams.link]
+        ending = np.arange(len(streams.link))
+        every_set = of_entry[entry]
+        places = np.concatenate(
+            [(every_set * self._steps + (step + after)[:, None]).ravel() for after in (0, 1)]
+        )
+        signs = np.repeat([1.0, -1.0], self._rounds_at * width)
+        variables = np.tile(np.repeat(own, width), 2)
+        fixed = (of_entry[ending] * self._steps + self._last[:, None]).ravel()
+        limited = places < sets.size * self._steps
+        places, signs, variables = places[limited], signs[limited], variables[limited]
+        counts = np.repeat(streams.count, width)[fixed < sets.size * self._steps]
+        fixed = fixed[fixed < sets.size * self._steps]
+        used = np.unique(np.concatenate([places, fixed]))
+        constant = np.bincount(np.searchsorted(used, fixed), counts, minlength=len(used))
+        row = np.concatenate(
+            [
+                np.tile(np.arange(pairs), 2),
+                pairs + np.searchsorted(used, places),
+                pairs + np.arange(len(used)),
+            ]
+        )
+        column = np.concatenate([smaller, larger, variables, self._rounds_at + used % self._steps])
+        value = np.concatenate(
+            [
+                np.repeat([1.0, -1.0], pairs),
+                signs,
+                -sets.bandwidth[used // self._steps],
+            ]
+        )
+        order = np.lexsort((column, row))
+        high = np.concatenate([np.zeros(pairs), -constant])
+        return _Rows(row[order], column[order], value[order], np.full(len(high), -np.inf), high)
+
+    def _plan(self, solution: FloatArray, most: int) -> Plan | None:
+        """The plan of a solution, if it is one in whole numbers and of at most so many rounds."""
+        done = np.rint(solution[: self._rounds_at]).astype(np.int64)
+        if np.abs(solution[: self._rounds_at] - done).max(initial=0) > _TOLERANCE:
+            return None
+        entries = len(self._streams.link)
+        sent = np.zeros((entries, self._steps + 1), dtype=np.int64)
+        np.add.at(sent, (self._entry, self._step), done)
+        np.subtract.at(sent, (self._entry, self._step + 1), done)
+        np.add.at(sent, (np.arange(entries), self._last), self._streams.count)
+        entry, step = np.nonzero(sent)
+        amount = sent[entry, step]
+        plan = Plan.of(self._streams, self._sets, self._steps, entry, step, amount)
+        return plan if plan.total <= most and (plan.amount > 0).all() else None

@@ -1,0 +1,128 @@
+"""Windows: what the times that sends must keep say about the rounds of the steps.
+
+In S steps a send that has x others before it and y after it takes place in a step from x to
+S - 1 - y.  For every x and y the sends with at least x before and y after them need W(x, y) rounds
+together, W being the largest of ceil(load / b) over the link sets, and the steps x … S - 1 - y must
+have them.  With at least one round for each step these are difference constraints on the sums
+p(t) = r_0 + … + r_(t-1): p(S - y) - p(x) >= W(x, y).  The longest path from p(0) to p(S) is a lower
+bound on R.  All p between the earliest and the latest solution are candidates for round budgets:
+solutions form a lattice, and rounding their weighted means down keeps every constraint.
+
+A second bound looks at one stream.  Let its n chunks follow a path of h links, none of which
+carries more than b a round.  Whichever h - 1 steps are left out, some cut of the path over time
+has only the others: so the S - h + 1 steps of the fewest rounds have ceil(n / b) together, and each
+of the h - 1 longer ones has at least as many as the longest of these.
+
+For tall trees on many links only each q-th x and y is looked at.
+"""
+
+from __future__ import annotations
+
+from math import isqrt
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.scheduling.link_sets import LinkSets
+from syncoll.scheduling.streams import Streams
+
+__all__ = ["Windows"]
+
+IntArray = npt.NDArray[np.int64]
+
+_CELLS = 1 << 22
+"""Counts are made for as many link sets at once as need so many cells."""
+
+_ALL_CELLS = 1 << 25
+"""All link sets together get about so many cells at most."""
+
+
+class Windows:
+    """The demands W of streams.
+
+    Args:
+        streams: what is sent.
+        sets: B.
+    """
+
+    def __init__(self, streams: Streams, sets: LinkSets) -> None:
+        self.height = height = streams.height
+        used = np.unique(sets.of_link[np.unique(streams.link)])
+        used = used[used < sets.size]
+        finest = max(16, isqrt(_ALL_CELLS // max(1, len(used))))
+        self._every = every = max(1, -(-height // finest))
+        side = -(-height // every)
+        cells = side * side
+        cell = streams.depth // every * side + streams.below // every
+        self._need: IntArray = np.zeros((side, side), dtype=np.int64)
+        place = np.full(sets.size + 1, -1, dtype=np.int64)
+        place[used] = np.arange(len(used))
+        of_entry = place[sets.of_link[streams.link]]
+        block = max(1, _CELLS // max(1, cells))
+        for start in range(0, len(used), block):
+            part = used[start : start + block]
+            counts = np.zeros(len(part) * cells, dtype=np.int64)
+            for column in range(of_entry.shape[1]):
+                where = of_entry[:, column] - start
+                inside = np.flatnonzero((where >= 0) & (where < len(part)))
+                index = where[inside] * cells + cell[inside]
+                added = np.bincount(index, streams.count[inside], minlength=len(counts))
+                counts += added.astype(np.int64)
+            loads = counts.reshape(-1, side, side)[:, ::-1, ::-1]
+            loads = loads.cumsum(axis=1).cumsum(axis=2)[:, ::-1, ::-1]
+            np.maximum(self._need, sets.rounds_of(part, loads).max(axis=0), out=self._need)
+        before, after = np.arange(side)[:, None] * every, np.arange(side)[None, :] * every
+        longest = (self._need + before + after)[self._need > 0]
+        self.least_rounds = max(height, int(longest.max(initial=0)))
+        """A lower bound on R for any number of steps."""
+        self._paths = _paths(streams, sets)
+
+    def bound(self, steps: int) -> int:
+        """A lower bound on R for algorithms that use exactly so many steps."""
+        least = int(self.earliest(steps)[-1])
+        for height, needed in self._paths:
+            least = max(least, needed + (height - 1) * -(-needed // (steps - height + 1)))
+        return least
+
+    def earliest(self, steps: int) -> IntArray:
+        """``[S + 1]``: the least sums p(t), when work is done as late as possible."""
+        sums = np.arange(steps + 1, dtype=np.int64)
+        every, side = self._every, len(self._need)
+        for t in range(1, steps + 1):
+            sums[t] = max(sums[t], sums[t - 1] + 1)
+            after, rest = divmod(steps - t, every)
+            if after < side and not rest:
+                before = sums[:t:every][:side]
+                sums[t] = max(sums[t], int((before + self._need[: len(before), after]).max()))
+        return sums
+
+    def latest(self, steps: int, rounds: int) -> IntArray:
+        """``[S + 1]``: the largest sums p(t) with p(S) = R.
+
+        Args:
+            steps: S.
+            rounds: R, at least the bound.
+        """
+        sums = rounds - np.arange(steps + 1, dtype=np.int64)[::-1]
+        every, side = self._every, len(self._need)
+        for t in range(steps - 1, -1, -1):
+            sums[t] = min(sums[t], sums[t + 1] - 1)
+            before, rest = divmod(t, every)
+            if before < side and not rest:
+                after = sums[:t:-every][:side]
+                sums[t] = min(sums[t], int((after - self._need[before, : len(after)]).min()))
+        return sums
+
+
+def _paths(streams: Streams, sets: LinkSets) -> list[tuple[int, int]]:
+    """(height, rounds that all chunks of it take on the widest link) of streams, the hardest."""
+    widest = sets.alone(streams.link, streams.count)
+    hardest: dict[int, int] = {}
+    size = len(streams.chunks)
+    height = np.zeros(size, dtype=np.int64)
+    needed = np.full(size, np.iinfo(np.int64).max)
+    np.maximum.at(height, streams.stream, streams.depth + 1)
+    np.minimum.at(needed, streams.stream, widest)
+    for tall, rounds in zip(height.tolist(), needed.tolist(), strict=True):
+        hardest[tall] = max(hardest.get(tall, 0), rounds)
+    return sorted(hardest.items())

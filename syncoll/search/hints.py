@@ -1,0 +1,66 @@
+"""Hints: the known algorithm that is nearest to the one a solver is asked for.
+
+A solver that starts near an algorithm with a few rounds too many often needs few changes to find
+one without them.  The hint has the chunks of the question: an algorithm for fewer chunks serves in
+copies, where the chunks of the copies start and end as those of the question do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from syncoll.combining import refine, renumber
+from syncoll.model import Algorithm, Instance
+from syncoll.model.rows import matching
+from syncoll.search.frontier import Point
+
+__all__ = ["KnownAlgorithms"]
+
+
+class KnownAlgorithms:
+    """Algorithms for one collective on one topology, also those that others dominate.
+
+    Args:
+        points: known from the start.
+    """
+
+    def __init__(self, points: Iterable[Point]) -> None:
+        # For each S and C the one with the fewest rounds.
+        self._best: dict[tuple[int, int], Point] = {}
+        for point in points:
+            self.add(point)
+
+    def add(self, point: Point) -> None:
+        """One more."""
+        key = point.steps, point.chunks
+        if key not in self._best or point.rounds < self._best[key].rounds:
+            self._best[key] = point
+
+    def nearest(self, instance: Instance) -> Algorithm | None:
+        """The one of the least R/C that has no more steps and can be cut into as many chunks.
+
+        None where there is none; and for combining instances, whose encoding takes no hints.
+        """
+        if instance.combining:
+            return None
+        fitting = [
+            point
+            for (steps, chunks), point in self._best.items()
+            if steps <= instance.steps and instance.chunks % chunks == 0
+        ]
+        for point in sorted(fitting, key=lambda p: (p.bandwidth, -p.steps)):
+            algorithm = _for_chunks_of(instance, point)
+            if algorithm is not None:
+                return algorithm
+        return None
+
+
+def _for_chunks_of(instance: Instance, point: Point) -> Algorithm | None:
+    ours, algorithm = refine(point.instance, point.algorithm, instance.chunks // point.chunks)
+    number = matching(
+        np.concatenate([ours.pre, ours.post], axis=1),
+        np.concatenate([instance.pre, instance.post], axis=1),
+    )
+    return None if number is None else renumber(ours, algorithm, number)[1]

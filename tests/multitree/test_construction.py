@@ -1,0 +1,257 @@
+"""Algorithm 1 against a word-for-word reading of it, and against the paper's figures."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import pairwise
+
+import pytest
+
+from syncoll.errors import ModelError
+from syncoll.model import Fabric, Topology
+from syncoll.spec import SpecLibrary
+from syncoll.testing.fabrics import bigraph, fat_tree, leaf_spine, random_fabric
+from syncoll_multitree.multitree import multitree, symmetry_of, usual_turns
+from syncoll_multitree.switched import SEARCHES, RoutedTrees, connection_unit, multitree_on_fabric
+from syncoll_multitree.timed_trees import TimedTrees
+from syncoll_multitree.translations import find_translations
+from syncoll_multitree.turns import TURNS
+from syncoll_multitree.unit_network import ORDERS
+
+Rows = list[tuple[int, int, int, int]]
+
+
+def by_the_book(topology: Topology, neighbours: Sequence[Sequence[int]], rounds: int = 1) -> Rows:
+    """Algorithm 1, lines 1 to 14, with a copy of the graph for each time step."""
+    trees: list[list[int]] = [[root] for root in range(topology.num_nodes)]
+    found: Rows = []
+    step = 0
+    while any(len(tree) < topology.num_nodes for tree in trees):
+        graph = Counter(
+            {b.links[0]: b.capacity(rounds) for b in topology.bounds if len(b.links) == 1}
+        )
+        before = [list(tree) for tree in trees]
+        added = True
+        while added:
+            added = False
+            for t, tree in enumerate(trees):
+                pair = next(
+                    (
+                        (p, c)
+                        for p in before[t]
+                        for c in neighbours[p]
+                        if graph[p, c] and c not in tree
+                    ),
+                    None,
+                )
+                if pair is not None:
+                    graph[pair] -= 1
+                    tree.append(pair[1])
+                    found.append((t, *pair, step))
+                    added = True
+        step += 1
+        assert step <= topology.num_nodes**2
+    return found
+
+
+def rows(trees: TimedTrees) -> Rows:
+    return [(t, p, c, s) for t, p, c, s in trees.edges.tolist()]
+
+
+def require_spanning(trees: TimedTrees, nodes: int) -> None:
+    """Every tree reaches every node once, from nodes that it had before the time step."""
+    came = [{int(root): -1} for root in trees.roots]
+    for tree, parent, child, step in rows(trees):
+        assert child not in came[tree]
+        assert came[tree][parent] < step
+        came[tree][child] = step
+    assert all(len(have) == nodes for have in came)
+
+
+def random_topology(seed: int) -> Topology:
+    """Strongly connected, with links of bandwidth 1 to 3 that need not be there both ways."""
+    rng = random.Random(seed)
+    nodes = rng.randint(2, 8)
+    ring = rng.sample(range(nodes), nodes)
+    links = {(a, b): rng.randint(1, 3) for a, b in zip(ring, ring[1:] + ring[:1], strict=True)}
+    for _ in range(rng.randint(0, 3 * nodes)):
+        a, b = rng.sample(range(nodes), 2)
+        links[a, b] = rng.randint(1, 3)
+    return Topology.from_links(f"random {seed}", nodes, links)
+
+
+def test_the_mesh_of_figure_3(specs: SpecLibrary) -> None:
+    """The sequence of allocations, and the time steps, of the paper's example."""
+    trees = multitree(specs.topology("mesh(2,2)"), order="far", turns="root")
+    assert rows(trees) == [
+        (0, 0, 2, 0), (1, 1, 3, 0), (2, 2, 0, 0), (3, 3, 1, 0),
+        (0, 0, 1, 0), (1, 1, 0, 0), (2, 2, 3, 0), (3, 3, 2, 0),
+        (0, 2, 3, 1), (1, 3, 2, 1), (2, 0, 1, 1), (3, 1, 0, 1),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("seed", range(12))
+def test_random_networks_by_the_book(order: str, seed: int) -> None:
+    topology = random_topology(seed)
+    key = ORDERS[order](topology.links)
+    neighbours = [
+        [topology.links[i][1] for i in sorted(out, key=lambda i: key(topology.links[i]))]
+        for out in topology.out_links
+    ]
+    for rounds in (1, 2):
+        made = multitree(topology, rounds=rounds, order=order, turns="root")
+        assert rows(made) == by_the_book(topology, neighbours, rounds)
+
+
+@pytest.mark.parametrize("turns", [*TURNS, "any"])
+@pytest.mark.parametrize("seed", range(8))
+def test_links_are_used_as_often_as_they_may_be(turns: str, seed: int) -> None:
+    topology = random_topology(100 + seed)
+    trees = multitree(topology, turns=turns)
+    require_spanning(trees, topology.num_nodes)
+    used = Counter((p, c, s) for _, p, c, s in rows(trees))
+    width = {b.links[0]: b.chunks_per_round for b in topology.bounds}
+    assert all(count <= width[p, c] for (p, c, _), count in used.items())
+
+
+def test_wider_links_are_parallel_unit_links() -> None:
+    narrow = {(0, 1): 1, (1, 2): 1, (2, 0): 1}
+    wide = Topology.from_links("wide", 3, dict.fromkeys(narrow, 3))
+    assert multitree(Topology.from_links("narrow", 3, narrow)).num_steps == 2
+    assert multitree(wide).num_steps == 2  # the distance
+    half = Topology.from_links("half", 3, {link: Fraction(1, 2) for link in narrow})
+    assert multitree(half, rounds=2).num_steps == 2
+    with pytest.raises(ModelError, match="no tree from node 0 reaches node 1"):
+        multitree(half, rounds=1)
+
+
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_shared_bounds_are_pools(symmetric: bool, specs: SpecLibrary) -> None:
+    topology = specs.topology("hub(5)")
+    translations = symmetry_of(topology, range(5)) if symmetric else None
+    trees = multitree(topology, translations=translations)
+    require_spanning(trees, 5)
+    sent = Counter((p, s) for _, p, _, s in rows(trees))
+    came = Counter((c, s) for _, _, c, s in rows(trees))
+    assert max(sent.values()) == max(came.values()) == 1
+    # Each node receives 4 chunks, one a time step; in turns by root the last one comes too late.
+    assert trees.num_steps == (4 if symmetric else 5)
+
+
+@pytest.mark.parametrize("network", ["mesh(4,4)", "mesh(3,5)", "line(6)"])
+def test_taller_trees_go_first_where_nodes_differ(network: str, specs: SpecLibrary) -> None:
+    topology = specs.topology(network)
+    assert usual_turns(topology, range(topology.num_nodes)) == "height"
+    assert usual_turns(specs.topology("torus(4,4)"), range(16)) == "root"
+    taller = multitree(topology, turns="height")
+    # In the first time step the trees of the corners, or ends, take their links first.
+    height = topology.distances.max(axis=1)
+    first = [height[tree] for tree in taller.edges[: topology.num_nodes, 0].tolist()]
+    assert first == sorted(first, reverse=True)
+    assert taller.num_steps <= multitree(topology, turns="root").num_steps
+
+
+def test_steps_of_the_papers_networks(specs: SpecLibrary) -> None:
+    for network, steps in (("torus(8,8)", 17), ("mesh(4,4)", 8), ("mesh(8,8)", 32)):
+        assert multitree(specs.topology(network)).num_steps == steps
+
+
+@pytest.mark.parametrize(
+    "network", ["torus(4,4)", "torus(3,5)", "hypercube(4)", "ring(7)", "fully_connected(6)"]
+)
+def test_translated_trees_are_trees_of_the_network(network: str, specs: SpecLibrary) -> None:
+    topology = specs.topology(network)
+    symmetry = symmetry_of(topology, range(topology.num_nodes))
+    assert symmetry is not None
+    trees = multitree(topology, translations=symmetry)
+    require_spanning(trees, topology.num_nodes)
+    used = Counter((p, c, s) for _, p, c, s in rows(trees))
+    width = {b.links[0]: b.chunks_per_round for b in topology.bounds if len(b.links) == 1}
+    assert all(count <= width[p, c] for (p, c, _), count in used.items())
+
+
+def test_what_has_no_translations(specs: SpecLibrary) -> None:
+    for network in ("mesh(4,4)", "dgx1", "line(4)"):
+        assert find_translations(specs.topology(network)) is None
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [({"order": "up"}, "order 'up'"), ({"turns": "none"}, "turns 'none'")],
+)
+def test_unknown_names(options: dict[str, str], words: str, specs: SpecLibrary) -> None:
+    with pytest.raises(ModelError, match=words):
+        multitree(specs.topology("ring(4)"), **options)  # type: ignore[arg-type]
+    with pytest.raises(ModelError, match=words):
+        multitree_on_fabric(fat_tree(2, 2), **options)  # type: ignore[arg-type]
+
+
+# --- switches -------------------------------------------------------------------------------------
+
+
+def require_routed(made: RoutedTrees, fabric: Fabric) -> None:
+    """Spanning trees whose ways exist, pass no node, and fit the connections of each time step."""
+    require_spanning(made.timed, fabric.num_nodes)
+    used: Counter[tuple[int, int, int]] = Counter()
+    for (_, parent, child, step), path in zip(rows(made.timed), made.paths, strict=True):
+        assert (path[0], path[-1]) == (parent, child)
+        assert all(vertex >= fabric.num_nodes for vertex in path[1:-1])
+        used.update((a, b, step) for a, b in pairwise(path))
+    for (a, b, _), count in used.items():
+        assert count * made.unit <= fabric.bandwidths[a, b]
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+@pytest.mark.parametrize("seed", range(30))
+def test_random_fabrics(search: str, seed: int) -> None:
+    fabric = random_fabric(random.Random(seed), irregular=seed % 2 == 1)
+    turns = TURNS[seed % 3]
+    require_routed(multitree_on_fabric(fabric, search=search, turns=turns), fabric)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("seed", range(8))
+def test_a_fabric_without_switches_is_algorithm_1(order: str, seed: int) -> None:
+    topology = random_topology(200 + seed)
+    for turns in TURNS:
+        for search in SEARCHES:
+            routed = multitree_on_fabric(
+                Fabric.of(topology), unit=Fraction(1), search=search, order=order, turns=turns
+            )
+            assert rows(routed.timed) == rows(multitree(topology, order=order, turns=turns))
+            assert all(len(path) == 2 for path in routed.paths)
+
+
+@pytest.mark.parametrize(
+    "fabric", [fat_tree(4, 4), fat_tree(4, 1), bigraph(4, 4)], ids=lambda fabric: fabric.name
+)
+def test_networks_that_do_not_block_take_as_many_steps_as_nodes_receive(fabric: Fabric) -> None:
+    made = multitree_on_fabric(fabric)
+    require_routed(made, fabric)
+    assert made.timed.num_steps == fabric.num_nodes - 1
+
+
+def test_nodes_on_the_same_switch_come_first() -> None:
+    fabric = fat_tree(4, 4)
+    made = multitree_on_fabric(fabric)
+    first = [path for row, path in zip(rows(made.timed), made.paths, strict=True) if row[3] < 3]
+    assert first
+    assert all(len(path) == 3 for path in first)  # over the leaf switch alone
+
+
+def test_the_unit_is_the_common_divisor() -> None:
+    fabric = leaf_spine([[4, 4], [2, 1]], [25, 50], [[100, 0], [50, 50]])
+    assert connection_unit(fabric) == 25
+    wide = multitree_on_fabric(fabric, unit=Fraction(25, 2))
+    require_routed(wide, fabric)
+    assert wide.timed.num_steps < multitree_on_fabric(fabric).timed.num_steps
+    with pytest.raises(ModelError, match="a unit of bandwidth 0"):
+        multitree_on_fabric(fabric, unit=Fraction(0))
+    with pytest.raises(ModelError, match="no path leads from node"):
+        multitree_on_fabric(fabric, unit=Fraction(60))  # narrower cards have no connection
+    with pytest.raises(ModelError, match="search 'far'"):
+        multitree_on_fabric(fabric, search="far")

@@ -1,0 +1,90 @@
+"""Exact solutions of integer systems, and cheapest trees, against other methods."""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+
+from syncoll_treepacking.exact import solve_exactly
+from syncoll_treepacking.oracle import cheapest_arborescence
+
+
+def by_elimination(matrix: list[list[int]], right: list[int]) -> list[Fraction] | None:
+    size = len(right)
+    rows = [[Fraction(x) for x in (*row, b)] for row, b in zip(matrix, right, strict=True)]
+    for k in range(size):
+        pivot = next((i for i in range(k, size) if rows[i][k]), None)
+        if pivot is None:
+            return None
+        rows[k], rows[pivot] = rows[pivot], rows[k]
+        rows[k] = [x / rows[k][k] for x in rows[k]]
+        for i in range(size):
+            if i != k and rows[i][k]:
+                rows[i] = [x - rows[i][k] * y for x, y in zip(rows[i], rows[k], strict=True)]
+    return [row[-1] for row in rows]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_solutions_are_those_of_elimination(seed: int) -> None:
+    chance = random.Random(seed)
+    size = chance.randint(1, 12)
+    most = chance.choice([1, 9, 1000])
+    matrix = [[chance.randint(-most, most) for _ in range(size)] for _ in range(size)]
+    right = [chance.randint(-50, 50) for _ in range(size)]
+    expected = by_elimination(matrix, right)
+    found = solve_exactly(np.array(matrix, dtype=np.int64), right)
+    if expected is None:
+        assert found is None
+    else:
+        assert found == expected
+
+
+def test_a_solution_of_many_digits() -> None:
+    chance = random.Random(5)
+    matrix = np.array([[chance.randint(0, 1) for _ in range(60)] for _ in range(60)])
+    right = [1] * 60
+    found = solve_exactly(matrix, right)
+    assert found is not None
+    assert max(x.denominator for x in found) > 10**15
+    for row in matrix.tolist():
+        assert sum(a * x for a, x in zip(row, found, strict=True)) == 1
+
+
+def leads_from_root(parents: dict[int, int]) -> bool:
+    for start in parents:
+        seen, node = {start}, start
+        while node:
+            node = parents[node]
+            if node in seen:
+                return False
+            seen.add(node)
+    return True
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_cheapest_arborescences(seed: int) -> None:
+    chance = random.Random(seed)
+    nodes = chance.randint(2, 6)
+    cost = {
+        (u, v): chance.randint(0, 9)
+        for u, v in product(range(nodes), repeat=2)
+        if u != v and (v == u + 1 or chance.random() < 0.5)
+    }
+    named = list(cost)
+    chosen = cheapest_arborescence(
+        nodes, 0, [(u, v, cost[u, v], i) for i, (u, v) in enumerate(named)]
+    )
+    parents = {named[i][1]: named[i][0] for i in chosen}
+    assert len(chosen) == len(parents) == nodes - 1
+    assert leads_from_root(parents)
+    choices = [[u for u in range(nodes) if (u, v) in cost] for v in range(1, nodes)]
+    least = min(
+        sum(cost[u, v] for v, u in enumerate(choice, start=1))
+        for choice in product(*choices)
+        if leads_from_root(dict(enumerate(choice, start=1)))
+    )
+    assert sum(cost[named[i]] for i in chosen) == least
