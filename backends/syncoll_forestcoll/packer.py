@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from fractions import Fraction
 
 from syncoll.model.fabric import Fabric
 from syncoll.plugins.forest import Forest
@@ -15,12 +16,17 @@ from syncoll_forestcoll import (
     reduce,
     reducescatter,
 )
+from syncoll_forestcoll.allreduce_program import allreduce_bounds
 from syncoll_forestcoll.shortening import shortened
 
 __all__ = ["FabricPacker"]
 
 _MOST_CELLS = 1 << 14
 """Trees (each counted with its weight) times nodes: in larger forests trees keep their heights."""
+
+
+_MOST_ROOTS = 32
+"""Nodes of the largest network for which the linear program of allreduce is solved."""
 
 
 class FabricPacker:
@@ -48,6 +54,13 @@ class FabricPacker:
                 both = allreduce(fabric, fixed_k=fixed_k)
                 plans = [both.reducescatter, both.allgather]
         return tuple(_packed(fabric, plan) for plan in plans)
+
+    def any_roots(self, fabric: Fabric) -> tuple[Fraction, Fraction] | None:
+        """See `syncoll.plugins.forests.ForestPacker`."""
+        if fabric.num_nodes > _MOST_ROOTS:
+            return None
+        found = allreduce_bounds(fabric)
+        return found.at_least, found.at_most
 
 
 def _packed(fabric: Fabric, plan: Plan) -> PackedForest:

@@ -143,12 +143,25 @@ def around_nodes(topology: Topology, demands: Sequence[Demand]) -> CutCertificat
     ends = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
     best: tuple[Fraction, CutCertificate] | None = None
     known: set[tuple[float, tuple[Fraction, ...]]] = set()
+    own: dict[int, int] = {}  # for a link that shares nothing its narrowest bound
+    shared: set[int] = set()
+    for j, members in enumerate(topology.bound_links):
+        if len(members) > 1:
+            shared.update(members.tolist())
+            continue
+        (link,) = members.tolist()
+        width = topology.bounds[j].chunks_per_round
+        if link not in own or width < topology.bounds[own[link]].chunks_per_round:
+            own[link] = j
     for i in np.flatnonzero(amounts > 0).tolist():
         side, end = ends[:, i // nodes], i % nodes
         crossing = np.flatnonzero(side == end).tolist()
         if not crossing:
             continue
-        cover = least_cover(topology, crossing)
+        if shared.isdisjoint(crossing):
+            cover = tuple(sorted(own[link] for link in crossing))
+        else:
+            cover = least_cover(topology, crossing)
         # Equal rooms and amounts prove the same.
         key = float(amounts[i]), tuple(sorted(topology.bounds[j].chunks_per_round for j in cover))
         if key in known:

@@ -25,6 +25,9 @@ and so many left for the solver after the reduction."""
 THOROUGH = (1_500_000, 40_000)
 """With more variables than this it takes minutes, and more than a GiB of memory."""
 
+_LARGEST_BUILT = 4_000_000
+"""Flows times links times steps of the largest program that is tried at all."""
+
 _BUILT_PER_SECOND = 100_000
 """So many variables are built and reduced in a second."""
 
@@ -106,6 +109,9 @@ def rounds_bound(
     built, solved_columns = THOROUGH if thorough else QUICK
     if seconds is not None:
         built = min(built, int(seconds * _BUILT_PER_SECOND))
+    flows = len({d for demand in demands for d in demand.destinations})
+    if flows * len(topology.links) * network.layers > _LARGEST_BUILT:
+        return best  # even the smaller relaxation would take minutes and GiBs to build
     for kind in kinds:
         relaxation = Relaxation(network, demands, kind)
         larger = kind is not kinds[0]

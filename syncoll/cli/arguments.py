@@ -80,7 +80,11 @@ def output_file(text: str) -> Path:
 
 def add_problem(parser: argparse.ArgumentParser) -> None:
     """TOPOLOGY and COLLECTIVE."""
-    parser.add_argument("topology", metavar="TOPOLOGY", help='such as dgx1, "ring(8)", FILE:NAME')
+    parser.add_argument(
+        "topology",
+        metavar="TOPOLOGY",
+        help='such as dgx1, "ring(8)", FILE:NAME, or IMPORTER:FILE such as nvidia-smi:topo.txt',
+    )
     parser.add_argument(
         "collective", metavar="COLLECTIVE", help='such as allgather, "broadcast(root=3)", FILE:NAME'
     )
@@ -160,10 +164,12 @@ def manager() -> PluginManager:
 
 
 def library(plugins: PluginManager) -> SpecLibrary:
-    """The installed spec libraries."""
+    """The installed spec libraries, and the importers for references such as ``NAME:FILE``."""
+    from syncoll.importing import readers
     from syncoll.spec import SpecLibrary
 
-    return SpecLibrary.load([record.folder for record in plugins.spec_libraries.values()])
+    folders = [record.folder for record in plugins.spec_libraries.values()]
+    return SpecLibrary.load(folders, readers(plugins.importers))
 
 
 def make_instance(arguments: argparse.Namespace, specs: SpecLibrary) -> Instance:

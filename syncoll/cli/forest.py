@@ -95,12 +95,14 @@ class _Result:
         collective: what for.
         phases: one after the other.
         seconds: all in all.
+        any_roots: of an allreduce, see `ForestPacker.any_roots`.
     """
 
     topology: str
     collective: str
     phases: tuple[PackedForest, ...]
     seconds: float
+    any_roots: tuple[Fraction, Fraction] | None = None
 
     @property
     def unit(self) -> str:
@@ -149,13 +151,15 @@ def _run(arguments: argparse.Namespace) -> int:
     what = f"forest of {collective} on {fabric.name}, {fabric.num_nodes} nodes"
     with _progress(arguments.progress, what):
         began = time.perf_counter()
-        phases = record.forest().pack(
+        packer = record.forest()
+        phases = packer.pack(
             fabric, collective, root=arguments.root or 0, fixed_k=arguments.fixed_k
         )
         root = (arguments.root or 0) if collective.rooted else None
         phases = tuple(_checked(phase, fabric, root) for phase in phases)
+        any_roots = packer.any_roots(fabric) if len(phases) > 1 else None
         seconds = time.perf_counter() - began
-    result = _Result(fabric.name, str(collective), phases, seconds)
+    result = _Result(fabric.name, str(collective), phases, seconds, any_roots)
     document = _document(result) if arguments.format == "json" or output is not None else None
     if output is not None and document is not None:
         write_atomically(output, f"{to_text(document)}\n")
@@ -247,6 +251,15 @@ def _document(result: _Result) -> dict[str, Any]:
         "bound": str(result.bound),
         "seconds": {**seconds, "total": result.seconds},
         **({"phases": phases} if several else {}),
+        **(
+            {}
+            if result.any_roots is None
+            else {
+                "any_roots": dict(
+                    zip(("at_least", "at_most"), map(str, result.any_roots), strict=True)
+                )
+            }
+        ),
     }
 
 
@@ -287,7 +300,22 @@ def _show(result: _Result, trees: bool) -> None:
     print_text()
     if len(result.phases) > 1 and result.algbw == result.bound:
         print_text("Each half is as fast as it can be; an allreduce need not consist of the two.")
+    if result.any_roots is not None:
+        print_text(_any_roots(result, *result.any_roots))
     print_text(f"Verified edge by edge; {result.seconds:.2f} s.")
+
+
+def _any_roots(result: _Result, at_least: Fraction, at_most: Fraction) -> str:
+    """What an allreduce can do that is not made of these two halves."""
+    what = "Reductions to any roots and broadcasts from them, both at the same time,"
+    if at_most <= result.algbw:
+        return f"{what} are no faster."
+    reached = f"reach {_rate(at_least, result.unit)}"
+    if at_least == at_most:
+        return f"{what} {reached}, and nothing of that kind is faster."
+    if at_least <= result.algbw:
+        return f"{what} reach at most {_rate(at_most, result.unit)}."
+    return f"{what} {reached}, and at most {_rate(at_most, result.unit)}."
 
 
 def _show_phase(phase: PackedForest, unit: str) -> None:

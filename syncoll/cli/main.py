@@ -10,8 +10,11 @@ from syncoll.cli import (
     bounds,
     check,
     explain,
+    export,
     forest,
+    import_,
     pareto,
+    plan,
     plugins,
     run,
     schema,
@@ -38,6 +41,9 @@ _COMMANDS = (
     verify,
     check,
     run,
+    export,
+    plan,
+    import_,
     show,
     spec,
     explain,
@@ -57,7 +63,8 @@ Synthesises provably optimal collective communication algorithms.
 
 _EPILOG = """\
 A machine or collective is written as a name with arguments ("ring(8)", "broadcast(root=3)"; quote
-parentheses in a shell) or as FILE:NAME for a spec file of your own.
+parentheses in a shell), as FILE:NAME for a spec file of your own, or as IMPORTER:FILE for what
+another tool says of a machine (nvidia-smi:topo.txt).
 
 exit codes: 0 found or proved; 1 proved impossible (solve: unsat); 2 bad input or usage;
 3 stopped by a limit with nothing decided; 130 interrupted (what is known is printed and saved);

@@ -72,6 +72,11 @@ class PlainProgress(SilentProgress):
         where = "with any number of steps" if steps is None else f"with {steps} steps"
         self._line(f"no algorithm {where} has a bandwidth cost below {bandwidth}")
 
+    def found(self, points: tuple[Point, ...]) -> None:
+        """The frontier has grown."""
+        told = ", ".join(f"({p.steps}, {p.bandwidth})" for p in points)
+        self._line(f"frontier of (S, R/C): {told}")
+
     def settled(self, candidate: Candidate, verdict: Verdict, seconds: float) -> None:
         """An answer."""
         self._line(

@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from syncoll.cli.arguments import Subparsers, add_format, amount, memory
+from syncoll.cli.arguments import Subparsers, add_format, amount, count, duration, memory
 from syncoll.cli.exits import Exit
+from syncoll.errors import UsageError
 
 __all__ = ["add_parser"]
 
@@ -21,9 +22,20 @@ k * eps times the sum of their magnitudes, products to k * eps times the product
 does not do what its collective demands ends with exit code 2 and the first chunk and node that are
 wrong.
 
+With --via mpi each node is a process of its own: the algorithms run over MPI on buffers in MPI's
+own layout, are compared with MPI's own collective, and both are timed for each size.  A collective
+that MPI does not have is compared with its definition.  It needs the extra syncoll[mpi] and starts
+the processes by itself; started with mpiexec, as on several machines, it runs in those processes.
+
   syncoll run frontier.json
   syncoll run frontier.json --size 64MiB --dtype int64 --op max
+  syncoll run frontier.json --via mpi -n 8 --sizes 4KiB,1MiB
+  mpiexec -n 8 -hosts one,two syncoll run frontier.json --via mpi
 """
+
+_SIZE = 1 << 20
+_REPEATS = 10
+_SECONDS = 120.0
 
 
 def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
@@ -37,9 +49,14 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
     parser.add_argument(
         "--size",
         type=memory,
-        default=1 << 20,
         metavar="SIZE",
-        help="of one node's data, such as 64KiB (default: 1MiB)",
+        help="of one node's data, such as 64KiB (default: 1MiB; via mpi 4KiB, 64KiB and 1MiB)",
+    )
+    parser.add_argument(
+        "--via",
+        choices=("memory", "mpi"),
+        default="memory",
+        help="memory: all nodes in this process; mpi: a process for each (default: memory)",
     )
     parser.add_argument(
         "--dtype",
@@ -56,17 +73,61 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
     parser.add_argument(
         "--seed", type=amount, default=0, metavar="N", help="of the random data (default: 0)"
     )
+    group = parser.add_argument_group("via mpi")
+    group.add_argument(
+        "-n", dest="ranks", type=count, metavar="N", help="processes: as many as nodes (default)"
+    )
+    group.add_argument(
+        "--sizes", type=_sizes, metavar="A,B,...", help="several sizes, one after the other"
+    )
+    group.add_argument(
+        "--repeats",
+        type=count,
+        metavar="N",
+        help=f"how often each is timed (default: {_REPEATS})",
+    )
+    group.add_argument(
+        "--time-limit",
+        type=duration,
+        metavar="TIME",
+        help=f"of everything, such as 30s; then all processes are ended (default: {_SECONDS:g}s)",
+    )
     add_format(parser)
     parser.set_defaults(run=_run)
 
 
+def _sizes(text: str) -> tuple[int, ...]:
+    """Sizes with commas between."""
+    return tuple(memory(part) for part in text.split(","))
+
+
 def _run(arguments: argparse.Namespace) -> int:
+    if arguments.via == "mpi":
+        from syncoll.cli.over_mpi import run_over_mpi
+
+        arguments.repeats = arguments.repeats or _REPEATS
+        if arguments.time_limit is None:
+            arguments.time_limit = _SECONDS
+        return run_over_mpi(arguments)
+    for option, value in (
+        ("-n", arguments.ranks),
+        ("--sizes", arguments.sizes),
+        ("--repeats", arguments.repeats),
+        ("--time-limit", arguments.time_limit),
+    ):
+        if value is not None:
+            raise UsageError(f"{option} is for --via mpi; add that, or leave {option} out")
+    return _in_memory(arguments)
+
+
+def _in_memory(arguments: argparse.Namespace) -> int:
     from syncoll.cli.output import note, print_json, print_table, print_text
     from syncoll.execution import Operation, Workload, execute
     from syncoll.files import read_file
 
     operation = Operation(arguments.op)
-    workload = Workload(arguments.size, arguments.dtype, operation, arguments.seed)
+    size = _SIZE if arguments.size is None else arguments.size
+    workload = Workload(size, arguments.dtype, operation, arguments.seed)
     stored = read_file(arguments.file)
     done = [(one, execute(one.instance, one.algorithm, workload)) for one in stored.algorithms]
     combining = any(one.instance.combining for one in stored.algorithms)

@@ -15,7 +15,9 @@ Prints the JSON Schema (draft 2020-12) of a kind of file, complete in itself.
   syncoll schema frontier > frontier.schema.json
 """
 
-_KINDS = "frontier (of pareto and search), outcome (of solve), algorithm, refutation or forest"
+_KINDS = (
+    "frontier (of pareto and search), outcome (of solve), algorithm, refutation, forest or plan"
+)
 
 
 def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
@@ -28,7 +30,7 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
     parser.add_argument(
         "kind",
         metavar="KIND",
-        choices=("frontier", "outcome", "algorithm", "refutation", "forest"),
+        choices=("frontier", "outcome", "algorithm", "refutation", "forest", "plan"),
         help=_KINDS,
     )
     parser.set_defaults(run=_run)

@@ -152,7 +152,7 @@ def run_search(
         return Exit.INTERRUPTED
     if troubles:
         return Exit.BAD_INPUT
-    if not frontier.points and not frontier.complete:
+    if not frontier.points and (not frontier.complete or who.solver is None):
         return Exit.UNDECIDED
     if not frontier.points and any(claim.most_steps is not None for claim in frontier.open):
         return Exit.UNDECIDED

@@ -39,7 +39,9 @@ class ExportRequest:
         instance: the problem that it solves.
         algorithm: verified.
         in_place: whether input and output are one buffer, where the collective allows both.
-        min_bytes: the smallest message for which a runtime should choose it.
+        min_bytes: the smallest message for which a runtime should choose it: bytes of the larger
+            of a rank's input and output, taken together with the other ranks' where only one rank
+            has all of it.
         max_bytes: the largest one.
     """
 
@@ -92,6 +94,8 @@ class CheckedExport:
         num_nodes: P.
         in_place: whether input and output are one buffer; None where the format does not say.
         facts: numbers worth knowing, such as steps, thread blocks, channels, messages.
+        result_checked: whether the result was compared with what it should be; False where neither
+            the files nor an instance say what that is.
     """
 
     format: str
@@ -99,6 +103,7 @@ class CheckedExport:
     num_nodes: int
     in_place: bool | None
     facts: Mapping[str, int | str]
+    result_checked: bool = True
 
 
 class ExportChecker(Protocol):
@@ -114,8 +119,8 @@ class ExportChecker(Protocol):
 
         Args:
             files: content by name.
-            options: a value for every option of the record's table, those that concern only writing
-                included.
+            options: of the record's table: all with which the files were written, or as many as a
+                user gave for files of another tool, perhaps none.
             instance: what they must do, chunk by chunk; None for what they say of themselves, as
                 for a file of another tool.
 

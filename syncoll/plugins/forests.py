@@ -156,3 +156,17 @@ class ForestPacker(Protocol):
             UsageError: on a k below 1, or when numbers become too large.
             VerificationError: when what was packed does not hold.
         """
+
+    def any_roots(self, fabric: Fabric) -> tuple[Fraction, Fraction] | None:
+        """How fast an allreduce can be that reduces to roots and broadcasts from them at once.
+
+        The roots may have any shares of the data, and the two halves may share the bandwidth in any
+        way (ForestColl paper, appendix E).
+
+        Args:
+            fabric: in which every node reaches every other.
+
+        Returns:
+            A throughput that is attained, and one that nothing exceeds; None where the network is
+            too large to tell soon.
+        """

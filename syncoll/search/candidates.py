@@ -13,6 +13,7 @@ import heapq
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from math import ceil
 
 from syncoll.errors import UsageError
@@ -62,8 +63,7 @@ class CandidateSource:
         self.least_chunks = self._least_chunks()
         self.max_chunks = request.max_chunks or self.least_chunks * _DEFAULT_MULTIPLES
         self.least_steps = min(bounds.least_steps(c) for c in self.admitted())
-        self.least_bandwidth = self.least_bandwidth_of(None)
-        if self.least_bandwidth == 0 and request.max_chunks is None:
+        if self.least_steps == 0 and request.max_chunks is None:
             self.max_chunks = self.least_chunks  # everything is in place: one C says it all
         self.max_steps = request.max_steps
         if self.max_steps is None:
@@ -71,6 +71,11 @@ class CandidateSource:
         self.k = request.k
         if self.k is None and request.strategy is Strategy.PAPER:
             self.k = self._least_k()
+
+    @cached_property
+    def least_bandwidth(self) -> Fraction:
+        """The proved bound on R/C for any number of steps and whatever C."""
+        return self.least_bandwidth_of(None)
 
     @property
     def scope(self) -> str:

@@ -37,6 +37,9 @@ from syncoll.verify import require_valid
 __all__ = ["proofs_until", "search_points"]
 
 _FIRST_SECONDS = 2.0
+_KEEP_SECONDS = 5.0
+"""How often the points of seeds are kept while they come."""
+
 PROOF_SECONDS = 10.0
 """What the bounds of a frontier may take for which no solver was asked."""
 
@@ -144,6 +147,7 @@ class _Search:
     def seed(self) -> None:
         """Starts from what the seeds construct."""
         only = self.asking.solver is None
+        until, kept = self.bounds.until, time.perf_counter()
         limits = SeedLimits(
             self.request.max_steps if only else self.source.max_steps,
             self.request.max_rounds,
@@ -157,8 +161,12 @@ class _Search:
             most = self.source.most_rounds(point.steps)
             if most is None or point.rounds <= most:
                 self._merge(point)
+            if only and self.keep is not None and time.perf_counter() >= kept + _KEEP_SECONDS:
+                self.bounds.until = time.perf_counter()  # what is proved comes later
+                self.keep(self.frontier())
+                kept = time.perf_counter()
         if only:
-            self.bounds.until = proofs_until(self.bounds.until)
+            self.bounds.until = proofs_until(until)
         if self.points and self.keep is not None:
             self.keep(self.frontier())
 
@@ -390,7 +398,7 @@ class _Search:
             collective=request.collective.name,
             points=tuple(with_bounds(self.points, evidence)),
             open=tuple(self._open(evidence)),
-            scope=source.scope,
+            scope=self._scope,
             settings={
                 "strategy": str(request.strategy),
                 "encoding": self.asking.encoding_name,
@@ -412,6 +420,13 @@ class _Search:
             evidence=evidence,
             refuted=tuple(self.refuted),
         )
+
+    @property
+    def _scope(self) -> str:
+        """Among what the points are the best, in words."""
+        if self.asking.solver is None:
+            return f"nothing, only what {self.asking.backend_name} constructs"
+        return self.source.scope
 
     def _open(self, evidence: Evidence) -> list[OpenClaim]:
         reasons = {step.steps: self._reason(step) for step in self.steps}

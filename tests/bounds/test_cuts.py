@@ -8,8 +8,14 @@ from itertools import combinations
 
 import pytest
 
-from syncoll.bounds import Demand, PriceCertificate, demands, rounds_bound
-from syncoll.bounds.cuts import ALL_SUBSETS, CutCertificate, find_cut, least_cover
+from syncoll.bounds import Demand, PriceCertificate, demands, least_cut, rounds_bound
+from syncoll.bounds.cuts import (
+    ALL_SUBSETS,
+    CutCertificate,
+    around_nodes,
+    find_cut,
+    least_cover,
+)
 from syncoll.errors import VerificationError
 from syncoll.model import Collective, Topology
 from syncoll.testing.brute_force import TooLargeError, least_rounds
@@ -237,3 +243,52 @@ class TestMutated:
     def test_it_fits_its_own_machine_only(self) -> None:
         with pytest.raises(VerificationError):
             self.cut().check(bus(8), self.needs)
+
+
+def test_around_single_nodes() -> None:
+    """For networks that are too large for a linear program: the best of 2 P cuts."""
+    looked = 0
+    for seed in range(120):
+        instance = random_instance(seed, least_nodes=2, most_nodes=5)
+        if instance.combining:
+            continue
+        topology, needs = instance.topology, demands(instance)
+        cut = around_nodes(topology, needs)
+        everybody = range(topology.num_nodes)
+        best = F(0)
+        for one in everybody:
+            for inside in ({one}, set(everybody) - {one}):
+                crossing = {
+                    i for i, (a, b) in enumerate(topology.links) if a in inside and b not in inside
+                }
+                amount = sum(
+                    need.count
+                    for need in needs
+                    if inside >= set(need.sources) and not inside >= set(need.destinations)
+                )
+                if amount and crossing:
+                    best = max(best, amount / cheapest_cover(topology, crossing))
+        found = F(0) if cut is None else cut.check(topology, needs)
+        assert found == best
+        looked += found > 0
+    assert looked > 40
+
+
+def test_a_program_that_is_too_large_is_not_built() -> None:
+    """It would take gigabytes; the cut around a node proves the optimum of a torus."""
+    links = {
+        (32 * x + y, z): 1
+        for x in range(32)
+        for y in range(32)
+        for z in (
+            32 * ((x + 1) % 32) + y,
+            32 * ((x - 1) % 32) + y,
+            32 * x + (y + 1) % 32,
+            32 * x + (y - 1) % 32,
+        )
+    }
+    torus = Topology.from_links("torus", 1024, links)
+    needs = tuple(Demand((n,), tuple(d for d in range(1024) if d != n), 1) for n in range(1024))
+    for steps in (None, 32):
+        assert rounds_bound(torus, needs, steps).rounds == 0
+    assert least_cut(torus, needs).rounds == F(1023, 4)

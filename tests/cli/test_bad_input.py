@@ -78,7 +78,7 @@ def refused(result: Any, *words: str) -> None:
         ),
         # Files.
         (["verify", "missing.json"], ["cannot read missing.json: No such file"]),
-        (["verify", "."], ["Is a directory"]),
+        (["verify", "."], ["is a folder without files of any exporter"]),
         (["show", "missing.json"], ["No such file"]),
         (["spec", "check", "missing.syncoll"], ["missing.syncoll is no file"]),
         (["spec", "check", "."], ["is a folder"]),

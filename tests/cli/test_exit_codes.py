@@ -74,6 +74,17 @@ def test_a_search_without_time_finds_nothing_and_says_so(run: Run, tmp_path: Pat
     assert run("verify", "none.json", "--collective", "alltoall").code == 2
 
 
+def test_a_seed_without_an_algorithm_has_decided_nothing(run: Run) -> None:
+    for topology, collective, seed in (
+        ("line(5)", "allgather", "ring"),
+        ("line(5)", "alltoall", "forestcoll"),
+    ):
+        result = run("pareto", topology, collective, "--backend", seed)
+        assert result.code == 3
+        assert f"seed {seed} has no algorithm: " in result.err
+        assert f"searched: nothing, only what {seed} constructs" in result.out
+
+
 def test_nothing_to_do_is_no_error(run: Run) -> None:
     result = run("pareto", "ring(1)", "allgather")
     assert result.code == 0

@@ -143,6 +143,18 @@ def test_allreduce_has_two_phases(run: Run) -> None:
     out = run("forest", "a100(boxes=2)", "--collective", "allreduce").out
     assert "520/3 GB/s (173.33)" in out
     assert "partial results for 15/16 of the data have to go from node 0 to nodes 1-15" in out
+    assert Fraction(document["any_roots"]["at_most"]) == Fraction(520, 3)
+    assert "both at the same time, are no faster" in out
+
+
+def test_an_allreduce_whose_halves_overlap(run: Run) -> None:
+    """Where the bottlenecks of the halves lie in opposite directions."""
+    options = ("--collective", "allreduce", "--format", "json")
+    document = run("forest", "mi250(boxes=2,gpus=8)", *options).json
+    assert document["algbw"] == "104"
+    assert document["any_roots"] == {"at_least": "128", "at_most": "128"}
+    _require_shape(document)
+    assert "any_roots" not in run("forest", "torus(6,6)", *options).json
 
 
 def test_one_way_links_take_other_ways_back(run: Run, tmp_path: Path) -> None:

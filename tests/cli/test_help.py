@@ -16,7 +16,7 @@ from syncoll.cli.main import build_parser
 Run = Callable[..., Any]
 
 COMMANDS = ["pareto", "search", "solve", "bounds", "verify", "show", "spec", "explain", "plugins"]
-COMMANDS += ["schema", "run"]
+COMMANDS += ["schema", "run", "forest", "export", "import", "plan", "check", "store"]
 VERBS = ["spec check", "spec list"]
 
 HEAVY = ["ortools", "highspy", "z3", "pysat", "gurobipy", "numpy", "networkx", "lark", "rich"]

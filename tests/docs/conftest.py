@@ -104,11 +104,13 @@ def words(command: str) -> list[str]:
         "FILE:NAME": "language.syncoll:overnight",
         "FILE:overnight": "language.syncoll:overnight",
         "FRONTIER": "frontier.json",
-        "FORMAT": "msccl_xml",
         "OUT": "out",
         "KIND": "frontier",
         "…": "2",
     }
+    fill["NAME"] = {"export": "msccl-xml", "import": "nvidia-smi"}.get(result[0], "NAME")
+    if result[0] == "import":
+        fill["FILE"] = "topo.txt"
     return [fill.get(word, word) for word in result]
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = ("backends", "encodings", "specs")
+FOLDERS = ("backends", "encodings", "exporters", "importers", "specs")
 PACKAGES = sorted(path for folder in FOLDERS for path in (ROOT / folder).iterdir() if path.is_dir())
 REQUIRED = {
     "syncoll_cpsat",
@@ -101,6 +101,28 @@ def require_imports(package: Path, allowed: tuple[str, ...]) -> None:
                 assert module.startswith(allowed), f"{file.name} imports {module}"
             elif module.startswith("syncoll_"):
                 assert module.partition(".")[0] == package.name
+
+
+FORMATS = [path for path in PACKAGES if path.parent.name in ("exporters", "importers")]
+
+
+@pytest.mark.parametrize("package", FORMATS, ids=lambda path: path.name)
+def test_what_reads_or_writes_formats_imports_only_its_own_floors(package: Path) -> None:
+    own = {"exporters": ("exporting", "programs", "verify"), "importers": ("importing",)}
+    floors = ("errors", "model", "plugins", *own[package.parent.name])
+    require_imports(package, tuple(f"syncoll.{floor}" for floor in floors))
+
+
+@pytest.mark.parametrize("package", FORMATS, ids=lambda path: path.name)
+def test_a_checker_shares_no_code_with_its_writer(package: Path) -> None:
+    if package.parent.name != "exporters":
+        pytest.skip("only exporters")
+    checkers = [*package.glob("*checker*.py"), *package.glob("reading/*.py")]
+    assert checkers
+    for file in checkers:
+        for module in imports(file):
+            assert "writer" not in module, f"{file.name} imports {module}"
+            assert not module.startswith("syncoll.exporting"), f"{file.name} imports {module}"
 
 
 @pytest.mark.parametrize("package", SOLVERS, ids=lambda path: path.name)

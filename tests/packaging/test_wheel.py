@@ -16,7 +16,7 @@ import pytest
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = ("backends", "encodings", "specs")
+FOLDERS = ("backends", "encodings", "exporters", "importers", "specs")
 
 
 def packages() -> list[str]:

@@ -1,0 +1,87 @@
+"""Chakra execution traces: one file per rank, which ASTRA-sim plays as a custom collective.
+
+The writer is in `syncoll_chakra.writer` and uses the protobuf library with the part of Chakra's
+schema that it needs (`syncoll_chakra.messages`).  The checker, in `syncoll_chakra.checker`, has a
+reader of its own and shares no code with it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from syncoll.plugins import (
+    Answer,
+    ExportChecker,
+    Exporter,
+    ExporterRecord,
+    Option,
+    hookimpl,
+    installed_distribution,
+)
+
+__all__ = ["OPTIONS", "RECORD", "syncoll_exporters"]
+
+OPTIONS = (
+    Option(
+        "size",
+        0,
+        "bytes of the message that is moved: of the buffer, for allgather of the output, for "
+        "reducescatter and alltoall of the input; 0 for 1 MiB a chunk",
+        low=0,
+        high=1 << 50,
+    ),
+    Option(
+        "steps",
+        "strict",
+        "strict: a rank sends in a step when all that it has to do in earlier ones is done, as in "
+        "the cost S·alpha + R/C·L·beta; relaxed: as soon as the data is there",
+        choices=("strict", "relaxed"),
+    ),
+)
+
+_METADATA_STARTS = (b"\x0a", b"\x12")
+"""Of the first message: its version, or its attributes."""
+
+
+def _load() -> Exporter:
+    from syncoll_chakra.writer import ChakraExporter
+
+    return ChakraExporter()
+
+
+def _load_checker() -> ExportChecker:
+    from syncoll_chakra.checker import ChakraChecker
+
+    return ChakraChecker()
+
+
+def _installed() -> Answer:
+    return installed_distribution("protobuf", "google.protobuf")
+
+
+def _recognises(path: Path, head: bytes) -> bool:
+    """A name that ends in .et, and a length before a message of the right kind."""
+    if path.suffix != ".et":
+        return False
+    length = next((i for i, byte in enumerate(head[:5]) if byte < 0x80), None)
+    if length is None:
+        return False
+    return head[length : length + 1] == b"\x00" or head[length + 1 : length + 2] in _METADATA_STARTS
+
+
+RECORD = ExporterRecord(
+    name="chakra",
+    summary="Chakra execution traces, one .et per rank, for ASTRA-sim",
+    load=_load,
+    load_checker=_load_checker,
+    options=OPTIONS,
+    folder=True,
+    installed=_installed,
+    recognises=_recognises,
+)
+
+
+@hookimpl
+def syncoll_exporters() -> list[ExporterRecord]:
+    """The one exporter of this package."""
+    return [RECORD]

@@ -1,0 +1,145 @@
+"""Follows the data through played traces: which contributions every node's result holds.
+
+A result is a chunk with the set of ranks whose contributions are in it; plain data has none.  A
+send and a computation say what they read; what a receive gets is what the message's sender read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+
+from syncoll.errors import VerificationError
+from syncoll_chakra.goal import Goal
+from syncoll_chakra.playing import Place, Played, waits_for
+from syncoll_chakra.reading import NodeKind, Trace
+
+__all__ = ["require_achieved"]
+
+Content = tuple[int, int]
+"""A chunk, and as bits the ranks whose contributions were added up; 0 for plain data."""
+
+
+def require_achieved(traces: Sequence[Trace], played: Played, goal: Goal) -> None:
+    """Passes when the traces bring about what is asked for, whatever takes how long.
+
+    Raises:
+        VerificationError: on a node that reads what is not there by then, messages that are
+            exchanged by chance, contributions that count twice, chunks of two sizes, and ranks
+            that end without something.
+    """
+    _require_told_apart(traces, played)
+    contents: dict[Place, Content | None] = {}
+    sizes: dict[int, int] = {}
+    for place in played.order:
+        rank, number = place
+        node = traces[rank].nodes[number]
+        if node.kind is NodeKind.RECEIVE:
+            if node.reads or node.inputs:
+                raise _wrong(traces, place, "a receive reads nothing, and this one says it does")
+            contents[place] = contents[played.senders[place]]
+            continue
+        content = contents[place] = _read(traces, place, goal, contents)
+        if node.kind is NodeKind.SEND:
+            if content is None or len(node.reads) + len(node.inputs) != 1:
+                raise _wrong(traces, place, "a send reads one thing; expected one")
+            if sizes.setdefault(content[0], node.size) != node.size:
+                raise _wrong(
+                    traces,
+                    place,
+                    f"chunk {content[0]} has {node.size} bytes here, and {sizes[content[0]]} "
+                    "elsewhere",
+                )
+    _require_ends(traces, goal, contents)
+
+
+def _wrong(traces: Sequence[Trace], place: Place, message: str) -> VerificationError:
+    return VerificationError(f"{traces[place[0]].place(place[1])}: {message}")
+
+
+def _require_told_apart(traces: Sequence[Trace], played: Played) -> None:
+    """Messages alike in everything are sent, and received, one after the other."""
+    for places in played.together.values():
+        for group in places:
+            for (rank, earlier), (_, later) in pairwise(group):
+                if not waits_for(traces[rank], later, earlier):
+                    raise _wrong(
+                        traces,
+                        (rank, later),
+                        f"it has the same ranks, tag and size as node {earlier} and does not wait "
+                        "for it, so that it is chance which message goes where",
+                    )
+
+
+def _read(
+    traces: Sequence[Trace],
+    place: Place,
+    goal: Goal,
+    contents: Mapping[Place, Content | None],
+) -> Content | None:
+    """What a send sends, or a computation makes."""
+    rank, number = place
+    node = traces[rank].nodes[number]
+    parts: list[Content] = []
+    for other in node.reads:
+        if other not in node.data_waits and not waits_for(traces[rank], number, other):
+            raise _wrong(traces, place, f"it reads what node {other} makes without waiting for it")
+        part = contents[rank, other]
+        if part is None or traces[rank].nodes[other].kind is NodeKind.SEND:
+            raise _wrong(traces, place, f"it reads what node {other} makes, which makes nothing")
+        parts.append(part)
+    for chunk in node.inputs:
+        if chunk not in goal.starts[rank]:
+            raise _wrong(
+                traces,
+                place,
+                f"it reads chunk {chunk} of its own data, with which it does not start",
+            )
+        parts.append((chunk, 1 << rank if goal.combining else 0))
+    if not parts:
+        return None
+    total, mask = parts[0]
+    for chunk, more in parts[1:]:
+        if not goal.combining:
+            raise _wrong(traces, place, "it puts data together, and the collective only moves them")
+        if chunk != total:
+            raise _wrong(traces, place, f"it adds chunk {chunk} to chunk {total}")
+        if mask & more:
+            raise _wrong(traces, place, f"it adds the contribution of {_ranks(mask & more)} twice")
+        mask |= more
+    return total, mask
+
+
+def _require_ends(
+    traces: Sequence[Trace], goal: Goal, contents: Mapping[Place, Content | None]
+) -> None:
+    contributors = goal.contributors()
+    found: list[dict[int, int]] = [{} for _ in traces]
+    complete: set[tuple[int, Content]] = {
+        (rank, content) for (rank, _), content in contents.items() if content is not None
+    }
+    for (rank, _), content in contents.items():
+        if content is not None:
+            best = found[rank].get(content[0], 0)
+            found[rank][content[0]] = max(best, content[1], key=int.bit_count)
+    for trace in traces:
+        rank = trace.rank
+        for chunk in sorted(goal.ends[rank]):
+            wanted = contributors[chunk] if goal.combining else 0
+            own = (1 << rank if goal.combining else 0) if chunk in goal.starts[rank] else None
+            if own == wanted or (rank, (chunk, wanted)) in complete:
+                continue
+            most = found[rank].get(chunk, own or 0)
+            if goal.combining:
+                raise VerificationError(
+                    f"{trace.where}: rank {rank} never gets the whole result of chunk {chunk}: of "
+                    f"what it makes, the most complete lacks the contribution of "
+                    f"{_ranks(wanted & ~most)}"
+                )
+            raise VerificationError(f"{trace.where}: rank {rank} never gets chunk {chunk}")
+
+
+def _ranks(mask: int) -> str:
+    ranks = [rank for rank in range(mask.bit_length()) if mask >> rank & 1]
+    shown = ", ".join(map(str, ranks[:8])) + (", …" if len(ranks) > 8 else "")
+    return f"rank{'s' if len(ranks) > 1 else ''} {shown}"

@@ -1,0 +1,5 @@
+"""Reads traces, byte by byte, with no help of what wrote them."""
+
+from syncoll_chakra.reading.trace import Node, NodeKind, Trace, read_trace
+
+__all__ = ["Node", "NodeKind", "Trace", "read_trace"]

@@ -1,0 +1,193 @@
+"""A rank's trace: nodes with what they wait for, as ASTRA-sim takes them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+from syncoll.errors import VerificationError
+from syncoll_chakra.reading.attributes import Attributes, read_attributes
+from syncoll_chakra.reading.wire import Fields, integers, messages, read_fields, text
+
+__all__ = ["Node", "NodeKind", "Trace", "read_trace"]
+
+_MOST_BYTES = (1 << 63) - 1
+_LARGEST_TAG = (1 << 31) - 1
+
+
+class NodeKind(IntEnum):
+    """The types of nodes that a custom collective of ASTRA-sim executes."""
+
+    COMPUTE = 4
+    SEND = 5
+    RECEIVE = 6
+
+
+_OTHER_KINDS = {
+    0: "INVALID_NODE",
+    1: "METADATA_NODE",
+    2: "MEM_LOAD_NODE",
+    3: "MEM_STORE_NODE",
+    7: "COMM_COLL_NODE",
+    8: "STORAGE_NODE",
+    9: "BATCH_NODE",
+    10: "CHECKPOINT_NODE",
+}
+
+
+@dataclass(frozen=True)
+class Node:
+    """One node of a trace.
+
+    Args:
+        number: its id.
+        name: for people.
+        kind: what it does.
+        waits: the ids of the nodes that must be done before, by data or control.
+        data_waits: those by data alone.
+        peer: the other rank of a send or receive; else -1.
+        tag: of a message; else -1.
+        size: of a message, in bytes; else 0.
+        reads: ids of nodes whose results it reads, where the file says so.
+        inputs: chunks of the rank's own data that it reads, where the file says so.
+    """
+
+    number: int
+    name: str
+    kind: NodeKind
+    waits: tuple[int, ...]
+    data_waits: tuple[int, ...]
+    peer: int
+    tag: int
+    size: int
+    reads: tuple[int, ...]
+    inputs: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A rank's trace.
+
+    Args:
+        rank: whose.
+        where: the file's name.
+        metadata: what its first message says.
+        nodes: by id, in order of the file.
+    """
+
+    rank: int
+    where: str
+    metadata: Attributes
+    nodes: dict[int, Node]
+
+    def place(self, number: int) -> str:
+        """A node in words."""
+        node = self.nodes[number]
+        label = f" ({node.name})" if node.name else ""
+        return f"{self.where}: rank {self.rank}, node {number}{label}"
+
+
+def read_trace(content: bytes, where: str, rank: int, num_ranks: int) -> Trace:
+    """A trace, node by node.
+
+    Args:
+        content: of the file.
+        where: its name.
+        rank: whose it is.
+        num_ranks: how many there are.
+
+    Raises:
+        VerificationError: when ASTRA-sim could not load it, or would play something else.
+    """
+    parts = messages(content, where)
+    first = next(parts, None)
+    if first is None:
+        raise VerificationError(f"{where}: the file is empty; expected metadata and nodes")
+    fields = read_fields(first, f"{where}: its metadata")
+    version = fields.get(1, [])
+    if any(isinstance(value, int) for _, value in version) or not set(fields) <= {1, 2}:
+        raise VerificationError(
+            f"{where}: its first message is no metadata, and would be lost; expected a "
+            "GlobalMetadata before the nodes"
+        )
+    text(fields, 1, f"{where}: its metadata")
+    metadata = read_attributes(fields, 2, f"{where}: its metadata")
+    nodes: dict[int, Node] = {}
+    for i, part in enumerate(parts):
+        node = _node(part, f"{where}: node number {i} in it", where, rank, num_ranks)
+        if node.number in nodes:
+            raise VerificationError(
+                f"{where}: two nodes have the id {node.number}; only the last would be played"
+            )
+        nodes[node.number] = node
+    trace = Trace(rank, where, metadata, nodes)
+    if not nodes:
+        raise VerificationError(
+            f"{where}: rank {rank} has no nodes, which ASTRA-sim takes for a deadlock; expected at "
+            "least a COMP_NODE that does nothing"
+        )
+    for node in nodes.values():
+        for other in (*node.waits, *node.reads):
+            if other not in nodes:
+                raise VerificationError(
+                    f"{trace.place(node.number)}: it depends on node {other}, which is not there"
+                )
+            if other == node.number:
+                raise VerificationError(f"{trace.place(node.number)}: it depends on itself")
+    return trace
+
+
+def _node(content: bytes, place: str, where: str, rank: int, num_ranks: int) -> Node:
+    fields = read_fields(content, place)
+    number = _single(fields, 1, place)
+    place = f"{where}: rank {rank}, node {number}"
+    kind = _single(fields, 3, place)
+    if kind not in list(NodeKind):
+        name = _OTHER_KINDS.get(kind, "unknown")
+        raise VerificationError(
+            f"{place}: its type is {kind} ({name}), which a custom collective does not execute, so "
+            "that the rank would never end; expected COMP_NODE, COMM_SEND_NODE or COMM_RECV_NODE"
+        )
+    attributes = read_attributes(fields, 10, place)
+    data = tuple(dict.fromkeys(integers(fields, 5, place)))
+    control = integers(fields, 4, place)
+    peer, tag, size = -1, -1, 0
+    if kind != NodeKind.COMPUTE:
+        peer, tag, size = _message(attributes, NodeKind(kind), place, rank, num_ranks)
+    most = 1 << 63
+    return Node(
+        number,
+        text(fields, 2, place),
+        NodeKind(kind),
+        tuple(dict.fromkeys((*data, *control))),
+        data,
+        peer,
+        tag,
+        size,
+        tuple(attributes.integers("syncoll_reads", below=most)),
+        tuple(attributes.integers("syncoll_inputs", below=most)),
+    )
+
+
+def _message(
+    attributes: Attributes, kind: NodeKind, place: str, rank: int, num_ranks: int
+) -> tuple[int, int, int]:
+    """Peer, tag and size of a send or receive."""
+    last = num_ranks - 1
+    mine, other = ("comm_src", "comm_dst") if kind is NodeKind.SEND else ("comm_dst", "comm_src")
+    if attributes.integer(mine, low=0, high=last, default=rank) != rank:
+        raise VerificationError(f"{place}: its {mine} is another rank than its own")
+    peer = attributes.integer(other, low=0, high=last)
+    if peer == rank:
+        raise VerificationError(f"{place}: rank {rank} exchanges a message with itself")
+    tag = attributes.integer("comm_tag", low=0, high=_LARGEST_TAG)
+    size = attributes.integer("comm_size", low=1, high=_MOST_BYTES)
+    return peer, tag, size
+
+
+def _single(fields: Fields, number: int, place: str) -> int:
+    """An integer field, 0 where it is missing."""
+    values = fields.get(number, [])
+    if len(values) > 1 or any(not isinstance(value, int) or kind for kind, value in values):
+        raise VerificationError(f"{place}: field {number} should be one integer")
+    return int(values[0][1]) if values else 0

@@ -1,0 +1,166 @@
+"""Thread blocks: which instructions each has, in which order, and what waits for which block.
+
+A block waits for steps of other blocks of its rank, one dependency a step, so that all but the last
+stand on ``nop`` steps before.  What a block knows to be done already, because it waited for it or
+for something after it, it does not wait for again.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from syncoll_msccl_xml.channels import Connection
+from syncoll_msccl_xml.instructions import Instruction, Op
+
+__all__ = ["Block", "Step", "blocks_of"]
+
+
+@dataclass
+class Step:
+    """One line of a block.
+
+    Args:
+        instruction: None for a nop.
+        waits: block and step of it that must be done before.
+        flagged: whether others wait for it.
+    """
+
+    instruction: Instruction | None
+    waits: tuple[Block, int] | None
+    flagged: bool = False
+
+
+@dataclass(eq=False)
+class Block:
+    """A thread block.
+
+    Args:
+        incoming: the connection that it receives on.
+        outgoing: the one that it sends on, on the same channel.
+        steps: what it does.
+    """
+
+    incoming: Connection | None
+    outgoing: Connection | None
+    steps: list[Step] = field(default_factory=list)
+
+    @property
+    def awaited(self) -> bool:
+        """Whether anything waits for one of its steps."""
+        return any(step.flagged for step in self.steps)
+
+
+def blocks_of(
+    instructions: Sequence[Instruction],
+    waits: Sequence[tuple[int, ...]],
+    order: Sequence[int],
+    connections: Sequence[Connection],
+    pairs: Mapping[Connection, Connection],
+    most_steps: int,
+) -> list[Block]:
+    """The blocks of a rank.
+
+    Args:
+        instructions: of the rank.
+        waits: for each those that must be done before.
+        order: the indices of all, in the order in which they are done.
+        connections: of every message.
+        pairs: incoming connections that share a block with an outgoing one.
+        most_steps: of a block that only works on its own rank's memory.
+    """
+    blocks = _Blocks(connections, pairs, most_steps)
+    at: dict[int, tuple[Block, int]] = {}
+    known: dict[int, dict[Block, int]] = {}  # what is done once an instruction is
+    now: dict[Block, dict[Block, int]] = defaultdict(dict)
+    for i in order:
+        beside = waits[i]
+        if i + 1 < len(instructions) and instructions[i + 1].key[:3] == instructions[i].key[:3]:
+            beside = waits[i + 1]  # a copy for the reduction that comes next, of what it reduces
+        block = blocks.choose(instructions[i], [at[j][0] for j in beside if j in at])
+        done = now[block]
+        latest: dict[Block, tuple[int, int]] = {}
+        for j in waits[i]:
+            other, place = at[j]
+            if other is not block and done.get(other, -1) < place:
+                latest[other] = max(latest.get(other, (-1, -1)), (place, j))
+        needed = [
+            (other, place, j)
+            for other, (place, j) in latest.items()
+            # Nothing else that is waited for comes after it.
+            if not any(known[k].get(other, -1) >= place for _, k in latest.values() if k != j)
+        ]
+        for _, _, j in needed:
+            for other, place in known[j].items():
+                done[other] = max(done.get(other, -1), place)
+        for number, (other, place, _) in enumerate(needed, start=1):
+            other.steps[place].flagged = True
+            last = number == len(needed)
+            block.steps.append(Step(instructions[i] if last else None, (other, place)))
+        if not needed:
+            block.steps.append(Step(instructions[i], None))
+        at[i] = (block, len(block.steps) - 1)
+        done[block] = len(block.steps) - 1
+        known[i] = dict(done)
+    for block in blocks.all:
+        _break_chains(block)
+    return blocks.all
+
+
+class _Blocks:
+    """The blocks of a rank as they come to be needed."""
+
+    def __init__(
+        self,
+        connections: Sequence[Connection],
+        pairs: Mapping[Connection, Connection],
+        most_steps: int,
+    ) -> None:
+        self.all: list[Block] = []
+        self._connections, self._pairs, self._most_steps = connections, pairs, most_steps
+        self._reverse = {outgoing: incoming for incoming, outgoing in pairs.items()}
+        self._receiving: dict[Connection, Block] = {}
+        self._sending: dict[Connection, Block] = {}
+        self._local: Block | None = None
+
+    def choose(self, instruction: Instruction, before: Sequence[Block]) -> Block:
+        """The block of an instruction.
+
+        Args:
+            instruction: what.
+            before: the blocks of what must be done before.
+        """
+        if instruction.incoming is not None:
+            incoming = self._connections[instruction.incoming]
+            if incoming not in self._receiving:
+                self._add(incoming, self._pairs.get(incoming))
+            return self._receiving[incoming]
+        if instruction.outgoing is not None:
+            outgoing = self._connections[instruction.outgoing]
+            if outgoing not in self._sending:
+                self._add(self._reverse.get(outgoing), outgoing)
+            return self._sending[outgoing]
+        for block in reversed(before):  # beside what is received, if it works on that
+            if block.incoming is not None:
+                return block
+        if self._local is None or len(self._local.steps) >= self._most_steps:
+            self._local = self._add(None, None)
+        return self._local
+
+    def _add(self, incoming: Connection | None, outgoing: Connection | None) -> Block:
+        block = Block(incoming, outgoing)
+        self.all.append(block)
+        if incoming is not None:
+            self._receiving[incoming] = block
+        if outgoing is not None:
+            self._sending[outgoing] = block
+        return block
+
+
+def _break_chains(block: Block) -> None:
+    """Keeps the runtime from making one of several reductions: it can count only so many."""
+    for one, other in zip(block.steps, block.steps[1:], strict=False):
+        ops = [step.instruction.op if step.instruction else None for step in (one, other)]
+        if ops == [Op.REDUCE, Op.REDUCE]:
+            one.flagged = True

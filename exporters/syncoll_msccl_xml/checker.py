@@ -1,0 +1,195 @@
+"""The checker of MSCCL XML: reads a file as each runtime would, and executes it.
+
+A file does not say for which runtime it is.  Where the options do not either (no ``dialect``, or
+``any``), it is read as each of them, and is right if one of them runs it; the answer says which do,
+and why the others do not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from syncoll.errors import VerificationError
+from syncoll.model import Instance
+from syncoll.plugins import CheckedExport, OptionValue
+from syncoll.programs import Contract, Schedule, execute
+from syncoll_msccl_xml.reading import (
+    DIALECTS,
+    Algorithm,
+    Dialect,
+    promise_of,
+    read_algorithm,
+    require_loadable,
+    threads_of,
+)
+
+__all__ = ["MscclXmlChecker"]
+
+_MOST_INSTRUCTIONS = 5_000_000
+
+
+class MscclXmlChecker:
+    """Checks one file."""
+
+    def check(
+        self,
+        files: Mapping[str, bytes],
+        options: Mapping[str, OptionValue],
+        instance: Instance | None = None,
+    ) -> CheckedExport:
+        """See `syncoll.plugins.ExportChecker`.
+
+        Args:
+            files: one file.
+            options: ``dialect``, if it is known who reads the file; ``any`` or nothing, if not.
+            instance: what it must do; None for what it says of itself.
+        """
+        if len(files) != 1:
+            raise VerificationError(f"MSCCL XML is one file, and {len(files)} were given")
+        ((name, content),) = files.items()
+        chosen = str(options.get("dialect", "any"))
+        try:
+            algorithm = read_algorithm(content)
+            if chosen in DIALECTS:
+                return _Check(algorithm, instance).as_dialect(DIALECTS[chosen])
+            return _Check(algorithm, instance).as_any()
+        except VerificationError as error:
+            raise VerificationError(f"{name}: {error}") from None
+
+
+class _Check:
+    """One file; what was executed already is not executed again for the next dialect."""
+
+    def __init__(self, algorithm: Algorithm, instance: Instance | None) -> None:
+        self.algorithm = algorithm
+        self.instance = instance
+        self.results: dict[object, tuple[Schedule, Contract | None] | VerificationError] = {}
+
+    def as_any(self) -> CheckedExport:
+        """The verdict of the dialects that accept the file; of the likeliest if none does."""
+        accepted: list[CheckedExport] = []
+        names: list[str] = []
+        refusals: dict[str, str] = {}
+        for dialect in DIALECTS.values():
+            try:
+                accepted.append(self.as_dialect(dialect))
+                names.append(dialect.name)
+            except VerificationError as error:
+                refusals[dialect.name] = str(error)
+        if accepted:
+            first = accepted[0]
+            facts = {
+                **first.facts,
+                **{f"refused by {name}": reason for name, reason in refusals.items()},
+            }
+            label = f"MSCCL XML ({', '.join(names)})"
+            return CheckedExport(
+                label,
+                first.collective,
+                first.num_nodes,
+                first.in_place,
+                facts,
+                first.result_checked,
+            )
+        reasons = list(dict.fromkeys(refusals.values()))
+        if len(reasons) == 1:
+            raise VerificationError(reasons[0])
+        raise VerificationError(
+            "no runtime runs it; "
+            + "; ".join(f"{DIALECTS[name].runtime}: {why}" for name, why in refusals.items())
+        )
+
+    def as_dialect(self, dialect: Dialect) -> CheckedExport:
+        """What a runtime does with the file."""
+        algorithm = self.algorithm
+        require_loadable(algorithm, dialect)
+        promise = promise_of(algorithm, dialect)
+        placements = [bool(algorithm.inplace)]
+        if "outofplace" in dialect.needs:
+            placements = [True] * bool(algorithm.inplace) + [False] * bool(algorithm.outofplace)
+        if True in placements and promise is not None and promise.collective in _NEVER_IN_PLACE:
+            raise VerificationError(
+                f"line {algorithm.line}: {algorithm.coll} in place is nothing that all ranks would "
+                "choose alike: only the root has both buffers"
+            )
+        if self.instance is not None and promise is None:
+            raise VerificationError(
+                f"line {algorithm.line}: coll {algorithm.coll} does not say which chunk lies "
+                f"where, so it cannot be compared with {self.instance.collective}"
+            )
+        pieces = _chunks_per_message(algorithm, dialect)
+        for in_place in placements:
+            run, found = self.execute(promise, in_place, pieces, len(placements) > 1)
+        if self.instance is not None and found is not None:
+            found.require_same(self.instance)
+        return CheckedExport(
+            f"MSCCL XML ({dialect.name})",
+            dialect.collectives[algorithm.coll],
+            algorithm.ngpus,
+            placements[0] if len(placements) == 1 else None,
+            _facts(algorithm, run, found, pieces),
+            found is not None,
+        )
+
+    def execute(
+        self, promise: Contract | None, in_place: bool, pieces: int, name_placement: bool
+    ) -> tuple[Schedule, Contract | None]:
+        key = (promise, in_place, pieces)
+        if key not in self.results:
+            try:
+                self.results[key] = self._execute(promise, in_place, pieces)
+            except VerificationError as error:
+                self.results[key] = error
+        result = self.results[key]
+        if isinstance(result, VerificationError):
+            placement = ("out of place: ", "in place: ")[in_place] if name_placement else ""
+            raise VerificationError(f"{placement}{result}")
+        return result
+
+    def _execute(
+        self, promise: Contract | None, in_place: bool, pieces: int
+    ) -> tuple[Schedule, Contract | None]:
+        steps = (s for gpu in self.algorithm.gpus for block in gpu.blocks for s in block.steps)
+        chunks = sum(step.cnt for step in steps)
+        if chunks > _MOST_INSTRUCTIONS:
+            raise VerificationError(f"its steps move {chunks} chunks, too many to follow them all")
+        threads = threads_of(self.algorithm, promise, in_place)
+        return execute(threads.program, promise, threads.inputs, threads.outputs, pieces)
+
+
+_NEVER_IN_PLACE = ("gather", "scatter")
+
+
+def _chunks_per_message(algorithm: Algorithm, dialect: Dialect) -> int:
+    """How many chunks a message holds at the largest size for which the file is chosen."""
+    most = 1 << 27 if algorithm.max_bytes is None else algorithm.max_bytes
+    if most == 0:
+        return 1
+    chunk = -(-most // algorithm.nchunksperloop)
+    longest = max(
+        (s.cnt for gpu in algorithm.gpus for block in gpu.blocks for s in block.steps), default=1
+    )
+    room = dialect.chunks_per_message(algorithm.proto, dialect.collectives[algorithm.coll], chunk)
+    return max(1, min(longest, room))
+
+
+def _facts(
+    algorithm: Algorithm, run: Schedule, found: Contract | None, pieces: int
+) -> dict[str, int | str]:
+    blocks = [block for gpu in algorithm.gpus for block in gpu.blocks]
+    steps = [step for block in blocks for step in block.steps]
+    facts: dict[str, Any] = {
+        "protocol": algorithm.proto,
+        "channels": algorithm.nchannels,
+        "thread blocks": len(blocks),
+        "steps": len(steps),
+        "chunks": algorithm.nchunksperloop,
+        "chunks moved": len(run.order),
+        "chunks per message": pieces,
+    }
+    if found is None:
+        facts["result"] = f"not checked: {algorithm.coll} does not say what it should be"
+    elif found.root is not None:
+        facts["root"] = found.root
+    return facts

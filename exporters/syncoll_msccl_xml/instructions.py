@@ -1,0 +1,234 @@
+"""From operations to instructions: what a thread block does in one step of the file.
+
+An instruction may receive, reduce, store and send at once.  Two kinds of fusion, both only where
+the order of a rank's list stays right:
+
+* What is received, and used by nothing but a reduction in the same step, is reduced as it comes
+  (``rrc``), without a slot of its own.
+* What is received in one step and sent on in the next, over the connection that the block also
+  serves, goes on as it comes (``rcs``, ``rrcs``), and is not even stored where nobody else reads it
+  (``rrs``).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+from syncoll.exporting import Action, Buffer, Hazard, Operation, Slot
+
+__all__ = ["Instruction", "Key", "Op", "compact", "forward", "instructions_of", "waits"]
+
+Key = tuple[int, int, int, int]
+"""Step, phase and place in the rank's list: an order in which everything may be done."""
+
+_PHASES = {Action.SEND: 0, Action.RECEIVE: 1, Action.REDUCE: 2, Action.COPY: 3}
+
+
+class Op(StrEnum):
+    """The types of steps."""
+
+    SEND = "s"
+    RECEIVE = "r"
+    COPY = "cpy"
+    REDUCE = "re"
+    RECEIVE_REDUCE = "rrc"
+    RECEIVE_SEND = "rcs"
+    RECEIVE_REDUCE_SEND = "rrs"
+    RECEIVE_REDUCE_STORE_SEND = "rrcs"
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """One step of a thread block, before it has one.
+
+    Args:
+        op: its type.
+        key: its place in the rank's order.
+        source: the slot that it reads: what is sent, copied or reduced; None for r and rcs.
+        target: the slot that it writes; None for s and rrs.  ``re`` reads it too.
+        incoming: the message that it receives.
+        outgoing: the message that it sends.
+    """
+
+    op: Op
+    key: Key
+    source: Slot | None
+    target: Slot | None
+    incoming: int | None = None
+    outgoing: int | None = None
+
+    @property
+    def reads(self) -> tuple[Slot, ...]:
+        """Every slot that it reads."""
+        slots = [self.source] if self.source is not None else []
+        if self.op is Op.REDUCE and self.target is not None:
+            slots.append(self.target)
+        return tuple(slots)
+
+
+def instructions_of(operations: Sequence[Operation], *, fuse: bool) -> list[Instruction]:
+    """The instructions of a rank in an order that is right.
+
+    Args:
+        operations: of the rank.
+        fuse: whether to reduce what is received as it comes.
+    """
+    absorbed = _reductions(operations) if fuse else {}
+    by_receive = {receive: reduce for reduce, receive in absorbed.items()}
+    result: list[Instruction] = []
+    for i, operation in enumerate(operations):
+        key = (operation.step, _PHASES[operation.action], i, 0)
+        target, message = operation.target, operation.message
+        match operation.action:
+            case Action.SEND:
+                result.append(
+                    Instruction(Op.SEND, key, operation.sources[0], None, outgoing=message)
+                )
+            case Action.RECEIVE if i in by_receive:
+                reduce = operations[by_receive[i]]
+                one, two = reduce.sources
+                own = two if one == target else one
+                result.append(Instruction(Op.RECEIVE_REDUCE, key, own, reduce.target, message))
+            case Action.RECEIVE:
+                result.append(Instruction(Op.RECEIVE, key, None, target, message))
+            case Action.COPY:
+                result.append(Instruction(Op.COPY, key, operation.sources[0], target))
+            case Action.REDUCE if i not in absorbed:
+                one, two = operation.sources
+                if target == one:
+                    one, two = two, one
+                elif target != two:
+                    result.append(Instruction(Op.COPY, key, two, target))
+                    key = (*key[:3], 1)
+                result.append(Instruction(Op.REDUCE, key, one, target))
+    return result
+
+
+def _reductions(operations: Sequence[Operation]) -> dict[int, int]:
+    """For each reduction that can be done as something is received, that receive."""
+    readers: list[list[int]] = [[] for _ in operations]
+    for i, operation in enumerate(operations):
+        for dependency in operation.dependencies:
+            if dependency.hazard is Hazard.READ_AFTER_WRITE:
+                readers[dependency.operation].append(i)
+    result: dict[int, int] = {}
+    for i, operation in enumerate(operations):
+        if operation.action is not Action.REDUCE:
+            continue
+        writers = [
+            d.operation for d in operation.dependencies if d.hazard is Hazard.READ_AFTER_WRITE
+        ]
+        last = max(writers, default=-1)
+        if last < 0 or readers[last] != [i] or operations[last].step != operation.step:
+            continue
+        if operations[last].action is not Action.RECEIVE:
+            continue
+        between = operations[last + 1 : i]
+        if not any(operation.target in (*other.sources, other.target) for other in between):
+            result[i] = last
+    return result
+
+
+def forward(
+    instructions: Sequence[Instruction], leads: Callable[[int, int], bool]
+) -> list[Instruction]:
+    """Fuses what is received with the send that passes it on.
+
+    Args:
+        instructions: of a rank, in order.
+        leads: whether one thread block receives the first message and sends the second.
+    """
+    result: list[Instruction | None] = list(instructions)
+    uses: dict[Slot, list[int]] = {}
+    for i, one in enumerate(instructions):
+        for slot in {*one.reads, *([one.target] if one.target is not None else [])}:
+            uses.setdefault(slot, []).append(i)
+    for i, one in enumerate(instructions):
+        if one.op not in (Op.RECEIVE, Op.RECEIVE_REDUCE):
+            continue
+        assert one.incoming is not None
+        assert one.target is not None
+        readers, overwritten = _fate(instructions, i, uses[one.target])
+        for j in readers:
+            send = instructions[j]
+            if send.outgoing is None or send.key[0] != one.key[0] + 1:
+                continue
+            if result[j] is None or not leads(one.incoming, send.outgoing):
+                continue
+            forgotten = one.target.buffer is Buffer.SCRATCH or overwritten
+            if one.op is Op.RECEIVE:
+                fused = replace(one, op=Op.RECEIVE_SEND)
+            elif readers == [j] and forgotten:
+                fused = replace(one, op=Op.RECEIVE_REDUCE_SEND, target=None)
+            else:
+                fused = replace(one, op=Op.RECEIVE_REDUCE_STORE_SEND)
+            result[i] = replace(fused, outgoing=send.outgoing)
+            result[j] = None
+            break
+    return [one for one in result if one is not None]
+
+
+def _fate(
+    instructions: Sequence[Instruction], i: int, uses: Sequence[int]
+) -> tuple[list[int], bool]:
+    """Who reads what an instruction stores, and whether it is overwritten then.
+
+    Args:
+        instructions: of a rank.
+        i: which.
+        uses: those that use the slot that it writes, in order.
+    """
+    slot, readers = instructions[i].target, []
+    for j in uses[bisect_right(uses, i) :]:
+        if slot in instructions[j].reads:
+            readers.append(j)
+        if instructions[j].target == slot:
+            return readers, True
+    return readers, False
+
+
+@dataclass
+class _Uses:
+    writer: int | None = None
+    readers: list[int] = field(default_factory=list)
+
+
+def waits(instructions: Sequence[Instruction]) -> list[tuple[int, ...]]:
+    """For each instruction of a rank the earlier ones that must be done before it."""
+    uses: dict[Slot, _Uses] = {}
+    result = []
+    for i, one in enumerate(instructions):
+        found: set[int] = set()
+        for slot in one.reads:
+            use = uses.setdefault(slot, _Uses())
+            if use.writer is not None:
+                found.add(use.writer)
+        if one.target is not None:
+            use = uses.setdefault(one.target, _Uses())
+            found.update(use.readers)
+            if use.writer is not None:
+                found.add(use.writer)
+        for slot in one.reads:
+            uses[slot].readers.append(i)
+        if one.target is not None:
+            uses[one.target] = _Uses(i)
+        result.append(tuple(sorted(found - {i})))
+    return result
+
+
+def compact(instructions: Sequence[Instruction]) -> tuple[list[Instruction], int]:
+    """The same with scratch numbered without gaps, and how many slots of it are used."""
+    number: dict[Slot, Slot] = {}
+
+    def renamed(slot: Slot | None) -> Slot | None:
+        if slot is None or slot.buffer is not Buffer.SCRATCH:
+            return slot
+        return number.setdefault(slot, Slot(Buffer.SCRATCH, len(number)))
+
+    result = [
+        replace(one, source=renamed(one.source), target=renamed(one.target)) for one in instructions
+    ]
+    return result, len(number)

@@ -1,0 +1,27 @@
+"""What a user chooses for MSCCL XML."""
+
+from syncoll.plugins import Option
+
+__all__ = ["DIALECTS", "OPTIONS", "PROTOCOLS"]
+
+DIALECTS = ("msccl", "executor", "rccl")
+"""Of microsoft/msccl, of Azure's msccl-executor-nccl, and of RCCL."""
+
+PROTOCOLS = ("Simple", "LL", "LL128")
+
+OPTIONS = (
+    Option(
+        "dialect",
+        "msccl",
+        "who reads the file: microsoft/msccl, msccl-executor-nccl or RCCL",
+        choices=DIALECTS,
+    ),
+    Option("proto", "Simple", "NCCL's protocol", choices=PROTOCOLS),
+    Option(
+        "instances",
+        1,
+        "into how many parts each chunk is split, each on channels of its own",
+        low=1,
+        high=128,
+    ),
+)

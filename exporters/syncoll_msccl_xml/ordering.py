@@ -1,0 +1,105 @@
+"""An order of all instructions of all ranks in which none has to wait for a later one.
+
+Connections hold so many messages on the way and hand them over in the order of their sends.  The
+schedule is played step by step under that rule; the order in which things happen becomes the order
+of every thread block, so that whatever the timing, no ring of blocks waits for one another: all
+that anybody waits for comes earlier in one common order.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import defaultdict, deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from syncoll_msccl_xml.channels import Connection
+from syncoll_msccl_xml.instructions import Instruction
+
+__all__ = ["DEPTH", "Order", "Place", "order_of"]
+
+DEPTH = 2
+"""Sends that the receiver has not taken yet, on one connection: what the protocol Simple can hold,
+the least of all."""
+
+Place = tuple[int, int]
+"""Rank, and index in the rank's list."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """An order, as far as there is one.
+
+    Args:
+        places: what can be done, in this order.
+        blocked: of the rest what has all that it needs but a message or room for one; empty when
+            there is no rest.
+    """
+
+    places: tuple[Place, ...]
+    blocked: tuple[Place, ...]
+
+
+def order_of(
+    ranks: Sequence[Sequence[Instruction]],
+    waits: Sequence[Sequence[tuple[int, ...]]],
+    connections: Sequence[Connection],
+) -> Order:
+    """The order of all, or of those before which the rest waits for one another.
+
+    Args:
+        ranks: the instructions of each.
+        waits: for each instruction the earlier ones of its rank that must be done before.
+        connections: of every message.
+    """
+    followers: dict[Place, list[Place]] = defaultdict(list)
+    missing: dict[Place, int] = {}
+    ready: list[tuple[tuple[int, int, int, int], Place]] = []
+    for rank, instructions in enumerate(ranks):
+        for i in range(len(instructions)):
+            missing[rank, i] = len(waits[rank][i])
+            for j in waits[rank][i]:
+                followers[rank, j].append((rank, i))
+            if not waits[rank][i]:
+                ready.append((instructions[i].key, (rank, i)))
+    heapq.heapify(ready)
+    queues: dict[Connection, deque[int]] = defaultdict(deque)
+    for_space: dict[Connection, list[Place]] = defaultdict(list)
+    for_message: dict[int, Place] = {}
+    result: list[Place] = []
+
+    def wake(place: Place) -> None:
+        heapq.heappush(ready, (ranks[place[0]][place[1]].key, place))
+
+    while ready:
+        _, place = heapq.heappop(ready)
+        instruction = ranks[place[0]][place[1]]
+        incoming, outgoing = instruction.incoming, instruction.outgoing
+        if incoming is not None:
+            queue = queues[connections[incoming]]
+            if not queue or queue[0] != incoming:
+                for_message[incoming] = place
+                continue
+        if outgoing is not None and len(queues[connections[outgoing]]) >= DEPTH:
+            for_space[connections[outgoing]].append(place)
+            continue
+        if incoming is not None:
+            connection = connections[incoming]
+            queue = queues[connection]
+            queue.popleft()
+            if queue and queue[0] in for_message:
+                wake(for_message.pop(queue[0]))
+            for other in for_space.pop(connection, []):
+                wake(other)
+        if outgoing is not None:
+            queue = queues[connections[outgoing]]
+            queue.append(outgoing)
+            if queue[0] in for_message:
+                wake(for_message.pop(queue[0]))
+        result.append(place)
+        for follower in followers[place]:
+            missing[follower] -= 1
+            if not missing[follower]:
+                wake(follower)
+    blocked = [*for_message.values(), *(place for places in for_space.values() for place in places)]
+    return Order(tuple(result), tuple(sorted(blocked)))

@@ -1,0 +1,22 @@
+"""Reading MSCCL XML as the runtimes do: for the checker alone, the writer has no part in it.
+
+::
+
+    bytes --scanner--> tags --algorithm--> numbers --rules--> what loads --threads--> a program
+"""
+
+from syncoll_msccl_xml.reading.algorithm import Algorithm, read_algorithm
+from syncoll_msccl_xml.reading.dialect import DIALECTS, Dialect
+from syncoll_msccl_xml.reading.rules import promise_of, require_loadable
+from syncoll_msccl_xml.reading.threads import Threads, threads_of
+
+__all__ = [
+    "DIALECTS",
+    "Algorithm",
+    "Dialect",
+    "Threads",
+    "promise_of",
+    "read_algorithm",
+    "require_loadable",
+    "threads_of",
+]

@@ -1,0 +1,259 @@
+"""What an MSCCL XML file says: ranks, thread blocks, steps, and numbers as runtimes read them.
+
+A rank reads only its own part of the file, so an error in another rank's shows on that rank alone;
+here every rank's part is read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from syncoll.errors import VerificationError
+from syncoll_msccl_xml.reading.scanner import Tag, scan
+
+__all__ = ["Algorithm", "Block", "Gpu", "Step", "place", "read_algorithm"]
+
+_NUMBER = re.compile(r"[+-]?(0[xX][0-9a-fA-F]+|[0-9]+)")
+_DEEPEST = 64
+_INT32, _INT64 = 1 << 31, 1 << 63
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A step; the fields are its attributes."""
+
+    line: int
+    s: int
+    type: str
+    srcbuf: str
+    srcoff: int
+    dstbuf: str
+    dstoff: int
+    cnt: int
+    depid: int
+    deps: int
+    hasdep: int
+
+
+@dataclass(frozen=True)
+class Block:
+    """A thread block: its peers (-1 for none), its channel and its steps in order."""
+
+    line: int
+    id: int
+    send: int
+    recv: int
+    chan: int
+    steps: list[Step]
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """A rank: the chunks of its buffers and its thread blocks, by number."""
+
+    line: int
+    id: int
+    i_chunks: int
+    o_chunks: int
+    s_chunks: int
+    blocks: list[Block] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """A file.  Attributes that not every runtime needs are None where they are missing."""
+
+    line: int
+    name: str | None
+    proto: str
+    nchannels: int
+    nchunksperloop: int
+    ngpus: int
+    coll: str
+    inplace: int
+    outofplace: int | None
+    min_bytes: int | None
+    max_bytes: int | None
+    nthreads: int | None
+    gpus: list[Gpu]
+
+
+def place(rank: int, block: Block | None = None, position: int | None = None) -> str:
+    """A place in words: ``rank 1, thread block 0, step 3 (rrc), line 57``."""
+    text = f"rank {rank}"
+    if block is None:
+        return text
+    text += f", thread block {block.id}"
+    if position is None:
+        return f"{text}, line {block.line}"
+    step = block.steps[position]
+    return f"{text}, step {position} ({step.type}), line {step.line}"
+
+
+class _Element:
+    """A tag's attributes, read as runtimes do but without their leniency."""
+
+    def __init__(self, tag: Tag, where: str) -> None:
+        self.tag = tag
+        self.where = f"{where}, line {tag.line}" if where else f"line {tag.line}"
+
+    def text(self, key: str) -> str:
+        value = self.tag.attributes.get(key)
+        if value is None:
+            extra = " (only the first 16 attributes count, and each extra space is one)"
+            many = extra if self.tag.dropped else ""
+            raise VerificationError(
+                f"{self.where}: attribute {key} of {self.tag.name} not found{many}"
+            )
+        return value
+
+    def number(self, key: str, end: int = _INT32) -> int:
+        """As C's strtol with base 0 has it; other text is refused, where strtol says 0."""
+        text = self.text(key)
+        if _NUMBER.fullmatch(text) is None:
+            raise VerificationError(
+                f"{self.where}: {key} of {self.tag.name} is {text[:40]!r}, not a whole number"
+            )
+        sign, digits = (-1 if text[0] == "-" else 1), text.lstrip("+-")
+        if digits[:2] in ("0x", "0X"):
+            value = int(digits[2:], 16)
+        elif digits[0] != "0":
+            value = int(digits)
+        else:
+            if set(digits) & set("89"):
+                raise VerificationError(
+                    f"{self.where}: {key} of {self.tag.name} is {text[:40]!r}; a number that "
+                    "begins with 0 is read as octal"
+                )
+            value = int(digits, 8)
+        value *= sign
+        if not -end <= value < end:
+            raise VerificationError(
+                f"{self.where}: {key} of {self.tag.name} is {text[:40]}, beyond all limits"
+            )
+        return value
+
+    def optional(self, key: str, end: int = _INT32) -> int | None:
+        return self.number(key, end) if key in self.tag.attributes else None
+
+
+class _Reader:
+    """The tags that are still to be read."""
+
+    def __init__(self, content: bytes) -> None:
+        self.tags: Iterator[Tag] = scan(content)
+
+    def children(self, parent: Tag, known: str) -> Iterator[Tag]:
+        """The elements of a known name within another one; unknown ones are skipped."""
+        if parent.closes:
+            return
+        for tag in self.tags:
+            if not tag.opens:
+                if tag.name != parent.name:
+                    raise VerificationError(
+                        f"line {tag.line}: </{tag.name}>, but it is <{parent.name}> of line "
+                        f"{parent.line} that is open"
+                    )
+                return
+            if tag.name == known:
+                yield tag
+            else:
+                self.skip(tag)
+        raise VerificationError(f"line {parent.line}: <{parent.name}> is not closed")
+
+    def skip(self, tag: Tag) -> None:
+        """Reads over an element that runtimes do not know."""
+        open_tags = [tag] if not tag.closes else []
+        while open_tags:
+            inner = next(self.tags, None)
+            if inner is None:
+                raise VerificationError(
+                    f"line {open_tags[-1].line}: <{open_tags[-1].name}> is not closed"
+                )
+            if not inner.opens:
+                if inner.name != open_tags[-1].name:
+                    raise VerificationError(
+                        f"line {inner.line}: </{inner.name}>, but it is <{open_tags[-1].name}> "
+                        f"of line {open_tags[-1].line} that is open"
+                    )
+                open_tags.pop()
+            elif not inner.closes:
+                if len(open_tags) == _DEEPEST:
+                    raise VerificationError(f"line {inner.line}: elements nested too deeply")
+                open_tags.append(inner)
+
+    def algorithm(self) -> Algorithm:
+        tag = next(self.tags, None)
+        if tag is None:
+            raise VerificationError("the file is empty; expected <algo …>")
+        if not tag.opens or tag.name != "algo":
+            raise VerificationError(f"line {tag.line}: <{tag.name}>; <algo …> must come first")
+        e = _Element(tag, "")
+        result = Algorithm(
+            tag.line,
+            tag.attributes.get("name"),
+            e.text("proto"),
+            e.number("nchannels"),
+            e.number("nchunksperloop"),
+            e.number("ngpus"),
+            e.text("coll"),
+            e.number("inplace"),
+            e.optional("outofplace"),
+            e.optional("minBytes", _INT64),
+            e.optional("maxBytes", _INT64),
+            e.optional("nthreads"),
+            [self.gpu(child) for child in self.children(tag, "gpu")],
+        )
+        after = next(self.tags, None)
+        if after is not None:
+            raise VerificationError(f"line {after.line}: <{after.name}> after the end of <algo>")
+        return result
+
+    def gpu(self, tag: Tag) -> Gpu:
+        rank = _Element(tag, "").number("id")
+        e = _Element(tag, f"rank {rank}")
+        blocks = [self.block(child, rank) for child in self.children(tag, "tb")]
+        blocks.sort(key=lambda block: block.id)
+        return Gpu(
+            tag.line, rank, e.number("i_chunks"), e.number("o_chunks"), e.number("s_chunks"), blocks
+        )
+
+    def block(self, tag: Tag, rank: int) -> Block:
+        number = _Element(tag, f"rank {rank}").number("id")
+        where = f"rank {rank}, thread block {number}"
+        e = _Element(tag, where)
+        steps = [
+            self.step(child, f"{where}, step {position}")
+            for position, child in enumerate(self.children(tag, "step"))
+        ]
+        return Block(tag.line, number, e.number("send"), e.number("recv"), e.number("chan"), steps)
+
+    def step(self, tag: Tag, where: str) -> Step:
+        e = _Element(tag, where)
+        for _ in self.children(tag, "step"):
+            raise VerificationError(f"{e.where}: a step within a step")
+        return Step(
+            tag.line,
+            e.number("s"),
+            e.text("type"),
+            e.text("srcbuf"),
+            e.number("srcoff"),
+            e.text("dstbuf"),
+            e.number("dstoff"),
+            e.number("cnt"),
+            e.number("depid"),
+            e.number("deps"),
+            e.number("hasdep"),
+        )
+
+
+def read_algorithm(content: bytes) -> Algorithm:
+    """Reads a file.
+
+    Raises:
+        VerificationError: when a runtime's scanner refuses or misreads it, or an attribute that all
+            runtimes need is missing or no number.
+    """
+    return _Reader(content).algorithm()

@@ -1,0 +1,159 @@
+"""Threads: the program that a file's thread blocks execute, for the abstract machine.
+
+A step of cnt chunks becomes cnt instructions.  Steps with hasdep raise their thread block's flag to
+their position; waiting for step d is waiting for the first flag of at least d, whichever step
+raises it.  A nop is no event of its own: its dependency belongs to the next step.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from syncoll.programs import Connection, Contract, Instruction, Memory, Program, Thread
+from syncoll_msccl_xml.reading.algorithm import Algorithm, Block, Gpu, Step
+from syncoll_msccl_xml.reading.rules import READS, RECEIVES, SENDS, WRITES
+
+__all__ = ["Threads", "threads_of"]
+
+_DEPTHS = {"Simple": 2, "LL": 8, "LL128": 8}
+"""Messages that fit into a connection: a queue of 8 places, of which Simple takes 4 at a time."""
+
+
+@dataclass(frozen=True)
+class Threads:
+    """A file, ready to be executed.
+
+    Args:
+        program: what runs.
+        inputs: the first slot of each rank's input.
+        outputs: the first slot of each rank's output.
+    """
+
+    program: Program
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+
+
+def threads_of(algorithm: Algorithm, promise: Contract | None, in_place: bool) -> Threads:
+    """The program of a file that `require_loadable` passed.
+
+    Args:
+        algorithm: the file.
+        promise: the collective; None where the file does not say, then buffers are as large as it
+            declares.
+        in_place: whether the caller gives one buffer for both.
+    """
+    memory = Memory()
+    slots: dict[int, Mapping[str, int]] = {}
+    inputs, outputs = [], []
+    gpus = sorted(algorithm.gpus, key=lambda gpu: gpu.id)
+    for gpu in gpus:
+        starts = _buffers(memory, gpu, promise, in_place)
+        slots[gpu.id] = starts
+        inputs.append(starts["i"])
+        outputs.append(starts["o"])
+    depth = _DEPTHS[algorithm.proto]
+    connections: dict[tuple[int, int, int], int] = {}
+    for gpu in gpus:
+        for block in gpu.blocks:
+            if block.send >= 0:
+                connections[gpu.id, block.send, block.chan] = len(connections)
+    counters: list[str] = []
+    threads: list[Thread] = []
+    for gpu in gpus:
+        first = len(counters)
+        counters += [
+            f"the flag of thread block {block.id} of rank {gpu.id}" for block in gpu.blocks
+        ]
+        flagged = [_flagged(block) for block in gpu.blocks]
+        for block in gpu.blocks:
+            maker = _Maker(
+                block,
+                slots[gpu.id],
+                flagged,
+                first,
+                connections.get((gpu.id, block.send, block.chan), -1),
+                connections.get((block.recv, gpu.id, block.chan), -1),
+            )
+            threads.append(Thread(gpu.id, block.id, maker.instructions()))
+    queues = [Connection(*ends, depth) for ends in connections]
+    return Threads(Program(threads, queues, memory, counters), tuple(inputs), tuple(outputs))
+
+
+def _buffers(memory: Memory, gpu: Gpu, promise: Contract | None, in_place: bool) -> dict[str, int]:
+    """The first slot of each buffer of a rank."""
+    i_size = gpu.i_chunks if promise is None else promise.input_size
+    o_size = gpu.o_chunks if promise is None else promise.output_size
+    if in_place and promise is not None:
+        name = "o" if o_size > i_size else "i"
+        common = memory.add(gpu.id, name, max(i_size, o_size)).start
+        i_start, o_start = promise.in_place(gpu.id)
+        starts = {"i": common + i_start, "o": common + o_start}
+    else:
+        starts = {
+            "i": memory.add(gpu.id, "i", i_size).start,
+            "o": memory.add(gpu.id, "o", o_size).start,
+        }
+    return {**starts, "s": memory.add(gpu.id, "s", gpu.s_chunks).start}
+
+
+def _flagged(block: Block) -> list[int]:
+    """The positions of the steps that raise the flag."""
+    return [
+        position for position, step in enumerate(block.steps) if step.hasdep and step.type != "nop"
+    ]
+
+
+@dataclass
+class _Maker:
+    """Makes the instructions of one thread block."""
+
+    block: Block
+    slots: Mapping[str, int]
+    flagged: list[list[int]]
+    first_counter: int
+    send: int
+    recv: int
+
+    def instructions(self) -> list[Instruction]:
+        result: list[Instruction] = []
+        waits: list[tuple[int, int]] = []
+        for position, step in enumerate(self.block.steps):
+            if step.depid >= 0:
+                # The flag is high enough after the first flagged step that is not before deps.
+                count = bisect_left(self.flagged[step.depid], step.deps) + 1
+                waits.append((self.first_counter + step.depid, count))
+            if step.type != "nop":
+                result += self.parts(position, step, tuple(waits))
+                waits = []
+        return result
+
+    def parts(
+        self, position: int, step: Step, waits: tuple[tuple[int, int], ...]
+    ) -> list[Instruction]:
+        source = self.slots[step.srcbuf] + step.srcoff
+        destination = self.slots[step.dstbuf] + step.dstoff
+        posts = (self.first_counter + self.block.id,) if step.hasdep else ()
+        reads, writes = step.type in READS, step.type in WRITES
+        result: list[Instruction] = []
+        for c in range(step.cnt):
+            read = (source + c,) if reads else ()
+            result.append(
+                Instruction(
+                    position,
+                    step.type,
+                    self.recv if step.type in RECEIVES else -1,
+                    self.send if step.type in SENDS else -1,
+                    (destination + c, *read) if step.type == "re" else read,
+                    (destination + c,) if writes else (),
+                    waits if c == 0 else (),
+                    posts if c + 1 == step.cnt else (),
+                    -1,
+                    c,
+                    step.cnt,
+                    step.line,
+                )
+            )
+        return result

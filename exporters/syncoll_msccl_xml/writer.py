@@ -1,0 +1,273 @@
+"""Writes MSCCL XML.
+
+The runtimes read it with a scanner of their own, which is no XML parser: no ``<?xml …?>``, double
+quotes only, attributes separated by one space each, nothing but whitespace between elements, no
+entities.  Every attribute that any of the three asks for is written for all of them.
+
+With ``instances`` a chunk is cut into that many, which are numbered side by side; each instance is
+a copy of the program on channels of its own that moves its part of every chunk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from syncoll.errors import ExportError
+from syncoll.exporting import Buffer, Kind, Slot, StandardCollective, kind_of
+from syncoll.plugins import Exported, ExportRequest, OptionValue
+from syncoll.plugins.exporters import UNLIMITED
+from syncoll_msccl_xml.blocks import Block, Step
+from syncoll_msccl_xml.instructions import Instruction, Op
+from syncoll_msccl_xml.program import Program, program_of
+from syncoll_msccl_xml.runtimes import (
+    MOST_CHUNK_INDEX,
+    MOST_DEPENDED,
+    MOST_NODES,
+    RUNTIMES,
+    Runtime,
+)
+
+__all__ = ["MscclXmlExporter"]
+
+_LETTERS = {Buffer.INPUT: "i", Buffer.OUTPUT: "o", Buffer.SCRATCH: "s"}
+_LONGEST_NAME = 63
+_TAKEN_NAME = "2D"
+"""microsoft/msccl runs an alltoall of this name with code of its own, whatever the file says."""
+
+
+class MscclXmlExporter:
+    """The exporter ``msccl-xml``."""
+
+    def export(self, request: ExportRequest, options: Mapping[str, OptionValue]) -> Exported:
+        """See `syncoll.plugins.Exporter`."""
+        runtime = RUNTIMES[str(options["dialect"])]
+        instances = int(options["instances"])
+        collective = kind_of(request.instance)
+        _require_known(collective, request.in_place, runtime)
+        program = program_of(request, runtime, instances)
+        name = _name(request.name)
+        writing = _Writing(request, runtime, instances, str(options["proto"]), program)
+        text = "".join(f"{line}\n" for line in writing.lines(name))
+        return Exported({f"{name}.xml": text.encode("ascii")}, tuple(writing.notes()))
+
+
+def _require_known(collective: StandardCollective, in_place: bool, runtime: Runtime) -> None:
+    if collective.kind is Kind.CUSTOM:
+        raise ExportError(
+            f"MSCCL XML knows no such collective: {collective.reason}; it has allgather, "
+            "reducescatter, allreduce, alltoall, broadcast and reduce, with every node's share of "
+            "the same size"
+        )
+    if collective.kind not in runtime.collectives:
+        raise ExportError(
+            f"{runtime.title} has no {collective.kind}; the dialects executor and rccl do"
+        )
+    if in_place and collective.kind in (Kind.GATHER, Kind.SCATTER):
+        raise ExportError(
+            f"{collective.kind} in place cannot be said in MSCCL XML: only the root has both "
+            "buffers, so that the ranks, each of which looks at its own, would not all choose the "
+            "file; export it out of place"
+        )
+    if in_place and collective.kind not in runtime.in_place:
+        raise ExportError(f"{runtime.title} does not run {collective.kind} in place")
+
+
+def _name(name: str) -> str:
+    kept = "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "_" for c in name)
+    kept = kept[:_LONGEST_NAME] or "algorithm"
+    return f"syncoll-{kept}" if kept == _TAKEN_NAME else kept
+
+
+@dataclass(frozen=True, eq=False)
+class _Writing:
+    request: ExportRequest
+    runtime: Runtime
+    instances: int
+    proto: str
+    program: Program
+
+    @property
+    def _collective(self) -> StandardCollective:
+        return self.program.lowered.layout.collective
+
+    @property
+    def _loop_chunks(self) -> int:
+        """Chunks of the buffer by whose size the runtime divides.
+
+        For gather and scatter the runtimes count one rank's share, not all of them.
+        """
+        return self._collective.loop_chunks // self._shares * self.instances
+
+    @property
+    def _shares(self) -> int:
+        """How many times what the runtime calls the size of a message is in the whole message."""
+        by_rank = self._collective.kind in (Kind.GATHER, Kind.SCATTER)
+        return self._collective.num_nodes if by_rank else 1
+
+    @property
+    def _min_bytes(self) -> int:
+        return -(-self.request.min_bytes // self._shares)
+
+    @property
+    def _max_bytes(self) -> int:
+        if self.request.max_bytes >= UNLIMITED:
+            if self._min_bytes >= self.runtime.most_bytes:
+                raise ExportError(
+                    f"{self.runtime.title} needs a largest size, for which it reserves memory; "
+                    f"without one it would be {self.runtime.most_bytes} bytes, and the smallest is "
+                    f"{self._min_bytes}: say --max-bytes"
+                )
+            return self.runtime.most_bytes
+        most = self.request.max_bytes // self._shares
+        if most == 0 and self._shares > 1 and not self.runtime.exclusive_end:
+            raise ExportError(
+                f"{self._collective.kind} of at most {self.request.max_bytes} bytes is less than a "
+                f"byte for each of {self._shares} ranks, and {self.runtime.title} takes a largest "
+                "size of 0 for no limit"
+            )
+        return most + int(self.runtime.exclusive_end)
+
+    def notes(self) -> Iterator[str]:
+        """What a user should know."""
+        collective, runtime = self._collective, self.runtime
+        if collective.root is not None:
+            yield (
+                f"the root is rank {collective.root}; the file does not say so, and the runtime "
+                "does not look at the caller's root: use it for that root only"
+            )
+        if self.request.max_bytes >= UNLIMITED and runtime.exclusive_end:
+            yield f"for messages below {self._max_bytes} bytes, as no largest size was given"
+        elif self.request.max_bytes == 0:
+            yield "a largest size of 0 bytes means no limit to the runtime"
+        yield (
+            f"for messages whose number of elements is a multiple of {self._loop_chunks}; the "
+            "runtime does not choose it for others"
+        )
+
+    def lines(self, name: str) -> Iterator[str]:
+        """The lines of the file."""
+        layout, program, request = self.program.lowered.layout, self.program, self.request
+        yield _element(
+            "algo",
+            {
+                "name": name,
+                "proto": self.proto,
+                "nchannels": program.channels * self.instances,
+                "nchunksperloop": self._loop_chunks,
+                "ngpus": self._collective.num_nodes,
+                "coll": self.runtime.collectives[self._collective.kind],
+                "inplace": int(request.in_place),
+                "outofplace": int(not request.in_place),
+                "minBytes": self._min_bytes,
+                "maxBytes": self._max_bytes,
+            },
+        )
+        for rank, scratch in enumerate(program.scratch):
+            chunks = {
+                "i_chunks": layout.input_chunks[rank] * self.instances,
+                "o_chunks": layout.output_chunks[rank] * self.instances,
+                "s_chunks": scratch * self.instances,
+            }
+            if max(chunks.values()) > MOST_CHUNK_INDEX + 1:
+                raise ExportError(
+                    f"MSCCL XML counts chunks of a buffer up to {MOST_CHUNK_INDEX + 1}; rank "
+                    f"{rank} has {max(chunks.values())}"
+                )
+            yield "  " + _element("gpu", {"id": rank, **chunks})
+            yield from self._rank(rank)
+            yield "  </gpu>"
+        yield "</algo>"
+
+    def _rank(self, rank: int) -> Iterator[str]:
+        blocks = [
+            (block, instance)
+            for block in self.program.blocks[rank]
+            for instance in range(self.instances)
+        ]
+        # Only the first blocks can be waited for.
+        blocks.sort(key=lambda one: (not one[0].awaited, one[1]))
+        numbers = {one: number for number, one in enumerate(blocks)}
+        awaited = sum(block.awaited for block, _ in blocks)
+        if awaited > MOST_DEPENDED:
+            raise ExportError(
+                f"MSCCL XML can only wait for thread blocks 0 to {MOST_DEPENDED - 1}; rank {rank} "
+                f"has {awaited} that others wait for; take fewer instances or chunks"
+            )
+        steps = sum(len(block.steps) for block, _ in blocks)
+        nodes = 1 + len(self.program.blocks) + len(blocks) + steps
+        if nodes > MOST_NODES:
+            raise ExportError(
+                f"the runtimes keep at most {MOST_NODES} elements of a file; rank {rank} needs "
+                f"{nodes}; take fewer instances or chunks"
+            )
+        for number, (block, instance) in enumerate(blocks):
+            channels = [one[2] for one in (block.incoming, block.outgoing) if one is not None]
+            yield "    " + _element(
+                "tb",
+                {
+                    "id": number,
+                    "send": -1 if block.outgoing is None else block.outgoing[1],
+                    "recv": -1 if block.incoming is None else block.incoming[0],
+                    "chan": (channels[0] if channels else 0) * self.instances + instance,
+                },
+            )
+            for place, step in enumerate(block.steps):
+                yield "      " + self._step(place, step, rank, instance, numbers)
+            yield "    </tb>"
+
+    def _step(
+        self,
+        place: int,
+        step: Step,
+        rank: int,
+        instance: int,
+        numbers: Mapping[tuple[Block, int], int],
+    ) -> str:
+        waited, deps = (-1, -1)
+        if step.waits is not None:
+            waited, deps = numbers[step.waits[0], instance], step.waits[1]
+        if step.instruction is None:
+            op, source, target = "nop", ("i", -1), ("o", -1)
+        else:
+            op = str(step.instruction.op)
+            source, target = self._ends(step.instruction, rank, instance)
+        return _element(
+            "step",
+            {
+                "s": place,
+                "type": op,
+                "srcbuf": source[0],
+                "srcoff": source[1],
+                "dstbuf": target[0],
+                "dstoff": target[1],
+                "cnt": 1,
+                "depid": waited,
+                "deps": deps,
+                "hasdep": int(step.flagged),
+            },
+            closed=True,
+        )
+
+    def _ends(
+        self, instruction: Instruction, rank: int, instance: int
+    ) -> tuple[tuple[str, int], tuple[str, int]]:
+        """Both slots; where an operation does not use one, what stands there is for people."""
+        source, target = instruction.source, instruction.target
+        if instruction.op is Op.SEND and instruction.outgoing is not None:
+            there = self.program.lowered.messages[instruction.outgoing].target_slot
+            if there.buffer is Buffer.OUTPUT:
+                chunks = self.program.lowered.layout.output_chunks[rank]
+                target = there if there.index < chunks else None
+        source, target = source or target, target or source
+        assert source is not None
+        assert target is not None
+        return self._slot(source, instance), self._slot(target, instance)
+
+    def _slot(self, slot: Slot, instance: int) -> tuple[str, int]:
+        return _LETTERS[slot.buffer], slot.index * self.instances + instance
+
+
+def _element(tag: str, attributes: Mapping[str, int | str], *, closed: bool = False) -> str:
+    written = " ".join(f'{name}="{value}"' for name, value in attributes.items())
+    return f"<{tag} {written}{'/' if closed else ''}>"

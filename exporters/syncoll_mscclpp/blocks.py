@@ -1,0 +1,115 @@
+"""Which thread block does what.
+
+Operations on the same chunk at a rank depend on one another; those on different chunks hardly ever
+do (in place, a slot may be one chunk's source and another one's target).  Chunks that do are one
+*stream*.  A thread block takes whole streams, so that nothing within a rank has to wait for another
+thread block; the same streams at every rank, so that few blocks talk to one another.
+
+A block that would exceed a limit of the runtime is split: its streams at all ranks, or, if it has
+only one, its steps at that rank.  The parts of one stream follow one another by a semaphore.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from syncoll.exporting import LoweredAlgorithm
+
+__all__ = ["Block", "Division", "streams_of"]
+
+Block = tuple[int, int, int]
+"""A rank, a group of streams, and a part of its steps."""
+
+
+def streams_of(lowered: LoweredAlgorithm) -> list[tuple[int, ...]]:
+    """The chunks, those together that depend on one another at any rank."""
+    parent: dict[int, int] = {}
+
+    def find(chunk: int) -> int:
+        root = parent.setdefault(chunk, chunk)
+        if root != chunk:
+            root = parent[chunk] = find(root)
+        return root
+
+    for rank in lowered.ranks:
+        for operation in rank.operations:
+            for dependency in operation.dependencies:
+                other = rank.operations[dependency.operation].chunk
+                one, two = find(operation.chunk), find(other)
+                parent[max(one, two)] = min(one, two)
+            find(operation.chunk)
+    streams: dict[int, list[int]] = {}
+    for chunk in sorted(parent):
+        streams.setdefault(find(chunk), []).append(chunk)
+    return [tuple(chunks) for chunks in streams.values()]
+
+
+@dataclass
+class Division:
+    """Which operations are whose.
+
+    Args:
+        groups: streams that are together at every rank.
+        cuts: for a rank and a group the steps before which a new part begins.
+    """
+
+    groups: list[list[tuple[int, ...]]]
+    cuts: dict[tuple[int, int], list[int]] = field(default_factory=dict)
+
+    @staticmethod
+    def of(lowered: LoweredAlgorithm, most: int) -> Division:
+        """The streams in at most so many groups, each with about as many messages."""
+        streams = streams_of(lowered)
+        weight = dict.fromkeys((chunk for stream in streams for chunk in stream), 0)
+        for message in lowered.messages:
+            weight[message.chunk] += 1
+        loads = [0] * max(1, min(most, len(streams)))
+        groups: list[list[tuple[int, ...]]] = [[] for _ in loads]
+        for stream in sorted(streams, key=lambda s: (-sum(weight[c] for c in s), s)):
+            lightest = min(range(len(loads)), key=lambda i: (loads[i], i))
+            groups[lightest].append(stream)
+            loads[lightest] += sum(weight[chunk] for chunk in stream)
+        return Division([sorted(group) for group in groups if group])
+
+    def owners(self, lowered: LoweredAlgorithm) -> list[list[Block]]:
+        """The block of each operation, by rank."""
+        group_of = {
+            chunk: number
+            for number, group in enumerate(self.groups)
+            for stream in group
+            for chunk in stream
+        }
+        result = []
+        for rank in lowered.ranks:
+            owners = []
+            for operation in rank.operations:
+                group = group_of[operation.chunk]
+                cuts = self.cuts.get((rank.rank, group), ())
+                part = sum(operation.step >= step for step in cuts)
+                owners.append((rank.rank, group, part))
+            result.append(owners)
+        return result
+
+    def split(self, block: Block, steps: Sequence[int]) -> bool:
+        """Makes a block smaller; False if it cannot be.
+
+        Args:
+            block: which.
+            steps: in which it does something, ascending.
+        """
+        rank, group, _ = block
+        streams = self.groups[group]
+        if len(streams) > 1:
+            self.groups[group] = streams[0::2]
+            self.groups.append(streams[1::2])
+            moved = [key for key in self.cuts if key[1] == group]
+            for key in moved:
+                del self.cuts[key]
+            return True
+        if len(steps) < 2:
+            return False
+        cuts = self.cuts.setdefault((rank, group), [])
+        cuts.append(steps[len(steps) // 2])
+        cuts.sort()
+        return True

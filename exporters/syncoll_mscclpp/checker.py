@@ -1,0 +1,127 @@
+"""The checker of MSCCL++ execution plans: reads a plan as the runtime would, and executes it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from syncoll.errors import VerificationError
+from syncoll.model import Instance
+from syncoll.plugins import CheckedExport, OptionValue
+from syncoll.programs import Contract, execute, schedule
+from syncoll.programs.matching import require_matched
+from syncoll_mscclpp.reading import (
+    Plan,
+    Threads,
+    promise_of,
+    read_plan,
+    require_loadable,
+    require_ordered,
+    threads_of,
+    units_of,
+)
+
+__all__ = ["MscclppChecker"]
+
+_MOST_INSTRUCTIONS = 5_000_000
+
+
+class MscclppChecker:
+    """Checks one file."""
+
+    def check(
+        self,
+        files: Mapping[str, bytes],
+        options: Mapping[str, OptionValue],
+        instance: Instance | None = None,
+    ) -> CheckedExport:
+        """See `syncoll.plugins.ExportChecker`.
+
+        Args:
+            files: one file.
+            options: not looked at; a plan says everything itself.
+            instance: what it must do; None for what it says of itself.
+        """
+        if len(files) != 1:
+            raise VerificationError(f"an execution plan is one file, and {len(files)} were given")
+        ((name, content),) = files.items()
+        try:
+            return _check(read_plan(content), instance)
+        except VerificationError as error:
+            raise VerificationError(f"{name}: {error}") from None
+
+
+def _check(plan: Plan, instance: Instance | None) -> CheckedExport:
+    require_loadable(plan)
+    promise = promise_of(plan)
+    if instance is not None and promise is None:
+        raise VerificationError(
+            f"collective {plan.collective!r} does not say which chunk lies where, so it cannot be "
+            f"compared with {instance.collective}"
+        )
+    found, threads = promise, None
+    for units in units_of(plan):
+        _require_followable(plan, units)
+        threads = threads_of(plan, promise, units)
+        scaled = None if promise is None else _cut(promise, units)
+        found = _follow(plan, threads, scaled, promise)
+    if instance is not None and found is not None:
+        found.require_same(instance)
+    assert threads is not None
+    return CheckedExport(
+        "MSCCL++ execution plan",
+        plan.collective,
+        len(plan.gpus),
+        plan.inplace,
+        _facts(plan, found),
+        found is not None,
+    )
+
+
+def _require_followable(plan: Plan, units: int) -> None:
+    pieces = sum(
+        (1 + sum(one.size for one in (*inner.sources, *inner.targets))) * max(1, op.loop_chunks)
+        for gpu in plan.gpus
+        for block in gpu.blocks
+        for op in block.operations
+        for inner in (op, *op.inner)
+    )
+    chunks = sum(g.input_chunks + g.output_chunks + g.scratch_chunks for g in plan.gpus)
+    if (pieces + chunks) * units > _MOST_INSTRUCTIONS:
+        raise VerificationError(
+            f"it has and moves about {pieces + chunks} chunks, too many to follow"
+        )
+
+
+def _cut(promise: Contract, units: int) -> Contract:
+    """The same collective with each chunk in pieces."""
+    return Contract(promise.collective, promise.num_ranks, promise.share * units, promise.root)
+
+
+def _follow(
+    plan: Plan, threads: Threads, scaled: Contract | None, promise: Contract | None
+) -> Contract | None:
+    """Executes a plan; returns its collective, with its root."""
+    require_matched(threads.program)
+    run = schedule(threads.program)
+    require_ordered(threads, run, double_scratch=plan.double_scratch)
+    _, found = execute(threads.program, scaled, threads.inputs, threads.outputs)
+    if promise is None or found is None:
+        return None
+    return Contract(promise.collective, promise.num_ranks, promise.share, found.root)
+
+
+def _facts(plan: Plan, found: Contract | None) -> dict[str, int | str]:
+    blocks = [block for gpu in plan.gpus for block in gpu.blocks]
+    facts: dict[str, int | str] = {
+        "protocol": plan.protocol,
+        "thread blocks": len(blocks),
+        "operations": sum(len(block.operations) for block in blocks),
+        "channels": sum(len(ids) for gpu in plan.gpus for ids in gpu.channels.values()),
+        "chunks": max(max(gpu.input_chunks, gpu.output_chunks) for gpu in plan.gpus),
+        "scratch chunks": max(gpu.scratch_chunks for gpu in plan.gpus),
+    }
+    if found is None:
+        facts["result"] = f"not checked: {plan.collective} does not say what it should be"
+    elif found.root is not None:
+        facts["root"] = found.root
+    return facts

@@ -1,0 +1,40 @@
+"""What a user chooses for MSCCL++."""
+
+from syncoll.plugins import Option
+
+__all__ = ["CHANNELS", "OPTIONS", "PROTOCOLS"]
+
+CHANNELS = ("memory", "port")
+"""Written by the GPU itself over NVLink or xGMI; or by a proxy, over InfiniBand as well."""
+
+PROTOCOLS = ("Simple", "LL")
+
+OPTIONS = (
+    Option(
+        "channel",
+        "memory",
+        "who moves the data: the GPU itself (memory) or a proxy on the host (port)",
+        choices=CHANNELS,
+    ),
+    Option(
+        "protocol",
+        "Simple",
+        "Simple: data, then a signal (LL, flags in each packet, is refused)",
+        choices=PROTOCOLS,
+    ),
+    Option("threads", 1024, "threads of a thread block, a multiple of 32", low=32, high=1024),
+    Option(
+        "blocks",
+        32,
+        "thread blocks of a rank, at most; more where a limit of the runtime asks for them",
+        low=1,
+        high=1024,
+    ),
+    Option(
+        "alignment",
+        16,
+        "bytes of which chunks are multiples; itself a multiple of 16",
+        low=16,
+        high=1 << 20,
+    ),
+)

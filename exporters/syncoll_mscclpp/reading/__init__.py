@@ -1,0 +1,22 @@
+"""Reading execution plans as the runtime does: its own parser, shared with no writer.
+
+::
+
+    bytes --read_plan--> Plan --require_loadable--> --threads_of--> Threads --require_ordered--> ok
+"""
+
+from syncoll_mscclpp.reading.ordering import require_ordered
+from syncoll_mscclpp.reading.plan import Plan, read_plan
+from syncoll_mscclpp.reading.rules import promise_of, require_loadable, units_of
+from syncoll_mscclpp.reading.threads import Threads, threads_of
+
+__all__ = [
+    "Plan",
+    "Threads",
+    "promise_of",
+    "read_plan",
+    "require_loadable",
+    "require_ordered",
+    "threads_of",
+    "units_of",
+]

@@ -1,0 +1,48 @@
+"""Deeds: which threads of a block do what, beside the instructions of the abstract machine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum, auto
+
+__all__ = ["Act", "Deed"]
+
+
+class Act(Enum):
+    """What an instruction does, as far as order is concerned."""
+
+    MOVE = auto()
+    """All threads touch memory."""
+    PUSH = auto()
+    """One thread tells the proxy of a channel to move data."""
+    SIGNAL = auto()
+    WAIT = auto()
+    ACQUIRE = auto()
+    RELEASE = auto()
+    SYNC = auto()
+    """The threads of the block meet."""
+    BARRIER = auto()
+    """Thread blocks of the rank meet."""
+    NOTHING = auto()
+
+
+@dataclass(frozen=True)
+class Deed:
+    """What stands behind an instruction.
+
+    Args:
+        act: what it does.
+        operation: a number that the instructions of one operation share.
+        thread: of the block, for a push.
+        counters: the counters that are signalled or awaited, or the semaphores; the n-th by thread
+            n.  Of a push, the proxy's channel.
+        relaxed: whether a signal or wait says nothing about memory.
+        signals: the counter that the proxy raises, of a push that only signals; else -1.
+    """
+
+    act: Act
+    operation: int
+    thread: int = 0
+    counters: tuple[int, ...] = ()
+    relaxed: bool = False
+    signals: int = -1

@@ -1,0 +1,358 @@
+"""Order: whatever touches the same memory must come one after the other, whatever the timing.
+
+Happens-before as the GPU gives it, which is less than program order:
+
+* An operation that moves data is done by all threads of a block, each on its part.  Between two
+  that touch the same memory the threads must meet (``nop``, or ``barrier``).
+* A signal, wait, acquire or release is done by one thread for each channel or semaphore.  What
+  other threads did before is only covered, and what they do afterwards only held back, by a ``nop``
+  in between.
+* A port channel's put is done by a proxy, which reads the source some time later, in the order in
+  which the puts and signals of that channel were handed to it.  Nothing but an answer from the
+  other side tells that it is done.
+* A relaxed signal or wait holds operations back, but does not make what was written visible: it
+  orders a read before a later write, and what was there before the call; not a write before
+  anything.
+* A call begins at a rank when that rank's caller has filled its input and has done with its output,
+  and ends when all its thread blocks end; then the caller reads the output and fills the input
+  anew.  Nobody says when it begins or ends elsewhere.  So the plan is followed for two calls in a
+  row (three if two halves of scratch take turns), with the callers' accesses in between.
+
+Clocks are vectors with an entry for each thread block, caller and proxy: how many of its stretches
+between two meetings are done.  There are two for each thread: what lies before it at all, and what
+of that is visible.  A write must be visible to what comes after it; a read must merely lie before.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.errors import VerificationError
+from syncoll.programs import Schedule
+from syncoll_mscclpp.reading.deeds import Act, Deed
+from syncoll_mscclpp.reading.threads import Threads
+
+__all__ = ["require_ordered"]
+
+_MOST_WORK = 20_000_000_000
+"""Bound on entries of clocks that are joined."""
+
+
+def require_ordered(threads: Threads, schedule: Schedule, *, double_scratch: bool) -> None:
+    """Passes a plan in which all that touches the same memory is in order.
+
+    Args:
+        threads: what runs.
+        schedule: one of its executions; whichever it is, the answer is the same.
+        double_scratch: whether calls take turns with two halves of scratch.
+
+    Raises:
+        VerificationError: naming both accesses, or when the plan is too large to tell.
+    """
+    agents = len(threads.deeds) + len(threads.inputs) + threads.proxies
+    if agents * len(schedule.order) > _MOST_WORK:
+        raise VerificationError(
+            f"{len(threads.deeds)} thread blocks with {len(schedule.order)} operations are too "
+            "many to check for races"
+        )
+    _Detector(threads, schedule, double_scratch).run()
+
+
+Vector = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class _Clock:
+    """What lies before a moment, and what of it is visible."""
+
+    before: Vector
+    seen: Vector
+
+    def join(self, other: _Clock) -> _Clock:
+        """What lies before either."""
+        if other is self:
+            return self
+        return _Clock(np.maximum(self.before, other.before), np.maximum(self.seen, other.seen))
+
+    def done(self, agent: int, count: int) -> _Clock:
+        """The same with what an agent has done."""
+        before, seen = self.before.copy(), self.seen.copy()
+        before[agent] = max(before[agent], count)
+        seen[agent] = max(seen[agent], count)
+        return _Clock(before, seen)
+
+
+@dataclass
+class _Pushed:
+    """What one thread handed to a proxy since the threads met."""
+
+    reads: set[int]
+    writes: set[int]
+    signals: bool
+
+    def clashes(self, other: _Pushed) -> bool:
+        """Whether it matters which of two comes first."""
+        if self.signals or other.signals:
+            return True
+        return bool(self.writes & (other.reads | other.writes) or self.reads & other.writes)
+
+
+@dataclass
+class _Block:
+    """A thread block: the clock of all its threads when they met last, and news of some since."""
+
+    clock: _Clock
+    start: Vector
+    stretch: int = 0
+    news: dict[int, _Clock] = field(default_factory=dict)
+    users: dict[tuple[str, int], int] = field(default_factory=dict)
+    pushed: dict[int, dict[int, _Pushed]] = field(default_factory=dict)
+
+    def of(self, thread: int) -> _Clock:
+        """The clock of one thread."""
+        return self.news.get(thread, self.clock)
+
+
+Access = tuple[int, int, int, str]
+"""Who, in which of its stretches, by which operation, and its description."""
+
+
+class _Detector:
+    """Follows an execution, call after call."""
+
+    def __init__(self, threads: Threads, schedule: Schedule, double_scratch: bool) -> None:
+        self.threads = threads
+        self.program = threads.program
+        self.order = schedule.order
+        self.calls = 3 if double_scratch else 2
+        self.halves = 2 if double_scratch else 1
+        blocks, ranks = len(threads.deeds), len(threads.inputs)
+        self.caller = blocks
+        self.proxy = blocks + ranks
+        self.dims = blocks + ranks + threads.proxies
+        zero = _Clock(np.zeros(self.dims, dtype=np.int32), np.zeros(self.dims, dtype=np.int32))
+        self.ranks = [zero] * ranks
+        self.blocks: list[_Block] = []
+        self.proxies = [zero] * threads.proxies
+        self.pushes = [0] * threads.proxies
+        self.signals: defaultdict[int, list[tuple[_Clock, Vector]]] = defaultdict(list)
+        self.taken: defaultdict[int, int] = defaultdict(int)
+        self.writes: dict[int, Access] = {}
+        self.reads: defaultdict[int, dict[tuple[int, int], Access]] = defaultdict(dict)
+        self.releases: defaultdict[int, dict[int, list[_Clock]]] = defaultdict(dict)
+        self.acquired: defaultdict[int, int] = defaultdict(int)
+        self.totals: defaultdict[int, dict[int, int]] = defaultdict(dict)
+        self.shift = 0
+        self.stretches = [0] * blocks
+        for t, deeds in enumerate(threads.deeds):
+            for deed in deeds:
+                if deed.act is Act.RELEASE:
+                    for counter in deed.counters:
+                        self.totals[counter][t] = self.totals[counter].get(t, 0) + 1
+
+    def run(self) -> None:
+        for call in range(self.calls):
+            self.shift = call % self.halves
+            self.begin(call)
+            at = 0
+            while at < len(self.order):
+                at = self.follow(at)
+            self.end()
+        self.begin(self.calls)
+
+    def begin(self, call: int) -> None:
+        """The callers touch their buffers, and start the plan."""
+        for rank, clock in enumerate(self.ranks):
+            agent = self.caller + rank
+            what = f"the caller at rank {rank}, between two calls,"
+            for start, size in self.threads.shared[rank]:
+                for slot in range(start, start + size):
+                    self.write(slot, (agent, call, -1, what), clock)
+            self.ranks[rank] = clock.done(agent, call + 1)
+        self.blocks = []
+        for t, thread in enumerate(self.program.threads):
+            clock = self.ranks[thread.rank]
+            self.blocks.append(_Block(clock, clock.seen, self.stretches[t]))
+        self.releases.clear()
+        self.acquired.clear()
+
+    def end(self) -> None:
+        """A rank's call ends when all its blocks do."""
+        for t, thread in enumerate(self.program.threads):
+            self.meet(t)
+            self.stretches[t] = self.blocks[t].stretch
+            self.ranks[thread.rank] = self.ranks[thread.rank].join(self.blocks[t].clock)
+
+    def follow(self, at: int) -> int:
+        """The next instruction; at a barrier, those of all that meet.  Returns the one after."""
+        t, position = self.order[at]
+        deed = self.threads.deeds[t][position]
+        if deed.act is not Act.BARRIER:
+            self.step(t, position, deed)
+            return at + 1
+        barrier = self.program.threads[t].instructions[position].barrier
+        group: dict[int, None] = {}
+        while at < len(self.order):
+            x, p = self.order[at]
+            if x in group or self.program.threads[x].instructions[p].barrier != barrier:
+                break
+            group[x] = None
+            at += 1
+        together = None
+        for x in group:
+            self.meet(x)
+            clock = self.blocks[x].clock
+            together = clock if together is None else together.join(clock)
+        assert together is not None
+        for x in group:
+            self.blocks[x].clock = together
+        return at
+
+    def meet(self, t: int) -> None:
+        """All threads of a block meet: what one knows all know."""
+        block = self.blocks[t]
+        clock = block.clock
+        for news in block.news.values():
+            clock = clock.join(news)
+        block.stretch += 1
+        block.clock = clock.done(t, block.stretch)
+        block.news = {}
+        block.users = {}
+        block.pushed = {}
+
+    def step(self, t: int, position: int, deed: Deed) -> None:
+        block = self.blocks[t]
+        if deed.act is Act.SYNC:
+            self.meet(t)
+        elif deed.act is Act.MOVE:
+            who = (t, block.stretch, deed.operation, self.program.place(t, position))
+            self.touch(t, position, who, block.clock)
+        elif deed.act is Act.PUSH:
+            self.push(t, position, deed)
+        elif deed.act is Act.SIGNAL:
+            for thread, counter in enumerate(deed.counters):
+                self.alone(t, position, thread, "signals", counter)
+                clock = block.of(thread)
+                seen = block.start if deed.relaxed else clock.seen
+                self.signals[counter].append((_Clock(clock.before, seen), block.start))
+        elif deed.act is Act.WAIT:
+            for thread, counter in enumerate(deed.counters):
+                self.alone(t, position, thread, "waits", counter)
+                clock, start = self.signals[counter][self.taken[counter]]
+                self.taken[counter] += 1
+                if deed.relaxed:
+                    clock = _Clock(clock.before, start)
+                block.news[thread] = block.of(thread).join(clock)
+        elif deed.act is Act.RELEASE:
+            for thread, counter in enumerate(deed.counters):
+                self.releases[counter].setdefault(t, []).append(block.of(thread))
+        elif deed.act is Act.ACQUIRE:
+            for thread, counter in enumerate(deed.counters):
+                block.news[thread] = self.acquire(t, counter, block.of(thread))
+
+    def acquire(self, t: int, counter: int, clock: _Clock) -> _Clock:
+        """Joins the releases that must have been, whichever of several blocks were first.
+
+        The n-th acquire of a block needs n - init releases.  Of those of one block, it needs as
+        many as all the others together cannot make up for.
+        """
+        key = counter * len(self.blocks) + t
+        self.acquired[key] += 1
+        needed = self.acquired[key] - self.threads.semaphores[counter]
+        totals = self.totals[counter]
+        everyone = sum(totals.values())
+        for other, own in totals.items():
+            certain = needed - (everyone - own)
+            if certain >= 1:
+                clock = clock.join(self.releases[counter][other][certain - 1])
+        return clock
+
+    def alone(self, t: int, position: int, thread: int, use: str, number: int) -> None:
+        """An end of a channel counts in plain memory: one thread at a time."""
+        user = self.blocks[t].users.setdefault((use, number), thread)
+        if user != thread:
+            raise self.program.fail(
+                t,
+                position,
+                f"race: threads {user} and {thread} use the same channel with no nop in between",
+            )
+
+    def push(self, t: int, position: int, deed: Deed) -> None:
+        """What a thread hands to a proxy happens later, in order."""
+        (number,) = deed.counters
+        block = self.blocks[t]
+        clock = self.proxies[number].join(block.of(deed.thread))
+        agent = self.proxy + number
+        self.require_unmixed(t, position, deed, number)
+        if deed.signals >= 0:
+            self.signals[deed.signals].append((clock, block.start))
+        else:
+            place = self.program.place(t, position)
+            who = (agent, self.pushes[number], -1 - self.pushes[number], place)
+            self.touch(t, position, who, clock)
+            self.pushes[number] += 1
+            clock = clock.done(agent, self.pushes[number])
+        self.proxies[number] = clock
+
+    def require_unmixed(self, t: int, position: int, deed: Deed, number: int) -> None:
+        """What two threads hand to a proxy between two meetings may come in either order."""
+        instruction = self.program.threads[t].instructions[position]
+        mine = _Pushed(set(instruction.reads), set(instruction.writes), signals=deed.signals >= 0)
+        pushed = self.blocks[t].pushed.setdefault(number, {})
+        for thread, others in pushed.items():
+            if thread != deed.thread and mine.clashes(others):
+                raise self.program.fail(
+                    t,
+                    position,
+                    f"race: threads {thread} and {deed.thread} use the same channel with no nop "
+                    "in between, so that its proxy may do either first",
+                )
+        there = pushed.setdefault(deed.thread, _Pushed(set(), set(), signals=False))
+        there.reads |= mine.reads
+        there.writes |= mine.writes
+        there.signals = there.signals or mine.signals
+
+    def touch(self, t: int, position: int, who: Access, clock: _Clock) -> None:
+        """All that an instruction reads and writes."""
+        instruction = self.program.threads[t].instructions[position]
+        for slot in instruction.reads:
+            self.read(self.turned(slot), who, clock)
+        for slot in instruction.writes:
+            self.write(self.turned(slot), who, clock)
+
+    def turned(self, slot: int) -> int:
+        """The address in this call; scratch may have two halves."""
+        if self.shift and self.program.memory.owner(slot).name == "s":
+            return -1 - slot
+        return slot
+
+    def read(self, slot: int, who: Access, clock: _Clock) -> None:
+        if (earlier := self.writes.get(slot)) is not None:
+            self.require(slot, who, clock.seen, earlier, "reads", "writes")
+        self.reads[slot][who[0], who[2]] = who
+
+    def write(self, slot: int, who: Access, clock: _Clock) -> None:
+        if (earlier := self.writes.get(slot)) is not None:
+            self.require(slot, who, clock.seen, earlier, "writes", "writes")
+        for reader in self.reads.pop(slot, {}).values():
+            self.require(slot, who, clock.before, reader, "writes", "reads")
+        self.writes[slot] = who
+
+    def require(
+        self, slot: int, who: Access, known: Vector, earlier: Access, what: str, other_what: str
+    ) -> None:
+        """Passes when an earlier access lies before."""
+        agent, stretch, operation, place = earlier
+        if known[agent] > stretch or (agent == who[0] and operation == who[2]):
+            return
+        address = slot if slot >= 0 else -1 - slot
+        hint = " (no nop is between them)" if agent == who[0] else ""
+        raise VerificationError(
+            f"{who[3]}{'' if who[0] >= self.caller else ':'} race: {what} "
+            f"{self.program.memory.describe(address)}, which {place} {other_what}, and nothing "
+            f"orders the two{hint}"
+        )

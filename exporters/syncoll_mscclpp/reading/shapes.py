@@ -1,0 +1,142 @@
+"""Shapes: which operations there are, and what each needs of buffers and channels.
+
+The loader takes an operation as it stands; one of a wrong shape reads fields that nobody set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from syncoll_mscclpp.reading.plan import Operation, Reference
+
+__all__ = ["MOST_BUFFERS", "MOST_CHANNELS", "PACKETS", "SHAPES", "Shape", "wrong_shape"]
+
+MOST_CHANNELS = 8
+"""Channels of one operation."""
+
+MOST_BUFFERS = 10
+"""Sources, and targets, of one operation."""
+
+PACKETS = ("ppkt", "rppkt", "cpkt", "upkt", "repkt", "recpkt", "respkt", "recspkt")
+"""Operations on data with a flag in every packet, as of protocol LL."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What an operation needs.
+
+    Args:
+        sources: kinds of its sources: l local, r remote, s switch; a ``*`` repeats the kind before
+            it, at least once.
+        targets: the same of its targets.
+        channel_types: the types one of which it needs; empty if any or none.
+        ids: whether it needs channels by number.
+        paired: whether the n-th source goes to the n-th target.
+    """
+
+    sources: str = ""
+    targets: str = ""
+    channel_types: tuple[str, ...] = ()
+    ids: bool = False
+    paired: bool = False
+
+
+_BOTH = ("memory", "port")
+
+SHAPES = {
+    "nop": Shape(),
+    "barrier": Shape(),
+    "sem_acquire": Shape(),
+    "sem_release": Shape(),
+    "pipeline": Shape(),
+    "signal": Shape(channel_types=_BOTH, ids=True),
+    "wait": Shape(channel_types=_BOTH, ids=True),
+    "rlxsignal": Shape(channel_types=_BOTH, ids=True),
+    "rlxwait": Shape(channel_types=_BOTH, ids=True),
+    "flush": Shape(channel_types=("port",), ids=True),
+    "put": Shape("l*", "r*", _BOTH, paired=True),
+    "pws": Shape("l*", "r*", ("port",), ids=True, paired=True),
+    "get": Shape("r*", "l*", ("memory",), paired=True),
+    "copy": Shape("l", "l"),
+    "re": Shape("ll*", "l"),
+    "rre": Shape("lr*", "l", ("memory",)),
+    "res": Shape("ll*", "lr*", ("memory",)),
+    "rres": Shape("lr*", "lr*", ("memory",)),
+    "glres": Shape("s", "s", ("switch",)),
+    "gstore": Shape("l", "s", ("switch",)),
+}
+"""All that is followed here, by name."""
+
+
+def wrong_shape(op: Operation) -> str | None:
+    """What is wrong with an operation of a known name, by itself; None if nothing."""
+    shape = SHAPES[op.name]
+    if shape.channel_types and op.channel_type not in shape.channel_types:
+        return f"channel_type is {op.channel_type!r}; expected {' or '.join(shape.channel_types)}"
+    by_port = op.channel_type == "port" and shape.paired
+    if (shape.ids or by_port) and not op.channels:
+        return "channel_ids is missing"
+    if len(op.channels) > MOST_CHANNELS:
+        return f"{len(op.channels)} channels; an operation has room for {MOST_CHANNELS}"
+    for key, pattern, given in (
+        ("src_buff", shape.sources, op.sources),
+        ("dst_buff", shape.targets, op.targets),
+    ):
+        if op.name == "flush":
+            continue
+        if len(given) > MOST_BUFFERS:
+            return f"{len(given)} entries of {key}; an operation has room for {MOST_BUFFERS}"
+        if (wrong := _mismatch(pattern, given)) is not None:
+            return f"{key}: {wrong}"
+    return _wrong_sizes(op, shape)
+
+
+def _wrong_sizes(op: Operation, shape: Shape) -> str | None:
+    sizes = {one.size for one in (*op.sources, *op.targets)}
+    if 0 in sizes:
+        return "a piece of 0 chunks"
+    if shape.paired:
+        if len(op.sources) != len(op.targets):
+            return f"{len(op.sources)} sources for {len(op.targets)} targets; expected one for each"
+        for source, target in zip(op.sources, op.targets, strict=True):
+            if source.size != target.size:
+                return f"moves {source.size} chunks to a piece of {target.size} chunks"
+            if op.name == "get" and source.index != target.index:
+                return (
+                    f"gets chunk {source.index} as chunk {target.index}; the runtime takes each "
+                    "side's offset for the other, so both must be the same"
+                )
+        if op.channel_type == "port" and len(op.channels) != len(op.targets):
+            return f"{len(op.channels)} channels for {len(op.targets)} targets; expected one each"
+        if op.channel_type == "memory" and len({one.buffer for one in op.sources}) > 1:
+            return (
+                "its sources lie in several buffers; the runtime takes all of them from the buffer "
+                "of the first"
+            )
+    elif len(sizes) > 1:
+        return f"its pieces have different sizes: {', '.join(map(str, sorted(sizes)))} chunks"
+    number, size = op.group
+    if size < 1 or number >= size:
+        return f"tbg_info: number {number} of a group of {size}"
+    return None
+
+
+_KINDS: dict[str, tuple[str, Callable[[Reference], bool]]] = {
+    "l": ("a buffer of this rank ('type')", lambda one: one.buffer != ""),
+    "r": ("a remote buffer ('buffer_id')", lambda one: one.remote >= 0),
+    "s": ("a switch channel ('switch_channel_id')", lambda one: one.switch >= 0),
+}
+
+
+def _mismatch(pattern: str, given: tuple[Reference, ...]) -> str | None:
+    many = pattern.endswith("*")
+    kinds = pattern.removesuffix("*")
+    if len(given) < len(kinds) or (len(given) > len(kinds) and not many):
+        expected = f"at least {len(kinds)}" if many else f"{len(kinds)}"
+        return f"{len(given)} entries; expected {expected}"
+    for i, one in enumerate(given):
+        name, fits = _KINDS[kinds[min(i, len(kinds) - 1)]]
+        if not fits(one):
+            return f"entry {i} should be {name}"
+    return None

@@ -1,0 +1,194 @@
+"""Script: the operations of one thread block, with the ``nop`` that dependent ones need.
+
+Threads of a block only meet at a ``nop``.  One is written
+
+* before data is moved, if a wait came since the last one, or data was moved to or from the same
+  slots;
+* before a signal or release, if data was moved or something awaited since, as the signal would not
+  cover what other threads did;
+* before a channel is used again in the same way, perhaps by another thread;
+* before a proxy is told to put something, if it was told to signal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from syncoll.exporting import Buffer, Slot
+
+__all__ = ["MOST_PER_OPERATION", "MOST_SOURCES", "Move", "Script", "merge"]
+
+MOST_PER_OPERATION = 8
+"""Channels of one operation."""
+
+MOST_SOURCES = 10
+"""Buffers that one reduction reads."""
+
+LETTERS = {Buffer.INPUT: "i", Buffer.OUTPUT: "o", Buffer.SCRATCH: "s"}
+
+
+@dataclass(frozen=True)
+class Move:
+    """Chunks that lie side by side go where they lie side by side too.
+
+    Args:
+        peer: the rank where the target is; -1 for the own one.
+        channel: to the block there; -1 for none.
+        source: first slot.
+        target: first slot.
+        size: chunks.
+    """
+
+    peer: int
+    channel: int
+    source: Slot
+    target: Slot
+    size: int = 1
+
+
+def merge(moves: Sequence[Move]) -> list[Move]:
+    """The same with neighbours put together."""
+
+    def key(move: Move) -> tuple[Any, ...]:
+        return (move.peer, move.channel, move.source, move.target)
+
+    result: list[Move] = []
+    for move in sorted(moves, key=key):
+        if result:
+            last = result[-1]
+            after = (
+                Slot(last.source.buffer, last.source.index + last.size),
+                Slot(last.target.buffer, last.target.index + last.size),
+            )
+            same = (last.peer, last.channel) == (move.peer, move.channel)
+            if same and after == (move.source, move.target):
+                result[-1] = Move(
+                    last.peer, last.channel, last.source, last.target, last.size + move.size
+                )
+                continue
+        result.append(move)
+    return result
+
+
+@dataclass
+class Script:
+    """The operations of one thread block as they are written.
+
+    Args:
+        kind: of its channels.
+        channels: numbers of channels of the rank that it uses; their places are written.
+        remotes: remote buffers that it reaches; their places are written.
+        operations: so far.
+    """
+
+    kind: str
+    channels: list[int]
+    remotes: list[tuple[int, str]] = field(default_factory=list)
+    operations: list[dict[str, Any]] = field(default_factory=list)
+    _read: set[Slot] = field(default_factory=set)
+    _written: set[Slot] = field(default_factory=set)
+    _moved: bool = False
+    _waited: bool = False
+    _used: set[tuple[bool, int]] = field(default_factory=set)
+
+    def nop(self) -> None:
+        """The threads of the block meet."""
+        self.operations.append({"name": "nop"})
+        self._read, self._written = set(), set()
+        self._moved = self._waited = False
+        self._used = set()
+
+    def synchronise(self, name: str, channels: Sequence[int]) -> None:
+        """A signal or wait over channels, in as many operations as it takes."""
+        waits = name.endswith("wait")
+        places = sorted(self.channels.index(channel) for channel in set(channels))
+        for start in range(0, len(places), MOST_PER_OPERATION):
+            chosen = places[start : start + MOST_PER_OPERATION]
+            uses = {(waits, place) for place in chosen}
+            if uses & self._used or (not waits and (self._moved or self._waited)):
+                self.nop()
+            self._used |= uses
+            self._waited = self._waited or waits
+            self.operations.append({"name": name, "channel_type": self.kind, "channel_ids": chosen})
+
+    def semaphore(self, name: str, number: int) -> None:
+        """An acquire or release."""
+        if name == "sem_release" and (self._moved or self._waited):
+            self.nop()
+        self._waited = self._waited or name == "sem_acquire"
+        self.operations.append({"name": name, "semaphore_ids": [number]})
+
+    def put(self, moves: Sequence[Move]) -> None:
+        """Chunks go to other ranks; those from one buffer in one operation."""
+        by_buffer: dict[Buffer, list[Move]] = {}
+        for move in moves:
+            by_buffer.setdefault(move.source.buffer, []).append(move)
+        for group in by_buffer.values():
+            for start in range(0, len(group), MOST_PER_OPERATION):
+                chosen = group[start : start + MOST_PER_OPERATION]
+                if self.kind == "port" and any(not waits for waits, _ in self._used):
+                    self.nop()  # a proxy may be told by two threads at a time
+                self._before(_slots((move.source, move.size) for move in chosen), set())
+                operation: dict[str, Any] = {
+                    "name": "put",
+                    "channel_type": self.kind,
+                    "src_buff": [_local(move.source, move.size) for move in chosen],
+                    "dst_buff": [self._remote(move) for move in chosen],
+                }
+                if self.kind == "port":
+                    operation["channel_ids"] = [self.channels.index(m.channel) for m in chosen]
+                self.operations.append(operation)
+
+    def copy(self, move: Move) -> None:
+        """Chunks go elsewhere at the own rank."""
+        reads = _slots([(move.source, move.size)])
+        self._before(reads, _slots([(move.target, move.size)]))
+        self._data("copy", [move.source], move.target, move.size)
+
+    def reduce(self, sources: Sequence[Slot], target: Slot) -> None:
+        """Chunks are added."""
+        first = target if target in sources else sources[0]
+        others = [slot for slot in sources if slot != first]
+        for start in range(0, len(others), MOST_SOURCES - 1):
+            chosen = others[start : start + MOST_SOURCES - 1]
+            self._before({first, *chosen}, {target})
+            self._data("re", [first, *chosen], target, 1)
+            first = target
+
+    def _data(self, name: str, sources: Sequence[Slot], target: Slot, size: int) -> None:
+        self.operations.append(
+            {
+                "name": name,
+                "src_buff": [_local(slot, size) for slot in sources],
+                "dst_buff": [_local(target, size)],
+            }
+        )
+
+    def _before(self, reads: set[Slot], writes: set[Slot]) -> None:
+        """Sees to it that all threads are done with these slots."""
+        clash = (reads & self._written) or (writes & self._written) or (writes & self._read)
+        if self._waited or clash:
+            self.nop()
+        self._moved = True
+        self._read |= reads
+        self._written |= writes
+
+    def _remote(self, move: Move) -> dict[str, int]:
+        buffer = (move.peer, LETTERS[move.target.buffer])
+        if buffer not in self.remotes:
+            self.remotes.append(buffer)
+        return {
+            "buffer_id": self.remotes.index(buffer),
+            "index": move.target.index,
+            "size": move.size,
+        }
+
+
+def _local(slot: Slot, size: int) -> dict[str, int | str]:
+    return {"type": LETTERS[slot.buffer], "index": slot.index, "size": size}
+
+
+def _slots(pieces: Sequence[tuple[Slot, int]] | Iterator[tuple[Slot, int]]) -> set[Slot]:
+    return {Slot(slot.buffer, slot.index + i) for slot, size in pieces for i in range(size)}

@@ -1,0 +1,98 @@
+"""The sends of an algorithm as a table, for people and their tools: CSV and Parquet.
+
+One row a send, in order of step, chunk, source and destination:
+
+============ ===========================================================================
+step         when, from 0 on
+rounds       how many rounds that step has; the same in all rows of a step
+chunk        what, by its global number from 0 on
+source       the node that sends
+destination  the node that receives
+contributors combining collectives: whose contributions the sent partial result holds;
+             in CSV numbers with spaces between, in Parquet a list; else empty, or null
+============ ===========================================================================
+
+A CSV file is this table and nothing else, so that whatever reads CSV reads it; to tell whether the
+sends do something needs the algorithm's instance.  A Parquet file has that in its metadata too,
+under the key ``syncoll``.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from syncoll.plugins import (
+    Answer,
+    ExportChecker,
+    Exporter,
+    ExporterRecord,
+    hookimpl,
+    installed_distribution,
+)
+
+__all__ = ["CSV", "PARQUET", "syncoll_exporters"]
+
+_REQUIRED = {"step", "rounds", "chunk", "source", "destination"}
+
+
+def _load_csv() -> Exporter:
+    from syncoll_sends.csv_writer import CsvExporter
+
+    return CsvExporter()
+
+
+def _load_csv_checker() -> ExportChecker:
+    from syncoll_sends.csv_checker import CsvChecker
+
+    return CsvChecker()
+
+
+def _load_parquet() -> Exporter:
+    from syncoll_sends.parquet_writer import ParquetExporter
+
+    return ParquetExporter()
+
+
+def _load_parquet_checker() -> ExportChecker:
+    from syncoll_sends.parquet_checker import ParquetChecker
+
+    return ParquetChecker()
+
+
+def _parquet_installed() -> Answer:
+    return installed_distribution("pyarrow", "pyarrow", extra="parquet")
+
+
+def _is_csv(_path: Path, head: bytes) -> bool:
+    """By the names of the columns in its first line."""
+    line = head.removeprefix(b"\xef\xbb\xbf").partition(b"\n")[0]
+    names = {name.strip(b' "\r') for name in line.split(b",")}
+    return names >= {name.encode() for name in _REQUIRED}
+
+
+def _is_parquet(_path: Path, head: bytes) -> bool:
+    return head.startswith(b"PAR1")
+
+
+CSV = ExporterRecord(
+    name="csv",
+    summary="the sends as a table of comma-separated values, for people",
+    load=_load_csv,
+    load_checker=_load_csv_checker,
+    recognises=_is_csv,
+)
+
+PARQUET = ExporterRecord(
+    name="parquet",
+    summary="the sends as a Parquet table, with what they solve in its metadata",
+    load=_load_parquet,
+    load_checker=_load_parquet_checker,
+    installed=_parquet_installed,
+    recognises=_is_parquet,
+)
+
+
+@hookimpl
+def syncoll_exporters() -> list[ExporterRecord]:
+    """The exporters of this package."""
+    return [CSV, PARQUET]

@@ -1,0 +1,133 @@
+"""A table of sends as a checker has read it, and what can be said about it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from syncoll.errors import VerificationError
+from syncoll.model import Algorithm, Instance
+from syncoll.plugins import CheckedExport
+from syncoll.verify import require_valid
+
+__all__ = ["SendRow", "checked", "require_sane", "require_solves"]
+
+
+@dataclass(frozen=True)
+class SendRow:
+    """One row.
+
+    Args:
+        line: where it stands, for errors: ``line 7``.
+        step: from 0 on.
+        rounds: of that step.
+        chunk: global number.
+        source: node.
+        destination: node.
+        contributors: whose contributions are in it; empty for plain data.
+    """
+
+    line: str
+    step: int
+    rounds: int
+    chunk: int
+    source: int
+    destination: int
+    contributors: tuple[int, ...]
+
+
+def require_sane(rows: Sequence[SendRow], where: str) -> None:
+    """Passes when the rows are sends, whatever they solve.
+
+    Raises:
+        VerificationError: on a send to itself, one that is there twice, rounds of a step that
+            differ, and contributors in some rows only.
+    """
+    rounds: dict[int, int] = {}
+    seen: dict[tuple[int, ...], str] = {}
+    for row in rows:
+        place = f"{where}, {row.line}"
+        if row.source == row.destination:
+            raise VerificationError(f"{place}: node {row.source} sends to itself")
+        if rounds.setdefault(row.step, row.rounds) != row.rounds:
+            raise VerificationError(
+                f"{place}: step {row.step} has {row.rounds} rounds here and {rounds[row.step]} "
+                "above"
+            )
+        if len(set(row.contributors)) < len(row.contributors):
+            raise VerificationError(f"{place}: a contributor is named twice")
+        if bool(row.contributors) != bool(rows[0].contributors):
+            raise VerificationError(
+                f"{place}: contributors in some rows and none in others; expected all or none"
+            )
+        key = (row.step, row.chunk, row.source, row.destination, *sorted(row.contributors))
+        if key in seen:
+            raise VerificationError(f"{place}: the same send as in {seen[key]}")
+        seen[key] = row.line
+
+
+def require_solves(rows: Sequence[SendRow], instance: Instance, where: str) -> None:
+    """Passes when the rows are a valid algorithm of an instance.
+
+    Steps without sends get the rounds that are left over, which changes nothing.
+
+    Raises:
+        VerificationError: when they are not; see `syncoll.verify`.
+    """
+    nodes = instance.topology.num_nodes
+    if rows and bool(rows[0].contributors) != instance.combining:
+        what = "needs" if instance.combining else "has no"
+        raise VerificationError(f"{where}: {instance.collective} {what} contributors")
+    rounds: dict[int, int] = {}
+    for row in rows:
+        if row.step >= instance.steps:
+            raise VerificationError(
+                f"{where}, {row.line}: step {row.step}; there are {instance.steps}, from 0 on"
+            )
+        rounds[row.step] = row.rounds
+        for node in row.contributors:
+            if node >= nodes:
+                raise VerificationError(
+                    f"{where}, {row.line}: contributor {node}; there are {nodes} nodes"
+                )
+    sends = np.array(
+        [(row.chunk, row.source, row.destination, row.step) for row in rows], dtype=np.int64
+    ).reshape(-1, 4)
+    carried = None
+    if instance.combining:
+        carried = np.zeros((len(rows), nodes), dtype=bool)
+        for i, row in enumerate(rows):
+            carried[i, list(row.contributors)] = True
+    try:
+        require_valid(instance, Algorithm(_rounds_per_step(rounds, instance), sends, carried))
+    except VerificationError as error:
+        raise VerificationError(f"{where}: {error}") from error
+
+
+def _rounds_per_step(rounds: dict[int, int], instance: Instance) -> tuple[int, ...]:
+    """The rounds of every step; those left over go to the first one without sends."""
+    given = instance.rounds_per_step or (0,) * instance.steps
+    result = [rounds.get(step, given[step]) for step in range(instance.steps)]
+    idle = [step for step in range(instance.steps) if step not in rounds]
+    if instance.rounds_per_step is None and idle:
+        result[idle[0]] += max(0, instance.rounds - sum(result))
+    return tuple(result)
+
+
+def checked(
+    rows: Sequence[SendRow], kind: str, collective: str, instance: Instance | None
+) -> CheckedExport:
+    """What is known about a table that passed."""
+    nodes = {node for row in rows for node in (row.source, row.destination, *row.contributors)}
+    facts: dict[str, int | str] = {
+        "sends": len(rows),
+        "steps": len({row.step for row in rows}),
+        "chunks": len({row.chunk for row in rows}),
+    }
+    if instance is None:
+        facts["solves"] = "not checked, as a table of sends does not say what is to be done"
+        return CheckedExport(kind, "not stated", max(nodes, default=-1) + 1, None, facts, False)
+    facts["solves"] = "replayed"
+    return CheckedExport(kind, collective, instance.topology.num_nodes, None, facts)

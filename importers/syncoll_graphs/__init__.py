@@ -1,0 +1,86 @@
+"""Graphs: networkx's node-link JSON, and GraphML, which most graph libraries and editors write.
+
+Neither says what an attribute means.  These are read:
+
+========== ============ ==========================================================================
+where      attribute    meaning
+========== ============ ==========================================================================
+edge       bandwidth    what the edge carries in each direction: a number in the graph's unit, or
+                        text with a unit of its own such as ``200 Gb/s``
+edge       label        what the link is, for people
+node       switch       whether it is a switch: true or false
+node       type, kind   the same in words: ``switch``; ``gpu``, ``node``, ``compute``, ``host``
+node       label, name  what to call it, for people; its id else
+graph      unit         of bandwidths: MB/s, GB/s, TB/s, Mb/s, Gb/s, Tb/s; chunks per round else
+========== ============ ==========================================================================
+
+Other attributes are left out; the options choose others for bandwidth and unit.  An undirected edge
+is two links, and parallel edges of a multigraph add up.  Compute nodes are numbered in the order of
+the file, and so are switches.
+"""
+
+from __future__ import annotations
+
+import re
+
+from syncoll.plugins import Importer, ImporterRecord, Option, hookimpl
+
+__all__ = ["GRAPHML", "NODE_LINK", "syncoll_importers"]
+
+_UNITS = ("", "chunks", "MB/s", "GB/s", "TB/s", "Mb/s", "Gb/s", "Tb/s")
+_OPTIONS = (
+    Option("bandwidth", "bandwidth", "the edge attribute that holds the bandwidth"),
+    Option(
+        "unit",
+        "",
+        "of bandwidths; chunks means chunks per round; empty for what the graph's attribute unit "
+        "says, or chunks",
+        choices=_UNITS,
+    ),
+)
+_NODES = re.compile(r'"nodes"\s*:\s*\[')
+_EDGES = re.compile(r'"(links|edges)"\s*:\s*\[')
+_GRAPHML = re.compile(r"<graphml[\s>]")
+
+
+def _load_node_link() -> Importer:
+    from syncoll_graphs.importers import NodeLinkImporter
+
+    return NodeLinkImporter()
+
+
+def _load_graphml() -> Importer:
+    from syncoll_graphs.importers import GraphmlImporter
+
+    return GraphmlImporter()
+
+
+def _recognises_node_link(text: str) -> bool:
+    return _NODES.search(text) is not None and _EDGES.search(text) is not None
+
+
+def _recognises_graphml(text: str) -> bool:
+    return _GRAPHML.search(text[:20_000]) is not None
+
+
+NODE_LINK = ImporterRecord(
+    name="node-link",
+    summary="node-link JSON of networkx (node_link_data): edges with a bandwidth, nodes that are "
+    "switches",
+    load=_load_node_link,
+    recognises=_recognises_node_link,
+    options=_OPTIONS,
+)
+GRAPHML = ImporterRecord(
+    name="graphml",
+    summary="GraphML of networkx and others: edges with a bandwidth, nodes that are switches",
+    load=_load_graphml,
+    recognises=_recognises_graphml,
+    options=_OPTIONS,
+)
+
+
+@hookimpl
+def syncoll_importers() -> list[ImporterRecord]:
+    """The importers of this package."""
+    return [NODE_LINK, GRAPHML]

@@ -1,0 +1,210 @@
+"""From a graph with attributes to a fabric; to a topology where it has no switch and no unit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from syncoll.errors import ImportFormatError
+from syncoll.importing import Cables, complaint, parse_rate
+from syncoll.importing.foreign import foreign_json, foreign_text
+from syncoll.importing.json_text import exact_number, parse_json, shown
+from syncoll.model import Topology
+from syncoll.plugins import Imported, OptionValue
+from syncoll_graphs.graph import Edge, Graph
+from syncoll_graphs.graphml import graphml_graph
+from syncoll_graphs.node_link import node_link_graph
+
+__all__ = ["GraphmlImporter", "NodeLinkImporter"]
+
+_LONGEST = 40
+"""Characters of a bandwidth with its unit."""
+
+_COMPUTE = ("gpu", "node", "compute", "host")
+_CHUNKS = ("chunks", "chunks per round", "chunks/round")
+_UNITS = ("MB/s", "GB/s", "TB/s", "Mb/s", "Gb/s", "Tb/s")
+
+
+class NodeLinkImporter:
+    """Reads node-link JSON."""
+
+    def read(self, text: str, label: str, options: Mapping[str, OptionValue]) -> Imported:
+        """The machine; see `syncoll.plugins.Importer`.
+
+        Raises:
+            ImportFormatError: when the text is no such graph, or its bandwidths make no sense.
+        """
+        try:
+            data = parse_json(text, label)
+        except ImportFormatError:
+            if other := foreign_text(text):
+                raise complaint(label, f"it is {other}") from None
+            raise
+        if other := foreign_json(data):
+            raise complaint(label, f"it is {other}")
+        return _imported(node_link_graph(data, label), label, options)
+
+
+class GraphmlImporter:
+    """Reads GraphML."""
+
+    def read(self, text: str, label: str, options: Mapping[str, OptionValue]) -> Imported:
+        """The machine; see `syncoll.plugins.Importer`.
+
+        Raises:
+            ImportFormatError: when the text is no such graph, or its bandwidths make no sense.
+        """
+        return _imported(graphml_graph(text, label), label, options)
+
+
+def _imported(graph: Graph, label: str, options: Mapping[str, OptionValue]) -> Imported:
+    switch = [_is_switch(name, attributes, label) for name, attributes in graph.nodes]
+    nodes = [i for i, is_switch in enumerate(switch) if not is_switch]
+    switches = [i for i, is_switch in enumerate(switch) if is_switch]
+    if not nodes:
+        raise complaint(label, "all its nodes are switches", expected="compute nodes too")
+    number = {position: i for i, position in enumerate((*nodes, *switches))}
+    bandwidths, unit, notes = _bandwidths(graph, label, options)
+    cables = Cables(len(nodes), len(switches))
+    seen: set[tuple[int, int]] = set()
+    for edge, bandwidth in zip(graph.edges, bandwidths, strict=True):
+        ends = number[edge.source], number[edge.destination]
+        if ends[0] == ends[1]:
+            raise complaint(label, edge.where, expected="an edge between two different nodes")
+        pairs = {ends} if graph.directed else {ends, ends[::-1]}
+        if not graph.multigraph and pairs & seen:
+            raise complaint(
+                label,
+                f"{edge.where} repeats another",
+                expected="each edge once, or a multigraph, in which parallel edges add up",
+            )
+        seen |= pairs
+        cables.add(*ends, bandwidth, _label(edge), both_ways=not graph.directed)
+    if not graph.directed:
+        notes.append("Its edges are undirected: each is a link of its bandwidth in each direction.")
+    fabric = cables.fabric(measure="GB/s" if unit else "chunks per round")
+    plain = not switches and not unit
+    return Imported(
+        Topology.from_links(fabric.name, len(nodes), fabric.bandwidths) if plain else fabric,
+        tuple(notes),
+        tuple(_name(*graph.nodes[i]) for i in nodes),
+        tuple(_name(*graph.nodes[i]) for i in switches),
+    )
+
+
+def _is_switch(name: str, attributes: Mapping[str, Any], label: str) -> bool:
+    """By the attribute ``switch``, else by ``type`` or ``kind``; a node without any computes."""
+    if "switch" in attributes:
+        value = attributes["switch"]
+        word = str(value).strip().lower()
+        if word in ("true", "1", "yes"):
+            return True
+        if word in ("false", "0", "no"):
+            return False
+        raise complaint(
+            label, f"node {shown(name)}: switch is {shown(value)}", expected="true or false"
+        )
+    for key in ("type", "kind"):
+        if key in attributes:
+            word = str(attributes[key]).strip().lower()
+            if word != "switch" and word not in _COMPUTE:
+                raise complaint(
+                    label,
+                    f"node {shown(name)}: {key} is {shown(attributes[key])}",
+                    expected=f"switch, or {', '.join(_COMPUTE)}; the attribute switch, true or "
+                    "false, goes before it",
+                )
+            return word == "switch"
+    return False
+
+
+def _bandwidths(
+    graph: Graph, label: str, options: Mapping[str, OptionValue]
+) -> tuple[list[Fraction], bool, list[str]]:
+    """Of each edge; whether they are in GB/s, not in chunks per round; what to note."""
+    attribute = str(options["bandwidth"])
+    given = [edge for edge in graph.edges if attribute in edge.attributes]
+    unit = _unit(graph, label, options)
+    if not given:
+        if unit or attribute != "bandwidth":
+            raise complaint(
+                label,
+                f"no edge has the attribute {shown(attribute)}",
+                expected="a bandwidth of each edge; " + _others(graph),
+            )
+        notes = [
+            "Assumed: one chunk per round on each edge, since none has an attribute bandwidth; "
+            + _others(graph)
+            + "."
+        ]
+        return [Fraction(1)] * len(graph.edges), False, notes
+    if len(given) < len(graph.edges):
+        without = next(edge for edge in graph.edges if attribute not in edge.attributes)
+        raise complaint(
+            label,
+            f"{without.where} has no attribute {shown(attribute)}, and others have",
+            expected="a bandwidth of each edge",
+        )
+    found = [_bandwidth(edge, attribute, unit, label) for edge in given]
+    if len({has_unit for _, has_unit in found}) > 1:
+        odd = next(edge for edge, (_, own) in zip(given, found, strict=True) if own != found[0][1])
+        raise complaint(
+            label,
+            f"{odd.where}: {attribute} is {shown(odd.attributes[attribute])}, and others "
+            + ("have units" if found[0][1] else "have none"),
+            expected="a unit for all or for none; the option unit gives those without one",
+        )
+    note = "Bandwidths are the file's" + (", in chunks per round." if not found[0][1] else ".")
+    return [bandwidth for bandwidth, _ in found], found[0][1], [note]
+
+
+def _unit(graph: Graph, label: str, options: Mapping[str, OptionValue]) -> str:
+    """The unit of bandwidths that have none of their own; empty for chunks per round."""
+    unit = str(options["unit"]) or graph.attributes.get("unit", "chunks")
+    if unit in _CHUNKS:
+        return ""
+    if unit not in _UNITS:
+        raise complaint(
+            label, f"its unit is {shown(unit)}", expected=f"chunks, or one of {', '.join(_UNITS)}"
+        )
+    return str(unit)
+
+
+def _bandwidth(edge: Edge, attribute: str, unit: str, label: str) -> tuple[Fraction, bool]:
+    """What an edge carries, and whether that is GB/s."""
+    value = edge.attributes[attribute]
+    number = exact_number(value)
+    if number is not None and number > 0:
+        scale = parse_rate(f"1{unit}") if unit else None
+        return (number * scale, True) if scale else (number, False)
+    is_text = isinstance(value, str) and number is None and len(value) <= _LONGEST
+    rate = parse_rate(value) if is_text else None
+    if rate is None:
+        raise complaint(
+            label,
+            f"{edge.where}: {attribute} is {shown(value)}",
+            expected="a number above 0, or text with a unit such as 25 GB/s or 200 Gb/s",
+        )
+    return rate, True
+
+
+def _others(graph: Graph) -> str:
+    """Attributes of edges that might hold a bandwidth, in words."""
+    names = sorted({key for edge in graph.edges for key in edge.attributes} - {"label", "id"})
+    if not names:
+        return "edges have no other attributes"
+    few = ", ".join(shown(name)[1:-1] for name in names[:8]) + (", …" if len(names) > 8 else "")
+    return f"edges have {few}: the option bandwidth=NAME chooses one"
+
+
+def _label(edge: Edge) -> str:
+    label = edge.attributes.get("label", "")
+    return label[:80] if isinstance(label, str) else ""
+
+
+def _name(identity: str, attributes: Mapping[str, Any]) -> str:
+    for key in ("label", "name"):
+        if isinstance(attributes.get(key), str) and attributes[key].strip():
+            return str(attributes[key])[:80]
+    return identity[:80]

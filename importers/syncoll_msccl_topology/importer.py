@@ -1,0 +1,159 @@
+"""From MSCCL's topology JSON to a topology; both count chunks per round, so nothing is assumed.
+
+::
+
+    {"msccl_type": "topology", "name": "Pair",
+     "switches": [[[0], [1], 1, "out of 0"]],      sources, destinations, bandwidth, name
+     "links": [[0, 2],                             links[destination][source], 0 for none
+               [2, 0]]}
+
+A switch makes no links.  It caps what its sources send to its destinations together, which is one
+element of the bandwidth relation B (SCCL paper, section 3.2.1); that is why the result is a
+topology and not a fabric with switches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from syncoll.errors import ImportFormatError
+from syncoll.importing import complaint
+from syncoll.importing.foreign import foreign_json, foreign_text
+from syncoll.importing.json_text import exact_number, parse_json, shown
+from syncoll.model import BandwidthBound, Link, Topology
+from syncoll.plugins import Imported, OptionValue
+
+__all__ = ["MscclTopologyImporter"]
+
+_EXPECTED = '{"msccl_type": "topology", "name": …, "switches": […], "links": [[…], …]}'
+_ENTRY = "[[sources], [destinations], bandwidth, name]"
+_MOST_LINKS = 1 << 20
+_MOST_SHARED = 1 << 22
+
+
+class MscclTopologyImporter:
+    """Reads topology JSON of msccl-tools."""
+
+    def read(self, text: str, label: str, options: Mapping[str, OptionValue]) -> Imported:
+        """The machine; see `syncoll.plugins.Importer`.
+
+        Raises:
+            ImportFormatError: when the text is no such topology.
+        """
+        try:
+            data = parse_json(text, label)
+        except ImportFormatError:
+            if other := foreign_text(text):
+                raise complaint(label, f"it is {other}") from None
+            raise
+        if other := foreign_json(data):
+            raise complaint(label, f"it is {other}")
+        if not isinstance(data, dict) or data.get("msccl_type") != "topology":
+            found = data.get("msccl_type") if isinstance(data, dict) else None
+            raise complaint(
+                label,
+                f"its msccl_type is {shown(found)}" if found else "it has no msccl_type",
+                expected=_EXPECTED,
+            )
+        bandwidths = _links(data.get("links"), label)
+        notes = ["Bandwidths are the file's, in chunks per round."]
+        shared = _switches(data.get("switches", []), bandwidths, len(data["links"]), label, notes)
+        links = tuple(sorted(bandwidths))
+        own = [BandwidthBound((link,), bandwidths[link]) for link in links]
+        topology = Topology("imported", len(data["links"]), links, (*own, *shared))
+        return Imported(topology, tuple(notes))
+
+
+def _links(matrix: Any, label: str) -> dict[Link, Fraction]:
+    """The bandwidth of each link (source, destination)."""
+    if not isinstance(matrix, list) or not matrix:
+        raise complaint(
+            label,
+            "it has no links" if not matrix else f"its links are {shown(matrix)}",
+            expected="a square matrix of bandwidths, links[destination][source]",
+        )
+    nodes = len(matrix)
+    bandwidths: dict[Link, Fraction] = {}
+    for destination, row in enumerate(matrix):
+        if not isinstance(row, list) or len(row) != nodes:
+            found = f"{len(row)} entries" if isinstance(row, list) else shown(row)
+            raise complaint(
+                label,
+                f"row {destination} of its links (counted from 0) has {found}",
+                expected=f"{nodes} bandwidths, one for each of its {nodes} rows",
+            )
+        for source, value in enumerate(row):
+            bandwidth = exact_number(value) if not isinstance(value, str) else None
+            where = f"links[{destination}][{source}], from node {source} to node {destination},"
+            if bandwidth is None or bandwidth < 0:
+                raise complaint(
+                    label,
+                    f"{where} is {shown(value)}",
+                    expected="chunks per round, 0 where there is no link",
+                )
+            if bandwidth and source == destination:
+                raise complaint(
+                    label, f"{where} is {shown(value)}", expected="0: no node is linked to itself"
+                )
+            if bandwidth:
+                bandwidths[source, destination] = bandwidth
+        if len(bandwidths) > _MOST_LINKS:
+            raise complaint(label, f"more than {_MOST_LINKS} links, which no topology may have")
+    return bandwidths
+
+
+def _switches(
+    entries: Any, links: Mapping[Link, Fraction], nodes: int, label: str, notes: list[str]
+) -> list[BandwidthBound]:
+    """The cap that each switch is; those over no link are left out, and noted."""
+    if not isinstance(entries, list):
+        raise complaint(label, f"its switches are {shown(entries)}", expected=f"a list of {_ENTRY}")
+    bounds: list[BandwidthBound] = []
+    total = 0
+    for i, entry in enumerate(entries):
+        where = f"switch {i} (counted from 0)"
+        if not isinstance(entry, list) or len(entry) not in (3, 4):
+            raise complaint(label, f"{where} is {shown(entry)}", expected=_ENTRY)
+        sources, destinations = (
+            _nodes(side, nodes, f"{where}: its {what}", label)
+            for side, what in zip(entry, ("sources", "destinations"), strict=False)
+        )
+        bandwidth = exact_number(entry[2]) if not isinstance(entry[2], str) else None
+        if bandwidth is None or bandwidth <= 0:
+            raise complaint(
+                label,
+                f"{where}: its bandwidth is {shown(entry[2])}",
+                expected="chunks per round, above 0",
+            )
+        name = entry[3] if len(entry) == 4 else ""
+        if not isinstance(name, str):
+            raise complaint(label, f"{where}: its name is {shown(name)}", expected="text")
+        total += len(sources) * len(destinations)
+        if total > _MOST_SHARED:
+            raise complaint(label, f"its switches have more than {_MOST_SHARED} pairs of nodes")
+        covered = sorted(
+            (source, destination)
+            for source in sources
+            for destination in destinations
+            if (source, destination) in links
+        )
+        if covered:
+            bounds.append(BandwidthBound(tuple(covered), bandwidth, name))
+        else:
+            notes.append(f"Left out: {where} {shown(name)}, since no link leads through it.")
+    return bounds
+
+
+def _nodes(side: Any, nodes: int, where: str, label: str) -> list[int]:
+    """Distinct node numbers, in order."""
+    if (
+        not isinstance(side, list)
+        or not side
+        or not all(isinstance(n, int) and not isinstance(n, bool) and 0 <= n < nodes for n in side)
+    ):
+        raise complaint(
+            label, f"{where} are {shown(side)}", expected=f"a list of nodes from 0 to {nodes - 1}"
+        )
+    return sorted(set(side))

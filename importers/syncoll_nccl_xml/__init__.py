@@ -1,0 +1,65 @@
+"""NCCL and RCCL topology XML: what both libraries write with ``NCCL_TOPO_DUMP_FILE``.
+
+One importer reads both: they are one format, in which RCCL has another element for its links
+(``xgmi``, where NCCL has ``nvlink``) and another attribute for the generation of a GPU.  The file
+itself says which it is, so that there is nothing to choose, and nothing to choose wrongly.
+"""
+
+from __future__ import annotations
+
+import re
+
+from syncoll.plugins import Importer, ImporterRecord, Option, hookimpl
+
+__all__ = ["RECORD", "syncoll_importers"]
+
+# No comment matches in two ways, or a file of many comments would take for ever.
+_START = re.compile(
+    r"\s*(<\?xml[^>]*>\s*)?(<!--((?!-->).)*-->\s*)*<(system|graphs)[\s>]", re.DOTALL
+)
+
+
+def _load() -> Importer:
+    from syncoll_nccl_xml.importer import NcclXmlImporter
+
+    return NcclXmlImporter()
+
+
+def _recognises(text: str) -> bool:
+    """Also NCCL's files of rings and trees, so that the importer can say what they are."""
+    return _START.match(text.removeprefix("\ufeff")[:20_000]) is not None
+
+
+RECORD = ImporterRecord(
+    name="nccl-xml",
+    summary="NCCL and RCCL topology XML: a job run with NCCL_TOPO_DUMP_FILE=FILE writes it",
+    load=_load,
+    recognises=_recognises,
+    options=(
+        Option(
+            "network",
+            "auto",
+            "which links: NVLink/xGMI, PCIe and CPUs, both; auto takes NVLink/xGMI where they "
+            "connect all GPUs, else both",
+            choices=("auto", "nvlink", "pcie", "all"),
+        ),
+        Option(
+            "link",
+            "",
+            "bandwidth of one NVLink or xGMI link and direction, such as 25GB/s; empty for what "
+            "NCCL and RCCL assume of the GPU",
+        ),
+        Option(
+            "socket",
+            "",
+            "bandwidth between two CPUs and direction, such as 20GB/s; empty for what NCCL "
+            "assumes of the CPU",
+        ),
+    ),
+)
+
+
+@hookimpl
+def syncoll_importers() -> list[ImporterRecord]:
+    """The one importer of this package."""
+    return [RECORD]

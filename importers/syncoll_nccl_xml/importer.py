@@ -1,0 +1,364 @@
+"""From a topology XML to a fabric of GPUs, as NCCL itself would see them.
+
+What becomes what:
+
+* GPUs are the compute nodes, in the order of their ranks.
+* NVLinks and xGMI links are direct links; those into NVSwitches lead to one switch, whichever of
+  the machine's switches they name.
+* Where these connect all GPUs, PCIe is left out: no collective of a machine with NVLink uses it.
+* Where they do not, the bridges of PCIe become switches, and so do the CPUs, each joined to each
+  other CPU of its host.  A bridge with nothing but one GPU below it is part of that GPU's link.
+* Network cards are left out always: the file does not say what is at the other end.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from fractions import Fraction
+from itertools import combinations
+
+from syncoll.errors import ImportFormatError
+from syncoll.importing import complaint, rate_option
+from syncoll.importing.foreign import foreign_text
+from syncoll.importing.xml_text import parse_xml
+from syncoll.plugins import Imported, OptionValue
+from syncoll_nccl_xml.graph import Graph, Vertex
+from syncoll_nccl_xml.speeds import between_cpus, nvlink_bandwidth, xgmi_bandwidth
+from syncoll_nccl_xml.system import Cpu, Gpu, Place, System, read_system
+
+__all__ = ["NcclXmlImporter"]
+
+_OWNER = "importer nccl-xml"
+_SLOWEST_SOCKETS = Fraction(6)
+_KINDS = {
+    "NVLink": ("NVLink", "NVLinks"),
+    "xGMI": ("xGMI link", "xGMI links"),
+    "C2C": ("C2C link", "C2C links"),
+}
+_SWITCH: Vertex = ("", "NVSwitch")
+_HOW = (
+    "what a job on all GPUs, one rank each, writes when it is run with "
+    "NCCL_TOPO_DUMP_FILE=topo.xml; or what `nvidia-smi topo -m` (importer nvidia-smi) or "
+    "`rocm-smi --showtopo` (importer rocm-smi) prints on the machine"
+)
+
+
+class NcclXmlImporter:
+    """Reads topology XML of NCCL and RCCL."""
+
+    def read(self, text: str, label: str, options: Mapping[str, OptionValue]) -> Imported:
+        """The machine; see `syncoll.plugins.Importer`.
+
+        Raises:
+            ImportFormatError: when the file is no topology, or holds too little.
+            OptionError: when a bandwidth among the options is none.
+        """
+        other = foreign_text(text)
+        if other:
+            raise complaint(label, f"it is {other}")
+        return _Machine(read_system(parse_xml(text, label), label), label, options).imported()
+
+
+class _Machine:
+    def __init__(self, system: System, label: str, options: Mapping[str, OptionValue]) -> None:
+        self.system = system
+        self.above = {device.place: device.parent for device in system.devices}
+        self.label = label
+        self.network = str(options["network"])
+        self.given_link = rate_option(options, "link", _OWNER) if options["link"] else None
+        self.given_socket = rate_option(options, "socket", _OWNER) if options["socket"] else None
+        self.notes: list[str] = []
+        self.gpus = self._gpus()
+        kinds = {link.kind for gpu in self.gpus for link in gpu.links} - {"C2C"}
+        self.direct = " and ".join(_KINDS[kind][1] for kind in sorted(kinds)) or "NVLinks"
+        self.number = {gpu.place: i for i, gpu in enumerate(self.gpus)}
+
+    def imported(self) -> Imported:
+        graph = Graph(gpu.place for gpu in self.gpus)
+        if self.network != "pcie":
+            self._require_known_links()
+            self._join_gpus(graph)
+        if self.network == "nvlink" and not graph.connects_nodes:
+            raise complaint(
+                self.label,
+                f"its {self.direct} reach {self._reached(graph)} GPUs from GPU 0",
+                expected="links that connect all GPUs, or the option network=all",
+            )
+        if self.network in ("pcie", "all") or not graph.connects_nodes:
+            if self.network == "auto":
+                self.notes.append(
+                    f"{self.direct} do not connect all GPUs, so PCIe and CPUs are in it too."
+                    if any(gpu.links for gpu in self.gpus)
+                    else "The file lists no links between GPUs, so they talk over PCIe and CPUs."
+                )
+            self._join_pcie(graph)
+        else:
+            self.notes.append(
+                f"Left out: PCIe and CPUs, since {self.direct} connect all GPUs (option "
+                "network=all adds them)."
+            )
+        if not graph.connects_nodes:
+            hosts = len({gpu.place[0] for gpu in self.gpus})
+            raise complaint(
+                self.label,
+                f"its links reach {self._reached(graph)} GPUs from GPU 0"
+                + (f"; the GPUs are on {hosts} hosts, and no NVSwitch joins them" * (hosts > 1)),
+                expected="links between all; what lies between network cards is not in such files",
+            )
+        graph.thin()
+        cables, switches = graph.cables()
+        self._note_nets()
+        return Imported(
+            cables.fabric(),
+            tuple(self.notes),
+            tuple(_gpu_name(gpu) for gpu in self.gpus),
+            tuple(_switch_name(switch) for switch in switches),
+        )
+
+    def _reached(self, graph: Graph) -> str:
+        return f"{len(graph.reached().intersection(graph.nodes))} of {len(graph.nodes)}"
+
+    def _gpus(self) -> tuple[Gpu, ...]:
+        """The compute nodes, numbered; those of a file without `gpu` elements if asked for."""
+        gpus = list(self.system.gpus)
+        by_class = [device.place for device in self.system.devices if device.is_gpu]
+        if not gpus:
+            if self.network != "pcie" or len(by_class) < 2:
+                raise self._lacks_gpus(len(by_class))
+            self.notes.append(
+                "The file holds PCI devices only; GPUs are those of class 0x03 or 0x12, numbered "
+                "as they come in it."
+            )
+            return tuple(Gpu(place, None, None, None, "", ()) for place in by_class)
+        if len(gpus) < 2:
+            raise complaint(
+                self.label,
+                "it describes 1 GPU",
+                expected="at least 2; NCCL leaves out GPUs that the job did not use",
+            )
+        unused = len(set(by_class) - {gpu.place for gpu in gpus})
+        if unused:
+            self.notes.append(f"Left out: {unused} GPUs that the job which wrote this did not use.")
+        ranks = {gpu.rank for gpu in gpus}
+        devs = {gpu.dev for gpu in gpus}
+        if None not in ranks and len(ranks) == len(gpus):
+            gpus.sort(key=lambda gpu: gpu.rank or 0)
+            self.notes.append("Nodes are the GPUs in the order of their ranks.")
+        elif None not in devs and len(devs) == len(gpus):
+            gpus.sort(key=lambda gpu: gpu.dev or 0)
+            self.notes.append("Nodes are the GPUs in the order of their device numbers.")
+        else:
+            self.notes.append(
+                "Nodes are the GPUs as they come in the file: it gives neither each a rank nor "
+                "each a device number of its own."
+            )
+        return tuple(gpus)
+
+    def _lacks_gpus(self, by_class: int) -> ImportFormatError:
+        devices = len(self.system.devices)
+        what = f"it lists {devices} PCI devices" + (
+            f", {by_class} of them GPUs by their class," if by_class else ""
+        )
+        return complaint(
+            self.label,
+            f"{what} but no <gpu> and none of its links: NCCL takes such a file (NCCL_TOPO_FILE) "
+            "for PCIe and finds the NVLinks itself, on the machine",
+            expected=_HOW
+            + (". The option network=pcie imports its PCIe alone" if by_class > 1 else ""),
+        )
+
+    def _require_known_links(self) -> None:
+        for gpu in self.gpus:
+            own = sum(
+                link.count for link in gpu.links if link.to == "gpu" and link.target == gpu.place
+            )
+            if own:
+                raise complaint(
+                    self.label,
+                    f"{_gpu_name(gpu)} has {own} links to itself: the file hides, as those of "
+                    "virtual machines do, which GPUs they join",
+                    expected="the other GPU as target. Correct the targets by what "
+                    "`nvidia-smi topo -m` prints, or import that (importer nvidia-smi), or PCIe "
+                    "alone with the option network=pcie",
+                )
+
+    def _join_gpus(self, graph: Graph) -> None:
+        """Links between GPUs, and to NVSwitches."""
+        counts: Counter[tuple[Place, Place]] = Counter()
+        to_switch: Counter[Place] = Counter()
+        named: set[str] = set()
+        absent = 0
+        for gpu in self.gpus:
+            for link in gpu.links:
+                if link.to == "switch":
+                    to_switch[gpu.place] += link.count
+                    named.add(link.target[1])
+                elif link.to == "gpu" and link.target in self.number:
+                    counts[gpu.place, link.target] += link.count
+                elif link.to == "gpu":
+                    absent += link.count
+        speeds: set[str] = set()
+        for (one, other), count in counts.items():
+            self._require_mutual(one, other, counts)
+            if self.number[one] < self.number[other]:
+                ends = [self.gpus[self.number[place]] for place in (one, other)]
+                speed = min(self._link_bandwidth(gpu, speeds) for gpu in ends)
+                graph.join(one, other, count * speed, _counted(count, _kind(ends[0])))
+        for place, count in to_switch.items():
+            gpu = self.gpus[self.number[place]]
+            graph.join(
+                place,
+                _SWITCH,
+                count * self._link_bandwidth(gpu, speeds),
+                _counted(count, _kind(gpu)),
+            )
+        if to_switch:
+            self.notes.append(
+                "All NVSwitches are one switch that blocks nowhere, whose ports are each GPU's "
+                f"NVLinks (the file names {len(named)} of them)."
+            )
+        if absent:
+            self.notes.append(f"Left out: {absent} links to GPUs that are not in the file.")
+        self.notes += sorted(speeds)
+
+    def _require_mutual(
+        self, one: Place, other: Place, counts: Counter[tuple[Place, Place]]
+    ) -> None:
+        there, back = counts[one, other], counts[other, one]
+        if there != back:
+            names = [_gpu_name(self.gpus[self.number[place]]) for place in (one, other)]
+            raise complaint(
+                self.label,
+                f"{names[0]} lists {there} links to {names[1]}, which lists {back} to it",
+                expected="as many both ways; the file is incomplete, or was edited by hand",
+            )
+
+    def _link_bandwidth(self, gpu: Gpu, speeds: set[str]) -> Fraction:
+        """Of one link; what was assumed is added to the notes."""
+        if self.given_link is not None:
+            rate = f"{float(self.given_link):g} GB/s"
+            speeds.add(f"Each link carries {rate} in each direction (option link).")
+            return self.given_link
+        kind = _kind(gpu)
+        if kind == "xGMI":
+            bandwidth, who = xgmi_bandwidth(gpu.gcn), f"RCCL of gcn {gpu.gcn or 'unknown'}"
+        else:
+            sm = gpu.compute_capability
+            bandwidth, who = nvlink_bandwidth(sm), f"NCCL of sm {sm if sm else 'unknown'}"
+        speeds.add(
+            f"Assumed: {float(bandwidth):g} GB/s for each {_KINDS[kind][0]} and direction, as does "
+            f"{who}; counts are the file's."
+        )
+        return bandwidth
+
+    def _join_pcie(self, graph: Graph) -> None:
+        """Bridges, CPUs, and the links of GPUs to their CPUs."""
+        merged = self._merged()
+        for device in self.system.devices:
+            child, parent = merged.get(device.place, device.place), device.parent
+            parent = merged.get(parent, parent)
+            if child != parent:
+                graph.join(child, parent, device.bandwidth, "PCIe")
+        speeds: set[str] = set()
+        for gpu in self.gpus:
+            cpu = self._cpu_of(gpu)
+            for link in gpu.links:
+                if link.to == "cpu":
+                    bandwidth = link.bandwidth or link.count * self._link_bandwidth(gpu, speeds)
+                    graph.join(gpu.place, cpu, bandwidth, _counted(link.count, link.kind))
+        self.notes += sorted(speeds.difference(self.notes))
+        self._join_cpus(graph)
+        self.notes.append(
+            "PCIe bridges and CPUs are switches; PCIe carries what NCCL computes from speed and "
+            "width, without allowance for its protocol."
+        )
+
+    def _merged(self) -> dict[Place, Place]:
+        """Bridges that are one switch: what stands for each that is not alone."""
+        group: dict[Place, Place] = {}
+
+        def find(place: Place) -> Place:
+            path = []
+            while place in group:
+                path.append(place)
+                place = group[place]
+            for passed in path:
+                group[passed] = place
+            return place
+
+        known = {device.place for device in self.system.devices}
+        for device in self.system.devices:
+            ends = [peer for peer in device.peers if peer in known]
+            for other in [*ends, *([device.parent] if device.same_switch else [])]:
+                one, two = find(device.place), find(other)
+                if one != two:
+                    group[one] = two
+        return {place: find(place) for place in group}
+
+    def _join_cpus(self, graph: Graph) -> None:
+        """CPUs of one host that have GPUs, each with each."""
+        used = {self._cpu_of(gpu) for gpu in self.gpus}
+        assumed: set[str] = set()
+        for one, other in combinations([cpu for cpu in self.system.cpus if cpu.place in used], 2):
+            if one.place[0] == other.place[0]:
+                bandwidth = min(self._socket(one, assumed), self._socket(other, assumed))
+                graph.join(one.place, other.place, bandwidth, "between CPUs")
+        self.notes += sorted(assumed)
+
+    def _cpu_of(self, gpu: Gpu) -> Place:
+        place = gpu.place
+        while place in self.above:
+            place = self.above[place]
+        return place
+
+    def _socket(self, cpu: Cpu, assumed: set[str]) -> Fraction:
+        if self.given_socket is not None:
+            assumed.add(
+                f"Each CPU has {float(self.given_socket):g} GB/s to each other one (option socket)."
+            )
+            return self.given_socket
+        bandwidth = between_cpus(cpu.arch, cpu.vendor, cpu.family, cpu.model)
+        why = "as NCCL does of such CPUs"
+        if bandwidth is None:
+            bandwidth, why = _SLOWEST_SOCKETS, "the least that NCCL knows: the CPUs are unknown"
+        assumed.add(
+            f"Assumed: {float(bandwidth):g} GB/s from each CPU to each other one of its host, "
+            f"{why}."
+        )
+        return bandwidth
+
+    def _note_nets(self) -> None:
+        nets = [name for device in self.system.devices for name in device.nets]
+        nets += self.system.other_nets
+        if nets:
+            few = ", ".join(nets[:8]) + (", …" if len(nets) > 8 else "")
+            self.notes.append(
+                f"Left out: what leads to the network ({few}); the file does not say what is at "
+                "the other end."
+            )
+
+
+def _kind(gpu: Gpu) -> str:
+    return next((link.kind for link in gpu.links if link.kind != "C2C"), "NVLink")
+
+
+def _counted(count: int, kind: str) -> str:
+    return f"{count} {_KINDS[kind][count > 1]}"
+
+
+def _gpu_name(gpu: Gpu) -> str:
+    """``GPU 3 (0000:1b:00.0)``, the number being that on its host."""
+    host, address = gpu.place
+    number = f"GPU {gpu.dev}" if gpu.dev is not None else "GPU"
+    return f"{number} ({address})" if not host else f"{number} ({address} on {host})"
+
+
+def _switch_name(switch: Vertex) -> str:
+    if switch == _SWITCH:
+        return "NVSwitch"
+    host, address = switch
+    name = (
+        f"CPU {address.removeprefix('cpu ')}" if address.startswith("cpu ") else f"PCIe {address}"
+    )
+    return f"{name} on {host}" if host else name

@@ -1,0 +1,361 @@
+"""System: what a topology XML says, as flat lists, before anything is made of it.
+
+::
+
+    <system version="1">
+      <cpu numaid="0" arch="x86_64" vendor="GenuineIntel" familyid="6" modelid="143">
+        <pci busid="0000:18:00.0" class="0x060400" link_speed="32.0 GT/s PCIe" link_width="16">
+          <pci busid="0000:1b:00.0" class="0x030200" …>
+            <gpu dev="0" sm="90" rank="0" gdr="1">
+              <nvlink target="0000:03:00.0" count="4" tclass="0x068000"/>
+
+A bus address is unique on one host only; a file of several hosts (``host_hash`` of its CPUs) has
+the same ones again, so that places are pairs of host and address.  The host is empty where there is
+only one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from xml.etree.ElementTree import Element
+
+from syncoll.errors import ImportFormatError
+from syncoll.importing.complaints import complaint
+from syncoll.importing.json_text import shown
+from syncoll_nccl_xml.speeds import pcie_bandwidth
+
+__all__ = ["Cpu", "Device", "Gpu", "GpuLink", "Place", "System", "read_system"]
+
+Place = tuple[str, str]
+"""(host, bus address), the address in its usual form: ``0000:1b:00.0``; a CPU has ``cpu 0``."""
+
+_BUS = re.compile(r"([0-9a-f]{1,8}):([0-9a-f]{1,2}):([0-9a-f]{1,2})\.([0-9a-f])", re.IGNORECASE)
+_SWITCH_TARGET = "fffffff:ff:ff.0"
+_MOST_LINKS = 4096
+_MOST_CPUS = 1024
+_MOST_DEVICES = 1 << 17
+_GPU_CLASSES = ("0x03", "0x12")
+_BROADCOM_4 = re.compile(r"0x1000 0xc010 0x1000 0xa...")
+_BROADCOM_5 = re.compile(r"0x1000 0xc030 0x1000 0x([01])...")
+
+_DUMP = (
+    "the topology that a job of the GPUs themselves writes when it is run with "
+    "NCCL_TOPO_DUMP_FILE=topo.xml"
+)
+
+
+@dataclass(frozen=True)
+class Cpu:
+    """A socket or NUMA node.
+
+    Args:
+        place: host, and ``cpu N``.
+        arch: empty when the file does not say, like the next.
+        vendor: as CPUID names it.
+        family: 0 when unknown, like the next.
+        model: CPUID's.
+    """
+
+    place: Place
+    arch: str
+    vendor: str
+    family: int
+    model: int
+
+
+@dataclass(frozen=True)
+class Device:
+    """A PCI device or bridge.
+
+    Args:
+        place: host and bus address.
+        parent: the bridge or CPU above it.
+        bandwidth: of the link to the parent, GB/s.
+        device_class: in lower case; empty when the file does not say.
+        same_switch: whether it and its parent are two levels of one switch chip.
+        peers: bridges that it is joined to as if they were one (``pcilink``).
+        nets: names of its network interfaces.
+    """
+
+    place: Place
+    parent: Place
+    bandwidth: Fraction
+    device_class: str
+    same_switch: bool
+    peers: tuple[Place, ...]
+    nets: tuple[str, ...]
+
+    @property
+    def is_gpu(self) -> bool:
+        """By its class."""
+        return self.device_class.startswith(_GPU_CLASSES)
+
+
+@dataclass(frozen=True)
+class GpuLink:
+    """The links of a GPU to one other device.
+
+    Args:
+        kind: ``NVLink``, ``xGMI`` or ``C2C``.
+        to: ``gpu``, ``switch`` or ``cpu``.
+        target: a GPU's place; of another device what the file says.
+        count: how many.
+        bandwidth: of all together where the file says (C2C), GB/s; None where it does not.
+    """
+
+    kind: str
+    to: str
+    target: Place
+    count: int
+    bandwidth: Fraction | None = None
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """A GPU that a job used.
+
+    Args:
+        place: host and bus address.
+        rank: in the job; None when the file does not say, like the next two.
+        dev: its number on its host.
+        compute_capability: NVIDIA's.
+        gcn: AMD's architecture; empty when the file does not say.
+        links: to other GPUs, to switches, to its CPU.
+    """
+
+    place: Place
+    rank: int | None
+    dev: int | None
+    compute_capability: int | None
+    gcn: str
+    links: tuple[GpuLink, ...]
+
+
+@dataclass(frozen=True)
+class System:
+    """A whole file.
+
+    Args:
+        cpus: in the order of the file, as all that follow.
+        devices: PCI devices and bridges, each behind its parent.
+        gpus: those with a ``gpu`` element.
+        other_nets: names of network interfaces that are no PCI devices of their own.
+    """
+
+    cpus: tuple[Cpu, ...]
+    devices: tuple[Device, ...]
+    gpus: tuple[Gpu, ...]
+    other_nets: tuple[str, ...]
+
+
+@dataclass
+class _Reader:
+    label: str
+    several_hosts: bool
+    cpus: list[Cpu] = field(default_factory=list)
+    devices: list[Device] = field(default_factory=list)
+    gpus: list[Gpu] = field(default_factory=list)
+    nets: list[str] = field(default_factory=list)
+    seen: set[Place] = field(default_factory=set)
+
+    def error(self, message: str, expected: str = "") -> ImportFormatError:
+        return complaint(self.label, message, expected=expected)
+
+    def number(self, element: Element, name: str, where: str) -> int | None:
+        """A whole number in decimal or, with 0x, hexadecimal notation."""
+        text = element.get(name)
+        if text is None:
+            return None
+        if re.fullmatch(r"\s*-?(0[xX][0-9a-fA-F]{1,8}|[0-9]{1,9})\s*", text) is None:
+            raise self.error(f"{where}: {name} is {shown(text)}", "a whole number")
+        return int(text, 16) if "x" in text.lower() else int(text)
+
+    def place(self, host: str, element: Element, name: str, where: str) -> Place:
+        """A bus address."""
+        text = element.get(name)
+        match = _BUS.fullmatch((text or "").strip())
+        if match is None:
+            raise self.error(
+                f"{where}: {name} is {shown(text) if text else 'missing'}",
+                "a bus address such as 0000:1b:00.0",
+            )
+        domain, bus, device, function = (int(part, 16) for part in match.groups())
+        return host, f"{domain:04x}:{bus:02x}:{device:02x}.{function:x}"
+
+    def new(self, place: Place) -> Place:
+        if place in self.seen:
+            raise self.error(f"{place[1]} occurs twice" + (" on one host" if place[0] else ""))
+        self.seen.add(place)
+        return place
+
+    def cpu(self, element: Element) -> None:
+        host = _host(element) if self.several_hosts else ""
+        numa = self.number(element, "numaid", "a <cpu>")
+        if numa is None:
+            raise self.error("a <cpu> without numaid", "the number of its NUMA node")
+        where = f"cpu {numa}"
+        cpu = Cpu(
+            self.new((host, where)),
+            (element.get("arch") or "").strip(),
+            element.get("vendor") or "",
+            self.number(element, "familyid", where) or 0,
+            self.number(element, "modelid", where) or 0,
+        )
+        self.cpus.append(cpu)
+        for child in element:
+            if child.tag == "pci":
+                self.pci(child, cpu.place, None)
+            elif child.tag == "nic":
+                self.nets += _nets(child)
+
+    def pci(self, element: Element, parent: Place, above: Element | None) -> None:
+        host = parent[0]
+        place = self.place(host, element, "busid", "a <pci>")
+        where = place[1]
+        nets = [name for nic in element.findall("nic") for name in _nets(nic)]
+        if nets and place in self.seen and element.find("gpu") is None:
+            self.nets += nets  # the ports of one network card, which NCCL merges as well
+            return
+        self.new(place)
+        width = self.number(element, "link_width", where) or 0
+        if not 0 <= width <= 64:
+            raise self.error(f"{where}: link_width is {width}", "0 to 64 lanes")
+        gpus = element.findall("gpu")
+        if len(gpus) > 1:
+            raise self.error(
+                f"{where}: {len(gpus)} ranks on one GPU",
+                "a job that runs one rank on each GPU",
+            )
+        self.devices.append(
+            Device(
+                place,
+                parent,
+                pcie_bandwidth(element.get("link_speed") or "", width),
+                (element.get("class") or "").strip().lower(),
+                above is not None and _two_levels(above, element),
+                tuple(
+                    self.place(host, link, "target", f"{where}: a <pcilink>")
+                    for link in element.findall("pcilink")
+                ),
+                tuple(nets),
+            )
+        )
+        if gpus:
+            self.gpu(gpus[0], place)
+            return
+        for child in element:
+            if child.tag == "pci":
+                self.pci(child, place, element)
+
+    def gpu(self, element: Element, place: Place) -> None:
+        where = f"the GPU at {place[1]}"
+        if "," in (element.get("rank") or ""):
+            raise self.error(
+                f"{where}: ranks {shown(element.get('rank'))} share it",
+                "a job that runs one rank on each GPU",
+            )
+        links = [
+            self.link(child, place, where) for child in element if child.tag in ("nvlink", "xgmi")
+        ]
+        links += [self.c2c(child, place, where) for child in element if child.tag == "c2c"]
+        self.gpus.append(
+            Gpu(
+                place,
+                self.number(element, "rank", where),
+                self.number(element, "dev", where),
+                self.number(element, "sm", where),
+                (element.get("gcn") or "").strip(),
+                tuple(links),
+            )
+        )
+
+    def link(self, element: Element, place: Place, where: str) -> GpuLink:
+        kind = "xGMI" if element.tag == "xgmi" else "NVLink"
+        where = f"{where}: an {kind} entry"
+        count = self.number(element, "count", where)
+        if count is None or not 1 <= count <= _MOST_LINKS:
+            raise self.error(
+                f"{where}: count is {'missing' if count is None else count}", "1 or more links"
+            )
+        target_class = (element.get("tclass") or "").strip().lower()
+        target = (element.get("target") or "").strip().lower()
+        if target_class.startswith("0x068001"):
+            return GpuLink(kind, "cpu", (place[0], target), count)
+        if target_class.startswith("0x0680") or target == _SWITCH_TARGET:
+            return GpuLink(kind, "switch", (place[0], target), count)
+        if target_class.startswith(_GPU_CLASSES):
+            return GpuLink(kind, "gpu", self.place(place[0], element, "target", where), count)
+        raise self.error(
+            f"{where}: tclass is {shown(target_class) if target_class else 'missing'}",
+            "the class of a GPU (0x03…, 0x12…), of an NVSwitch (0x068000) or of a CPU (0x068001)",
+        )
+
+    def c2c(self, element: Element, place: Place, where: str) -> GpuLink:
+        where = f"{where}: a c2c entry"
+        count = self.number(element, "count", where)
+        bandwidth = self.number(element, "bw", where)
+        if not count or not bandwidth or count < 1 or bandwidth < 1:
+            raise self.error(f"{where} without a count and bw above 0", "links, and MB/s of each")
+        return GpuLink("C2C", "cpu", place, count, Fraction(count * bandwidth, 1000))
+
+
+def read_system(root: Element, label: str) -> System:
+    """What an XML file says.
+
+    Args:
+        root: its root element, nested at most as deeply as `parse_xml` lets through.
+        label: what the user calls the file.
+
+    Raises:
+        ImportFormatError: when it is no topology of NCCL or RCCL, or contradicts itself.
+    """
+    if root.tag == "graphs":
+        raise complaint(
+            label,
+            "it holds the rings and trees that NCCL chose (NCCL_GRAPH_DUMP_FILE), not the machine",
+            expected=_DUMP,
+        )
+    if root.tag != "system":
+        raise complaint(
+            label, f"its root element is <{shown(root.tag)[1:-1]}>", expected=f"<system>: {_DUMP}"
+        )
+    cpus = root.findall("cpu")
+    reader = _Reader(label, len({_host(cpu) for cpu in cpus}) > 1)
+    for cpu in cpus:
+        reader.cpu(cpu)
+    if not reader.cpus:
+        raise complaint(label, "it lists no <cpu>, and so nothing at all", expected=_DUMP)
+    if len(reader.cpus) > _MOST_CPUS or len(reader.devices) > _MOST_DEVICES:
+        raise complaint(
+            label,
+            f"{len(reader.cpus)} CPUs and {len(reader.devices)} PCI devices; at most {_MOST_CPUS} "
+            f"and {_MOST_DEVICES} can be handled",
+        )
+    return System(tuple(reader.cpus), tuple(reader.devices), tuple(reader.gpus), tuple(reader.nets))
+
+
+def _host(cpu: Element) -> str:
+    return (cpu.get("host_hash") or "").strip()[:40]
+
+
+def _nets(nic: Element) -> Iterator[str]:
+    for net in nic.iter("net"):
+        yield net.get("name") or "a network interface"
+
+
+def _two_levels(above: Element, below: Element) -> bool:
+    """Whether two bridges are the levels of one Broadcom switch, which blocks nowhere inside."""
+    ids = [
+        " ".join(
+            (element.get(name) or "").lower()
+            for name in ("vendor", "device", "subsystem_vendor", "subsystem_device")
+        )
+        for element in (above, below)
+    ]
+    if all(_BROADCOM_4.fullmatch(text) for text in ids):
+        return True
+    levels = [_BROADCOM_5.fullmatch(text) for text in ids]
+    return [match and match[1] for match in levels] == ["0", "1"]

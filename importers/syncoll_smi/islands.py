@@ -1,0 +1,155 @@
+"""Islands: GPUs that NVLinks join, either directly or through NVSwitches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from syncoll.importing import Cables, complaint
+from syncoll_smi.matrices import Matrix
+from syncoll_smi.pcie import named
+
+__all__ = ["MOST_NVLINKS", "Island", "islands"]
+
+MOST_NVLINKS = 18
+"""How many NVLinks a GPU can have: P100 4, V100 6, A100 12, H100 and B200 18."""
+
+Counts = Mapping[tuple[int, int], int]
+
+
+@dataclass(frozen=True)
+class Island:
+    """GPUs that NVLinks join.
+
+    Args:
+        gpus: in order, at least two.
+        counts: NVLinks of each pair that has some, the smaller number first.
+        ports: how many lead from each GPU to NVSwitches; empty where pairs are joined directly.
+    """
+
+    gpus: tuple[int, ...]
+    counts: Counts
+    ports: tuple[int, ...] = ()
+
+    def add(self, cables: Cables, rate: Fraction) -> bool:
+        """Adds the links; whether there is a switch.
+
+        Args:
+            cables: whose nodes are the GPUs.
+            rate: of one NVLink in each direction.
+        """
+        if not self.ports:
+            for (a, b), count in self.counts.items():
+                cables.add(a, b, count * rate, _links(count))
+            return False
+        switch = cables.new_switch()
+        for gpu, count in zip(self.gpus, self.ports, strict=True):
+            cables.add(gpu, switch, count * rate, f"{_links(count)} to NVSwitches")
+        return True
+
+    def notes(self, names: Sequence[str]) -> list[str]:
+        """What was assumed of these GPUs.
+
+        Args:
+            names: of all GPUs.
+        """
+        mine = named([names[gpu] for gpu in self.gpus])
+        if self.ports:
+            ports = sorted(set(self.ports))
+            told = _links(ports[0]) if len(ports) == 1 else f"{ports[0]} to {ports[-1]} NVLinks"
+            text = (
+                f"{mine} are joined by NVSwitches, taken as one switch: each GPU sends and "
+                f"receives over its {told}, whichever GPUs it talks to (option nvswitch)."
+            )
+            if ports[-1] == MOST_NVLINKS:
+                text += " H100 and B200 both have 18; say gpu=b200 where it is one."
+            return [text]
+        uniform = len(set(self.counts.values())) == 1
+        if uniform and len(self.gpus) > 2 and len(self.counts) == _pairs(len(self.gpus)):
+            (count,) = set(self.counts.values())
+            return [
+                f"Every pair of {mine} is taken to have {_links(count)} of its own; if they lead "
+                "to NVSwitches, say nvswitch=yes."
+            ]
+        return []
+
+
+def _links(count: int) -> str:
+    return "1 NVLink" if count == 1 else f"{count} NVLinks"
+
+
+def _pairs(number: int) -> int:
+    return number * (number - 1) // 2
+
+
+def islands(matrix: Matrix, counts: Counts, nvswitch: str, label: str) -> list[Island]:
+    """The islands of a machine.
+
+    Args:
+        matrix: for names and lines.
+        counts: NVLinks of each pair that has some, the smaller number first.
+        nvswitch: ``auto``, ``yes`` or ``no``.
+        label: what the user calls the file.
+
+    Raises:
+        ImportFormatError: when a GPU has more NVLinks than it can have, and no NVSwitches explain
+            that, or when there are to be NVSwitches and cannot be.
+    """
+    near: dict[int, dict[int, int]] = {}
+    for (a, b), count in counts.items():
+        near.setdefault(a, {})[b] = count
+        near.setdefault(b, {})[a] = count
+    result, seen = [], set[int]()
+    for start in sorted(near):
+        if start in seen:
+            continue
+        stack, members = [start], {start}
+        while stack:
+            for other in near[stack.pop()]:
+                if other not in members:
+                    members.add(other)
+                    stack.append(other)
+        seen |= members
+        gpus = tuple(sorted(members))
+        own = {pair: count for pair, count in counts.items() if pair[0] in members}
+        ports = _ports(gpus, near, matrix, nvswitch, label)
+        result.append(Island(gpus, own, ports))
+    return result
+
+
+def _ports(
+    gpus: Sequence[int],
+    near: Mapping[int, Mapping[int, int]],
+    matrix: Matrix,
+    nvswitch: str,
+    label: str,
+) -> tuple[int, ...]:
+    """NVLinks from each GPU to NVSwitches; empty where they join pairs directly.
+
+    A pair behind NVSwitches has as many as the GPU with fewer of them.
+    """
+    busiest = max(gpus, key=lambda gpu: sum(near[gpu].values()))
+    total = sum(near[busiest].values())
+    if nvswitch == "no" or len(gpus) < 3 or (nvswitch == "auto" and total <= MOST_NVLINKS):
+        return ()
+    ports = {gpu: max(near[gpu].values()) for gpu in gpus}
+    for i, a in enumerate(gpus):
+        for b in gpus[i + 1 :]:
+            there = near[a].get(b, 0)
+            if there != min(ports[a], ports[b]):
+                names, line = matrix.names, matrix.lines[a]
+                reason = (
+                    f"{names[busiest]} would have {total} NVLinks, more than any GPU"
+                    if nvswitch == "auto"
+                    else "nvswitch=yes"
+                )
+                raise complaint(
+                    label,
+                    f"{reason}, but NVSwitches would give {names[a]} and {names[b]} "
+                    f"{_links(min(ports[a], ports[b]))}, and they have {there}",
+                    line=line.number,
+                    text=line.text,
+                    expected="a matrix as the tool printed it; nvswitch=no takes it literally",
+                )
+    return tuple(ports[gpu] for gpu in gpus)

@@ -1,0 +1,191 @@
+"""Matrices between devices as tools print them, and as people paste them.
+
+Lines are split at white space, so that tabs, spaces and the bars of a table are alike; colours are
+removed first.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from syncoll.errors import ImportFormatError
+from syncoll.importing import complaint
+
+__all__ = ["Line", "Matrix", "lines_of", "read_matrix", "refuse_difference"]
+
+_ESCAPE = re.compile(r"\x1b(?:\[[0-9;:?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])?")
+_INVISIBLE = re.compile("[\ufeff\u200b-\u200f\u2060]")
+_MOST_DEVICES = 1024
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of the text.
+
+    Args:
+        number: counted from 1.
+        text: without colours.
+        words: what stands between white space and bars.
+    """
+
+    number: int
+    text: str
+    words: tuple[str, ...]
+
+
+def lines_of(text: str) -> list[Line]:
+    """The lines of a text, without colours and quotation marks of mails and tables."""
+    lines = []
+    for number, raw in enumerate(text.split("\n"), 1):
+        line = _INVISIBLE.sub("", _ESCAPE.sub("", raw)).rstrip()
+        words = tuple(re.sub(r"^[ \t>|#]*", "", line).replace("|", " ").split())
+        lines.append(Line(number, line, words))
+    return lines
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """Cells between devices.
+
+    Args:
+        names: of the devices that were asked for, in the order of the columns.
+        cells: a row for each.
+        lines: where each row stands.
+        rest: what follows the cells in each row.
+        header: where the columns are named.
+    """
+
+    names: tuple[str, ...]
+    cells: tuple[tuple[str, ...], ...]
+    lines: tuple[Line, ...]
+    rest: tuple[tuple[str, ...], ...]
+    header: Line
+
+    @property
+    def pairs(self) -> list[tuple[int, int]]:
+        """All pairs of different devices, the smaller number first."""
+        return [(a, b) for a in range(len(self.names)) for b in range(a + 1, len(self.names))]
+
+
+def read_matrix(
+    label: str,
+    header: Line,
+    columns: Sequence[str],
+    wanted: Sequence[str],
+    lines: Sequence[Line],
+    *,
+    ends: Callable[[Line], bool],
+    again: str,
+) -> Matrix:
+    """Reads the rows of a matrix.
+
+    Args:
+        label: what the user calls the file.
+        header: where the columns are named.
+        columns: all of them.
+        wanted: those columns whose rows are needed.
+        lines: what follows the header.
+        ends: whether a line cannot belong to the matrix any more.
+        again: what to do about a text that was cut off, as a command.
+
+    Raises:
+        ImportFormatError: when a row is missing, given twice, or too short.
+    """
+    if len(columns) > _MOST_DEVICES:
+        raise complaint(
+            label,
+            f"{len(columns)} columns",
+            line=header.number,
+            expected=f"at most {_MOST_DEVICES} devices",
+        )
+    twice = next((name for name, times in Counter(columns).items() if times > 1), None)
+    if twice is not None:
+        raise complaint(
+            label,
+            f"two columns are named {twice}",
+            line=header.number,
+            text=header.text,
+            expected="each device once",
+        )
+    known, needed = set(columns), set(wanted)
+    found: dict[str, tuple[Line, tuple[str, ...]]] = {}
+    for line in lines:
+        if not line.words:
+            if needed <= found.keys():
+                break
+            continue
+        if ends(line):
+            break
+        name = line.words[0]
+        if name not in known:
+            if needed <= found.keys():
+                break
+            missing = [other for other in wanted if other not in found]
+            raise complaint(
+                label,
+                f"a row of the matrix should stand here: there is none of {_few(missing)}",
+                line=line.number,
+                text=line.text,
+                expected=f"the whole output of `{again}`",
+            )
+        if name not in needed:
+            continue
+        if name in found:
+            raise complaint(
+                label,
+                f"a second row of {name}; the first is in line {found[name][0].number}",
+                line=line.number,
+                text=line.text,
+                expected="one matrix",
+            )
+        cells = line.words[1 : 1 + len(columns)]
+        if len(cells) < len(columns):
+            raise complaint(
+                label,
+                f"the row of {name} has {len(cells)} of {len(columns)} cells",
+                line=line.number,
+                text=line.text,
+                expected=f"a cell for each column; was the line cut off? Run `{again}` again",
+            )
+        found[name] = line, line.words[1:]
+    missing = [name for name in wanted if name not in found]
+    if missing:
+        raise complaint(
+            label,
+            f"the matrix is not whole: it has columns for {len(wanted)} GPUs, and no rows of "
+            f"{_few(missing)}",
+            line=header.number,
+            text=header.text,
+            expected=f"the whole output of `{again}`",
+        )
+    where = [columns.index(name) for name in wanted]
+    rows = [found[name] for name in wanted]
+    return Matrix(
+        tuple(wanted),
+        tuple(tuple(words[i] for i in where) for _, words in rows),
+        tuple(line for line, _ in rows),
+        tuple(words[len(columns) :] for _, words in rows),
+        header,
+    )
+
+
+def _few(names: Sequence[str]) -> str:
+    if len(names) <= 4:
+        return ", ".join(names)
+    return f"{names[0]}, {names[1]}, … {names[-1]} ({len(names)})"
+
+
+def refuse_difference(label: str, matrix: Matrix, a: int, b: int) -> ImportFormatError:
+    """An error: the matrix says one thing from a to b, and another from b to a."""
+    names, cells, lines = matrix.names, matrix.cells, matrix.lines
+    return complaint(
+        label,
+        f"{names[b]} to {names[a]} is {cells[b][a]}, but {names[a]} to {names[b]} is "
+        f"{cells[a][b]} (line {lines[a].number})",
+        line=lines[b].number,
+        text=lines[b].text,
+        expected="the same in both directions",
+    )

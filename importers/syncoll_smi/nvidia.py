@@ -1,0 +1,229 @@
+"""``nvidia-smi topo -m``: for each pair of GPUs the number of NVLinks, or how PCIe joins them.
+
+A matrix tells neither speeds nor switches.  Behind NVSwitches every pair has as many NVLinks as a
+GPU has ports, so that a GPU seems to have more than any GPU has: that is how they are recognised.
+Then the number is what each GPU can send and receive altogether, not what each pair has.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from syncoll.errors import ImportFormatError
+from syncoll.importing import Cables, complaint
+from syncoll.plugins import Imported, OptionValue
+from syncoll_smi.islands import Island, islands
+from syncoll_smi.matrices import Line, Matrix, lines_of, read_matrix, refuse_difference
+from syncoll_smi.options import link_speed, pcie_option
+from syncoll_smi.pcie import Level, Meeting, add_pcie, named
+
+__all__ = ["NvidiaSmiImporter"]
+
+_OWNER = "importer nvidia-smi"
+_COMMAND = "nvidia-smi topo -m"
+_GPU = re.compile(r"GPU\d{1,4}")
+_NAME = re.compile(r"[A-Za-z]\w*\d\w*")
+_NVLINKS = re.compile(r"NV(\d{1,2})")
+_TAIL = {"CPU", "NUMA", "GPU", "Affinity"}
+"""Words of the columns behind the devices: CPU Affinity, NUMA Affinity, GPU NUMA ID."""
+_LEVELS = {
+    "PIX": Level.SWITCH,
+    "PXB": Level.SWITCHES,
+    "PHB": Level.HOST_BRIDGE,
+    "NODE": Level.SOCKET,
+    "SYS": Level.SOCKETS,
+    "SOC": Level.SOCKETS,
+}
+
+
+class NvidiaSmiImporter:
+    """See the module."""
+
+    def read(self, text: str, label: str, options: Mapping[str, OptionValue]) -> Imported:
+        """The machine that a matrix describes.
+
+        Args:
+            text: what ``nvidia-smi topo -m`` printed.
+            label: what the user calls the file.
+            options: values of `NVIDIA_OPTIONS`.
+
+        Raises:
+            ImportFormatError: when it is no whole matrix, or leaves out how GPUs are joined.
+            OptionError: when an option is no bandwidth.
+        """
+        pcie = pcie_option(options, _OWNER)
+        speed = link_speed(options, _OWNER)
+        lines = lines_of(text)
+        matrix, others = _matrix(lines, label)
+        if len(matrix.names) < 2:
+            raise complaint(
+                label,
+                f"{matrix.names[0]} is the only GPU; nothing can be communicated",
+                line=matrix.header.number,
+                text=matrix.header.text,
+            )
+        counts, levels = _cells(matrix, label)
+        found = islands(matrix, counts, str(options["nvswitch"]), label)
+        cables = Cables(len(matrix.names))
+        switched = [island for island in found if island.add(cables, speed.rate)]
+        switches = [
+            f"NVSwitches of {named([matrix.names[gpu] for gpu in island.gpus])}"
+            for island in switched
+        ]
+        notes = []
+        if found:
+            notes.append(
+                f"Each NVLink carries {float(speed.rate):g} GB/s in each direction, "
+                f"{speed.reason}; the matrix does not tell."
+            )
+            notes += [text for island in found for text in island.notes(matrix.names)]
+        whole = len(found) == 1 and len(found[0].gpus) == len(matrix.names)
+        if pcie.use == "always" or (pcie.use == "auto" and not whole):
+            meeting = Meeting(levels, _sockets(matrix))
+            more, tree = add_pcie(cables, matrix.names, meeting, pcie, label)
+            notes += more
+            switches += tree
+        elif not whole:
+            raise _separate(matrix, found, label)
+        elif levels:
+            notes.append(
+                f"{len(levels)} of {len(matrix.pairs)} pairs have no NVLinks, and no link here: "
+                f"PCIe is left out (pcie={float(pcie.rate):g} takes it too)."
+            )
+        if others:
+            legend = _legend(lines)
+            shown = [f"{name} ({legend[name]})" if name in legend else name for name in others]
+            notes.append(
+                f"Left out: {named(shown)}; the matrix does not tell what networks they lead to."
+            )
+        return Imported(cables.fabric(), tuple(notes), matrix.names, tuple(switches))
+
+
+def _devices(line: Line) -> tuple[str, ...]:
+    """The columns that a line names; empty when it is no header."""
+    words = line.words
+    if not words or not _GPU.fullmatch(words[0]):
+        return ()
+    end = next((i for i, word in enumerate(words) if word in _TAIL), len(words))
+    devices = words[:end]
+    if len(devices) == 1:
+        return devices if len(words) == 1 or words[1] == "CPU" else ()
+    if not _NAME.fullmatch(devices[1]) or any(
+        word == "X" or word in _LEVELS or _NVLINKS.fullmatch(word) for word in devices
+    ):
+        return ()
+    return devices
+
+
+def _matrix(lines: Sequence[Line], label: str) -> tuple[Matrix, tuple[str, ...]]:
+    """The cells between GPUs, and the other devices.
+
+    Raises:
+        ImportFormatError: when there is no whole matrix, or more than one.
+    """
+    headers = [i for i, line in enumerate(lines) if _devices(line)]
+    if not headers:
+        rows = [line for line in lines if line.words and _GPU.fullmatch(line.words[0])]
+        if rows:
+            raise complaint(
+                label,
+                "the line above the matrix is missing, which names its columns",
+                line=rows[0].number,
+                text=rows[0].text,
+                expected=f"the whole output of `{_COMMAND}`",
+            )
+        raise complaint(
+            label,
+            "no matrix of GPUs: no line begins with GPU0",
+            expected=f"the output of `{_COMMAND}`",
+        )
+    header = lines[headers[0]]
+    columns = _devices(header)
+    gpus = [name for name in columns if _GPU.fullmatch(name)]
+    matrix = read_matrix(
+        label,
+        header,
+        columns,
+        gpus,
+        lines[headers[0] + 1 :],
+        ends=lambda line: line.words[-1].lower() == "legend:",
+        again=_COMMAND,
+    )
+    if len(headers) > 1:
+        second = lines[headers[1]]
+        raise complaint(
+            label,
+            f"a second matrix; the first is in line {header.number}",
+            line=second.number,
+            text=second.text,
+            expected="the matrix of one machine",
+        )
+    return matrix, tuple(name for name in columns if name not in gpus)
+
+
+def _cells(
+    matrix: Matrix, label: str
+) -> tuple[dict[tuple[int, int], int], dict[tuple[int, int], Level]]:
+    """NVLinks of the pairs that have some, and where the others meet.
+
+    Raises:
+        ImportFormatError: when a cell is unknown, or not the same in both directions.
+    """
+    counts: dict[tuple[int, int], int] = {}
+    levels: dict[tuple[int, int], Level] = {}
+    for a, row in enumerate(matrix.cells):
+        for b, cell in enumerate(row):
+            nvlinks = _NVLINKS.fullmatch(cell)
+            if (cell == "X") == (a == b) and (
+                a == b or cell in _LEVELS or (nvlinks is not None and int(nvlinks[1]) > 0)
+            ):
+                continue
+            raise complaint(
+                label,
+                f"{matrix.names[a]} to {matrix.names[b]} is {cell!r}",
+                line=matrix.lines[a].number,
+                text=matrix.lines[a].text,
+                expected="X for a GPU and itself"
+                if a == b
+                else f"NV with the number of NVLinks, or one of {', '.join(_LEVELS)}",
+            )
+    for a, b in matrix.pairs:
+        there, back = matrix.cells[a][b], matrix.cells[b][a]
+        if there != back:
+            raise refuse_difference(label, matrix, a, b)
+        if there in _LEVELS:
+            levels[a, b] = _LEVELS[there]
+        else:
+            counts[a, b] = int(there.removeprefix("NV"))
+    return counts, levels
+
+
+def _sockets(matrix: Matrix) -> tuple[str, ...]:
+    """The CPU affinity of each GPU; empty where it is not there for all."""
+    found = tuple(rest[0] if rest else "" for rest in matrix.rest)
+    return found if all(re.fullmatch(r"[0-9][0-9,-]*", text) for text in found) else ()
+
+
+def _legend(lines: Sequence[Line]) -> dict[str, str]:
+    """What ``NIC Legend:`` says: ``NIC0: mlx5_0``."""
+    return {
+        line.words[0][:-1]: line.words[1]
+        for line in lines
+        if len(line.words) == 2 and re.fullmatch(r"NIC\d+:", line.words[0])
+    }
+
+
+def _separate(matrix: Matrix, found: Sequence[Island], label: str) -> ImportFormatError:
+    """An error: NVLinks do not join all GPUs, and PCIe is not to be taken."""
+    joined = {gpu for island in found for gpu in island.gpus}
+    parts = [named([matrix.names[gpu] for gpu in island.gpus]) for island in found]
+    parts += [name for gpu, name in enumerate(matrix.names) if gpu not in joined]
+    return complaint(
+        label,
+        f"NVLinks do not join all GPUs; these are separate: {' | '.join(parts[:16])}"
+        f"{' | …' if len(parts) > 16 else ''}",
+        line=matrix.header.number,
+        text=matrix.header.text,
+        expected="pcie=auto, or the speed of PCIe in GB/s such as pcie=16",
+    )

@@ -1,0 +1,164 @@
+"""What the commands that write or read exported files share: options, names, places."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from syncoll.errors import FileFormatError, UsageError
+
+if TYPE_CHECKING:
+    from syncoll.files import StoredAlgorithm
+    from syncoll.plugins import ExporterRecord, PluginManager
+
+__all__ = [
+    "LARGEST_FILE",
+    "add_exporter_options",
+    "exporter_of",
+    "exporter_options",
+    "label",
+    "read_exported",
+    "save",
+]
+
+LARGEST_FILE = 1 << 30
+"""Bytes of a file that is read."""
+
+_HEAD = 4096
+"""Bytes by which an exporter recognises its files."""
+
+_SHORT_FORMS = {
+    "dialect": "msccl-xml: the runtime that reads the file (msccl, executor or rccl)",
+    "proto": "msccl-xml: the protocol (Simple, LL or LL128)",
+    "instances": "msccl-xml: split each chunk into so many, each on channels of its own",
+}
+"""Options of exporters that have one of their own on the command line."""
+
+
+def add_exporter_options(parser: argparse.ArgumentParser) -> None:
+    """--option, and the short forms of some of them."""
+    group = parser.add_argument_group("options of the format")
+    for name, summary in _SHORT_FORMS.items():
+        group.add_argument(f"--{name}", metavar=name[0].upper(), help=summary)
+    group.add_argument(
+        "--option",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="any option of the exporter; `syncoll plugins --options` lists them; repeatable",
+    )
+
+
+def exporter_options(arguments: argparse.Namespace, record: ExporterRecord) -> dict[str, str]:
+    """What the arguments of `add_exporter_options` set, for this exporter.
+
+    Raises:
+        OptionError: on an option that it does not have, or one that is given twice.
+    """
+    from syncoll.plugins import parse_options
+
+    short = [
+        f"{name}={getattr(arguments, name)}"
+        for name in _SHORT_FORMS
+        if getattr(arguments, name) is not None
+    ]
+    return parse_options([*short, *arguments.option])
+
+
+def label(one: StoredAlgorithm, collective: str, *, in_place: bool = False) -> str:
+    """A name for an algorithm, of letters, digits and ``._-``: ``dgx1-allgather-C6-S3-R7``."""
+    instance = one.instance
+    costs = f"C{instance.chunks}-S{instance.steps}-R{instance.rounds}"
+    plain = [
+        re.sub(r"[^A-Za-z0-9._]+", "-", text).strip("-.")
+        for text in (instance.topology.name, collective)
+    ]
+    return "-".join([*(text for text in plain if text), costs, *(["in-place"] if in_place else [])])
+
+
+def save(out: Path, files: Mapping[str, bytes], *, folder: bool) -> list[Path]:
+    """Writes the files of one algorithm; nothing of them appears when it fails.
+
+    Args:
+        out: the file to write, or a folder for it; for a format of several files the folder.
+        files: content by name.
+        folder: whether the format is one of several files.
+
+    Returns:
+        The files that are there now.
+
+    Raises:
+        UsageError: when they cannot be written.
+    """
+    from syncoll.files import write_atomically, write_folder
+
+    if folder:
+        write_folder(out, files)
+        return [out / name for name in files]
+    if len(files) != 1:
+        raise UsageError(
+            f"the exporter wrote {len(files)} files, but its record says that it writes one"
+        )
+    ((name, content),) = files.items()
+    path = out / name if out.is_dir() else out
+    write_atomically(path, content)
+    return [path]
+
+
+def exporter_of(path: Path, plugins: PluginManager) -> ExporterRecord | None:
+    """The exporter of whose format a file is; None if of none.
+
+    Args:
+        path: a file, or a folder, of which any file counts.
+        plugins: what is installed.
+
+    Raises:
+        FileFormatError: when it cannot be read.
+    """
+    for file in _files_in(path):
+        try:
+            with file.open("rb") as stream:
+                head = stream.read(_HEAD)
+        except (OSError, ValueError) as error:
+            raise _unreadable(file, error) from None
+        for record in plugins.exporters.values():
+            if record.recognises(file, head):
+                return record
+    return None
+
+
+def read_exported(path: Path) -> dict[str, bytes]:
+    """The files of one export, by name.
+
+    Args:
+        path: a file, or a folder with all of them.
+
+    Raises:
+        FileFormatError: when they cannot be read or are too large.
+    """
+    files: dict[str, bytes] = {}
+    left = LARGEST_FILE
+    for file in _files_in(path):
+        try:
+            with file.open("rb") as stream:
+                files[file.name] = stream.read(left + 1)
+        except (OSError, ValueError) as error:
+            raise _unreadable(file, error) from None
+        left -= len(files[file.name])
+        if left < 0:
+            raise FileFormatError(f"{path}: larger than {LARGEST_FILE >> 20} MiB")
+    return files
+
+
+def _files_in(path: Path) -> list[Path]:
+    if not path.is_dir():
+        return [path]
+    return sorted(file for file in path.iterdir() if file.is_file())
+
+
+def _unreadable(path: Path, error: Exception) -> FileFormatError:
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+    return FileFormatError(f"cannot read {path}: {reason}")

@@ -1,0 +1,371 @@
+"""``syncoll plan FRONTIER``: which algorithm for which size."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from syncoll.cli.arguments import Subparsers, add_format, output_file
+from syncoll.cli.exits import Exit
+from syncoll.cli.exporting import add_exporter_options
+
+if TYPE_CHECKING:
+    from syncoll.files import StoredFile
+    from syncoll.planning import CostModel, NeverBest, Plan, PlannedExports, SizeRange
+
+__all__ = ["add_parser"]
+
+_Value = TypeVar("_Value")
+
+_DESCRIPTION = """\
+Chooses, for every size of data, the fastest algorithm of a frontier.  One of S steps and R rounds
+with C chunks per node takes
+
+  overhead + S * alpha + (R/C) * L * beta
+
+--alpha is the latency of a step, a time (ns, us, ms, s).  --beta is given as a bandwidth: what a
+link of one chunk per round carries in a second, in bytes (GB/s = 10^9, GiB/s = 2^30) or bits
+(Gb/s).  Where the machine was described with units, the frontier's file says it and --beta can be
+left out; a latency no description says.
+
+L is the data of one node, C chunks of it: each node's input; of broadcast and scatter the root's.
+Runtimes and nccl-tests measure a message by a buffer of the call, and so do the exported ranges and
+the algorithm bandwidth (algbw, message over time):
+  allgather, gather      the output, P * L
+  all others             L: the input of reducescatter, alltoall and scatter; the buffer of
+                         allreduce, reduce and broadcast; the input of collectives of one's own
+
+  syncoll plan frontier.json --alpha 0.7us --beta 25GB/s
+  syncoll plan frontier.json --alpha 0.7us --beta 200Gb/s --plot frontier.svg --sizes 1KiB..1GiB
+  syncoll plan frontier.json --alpha 0.7us --beta 25GB/s --to msccl-xml --dialect rccl -o planned
+
+-o makes a folder: index.json, and in algorithms/ an export of each algorithm that is the best for
+some message, for these sizes and no others.  Ranges touch, the first begins at 0 and the last has
+no end, or ends where the runtime's own limit is, as a note then says.  Each export is verified,
+written, read back by the format's checker and executed; the folder appears with all of them or not
+at all.
+"""
+
+
+def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
+    """Adds the command."""
+    parser = commands.add_parser(
+        "plan",
+        help="which algorithm of a frontier for which message size; plots and exports them",
+        description=_DESCRIPTION,
+    )
+    # So that what begins like a number is taken as the value, and refused as a negative one.
+    parser._negative_number_matcher = re.compile(r"-[0-9.].*")
+    parser.add_argument("file", metavar="FRONTIER", type=Path, help="saved with -o")
+    parser.add_argument(
+        "--alpha", metavar="TIME", help="latency of a step, such as 0.7us; always needed"
+    )
+    parser.add_argument(
+        "--beta",
+        metavar="BANDWIDTH",
+        help="of a link of one chunk per round, such as 25GB/s (default: what the file says, if "
+        "its machine has units)",
+    )
+    parser.add_argument(
+        "--overhead",
+        metavar="TIME",
+        default="0s",
+        help="of each call, whatever the algorithm; moves no crossover (default: 0s)",
+    )
+    parser.add_argument(
+        "--sizes",
+        metavar="FROM..TO",
+        help="sizes of one node's data to show, such as 1KiB..1GiB (default: all; in a plot 1KiB "
+        "to 1GiB and every crossover)",
+    )
+    parser.add_argument(
+        "--plot",
+        metavar="PICTURE",
+        type=output_file,
+        help="draw time and bandwidth over size; a name that ends in .png or .svg",
+    )
+    add_format(parser)
+    group = parser.add_argument_group("exports")
+    group.add_argument("--to", metavar="FORMAT", help="such as mscclpp or msccl-xml")
+    group.add_argument(
+        "-o", "--output", metavar="FOLDER", type=output_file, help="a new folder for the exports"
+    )
+    group.add_argument(
+        "--in-place",
+        "--inplace",
+        dest="in_place",
+        action="store_true",
+        help="for calls whose input and output are one buffer (default: two)",
+    )
+    group.add_argument(
+        "--skip-refused",
+        action="store_true",
+        help="plan without the algorithms that the format cannot express (default: give up)",
+    )
+    add_exporter_options(parser)
+    parser.set_defaults(run=_run)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from syncoll.cli.output import note, print_json, print_text
+    from syncoll.errors import VerificationError
+    from syncoll.files import require_writable, to_text, write_atomically
+    from syncoll.planning import (
+        draw,
+        exports_document,
+        picture_format,
+        plan_document,
+        plan_sizes,
+        require_new_folder,
+        write_new_folder,
+    )
+
+    _require_together(arguments)
+    sizes = _sizes(arguments.sizes)
+    style = None
+    if arguments.plot is not None:
+        style = picture_format(arguments.plot)
+        require_writable(arguments.plot)
+    if arguments.output is not None:
+        require_new_folder(arguments.output)
+    stored = _frontier(arguments.file)
+    model = _model(arguments, stored)
+    try:
+        made = None if arguments.output is None else _export(arguments, stored, model)
+    except VerificationError as error:  # the file's algorithms had passed when it was read
+        note(f"syncoll: {error} (a bug of the exporter or its checker; please report)")
+        return Exit.BUG
+    plan = plan_sizes(stored.algorithms, model) if made is None else made.plan
+    document = plan_document(plan, stored, bandwidth_given=arguments.beta is not None, sizes=sizes)
+    picture = None
+    if style is not None:
+        picture = draw(plan, _title(plan, stored, arguments.beta is not None), style, sizes)
+    if made is not None:
+        document["exports"] = exports_document(made, arguments.to, arguments.in_place)
+        index = f"{to_text(document)}\n".encode()
+        write_new_folder(arguments.output, {"index.json": index, **made.files})
+    if picture is not None:
+        write_atomically(arguments.plot, picture)
+    if arguments.format == "json":
+        print_json(document)
+    else:
+        _print(plan, stored, arguments.beta is not None, sizes)
+        if made is not None:
+            _print_exports(made, arguments.output)
+        if picture is not None:
+            print_text(f"drawn in {arguments.plot}")
+    for one, reason in () if made is None else made.refused:
+        note(f"syncoll: {arguments.file}: {one.where}: left out: {reason}")
+    return Exit.OK
+
+
+def _require_together(arguments: argparse.Namespace) -> None:
+    from syncoll.errors import UsageError
+
+    if (arguments.to is None) != (arguments.output is None):
+        given, missing = ("-o", "--to") if arguments.to is None else ("--to", "-o")
+        raise UsageError(
+            f"{given} without {missing}: exports need a format and a folder, such as "
+            "--to msccl-xml -o planned"
+        )
+    alone = ["--in-place"] * arguments.in_place + ["--skip-refused"] * arguments.skip_refused
+    alone += [f"--{name}" for name in ("dialect", "proto", "instances") if getattr(arguments, name)]
+    alone += ["--option"] * bool(arguments.option)
+    if arguments.to is None and alone:
+        raise UsageError(f"{alone[0]} is for exports; it needs --to and -o")
+
+
+def _frontier(path: Path) -> StoredFile:
+    """A frontier with points.
+
+    Raises:
+        UsageError: when the file is none, or an empty one.
+    """
+    from syncoll.errors import UsageError
+    from syncoll.files import read_file
+
+    stored = read_file(path)
+    if stored.frontier is None:
+        raise UsageError(
+            f"{path}: it holds no frontier (its kind is {stored.kind}); expected a file that "
+            "`syncoll pareto` or `syncoll search` wrote with -o"
+        )
+    if not stored.algorithms:
+        raise UsageError(f"{path}: the frontier has no points; there is nothing to choose from")
+    return stored
+
+
+def _model(arguments: argparse.Namespace, stored: StoredFile) -> CostModel:
+    from syncoll.errors import UsageError
+    from syncoll.planning import CostModel, parse_bandwidth, parse_time, unit_bandwidth
+
+    if arguments.alpha is None:
+        raise UsageError(
+            "--alpha is missing: the latency of a step, such as --alpha 0.7us; descriptions of "
+            "machines say bandwidths but no latencies"
+        )
+    alpha = _argument("--alpha", parse_time, arguments.alpha)
+    overhead = _argument("--overhead", parse_time, arguments.overhead)
+    if arguments.beta is not None:
+        return CostModel(alpha, _argument("--beta", parse_bandwidth, arguments.beta), overhead)
+    bandwidth = unit_bandwidth(stored.topology)
+    if bandwidth is None:
+        raise UsageError(
+            f"--beta is missing: {stored.topology.name} is described in chunks per round, without "
+            "units; say what a link of one chunk per round carries, such as --beta 25GB/s"
+        )
+    return CostModel(alpha, bandwidth, overhead)
+
+
+def _argument(name: str, parse: Callable[[str], _Value], text: str) -> _Value:
+    """The value of an option, whose name stands in errors."""
+    from syncoll.errors import UsageError
+
+    try:
+        return parse(text)
+    except UsageError as error:
+        raise UsageError(f"{name}: {error}") from None
+
+
+def _sizes(text: str | None) -> tuple[int, int] | None:
+    """From ``1KiB..1GiB``."""
+    from syncoll.errors import UsageError
+    from syncoll.planning import parse_size
+
+    if text is None:
+        return None
+    low, dots, high = text.partition("..")
+    if not dots:
+        raise UsageError(f"--sizes: {text!r} is no range; expected FROM..TO, such as 1KiB..1GiB")
+    found = _argument("--sizes", parse_size, low), _argument("--sizes", parse_size, high)
+    if found[0] >= found[1]:
+        raise UsageError(f"--sizes: {text!r} is empty; expected FROM..TO with FROM below TO")
+    return found
+
+
+def _export(arguments: argparse.Namespace, stored: StoredFile, model: CostModel) -> PlannedExports:
+    from syncoll.cli.arguments import manager
+    from syncoll.cli.exporting import exporter_options, label
+    from syncoll.planning import export_plan
+    from syncoll.plugins import resolve_options
+
+    record = manager().exporter(arguments.to)
+    options = exporter_options(arguments, record)
+    resolve_options(record.options, options, f"exporter {record.name}")
+    return export_plan(
+        stored.algorithms,
+        model,
+        record,
+        options,
+        lambda one: label(one, stored.collective, in_place=arguments.in_place),
+        in_place=arguments.in_place,
+        skip_refused=arguments.skip_refused,
+    )
+
+
+def _print(plan: Plan, stored: StoredFile, given: bool, sizes: tuple[int, int] | None) -> None:
+    from syncoll.cli.output import counted, print_table, print_text
+    from syncoll.planning import format_size
+
+    message = plan.message
+    print_text(f"{_title(plan, stored, given)}\n")
+    costs = (">S", ">R", ">C", ">R/C", ">time", ">to", ">algbw", ">to")
+    columns = (">L from", ">below", ">message bytes", *costs)
+    rows = [_row(plan, one, sizes) for one in plan.ranges]
+    print_table(columns, [row for row in rows if row])
+    if message.measured:
+        factor = "L" if message.per_node == 1 else f"{message.per_node} L"
+        print_text(f"L: the data of one node. A message of {factor} bytes: {message.words}.")
+    else:
+        print_text("L: the data of one node; runtimes have no one message size for it.")
+    if sizes is not None:
+        text = f"{format_size(sizes[0])} to {format_size(sizes[1])}"
+        hidden = counted(len(rows) - len([row for row in rows if row]), "range")
+        print_text(f"Shown: L from {text}; {hidden} outside.")
+    for one in plan.never_best:
+        print_text(f"Never the best: {_told(one)}.")
+    if stored.frontier is not None and stored.frontier.open:
+        print_text(
+            f"The frontier leaves {counted(len(stored.frontier.open), 'region')} of costs "
+            "unsettled, where better algorithms may lie; `syncoll show` lists them."
+        )
+
+
+def _title(plan: Plan, stored: StoredFile, given: bool) -> str:
+    from syncoll.planning import format_bandwidth, format_time
+
+    model = plan.model
+    source = "" if given else f", as {stored.topology.name} is described"
+    overhead = f", {format_time(model.overhead)} a call" if model.overhead else ""
+    return (
+        f"{stored.collective} on {stored.topology.name}: alpha {format_time(model.alpha)}, a chunk "
+        f"per round at {format_bandwidth(model.bandwidth)}{source}{overhead}"
+    )
+
+
+def _row(plan: Plan, one: SizeRange, sizes: tuple[int, int] | None) -> tuple[object, ...]:
+    """Of the table; nothing for a range that is not shown."""
+    from syncoll.planning import ends, format_bandwidth, format_size, format_time
+
+    shown = ends(one, sizes)
+    if not shown:
+        return ()
+    messages: object = "-"
+    if plan.message.measured:
+        found = one.message_range(plan.message)
+        messages = "none"
+        if found is not None:
+            messages = f"{found[0]}-{found[1]}" if found[1] is not None else f"{found[0]} up"
+    times, rates = [], []
+    for size in shown:
+        times.append("no end" if size is None else format_time(plan.seconds(one.algorithm, size)))
+        rate = plan.algorithm_bandwidth(one.algorithm, size)
+        text = "-" if rate is None else format_bandwidth(rate)
+        rates.append(f"< {text}" if size is None and rate is not None else text)
+    return (
+        format_size(one.low),
+        "no end" if one.high is None else format_size(one.high),
+        messages,
+        one.steps,
+        one.algorithm.algorithm.rounds,
+        one.algorithm.instance.chunks,
+        one.bandwidth,
+        *times,
+        *rates,
+    )
+
+
+def _told(one: NeverBest) -> str:
+    """An algorithm that is never the best, and how near it comes."""
+    from syncoll.planning import format_size
+
+    stored = one.algorithm
+    cost = Fraction(stored.algorithm.rounds, stored.instance.chunks)
+    text = f"{stored.where}, S = {stored.algorithm.steps}, R/C = {cost}"
+    if one.slower is None:
+        return text
+    where = "as L grows" if one.size is None else f"at L = {format_size(one.size)}"
+    if one.slower == 1:
+        return f"{text}; as fast as the best only {where}"
+    return f"{text}; nearest {where}, where it takes {float(one.slower):.4g} times the best's time"
+
+
+def _print_exports(made: PlannedExports, folder: Path) -> None:
+    from syncoll.cli.output import print_text
+
+    print_text(f"written to {folder}: index.json and")
+    for one in made.exports:
+        end = "up" if one.max_bytes is None else f"to {one.max_bytes}"
+        where = one.files[0]
+        if len(one.files) > 1:
+            where = f"{where.rpartition('/')[0]} ({len(one.files)} files)"
+        print_text(f"  {where}: messages of {one.min_bytes} {end} bytes")
+        checked = one.handed_out.checked
+        print_text(f"    executed: {checked.format}, {checked.collective}")
+    notes = (note for one in made.exports for note in one.handed_out.exported.notes)
+    for text in dict.fromkeys(notes):
+        print_text(f"  note: {text}")

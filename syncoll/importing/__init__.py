@@ -1,0 +1,51 @@
+"""The core of importing: from what a tool says of a machine to a spec that people read and edit.
+
+What an importer uses::
+
+    from syncoll.importing import Cables, complaint, rate_option
+
+    class MyImporter:                                   # what ImporterRecord.load returns
+        def read(self, text, label, options):           # -> Imported; text is str, options are
+            speed = rate_option(options, "link", "importer mine")   # complete; Fraction, GB/s
+            ...
+            raise complaint(label, "the row of GPU3 has 5 cells", line=12, text=row,
+                            expected="8, one for each column")      # an ImportFormatError
+            cables = Cables(nodes=8, switches=1)        # vertices: nodes 0-7, then switches from 8
+            cables.add(0, 8, 12 * speed, "12 NVLinks")  # both ways; parallel cables add up
+            cables.add(0, 1, speed, both_ways=False)
+            return Imported(cables.fabric(), notes=(...,), names=("GPU0", ...), switch_names=(...,))
+
+An importer may as well build a `Fabric` or a `Topology` itself; the name in it does not matter.
+What the core sees to, so that importers need not: the size of the file (`LARGEST_FILE` characters)
+and its encoding, at least two nodes and a way from each to each (name a better reason where you
+know one, and what to do), a `ModelError` or a `RecursionError` told as an error of this file, the
+hint at another importer whose `recognises` says yes, odd characters in names, labels and notes, and
+that the text which is written reads back as the same network.
+
+What the command line uses::
+
+    import_spec(record, text, label, {"link": "25"}, name="mine", others=manager.importers)  # text
+    readers(manager.importers)      # for SpecLibrary.load(folders, readers): NAME:FILE anywhere
+    read_description(file)          # a file's text, or that of standard input for "-"
+"""
+
+from syncoll.importing.cables import Cables
+from syncoll.importing.complaints import complaint
+from syncoll.importing.description import LARGEST_FILE, read_description
+from syncoll.importing.importing import import_machine, import_spec, readers
+from syncoll.importing.rates import parse_rate, rate_option
+from syncoll.importing.writer import spec_text, topology_name
+
+__all__ = [
+    "LARGEST_FILE",
+    "Cables",
+    "complaint",
+    "import_machine",
+    "import_spec",
+    "parse_rate",
+    "rate_option",
+    "read_description",
+    "readers",
+    "spec_text",
+    "topology_name",
+]

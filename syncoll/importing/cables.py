@@ -1,0 +1,67 @@
+"""Cables: what an importer collects, link by link, until it is a `Fabric`."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from syncoll.model import Fabric, FabricLink
+from syncoll.model.fabric import Measure
+
+__all__ = ["Cables"]
+
+
+class Cables:
+    """The links of a machine while it is read.
+
+    Args:
+        nodes: compute nodes, the vertices ``0 … nodes-1``.
+        switches: the vertices behind them; `new_switch` adds more.
+    """
+
+    def __init__(self, nodes: int, switches: int = 0) -> None:
+        self.nodes = nodes
+        self.switches = switches
+        self._links: dict[tuple[int, int], tuple[Fraction, str]] = {}
+
+    def new_switch(self) -> int:
+        """Adds a switch; the vertex that it is."""
+        self.switches += 1
+        return self.nodes + self.switches - 1
+
+    def add(
+        self,
+        source: int,
+        destination: int,
+        bandwidth: int | Fraction,
+        label: str = "",
+        *,
+        both_ways: bool = True,
+    ) -> None:
+        """Adds a link; where there is one already, their bandwidths add up.
+
+        Args:
+            source: a vertex.
+            destination: another one.
+            bandwidth: of each direction, above 0, in GB/s unless `fabric` is told otherwise.
+            label: what it is, for people; parallel links keep all that differ.
+            both_ways: also from the destination to the source.
+        """
+        ends = (source, destination)
+        for link in (ends, ends[::-1])[: 1 + both_ways]:
+            total, labels = self._links.get(link, (Fraction(0), ""))
+            if label and label not in labels.split(" + "):
+                labels = f"{labels} + {label}" if labels else label
+            self._links[link] = total + bandwidth, labels
+
+    def fabric(self, *, measure: Measure = "GB/s", unit: Fraction | None = None) -> Fabric:
+        """The network of all links so far.
+
+        Args:
+            measure: what the bandwidths count.
+            unit: the bandwidth that carries one chunk per round; None for the slowest link's.
+
+        Raises:
+            ModelError: when a link makes no sense; see `Fabric`.
+        """
+        links = tuple(FabricLink(*ends, *what) for ends, what in sorted(self._links.items()))
+        return Fabric("imported", self.nodes, self.switches, links, measure=measure, unit=unit)

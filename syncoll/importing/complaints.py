@@ -1,0 +1,36 @@
+"""Errors that point at a line of the text that was read."""
+
+from __future__ import annotations
+
+import re
+
+from syncoll.errors import ImportFormatError
+
+__all__ = ["complaint"]
+
+_WIDEST = 140
+_LONG_WORD = re.compile(r"(\S{80})\S+")
+
+
+def complaint(
+    label: str, message: str, *, line: int = 0, text: str = "", expected: str = ""
+) -> ImportFormatError:
+    """An error in a description of a machine, to be raised.
+
+    Args:
+        label: what the user calls the file.
+        message: what is wrong; words of more than 80 characters are cut.
+        line: where, counted from 1; 0 when it is in no single line.
+        text: that line, which is shown below.
+        expected: what would have been right, as the end of ``expected …``.
+    """
+    message = _LONG_WORD.sub(r"\1…", message)
+    parts = [f"{label}:{line}: {message}" if line else f"{label}: {message}"]
+    if text.strip():
+        shown = "".join(c if c.isprintable() else " " for c in text).rstrip()
+        if len(shown) > _WIDEST:
+            shown = shown[:_WIDEST] + "…"
+        parts.append(f"{line} | {shown}" if line else shown)
+    if expected:
+        parts.append(f"expected {expected}")
+    return ImportFormatError("\n".join(parts))

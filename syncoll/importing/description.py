@@ -1,0 +1,79 @@
+"""Reading the file that describes a machine, in whatever encoding its tool or shell wrote it."""
+
+from __future__ import annotations
+
+import codecs
+import sys
+from pathlib import Path
+
+from syncoll.errors import ImportFormatError
+
+__all__ = ["LARGEST_FILE", "decode", "read_description"]
+
+LARGEST_FILE = 16 << 20
+"""Bytes of a file that is read; the largest dumps seen have a few hundred thousand."""
+
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+
+
+def read_description(file: str) -> str:
+    """The text of a file.
+
+    Args:
+        file: its path, or ``-`` for standard input.
+
+    Raises:
+        ImportFormatError: when it cannot be read, is too large, empty, or no text.
+    """
+    label = "standard input" if file == "-" else file
+    try:
+        if file == "-":
+            if sys.stdin is None:
+                raise ImportFormatError("standard input is closed; name a file")
+            data = sys.stdin.buffer.read(LARGEST_FILE + 1)
+        else:
+            path = Path(file)
+            if path.exists() and not path.is_file():
+                what = "a folder" if path.is_dir() else "no regular file"
+                raise ImportFormatError(
+                    f"{label} is {what}; name a file with what the tool printed"
+                )
+            with path.open("rb") as stream:
+                data = stream.read(LARGEST_FILE + 1)
+    except FileNotFoundError:
+        raise ImportFormatError(f"there is no file {label!r}") from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise ImportFormatError(f"cannot read {label}: {reason}") from None
+    if len(data) > LARGEST_FILE:
+        raise ImportFormatError(
+            f"{label}: larger than {LARGEST_FILE >> 20} MiB; no description of a machine is"
+        )
+    return decode(data, label)
+
+
+def decode(data: bytes, label: str) -> str:
+    """The text in some bytes: UTF-8, or UTF-16 with the mark that some shells write.
+
+    Raises:
+        ImportFormatError: when it is empty, or no text.
+    """
+    encoding = next((name for mark, name in _MARKS if data.startswith(mark)), "utf-8")
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        raise ImportFormatError(
+            f"{label}:{line}: byte {data[error.start]:#04x} is no {encoding.removesuffix('-sig')} "
+            "text; expected the text that the tool printed"
+        ) from None
+    if not text.strip():
+        raise ImportFormatError(f"{label}: it is empty; expected the text that the tool printed")
+    if "\0" in text:
+        line = text[: text.index("\0")].count("\n") + 1
+        raise ImportFormatError(f"{label}:{line}: a NUL byte; expected the text of a tool")
+    return text.replace("\r\n", "\n").replace("\r", "\n")

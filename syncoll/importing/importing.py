@@ -1,0 +1,236 @@
+"""Running an importer: its options, its result checked, and the spec that is read instead of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from syncoll.errors import ImportFormatError, LocatedError, PluginError
+from syncoll.importing.description import LARGEST_FILE, read_description
+from syncoll.importing.writer import spec_text, topology_name
+from syncoll.model import Fabric, Topology
+from syncoll.plugins import (
+    Imported,
+    ImporterRecord,
+    OptionValue,
+    parse_options,
+    resolve_options,
+)
+from syncoll.spec import SpecLibrary, limits
+
+__all__ = ["import_machine", "import_spec", "readers"]
+
+_MOST_NAMES_SHOWN = 12
+
+
+def import_machine(
+    record: ImporterRecord,
+    text: str,
+    label: str,
+    given: Mapping[str, object] | None = None,
+    *,
+    others: Mapping[str, ImporterRecord] | None = None,
+) -> Imported:
+    """The machine that a text describes, checked.
+
+    Args:
+        record: the importer.
+        text: what the tool printed.
+        label: what the user calls the file.
+        given: options by name; the others have their defaults.
+        others: all importers; one that recognises the text is named where this one fails.
+
+    Raises:
+        OptionError: on an unknown option or a bad value.
+        ImportFormatError: when the text describes no machine that algorithms can be searched for.
+    """
+    options = resolve_options(record.options, given or {}, f"importer {record.name}")
+    try:
+        imported = _read(record, text, label, options)
+        _check(imported, label)
+    except ImportFormatError as error:
+        right = [] if record.recognises(text) else _that_recognise(text, record, others or {})
+        if not right:
+            raise
+        hint = f"it looks like something for the importer {' or '.join(right)}"
+        raise ImportFormatError(f"{error}\n{hint}") from None
+    return imported
+
+
+def _read(
+    record: ImporterRecord, text: str, label: str, options: Mapping[str, OptionValue]
+) -> Imported:
+    if len(text) > LARGEST_FILE:
+        raise ImportFormatError(f"{label}: longer than {LARGEST_FILE} characters")
+    try:
+        return record.load().read(text, label, options)
+    except RecursionError:
+        raise ImportFormatError(
+            f"{label}: it is nested too deeply for a description of a machine"
+        ) from None
+    except LocatedError as error:
+        raise ImportFormatError(f"{label}: {error}") from None
+
+
+def _that_recognise(
+    text: str, record: ImporterRecord, others: Mapping[str, ImporterRecord]
+) -> list[str]:
+    return [
+        name
+        for name, other in sorted(others.items())
+        if name != record.name and other.recognises(text)
+    ]
+
+
+def _check(imported: Imported, label: str) -> None:
+    """Refuses machines that are too small, too large, or in pieces.
+
+    Raises:
+        ImportFormatError: with the reason.
+    """
+    machine = imported.machine
+    nodes = machine.num_nodes
+    names = imported.names or [f"node {n}" for n in range(nodes)]
+    if len(names) != nodes:
+        raise PluginError(f"the importer gave {len(names)} names for {nodes} nodes")
+    switches = machine.num_switches if isinstance(machine, Fabric) else 0
+    if imported.switch_names and len(imported.switch_names) != switches:
+        raise PluginError(
+            f"the importer gave {len(imported.switch_names)} names for {switches} switches"
+        )
+    if nodes < 2:
+        raise ImportFormatError(
+            f"{label}: it has one compute node, {names[0]}; nothing can be communicated"
+        )
+    if max(nodes, switches) > limits.MAX_NODES or len(machine.links) > limits.MAX_LINKS:
+        raise ImportFormatError(
+            f"{label}: {nodes} compute nodes, {switches} switches and {len(machine.links)} links; "
+            f"at most {limits.MAX_NODES}, {limits.MAX_NODES} and {limits.MAX_LINKS} can be handled"
+        )
+    parts = _parts(machine)
+    if len(parts) > 1:
+        shown = " | ".join(_shortened([names[n] for n in part]) for part in parts[:8])
+        raise ImportFormatError(
+            f"{label}: no links join all compute nodes; these parts are separate: {shown}"
+            f"{' | …' if len(parts) > 8 else ''}"
+        )
+
+
+def _shortened(names: Sequence[str]) -> str:
+    more = "" if len(names) <= _MOST_NAMES_SHOWN else f" and {len(names) - _MOST_NAMES_SHOWN} more"
+    return ", ".join(names[:_MOST_NAMES_SHOWN]) + more
+
+
+def _parts(machine: Fabric | Topology) -> list[list[int]]:
+    """The compute nodes in groups; within each, paths lead from every node to every other."""
+    pairs = (
+        [(link.source, link.destination) for link in machine.links]
+        if isinstance(machine, Fabric)
+        else list(machine.links)
+    )
+    onward: dict[int, list[int]] = {}
+    backward: dict[int, list[int]] = {}
+    for a, b in pairs:
+        onward.setdefault(a, []).append(b)
+        backward.setdefault(b, []).append(a)
+    left = list(range(machine.num_nodes))
+    parts: list[list[int]] = []
+    while left:
+        mutual = _reached(left[0], onward) & _reached(left[0], backward)
+        parts.append([node for node in left if node in mutual])
+        left = [node for node in left if node not in mutual]
+    return parts
+
+
+def _reached(vertex: int, onward: Mapping[int, Sequence[int]]) -> set[int]:
+    seen, stack = {vertex}, [vertex]
+    while stack:
+        for neighbour in onward.get(stack.pop(), ()):
+            if neighbour not in seen:
+                seen.add(neighbour)
+                stack.append(neighbour)
+    return seen
+
+
+def import_spec(
+    record: ImporterRecord,
+    text: str,
+    label: str,
+    given: Mapping[str, object] | None = None,
+    *,
+    name: str = "",
+    others: Mapping[str, ImporterRecord] | None = None,
+) -> str:
+    """The spec of the machine that a text describes; read back already, it is the same machine.
+
+    Args:
+        record: the importer.
+        text: what the tool printed.
+        label: what the user calls the file.
+        given: options by name.
+        name: of the topology; made from the label when empty.
+        others: see `import_machine`.
+
+    Raises:
+        OptionError: on an unknown option or a bad value.
+        ImportFormatError: when the text describes no machine that algorithms can be searched for,
+            or its spec would be too long.
+        SpecError: when the name cannot be one in the language.
+    """
+    imported = import_machine(record, text, label, given, others=others)
+    chosen = "".join(f", {key}={value}" for key, value in (given or {}).items())
+    heading = f"Imported from {label} (importer {record.name}{chosen})."
+    name = name or topology_name(label)
+    spec = spec_text(imported, name, heading)
+    if len(spec.encode()) > limits.MAX_FILE_BYTES:
+        raise ImportFormatError(
+            f"{label}: {len(imported.machine.links)} links of so many kinds make a spec of "
+            f"{len(spec) >> 10} KiB; at most {limits.MAX_FILE_BYTES >> 10} can be handled"
+        )
+    _read_back(spec, label, name, imported)
+    return spec
+
+
+def _read_back(spec: str, label: str, name: str, imported: Imported) -> None:
+    """Reads a spec and compares.
+
+    Raises:
+        ImportFormatError: when the language has no room for it: a number is too large.
+    """
+    machine = imported.machine
+    if isinstance(machine, Topology) and machine.fabric is not None:
+        machine = machine.fabric
+    library = SpecLibrary.load((), {"import": lambda *_: spec})
+    try:
+        if isinstance(machine, Topology):
+            same = library.topology("import:spec") == replace(machine, name=name)
+        else:
+            same = library.fabric("import:spec") == replace(machine, name=name)
+    except LocatedError as error:
+        raise ImportFormatError(f"{label}: as a spec, this machine is refused: {error}") from None
+    if not same:
+        raise AssertionError(f"the spec of {label} reads as another machine:\n{spec}")
+
+
+def readers(
+    importers: Mapping[str, ImporterRecord],
+) -> dict[str, Callable[[str, Sequence[str]], str]]:
+    """For each importer what turns a file and ``NAME=VALUE`` options into a spec.
+
+    Args:
+        importers: by name.
+
+    Returns:
+        Functions that raise what `read_description`, `parse_options` and `import_spec` raise.
+    """
+
+    def reader(record: ImporterRecord) -> Callable[[str, Sequence[str]], str]:
+        def read(file: str, settings: Sequence[str]) -> str:
+            given = parse_options(settings)
+            text = read_description(file)
+            label = "standard input" if file == "-" else file
+            return import_spec(record, text, label, given, others=importers)
+
+        return read
+
+    return {name: reader(record) for name, record in importers.items()}

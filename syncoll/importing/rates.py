@@ -1,0 +1,49 @@
+"""Link speeds as people write them: ``25``, ``25GB/s``, ``200 Gb/s``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from fractions import Fraction
+
+from syncoll.errors import OptionError
+from syncoll.plugins import OptionValue
+
+__all__ = ["parse_rate", "rate_option"]
+
+_RATE = re.compile(r"\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)\s*(?:([MGT])(B|b)(?:/s|ps))?\s*")
+_POWERS = {"M": Fraction(1, 1000), "G": Fraction(1), "T": Fraction(1000)}
+
+
+def parse_rate(text: str) -> Fraction | None:
+    """A bandwidth above 0 in GB/s; None when the text is none.
+
+    Args:
+        text: a number of GB/s, or one with a unit: MB/s, GB/s, TB/s, or in bits Mb/s, Gb/s, Tb/s.
+    """
+    match = _RATE.fullmatch(text)
+    if match is None:
+        return None
+    number, power, size = match.groups()
+    rate = Fraction(number) * _POWERS[power or "G"] / (8 if size == "b" else 1)
+    return rate if rate > 0 else None
+
+
+def rate_option(options: Mapping[str, OptionValue], name: str, owner: str) -> Fraction:
+    """The value of an option that is a bandwidth, in GB/s.
+
+    Args:
+        options: the options' values.
+        name: of an option whose type is text or a number.
+        owner: the importer in words, for errors: ``importer nvidia-smi``.
+
+    Raises:
+        OptionError: when it is no bandwidth above 0.
+    """
+    rate = parse_rate(str(options[name]))
+    if rate is None:
+        raise OptionError(
+            f"option {name} of {owner} is {options[name]!r}; it must be a bandwidth above 0 such "
+            "as 25, 25GB/s or 200Gb/s"
+        )
+    return rate

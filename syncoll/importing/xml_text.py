@@ -1,0 +1,67 @@
+"""XML as strangers write it: parsed without entities, and without ever opening another file."""
+
+from __future__ import annotations
+
+from xml.etree.ElementTree import Element, ParseError
+
+import defusedxml.ElementTree
+from defusedxml import DefusedXmlException
+
+from syncoll.importing.complaints import complaint
+
+__all__ = ["MOST_ELEMENTS", "parse_xml"]
+
+MOST_ELEMENTS = 500_000
+"""Elements of a file that is read; dumps of large machines have a few thousand."""
+
+_DEEPEST = 64
+
+
+def parse_xml(text: str, label: str) -> Element:
+    """The root element of an XML text.
+
+    Args:
+        text: the whole file.
+        label: what the user calls it.
+
+    Raises:
+        ImportFormatError: when it is no XML, declares a document type or entities, refers to other
+            files, or is larger or nests more deeply than any topology.
+    """
+    text = text.removeprefix("\ufeff")
+    try:
+        root: Element = defusedxml.ElementTree.fromstring(text, forbid_dtd=True)
+    except DefusedXmlException:
+        raise complaint(
+            label,
+            "it declares a document type or entities; such files can read other files or grow "
+            "without bounds, so they are refused",
+            expected="XML without <!DOCTYPE …> and <!ENTITY …>",
+        ) from None
+    except ParseError as error:
+        line, column = error.position
+        lines = text.split("\n")
+        start = max(0, column - 60)
+        raise complaint(
+            label,
+            f"no XML: {str(error).partition(':')[0]} at column {column + 1}",
+            line=line,
+            text=lines[line - 1][start : start + 120] if line <= len(lines) else "",
+            expected="a complete XML file",
+        ) from None
+    except (ValueError, LookupError) as error:
+        # What the parser says of an encoding that it does not know, or of a character that XML
+        # cannot hold.
+        raise complaint(label, f"no XML: {error}", expected="a complete XML file") from None
+    level, depth, count = [root], 0, 0
+    while level:
+        depth += 1
+        count += len(level)
+        if depth > _DEEPEST or count > MOST_ELEMENTS:
+            raise complaint(
+                label,
+                f"more than {_DEEPEST} elements in one another, or {MOST_ELEMENTS} in all; no "
+                "description of a machine is like that",
+            )
+        level = [child for element in level for child in element]
+    return root

@@ -1,0 +1,27 @@
+"""Algorithms as collectives over MPI: what was synthesised, run between real processes.
+
+In a program of one's own, started with ``mpiexec -n 8 python program.py``::
+
+    from pathlib import Path
+
+    import numpy as np
+    from mpi4py import MPI
+    from syncoll.api import read_file
+    from syncoll.mpi import Collective
+
+    allreduce = Collective(read_file(Path("frontier.json")).algorithms[0])
+    sendbuf = np.full(1000, MPI.COMM_WORLD.rank, dtype=np.float32)
+    recvbuf = np.empty_like(sendbuf)
+    allreduce(MPI.COMM_WORLD, sendbuf, recvbuf)
+
+Buffers lie as those of MPI's own collective do, so that one call takes the place of the other.
+``syncoll run FILE --via mpi`` compares the two.  Importing this package needs no MPI; calling a
+collective needs the extra ``syncoll[mpi]``.
+"""
+
+from syncoll.mpi.collective import Collective
+from syncoll.mpi.job import Comparison, Job, Result, Run
+from syncoll.mpi.launcher import launch
+from syncoll.mpi.measuring import measure
+
+__all__ = ["Collective", "Comparison", "Job", "Result", "Run", "launch", "measure"]

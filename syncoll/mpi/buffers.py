@@ -1,0 +1,110 @@
+"""The buffers that a caller passes, checked before anything is sent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from syncoll.errors import UsageError
+from syncoll.execution import DTYPES
+from syncoll.execution.workload import Array
+from syncoll.exporting import Kind, StandardCollective
+
+__all__ = ["Buffers", "buffers_of", "total_of"]
+
+_DTYPES = frozenset(np.dtype(name) for name in DTYPES)
+
+
+@dataclass(frozen=True, eq=False)
+class Buffers:
+    """What a rank passes to a collective.
+
+    Args:
+        send: flat; None where the rank has no input, or it is in `receive`.
+        receive: flat; None where the rank has no output, or it is in `send`.
+        dtype: of both.
+    """
+
+    send: Array | None
+    receive: Array | None
+    dtype: np.dtype[Any]
+
+    @property
+    def sent(self) -> int:
+        """Elements of the one."""
+        return 0 if self.send is None else len(self.send)
+
+    @property
+    def received(self) -> int:
+        """Elements of the other."""
+        return 0 if self.receive is None else len(self.receive)
+
+
+def buffers_of(sendbuf: object, recvbuf: object) -> Buffers:
+    """Passes buffers that are arrays of one known type, contiguous, and apart from one another.
+
+    Raises:
+        UsageError: for others, with what is wrong.
+    """
+    send, receive = _flat(sendbuf, "sendbuf"), _flat(recvbuf, "recvbuf")
+    given = [one for one in (send, receive) if one is not None]
+    if not given:
+        raise UsageError(
+            "neither sendbuf nor recvbuf is given; expected at least one (an empty array where "
+            "this rank has neither input nor output, for its type)"
+        )
+    if given[0].dtype != given[-1].dtype:
+        raise UsageError(
+            f"sendbuf is of {given[0].dtype}, recvbuf of {given[-1].dtype}; expected one type"
+        )
+    if receive is not None and not receive.flags.writeable:
+        raise UsageError("recvbuf is read-only; expected an array that can be written")
+    if send is not None and receive is not None and np.may_share_memory(send, receive):
+        raise UsageError(
+            "sendbuf and recvbuf overlap; pass MPI.IN_PLACE (or None) for one of them, as to MPI"
+        )
+    return Buffers(send, receive, given[0].dtype)
+
+
+def total_of(collective: StandardCollective, rank: int, buffers: Buffers) -> int | None:
+    """The elements of the whole, as far as a rank's buffers say; None where they do not.
+
+    Of gather and scatter most ranks see their own share only, which says all if the shares are
+    equally long; so the root must find them so as well.
+    """
+    kind, nodes = collective.kind, collective.num_nodes
+    sent, received = buffers.sent, buffers.received
+    if kind in (Kind.GATHER, Kind.SCATTER):
+        share, whole = (sent, received) if kind is Kind.GATHER else (received, sent)
+        if rank != collective.root:
+            return share * nodes
+        return whole if whole % nodes == 0 else None
+    if kind in (Kind.ALLGATHER, Kind.BROADCAST):
+        return received
+    if kind in (Kind.ALLREDUCE, Kind.REDUCESCATTER, Kind.ALLTOALL, Kind.REDUCE):
+        return received if buffers.send is None else sent
+    return None
+
+
+def _flat(buffer: object, name: str) -> Array | None:
+    """The elements of an array in one row, without a copy."""
+    if buffer is None or _is_in_place(buffer):
+        return None
+    try:
+        array = np.asarray(buffer if isinstance(buffer, np.ndarray) else memoryview(buffer))  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise UsageError(
+            f"{name} is of {type(buffer).__name__}; expected a numpy array, or an object that has "
+            "its data in memory as one (the buffer protocol)"
+        ) from None
+    if array.dtype not in _DTYPES:
+        raise UsageError(f"{name} is of {array.dtype}; expected one of {', '.join(DTYPES)}")
+    if not array.flags.c_contiguous:
+        raise UsageError(f"{name} is not contiguous; pass a copy (numpy.ascontiguousarray)")
+    return array.reshape(-1)
+
+
+def _is_in_place(buffer: object) -> bool:
+    return type(buffer).__name__ == "InPlaceType"

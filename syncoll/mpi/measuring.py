@@ -1,0 +1,204 @@
+"""Runs algorithms beside MPI's own collectives: are the results right, and how long did each take.
+
+For each size every rank draws its input, and the two results are compared; then both are called in
+turn, each from a barrier, and what counts is the slowest rank.  The result of the last timed call
+is compared again, so that what one call leaves behind cannot disturb the next unseen.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable
+from functools import partial
+from importlib.metadata import version
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+import psutil
+
+from syncoll.errors import UsageError
+from syncoll.execution import Workload
+from syncoll.execution.definition import Demand
+from syncoll.execution.workload import Array
+from syncoll.exporting import Kind
+from syncoll.mpi.collective import Collective
+from syncoll.mpi.communicators import mpi
+from syncoll.mpi.job import Comparison, Job, Result, Run
+from syncoll.mpi.program import chunk_at
+from syncoll.mpi.reference import MpiReference, reference_of
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+__all__ = ["measure", "require_memory", "whole"]
+
+_COPIES = 8
+"""Arrays of the size of input or output that a comparison needs, generously."""
+
+
+def measure(
+    comm: MPI.Intracomm, job: Job, tell: Callable[[str, Collective], None] | None = None
+) -> Result:
+    """Runs a job on the ranks of a communicator, all of which must call this.
+
+    Args:
+        comm: of as many ranks as the algorithms have nodes.
+        job: the same at every rank.
+        tell: called before each part with what it is, for those who watch.
+
+    Returns:
+        The same at every rank.
+
+    Raises:
+        UsageError: when the number of ranks is another.
+    """
+    comparisons = []
+    for work in job.work:
+        collective = Collective(work.algorithm, work.instance)
+        runs = []
+        for size in job.sizes:
+            if tell is not None:
+                tell(f"{work.where} with {size} bytes", collective)
+            runs.append(_run(comm, collective, job.workload(size), job.repeats))
+        comparisons.append(Comparison(work.where, str(collective.collective), tuple(runs)))
+    hosts = set(comm.allgather(mpi().Get_processor_name()))
+    return Result(
+        comm.size,
+        len(hosts),
+        comm.bcast(_cores()),
+        _library(),
+        version("mpi4py"),
+        tuple(comparisons),
+    )
+
+
+def whole(collective: Collective, elements: int) -> int:
+    """The elements of the whole, for so many of the largest input of a rank."""
+    kind, ranks = collective.collective.kind, collective.num_ranks
+    if kind in (Kind.ALLGATHER, Kind.GATHER):
+        return elements * ranks
+    if kind is Kind.CUSTOM:
+        instance = collective.instance
+        return -(-elements * instance.num_chunks // int(instance.pre.sum(axis=0).max()))
+    return elements
+
+
+def require_memory(job: Job) -> None:
+    """Passes a job whose data fits in this machine's memory, with all ranks on it.
+
+    Raises:
+        UsageError: when it does not.
+    """
+    free = psutil.virtual_memory().available
+    for work in job.work:
+        collective = Collective(work.algorithm, work.instance)
+        for size in job.sizes:
+            workload = job.workload(size)
+            shares = collective.shares(whole(collective, workload.elements))
+            width = workload.size // workload.elements
+            need = int((shares.inputs + shares.outputs).sum()) * width * _COPIES
+            if need > free:
+                raise UsageError(
+                    f"{collective.num_ranks} ranks with {size} bytes each need about "
+                    f"{need >> 20} MiB to run and compare {work.where}, but {free >> 20} MiB of "
+                    "memory are free; use a smaller size"
+                )
+
+
+def _run(comm: MPI.Intracomm, collective: Collective, workload: Workload, repeats: int) -> Run:
+    total = whole(collective, workload.elements)
+    shares = collective.shares(total)
+    send = workload.draw(int(shares.inputs[comm.rank]), comm.rank)
+    send.setflags(write=False)
+    receive = np.empty(int(shares.outputs[comm.rank]), send.dtype)
+    reference = reference_of(collective, total, workload)
+    demand = reference.demand(comm, send, len(receive))
+
+    def call() -> None:
+        collective(comm, send, receive, workload.operation, total=total)
+
+    def compared() -> str | None:
+        wrong = demand.wrong(receive)
+        if not wrong.any():
+            return None
+        i = int(wrong.argmax())
+        chunk = chunk_at(collective.layout, comm.rank, shares, i)
+        return (
+            f"element {i} of rank {comm.rank}'s output, in chunk {chunk}, is {receive[i]}, but "
+            f"{reference.name} has {demand.value[i]}"
+        )
+
+    _soil(receive)
+    call()
+    mismatch = compared()
+    error, used = demand.error(receive), _used(demand, receive)
+    seconds, reference_seconds = [], []
+    theirs = receive.copy()
+    if collective.collective.kind is Kind.BROADCAST and len(send):
+        theirs[:] = send
+    run_theirs = None
+    if isinstance(reference, MpiReference):
+        run_theirs = partial(reference.run, comm, send, theirs)
+    _soil(receive)
+    for _ in range(repeats):
+        seconds.append(_timed(comm, call))
+        if run_theirs is not None:
+            reference_seconds.append(_timed(comm, run_theirs))
+    if repeats:
+        mismatch = mismatch or compared()
+    problems = [text for text in comm.allgather(mismatch) if text is not None]
+    error = max(comm.allgather(math.inf if math.isnan(error) else error))
+    shares_used = [one for one in comm.allgather(used) if one is not None]
+    return Run(
+        workload.size,
+        total,
+        reference.name,
+        _slowest(comm, seconds),
+        _slowest(comm, reference_seconds),
+        error if math.isfinite(error) else None,
+        max(shares_used, default=None),
+        problems[0] if problems else None,
+    )
+
+
+def _timed(comm: MPI.Intracomm, act: Callable[[], None]) -> float:
+    comm.Barrier()
+    start = perf_counter()
+    act()
+    return perf_counter() - start
+
+
+def _slowest(comm: MPI.Intracomm, seconds: list[float]) -> tuple[float, ...]:
+    """For each call the time of the rank that took longest."""
+    return tuple(max(column) for column in zip(*comm.allgather(seconds), strict=True))
+
+
+def _soil(array: Array) -> None:
+    """Fills an array with what nobody computes, so that nothing left there passes for a result."""
+    array.view(np.uint8)[:] = 0x5A
+
+
+def _used(demand: Demand, result: Array) -> float | None:
+    """The largest error as a share of the tolerance; None where none is allowed."""
+    if demand.tolerance is None:
+        return None
+    difference = np.abs(result.astype(np.longdouble) - demand.value)
+    with np.errstate(all="ignore"):
+        share = np.where(difference == 0, 0, difference / demand.tolerance)
+    largest = float(share.max(initial=0))
+    return largest if math.isfinite(largest) else None
+
+
+def _library() -> str:
+    """The MPI library's name and version, out of the much that it says about itself."""
+    text: str = mpi().Get_library_version()
+    line = text.strip("\0 \n").splitlines()[0].partition(",")[0]
+    return " ".join(line.replace("Version:", " ").split())
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

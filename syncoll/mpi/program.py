@@ -1,0 +1,162 @@
+"""What one rank does, with the elements that each operation touches.
+
+The lists of `syncoll.exporting.lower` say what every rank sends, receives, reduces and copies, in
+slots of whole chunks.  Lowered for zero copy, nothing is received into a slot that is read in the
+same step; so all messages of a step can be under way at once, straight into and out of the
+buffers, and what is left is reduced and copied when all have arrived.
+
+A rank that has begun a step has posted all of its messages, and a message only waits for the two
+ranks at its ends to begin its step; so the ranks that are furthest behind can always go on, and
+no order of arrival leads to a deadlock.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import groupby
+
+import numpy as np
+
+from syncoll.exporting import Action, Buffer, Layout, LoweredAlgorithm, Operation, Slot
+from syncoll.mpi.shares import IntArray, Shares
+
+__all__ = ["Local", "Program", "Region", "Step", "Transfer", "chunk_at", "program_of"]
+
+_BUFFERS = (Buffer.INPUT, Buffer.OUTPUT, Buffer.SCRATCH)
+
+
+@dataclass(frozen=True)
+class Region:
+    """Elements of one of a rank's buffers.
+
+    Args:
+        buffer: 0 for the input, 1 for the output, 2 for scratch.
+        start: the first element.
+        stop: one after the last.
+    """
+
+    buffer: int
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """A message.
+
+    Args:
+        region: what is sent, or where it is received.
+        peer: the rank at the other end.
+        tag: its number among all messages from one end to the other; the same at both.
+    """
+
+    region: Region
+    peer: int
+    tag: int
+
+
+@dataclass(frozen=True)
+class Local:
+    """A reduction of two regions, or a copy of one."""
+
+    sources: tuple[Region, ...]
+    target: Region
+
+
+@dataclass(frozen=True)
+class Step:
+    """What can be under way at once, and what follows when it is done.
+
+    Args:
+        number: of the algorithm's step; -1 for what is reduced before the first.
+        receives: messages from others.
+        sends: messages to others.
+        locals: reductions and copies, in this order.
+    """
+
+    number: int
+    receives: tuple[Transfer, ...]
+    sends: tuple[Transfer, ...]
+    locals: tuple[Local, ...]
+
+
+@dataclass(frozen=True)
+class Program:
+    """All that one rank does.
+
+    Args:
+        steps: in order.
+        scratch: elements that it needs beside input and output.
+    """
+
+    steps: tuple[Step, ...]
+    scratch: int
+
+
+def program_of(lowered: LoweredAlgorithm, rank: int, shares: Shares) -> Program:
+    """What a rank does with data of some length; empty chunks are left out."""
+    mine = lowered.ranks[rank].operations
+    tags = _tags(lowered)
+    regions = _regions(lowered.layout, rank, mine, shares)
+    busy = [one for one in mine if shares.chunks[one.chunk]]
+    steps = []
+    for number, group in groupby(busy, lambda one: one.step):
+        receives: list[Transfer] = []
+        sends: list[Transfer] = []
+        locals_: list[Local] = []
+        for one in group:
+            if one.message is None:
+                assert one.target is not None
+                sources = tuple(regions[slot] for slot in one.sources)
+                locals_.append(Local(sources, regions[one.target]))
+                continue
+            assert one.peer is not None
+            receiving = one.action is Action.RECEIVE
+            assert not receiving or all(mine[d.operation].step < number for d in one.dependencies)
+            slot = one.target if receiving else one.sources[0]
+            assert slot is not None
+            transfer = Transfer(regions[slot], one.peer, tags[one.message])
+            (receives if receiving else sends).append(transfer)
+        steps.append(Step(number, tuple(receives), tuple(sends), tuple(locals_)))
+    scratch = [r.stop for slot, r in regions.items() if slot.buffer is Buffer.SCRATCH]
+    return Program(tuple(steps), max(scratch, default=0))
+
+
+def _tags(lowered: LoweredAlgorithm) -> list[int]:
+    """For each message its number among those of the same two ranks."""
+    counts: dict[tuple[int, int], int] = {}
+    tags = []
+    for message in lowered.messages:
+        pair = message.source, message.destination
+        tags.append(counts.get(pair, 0))
+        counts[pair] = tags[-1] + 1
+    return tags
+
+
+def _regions(
+    layout: Layout, rank: int, operations: tuple[Operation, ...], shares: Shares
+) -> dict[Slot, Region]:
+    """Where each slot lies: those of a buffer one after the other."""
+    lengths: dict[Slot, int] = {}
+    for buffer, places in ((Buffer.INPUT, layout.inputs), (Buffer.OUTPUT, layout.outputs)):
+        for chunk in np.flatnonzero(places[:, rank] >= 0).tolist():
+            lengths[Slot(buffer, int(places[chunk, rank]))] = int(shares.chunks[chunk])
+    for one in operations:
+        for slot in (*one.sources, *([] if one.target is None else [one.target])):
+            length = int(shares.chunks[one.chunk])
+            assert lengths.setdefault(slot, length) == length, "a slot is of one chunk's length"
+    starts = dict.fromkeys(_BUFFERS, 0)
+    result = {}
+    for slot in sorted(lengths):
+        start = starts[slot.buffer]
+        starts[slot.buffer] = stop = start + lengths[slot]
+        result[slot] = Region(_BUFFERS.index(slot.buffer), start, stop)
+    return result
+
+
+def chunk_at(layout: Layout, rank: int, shares: Shares, element: int) -> int:
+    """The chunk to which an element of a rank's output belongs."""
+    places: IntArray = layout.outputs[:, rank]
+    chunks = np.argsort(places)[np.count_nonzero(places < 0) :]
+    ends = shares.chunks[chunks].cumsum()
+    return int(chunks[np.searchsorted(ends, element, side="right")])

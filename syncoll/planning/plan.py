@@ -1,0 +1,208 @@
+"""The lower envelope of a frontier: which algorithm is the fastest for which size.
+
+Under the cost model an algorithm's time is a straight line over L, the bytes of one node's data.
+The fastest at each size form the lower envelope of these lines, on which R/C falls from range to
+range.  A point of the frontier may lie above it everywhere: no other has both fewer steps and a
+lower R/C, but at every size one of two others is faster.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil
+
+from syncoll.errors import UsageError
+from syncoll.files import StoredAlgorithm
+from syncoll.planning.cost import CostModel
+from syncoll.planning.message import Message, message_of
+
+__all__ = ["NeverBest", "Plan", "SizeRange", "plan_sizes"]
+
+
+@dataclass(frozen=True, eq=False)
+class SizeRange:
+    """The sizes at which an algorithm is the fastest, as L: ``low <= L < high``.
+
+    Args:
+        algorithm: with its problem.
+        low: bytes of one node's data.
+        high: where the next one is as fast; None for no end.
+    """
+
+    algorithm: StoredAlgorithm
+    low: Fraction
+    high: Fraction | None
+
+    @property
+    def steps(self) -> int:
+        """S."""
+        return self.algorithm.algorithm.steps
+
+    @property
+    def bandwidth(self) -> Fraction:
+        """R/C."""
+        return _bandwidth(self.algorithm)
+
+    def message_range(self, message: Message) -> tuple[int, int | None] | None:
+        """The least and the largest message in it, in whole bytes; None as the largest for no end.
+
+        The ranges of a plan touch: each begins one byte behind the last.  A message of no bytes
+        counts to the range of the smallest message with a byte.
+
+        Returns:
+            None when the range holds no message of a whole number of bytes, at least 1.
+        """
+        least = max(1, ceil(self.low * message.per_node))
+        if self.high is None:
+            return (0 if least == 1 else least), None
+        most = ceil(self.high * message.per_node) - 1
+        if most < least:
+            return None
+        return (0 if least == 1 else least), most
+
+
+@dataclass(frozen=True, eq=False)
+class NeverBest:
+    """An algorithm that is the fastest at no range of sizes.
+
+    Args:
+        algorithm: with its problem.
+        below: the one that is the fastest at the sizes below that at which this one comes nearest
+            to being it; None when it comes nearest at 0.
+        above: the same for the sizes above; None when it comes nearest as sizes grow.
+        size: that size as L; None when it comes nearer and nearer as sizes grow.
+        slower: its time there over the best; at least 1.  None where the best takes no time at all.
+    """
+
+    algorithm: StoredAlgorithm
+    below: StoredAlgorithm | None
+    above: StoredAlgorithm | None
+    size: Fraction | None
+    slower: Fraction | None
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Which algorithm for which size.
+
+    Args:
+        model: of their times.
+        message: how L becomes the size of a message.
+        ranges: from 0 to no end, each beginning where the last one ends.
+        never_best: the others, by steps.
+    """
+
+    model: CostModel
+    message: Message
+    ranges: tuple[SizeRange, ...]
+    never_best: tuple[NeverBest, ...]
+
+    @property
+    def crossovers(self) -> tuple[Fraction, ...]:
+        """The L at which one algorithm takes over from another."""
+        return tuple(one.low for one in self.ranges[1:])
+
+    def best(self, size: Fraction | int) -> SizeRange:
+        """The range that a size of one node's data is in.
+
+        Raises:
+            UsageError: when it is negative.
+        """
+        if size < 0:
+            raise UsageError(f"a size of {size} bytes is negative")
+        return self.ranges[bisect_right([one.low for one in self.ranges], size) - 1]
+
+    def seconds(self, algorithm: StoredAlgorithm, size: Fraction | int) -> Fraction:
+        """The time of an algorithm for a size of one node's data."""
+        return self.model.seconds(algorithm.algorithm.steps, _bandwidth(algorithm), size)
+
+    def algorithm_bandwidth(
+        self, algorithm: StoredAlgorithm, size: Fraction | int | None
+    ) -> Fraction | None:
+        """Bytes of the message over the time: algbw as nccl-tests define it.
+
+        Args:
+            algorithm: one of the plan's.
+            size: of one node's data; None for what it comes near to as sizes grow.
+
+        Returns:
+            None where the time is 0, or there is nothing to come near to.
+        """
+        if size is None:
+            cost = _bandwidth(algorithm)
+            return self.message.per_node * self.model.bandwidth / cost if cost else None
+        seconds = self.seconds(algorithm, size)
+        return self.message.per_node * size / seconds if seconds else None
+
+
+def plan_sizes(algorithms: Sequence[StoredAlgorithm], model: CostModel) -> Plan:
+    """Chooses the fastest algorithm for each size.
+
+    Where two are as fast, the one of the lower bandwidth cost is chosen.
+
+    Args:
+        algorithms: for one collective on one topology, such as the points of a frontier.
+        model: of their times.
+
+    Raises:
+        UsageError: when there are none.
+    """
+    if not algorithms:
+        raise UsageError("there is no algorithm to choose from")
+    ordered = sorted(algorithms, key=lambda one: (one.algorithm.steps, _bandwidth(one)))
+    envelope = [min(ordered, key=lambda one: (one.algorithm.steps * model.alpha, _bandwidth(one)))]
+    starts = [Fraction(0)]
+    while later := [one for one in ordered if _bandwidth(one) < _bandwidth(envelope[-1])]:
+        last = envelope[-1]
+        crossings = [(_crossover(last, one, model), _bandwidth(one)) for one in later]
+        start, cost = min(crossings)
+        envelope.append(later[crossings.index((start, cost))])
+        starts.append(start)
+    ends = [*starts[1:], None]
+    ranges = tuple(
+        SizeRange(one, low, high) for one, low, high in zip(envelope, starts, ends, strict=True)
+    )
+    chosen = {id(one) for one in envelope}
+    rest = tuple(_never_best(one, ranges, model) for one in ordered if id(one) not in chosen)
+    return Plan(model, message_of(one.instance for one in ordered), ranges, rest)
+
+
+def _bandwidth(one: StoredAlgorithm) -> Fraction:
+    return Fraction(one.algorithm.rounds, one.instance.chunks)
+
+
+def _crossover(one: StoredAlgorithm, other: StoredAlgorithm, model: CostModel) -> Fraction:
+    """The L from which on the other, of a lower bandwidth cost, is as fast or faster."""
+    later = (other.algorithm.steps - one.algorithm.steps) * model.alpha
+    return later * model.bandwidth / (_bandwidth(one) - _bandwidth(other))
+
+
+def _never_best(one: StoredAlgorithm, ranges: Sequence[SizeRange], model: CostModel) -> NeverBest:
+    """Where it comes nearest: the quotient of two straight lines has no least value inside."""
+
+    def slower(best: SizeRange, size: Fraction) -> Fraction | None:
+        least = model.seconds(best.steps, best.bandwidth, size)
+        own = model.seconds(one.algorithm.steps, _bandwidth(one), size)
+        return own / least if least else None
+
+    found: list[tuple[Fraction, int, Fraction | None]] = []
+    for number, best in enumerate(ranges):
+        quotient = slower(best, best.low)
+        if quotient is not None:
+            found.append((quotient, number, best.low))
+    last = ranges[-1]
+    if last.bandwidth:
+        found.append((_bandwidth(one) / last.bandwidth, len(ranges), None))
+    if not found:
+        return NeverBest(one, last.algorithm, None, None, None)
+    quotient, number, size = min(found, key=lambda entry: entry[:2])
+    return NeverBest(
+        one,
+        ranges[number - 1].algorithm if number else None,
+        ranges[number].algorithm if number < len(ranges) else None,
+        size,
+        quotient,
+    )

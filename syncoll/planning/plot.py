@@ -1,0 +1,200 @@
+"""A picture of a plan: time and algorithm bandwidth over the size, and where algorithms cross over.
+
+Drawn with matplotlib's own canvases, so that no screen is needed and a person's settings change
+nothing: the same plan gives the same SVG, byte for byte.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from syncoll.errors import UsageError
+from syncoll.files import StoredAlgorithm
+from syncoll.planning.plan import Plan
+from syncoll.planning.units import format_size
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["draw", "picture_format"]
+
+PictureFormat = Literal["png", "svg"]
+
+_USUAL_SIZES = (1 << 10, 1 << 30)
+_AROUND_A_CROSSOVER = 16
+_SAMPLES = 400
+_MOST_TICKS = 9
+_MOST_NAMED = 12
+_SETTINGS: dict[Any, Any] = {
+    "font.size": 9,
+    "axes.grid": True,
+    "axes.grid.which": "major",
+    "grid.alpha": 0.3,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "svg.hashsalt": "syncoll",
+    "text.parse_math": False,  # a name may have a dollar in it
+}
+
+
+def picture_format(path: Path) -> PictureFormat:
+    """What a file of this name is to hold.
+
+    Raises:
+        UsageError: when its name ends neither in ``.png`` nor in ``.svg``, or matplotlib is not
+            installed.
+    """
+    suffix = path.suffix.lower()
+    if suffix not in (".png", ".svg"):
+        raise UsageError(f"cannot draw {path}: expected a name that ends in .png or .svg")
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        raise UsageError(
+            f"cannot draw {path}: matplotlib is not installed; `pip install 'syncoll[plot]'`"
+        ) from None
+    return "png" if suffix == ".png" else "svg"
+
+
+def draw(
+    plan: Plan, title: str, style: PictureFormat, sizes: tuple[int, int] | None = None
+) -> bytes:
+    """The picture as a file's content.
+
+    Args:
+        plan: what to draw.
+        title: above it.
+        style: of the file.
+        sizes: the sizes of one node's data to show; None for 1 KiB to 1 GiB, or more if there are
+            crossovers beyond.
+    """
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        mpl.rcParams.update(_SETTINGS)
+        figure = Figure(figsize=(8, 7.5), layout="constrained")
+        _paint(figure, plan, title, sizes or _sizes(plan))
+        content = io.BytesIO()
+        # Without a date, and without the version of the library that drew it.
+        empty: dict[str, Any] = {"Date": None, "Creator": None} if style == "svg" else {}
+        figure.savefig(content, format=style, dpi=144, metadata=empty or {"Software": None})
+    return content.getvalue()
+
+
+def _sizes(plan: Plan) -> tuple[int, int]:
+    low, high = _USUAL_SIZES
+    inner = [size for size in plan.crossovers if size > 0]
+    if inner:
+        low = max(1, min(low, int(inner[0]) // _AROUND_A_CROSSOVER))
+        high = max(high, int(inner[-1]) * _AROUND_A_CROSSOVER)
+    return low, high
+
+
+def _paint(figure: Figure, plan: Plan, title: str, sizes: tuple[int, int]) -> None:
+    low, high = sizes
+    shown = [size for size in plan.crossovers if low < size < high]
+    grid = sorted({*map(Fraction, np.geomspace(low, high, _SAMPLES).tolist()), *shown})
+    colours = _colours(len(plan.ranges))
+    time, rate = figure.subplots(2, 1, sharex=True)
+    figure.suptitle(title, fontsize=10)
+    _curves(time, plan, grid, colours, lambda one, size: _float(plan.seconds(one, size)))
+    _curves(
+        rate,
+        plan,
+        grid,
+        colours,
+        lambda one, size: _float(plan.algorithm_bandwidth(one, size), Fraction(1, 10**9)),
+    )
+    time.set_yscale("log")
+    time.set_ylabel("time")
+    time.yaxis.set_major_formatter(_time_label)
+    rate.set_ylabel("algorithm bandwidth, GB/s")
+    rate.set_ylim(bottom=0)
+    rate.set_xscale("log", base=2)
+    rate.set_xlim(low, high)
+    rate.set_xticks(_ticks(low, high))
+    rate.minorticks_off()
+    rate.xaxis.set_major_formatter(lambda size, _: format_size(Fraction(size)))
+    words = (
+        "" if plan.message.per_node == 1 else f"; a message has {plan.message.per_node} times it"
+    )
+    rate.set_xlabel(f"size of one node's data{words}")
+    for axes in (time, rate):
+        for size in shown:
+            axes.axvline(float(size), color="black", linestyle=":", linewidth=1)
+    for size in shown:
+        time.annotate(
+            format_size(size),
+            (float(size), 1),
+            xycoords=("data", "axes fraction"),
+            xytext=(2, -2),
+            textcoords="offset points",
+            rotation=90,
+            va="top",
+            fontsize=8,
+        )
+    time.legend(loc="lower right", fontsize=8)
+
+
+def _curves(
+    axes: Axes,
+    plan: Plan,
+    grid: list[Fraction],
+    colours: list[Any],
+    value: Callable[[StoredAlgorithm, Fraction], float],
+) -> None:
+    """Every algorithm as a thin line, the best at each size as a thick one."""
+    xs = [float(size) for size in grid]
+    for number, one in enumerate(plan.never_best):
+        ys = [value(one.algorithm, size) for size in grid]
+        label = "never the best" if number == 0 else None
+        axes.plot(xs, ys, color="0.6", linewidth=0.8, linestyle="--", label=label)
+    for number, (best, colour) in enumerate(zip(plan.ranges, colours, strict=True)):
+        ys = [value(best.algorithm, size) for size in grid]
+        axes.plot(xs, ys, color=colour, linewidth=0.8)
+        inside = [best.low <= size and (best.high is None or size <= best.high) for size in grid]
+        thick = np.where(inside, np.array(ys), np.nan)
+        label = _name(best.algorithm) if number < _MOST_NAMED else None
+        axes.plot(xs, thick, color=colour, linewidth=2.4, label=label)
+
+
+def _name(one: StoredAlgorithm) -> str:
+    cost = Fraction(one.algorithm.rounds, one.instance.chunks)
+    return f"S = {one.algorithm.steps}, R/C = {cost}"
+
+
+def _colours(count: int) -> list[Any]:
+    """Told apart also by people who do not see all colours, and in order on paper without any."""
+    import matplotlib as mpl
+
+    return list(mpl.colormaps["viridis"](np.linspace(0, 0.85, count)))
+
+
+def _ticks(low: int, high: int) -> list[float]:
+    """Powers of two, as many as can be read."""
+    first, last = (low - 1).bit_length(), high.bit_length() - 1
+    if last < first:
+        return [float(low), float(high)]
+    stride = max(1, -(-(last - first + 1) // _MOST_TICKS))
+    return [float(1 << power) for power in range(first, last + 1, stride)]
+
+
+def _time_label(seconds: float, _: object) -> str:
+    for unit, factor in (("s", 1.0), ("ms", 1e3), ("us", 1e6)):
+        if seconds * factor >= 0.999:
+            return f"{seconds * factor:g} {unit}"
+    return f"{seconds * 1e9:g} ns"
+
+
+def _float(value: Fraction | None, factor: Fraction = Fraction(1)) -> float:
+    """What a logarithmic axis can show; nothing where there is nothing above 0."""
+    return float(value * factor) if value else float("nan")

@@ -1,0 +1,134 @@
+"""Times, bandwidths and sizes as people write them, read exactly, and written for people."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from fractions import Fraction
+
+from syncoll.errors import UsageError
+
+__all__ = [
+    "format_bandwidth",
+    "format_size",
+    "format_time",
+    "parse_bandwidth",
+    "parse_size",
+    "parse_time",
+]
+
+_NUMBER = r"\s*([+-]?[0-9]{1,15}(?:\.[0-9]{1,15})?(?:[eE][+-]?[0-9]{1,2})?)\s*"
+
+_SECONDS = {
+    "ns": Fraction(1, 10**9),
+    "us": Fraction(1, 10**6),
+    "µs": Fraction(1, 10**6),
+    "μs": Fraction(1, 10**6),  # the Greek letter; above stands the micro sign
+    "ms": Fraction(1, 10**3),
+    "s": Fraction(1),
+}
+
+_BYTES = {
+    f"{prefix}B": Fraction(factor)
+    for prefix, factor in (
+        ("", 1),
+        ("K", 10**3),
+        ("k", 10**3),
+        ("M", 10**6),
+        ("G", 10**9),
+        ("T", 10**12),
+        ("Ki", 2**10),
+        ("Mi", 2**20),
+        ("Gi", 2**30),
+        ("Ti", 2**40),
+    )
+}
+
+_RATES = {
+    **{f"{unit}/s": factor for unit, factor in _BYTES.items()},
+    **{f"{unit[:-1]}b/s": factor / 8 for unit, factor in _BYTES.items()},
+    **{f"{unit[:-1]}bit/s": factor / 8 for unit, factor in _BYTES.items()},
+}
+
+
+def parse_time(text: str) -> Fraction:
+    """Seconds, at least 0, of a text such as ``0.7us``, ``700ns``, ``1ms`` or ``7e-7s``.
+
+    Raises:
+        UsageError: when it is none.
+    """
+    value = _parse(text, _SECONDS, "time", "a number with ns, us, ms or s, such as 0.7us")
+    if value < 0:
+        raise UsageError(f"{text!r} is a negative time; expected 0s or more, such as 0.7us")
+    return value
+
+
+def parse_bandwidth(text: str) -> Fraction:
+    """Bytes per second, above 0, of a text such as ``25GB/s``, ``23.3GiB/s`` or ``200Gb/s``.
+
+    ``B`` is a byte, ``b`` a bit; ``G`` is 10^9, ``Gi`` 2^30.
+
+    Raises:
+        UsageError: when it is none.
+    """
+    expected = "a number with GB/s, GiB/s or Gb/s (b: bits), such as 25GB/s"
+    value = _parse(text, _RATES, "bandwidth", expected)
+    if value <= 0:
+        raise UsageError(f"a bandwidth of {text!r} moves nothing; expected one above 0")
+    return value
+
+
+def parse_size(text: str) -> int:
+    """Bytes, a whole number of at least 1, of a text such as ``64KiB``, ``1MB`` or ``512``.
+
+    Raises:
+        UsageError: when it is none.
+    """
+    units = {"": Fraction(1), **_BYTES}
+    value = _parse(text, units, "size", "a number of bytes, such as 512, 64KiB or 1MB")
+    if value < 1 or value.denominator != 1:
+        raise UsageError(f"{text!r} is no whole number of bytes of at least 1")
+    return int(value)
+
+
+def _parse(text: str, units: Mapping[str, Fraction], noun: str, expected: str) -> Fraction:
+    match = re.fullmatch(_NUMBER + r"([A-Za-zµμ/]*)\s*", text)
+    if match is None:
+        raise UsageError(f"{text!r} is no {noun}; expected {expected}")
+    number, unit = match.groups()
+    if unit not in units:
+        what = f"has the unknown unit {unit!r}" if unit else "has no unit"
+        raise UsageError(f"the {noun} {text!r} {what}; expected {expected}")
+    return Fraction(number) * units[unit]
+
+
+def format_size(size: Fraction | int) -> str:
+    """Bytes for people: ``700 B``, ``51.27 KiB``."""
+    for unit, factor in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if size >= factor:
+            return f"{_digits(size / Fraction(factor))} {unit}"
+    return f"{_digits(Fraction(size))} B"
+
+
+def format_time(seconds: Fraction) -> str:
+    """A time for people: ``2.1 us``."""
+    for unit, factor in (("s", 1), ("ms", 10**3), ("us", 10**6)):
+        if seconds * factor >= 1:
+            return f"{_digits(seconds * factor)} {unit}"
+    return f"{_digits(seconds * 10**9)} ns"
+
+
+def format_bandwidth(rate: Fraction) -> str:
+    """Bytes per second for people, in powers of ten as bandwidths are given: ``171.4 GB/s``."""
+    for unit, factor in (("GB/s", 10**9), ("MB/s", 10**6), ("kB/s", 10**3)):
+        if rate >= factor:
+            return f"{_digits(rate / factor)} {unit}"
+    return f"{_digits(rate)} B/s"
+
+
+def _digits(value: Fraction) -> str:
+    """Four significant digits, without an exponent where that is short."""
+    number = float(value)
+    if number >= 1000:
+        return f"{number:.0f}" if number < 1e7 else f"{number:.4g}"
+    return f"{number:.4g}"

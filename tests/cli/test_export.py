@@ -1,0 +1,213 @@
+"""``syncoll export``, and ``syncoll verify`` of what it wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from syncoll.errors import ExportError
+from syncoll.plugins import ExportRequest
+from syncoll_msccl_xml.blocks import Block, _Blocks
+from syncoll_msccl_xml.program import Program, program_of
+from syncoll_msccl_xml.runtimes import Runtime
+
+Run = Callable[..., Any]
+
+NAMES = ["dgx1-allgather-C2-S2-R3.xml", "dgx1-allgather-C6-S3-R7.xml"]
+
+
+def left_over(folder: Path) -> list[str]:
+    return [path.name for path in folder.iterdir() if path.name.startswith(".")]
+
+
+@pytest.mark.parametrize("dialect", ["msccl", "executor", "rccl"])
+def test_a_frontier_becomes_a_folder(run: Run, files: Path, tmp_path: Path, dialect: str) -> None:
+    to = ("--to", "msccl-xml", "--dialect", dialect)
+    result = run("export", files / "frontier.json", *to, "-o", "out")
+    assert result.code == 0
+    assert result.err == ""
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == NAMES
+    assert "points[1]: out/dgx1-allgather-C6-S3-R7.xml" in result.out
+    assert f"executed: MSCCL XML ({dialect}), allgather" in result.out
+    assert "2 algorithms exported, 0 refused" in result.out
+    verified = run("verify", "out", "--dialect", dialect, "--format", "json")
+    assert verified.code == 0
+    assert verified.json["kind"] == "msccl-xml"
+    assert [one["collective"] for one in verified.json["verified"]] == ["allgather"] * 2
+    assert all(one["in_place"] is False for one in verified.json["verified"])
+    assert verified.json["wrong"] == []
+    assert left_over(tmp_path / "out") == []
+
+
+@pytest.mark.parametrize("point", ["1", "3,7,6", " 3, 7, 6 "])
+def test_one_point_becomes_a_file(run: Run, files: Path, tmp_path: Path, point: str) -> None:
+    result = run(
+        *("export", files / "frontier.json", "--to", "msccl-xml", "--point", point),
+        *("--inplace", "--proto", "LL", "--instances", "2", "--option", "dialect=rccl"),
+        *("--min-bytes", "4KiB", "--max-bytes", "1MiB", "-o", "one.xml", "--format", "json"),
+    )
+    assert result.code == 0
+    assert result.json["schema"] == "syncoll/export/1"
+    (exported,) = result.json["exported"]
+    assert exported["where"] == "points[1]"
+    assert exported["files"] == ["one.xml"]
+    assert result.json["refused"] == []
+    head = (tmp_path / "one.xml").read_text().splitlines()[0]
+    for setting in (
+        'proto="LL"',
+        'nchunksperloop="96"',
+        'inplace="1" outofplace="0" minBytes="4096" maxBytes="1048576"',
+    ):
+        assert setting in head
+    text = run("verify", "one.xml", "--dialect", "rccl")
+    assert text.code == 0
+    assert "one.xml: executed, MSCCL XML (rccl): allgather of 8 ranks, in place" in text.out
+
+
+def test_an_outcome_goes_into_a_folder_that_is_there(run: Run, files: Path, tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    assert run("export", files / "sat.json", "--to", "msccl-xml", "-o", "there").code == 0
+    assert [p.name for p in (tmp_path / "there").iterdir()] == ["dgx1-allgather-C1-S2-R2.xml"]
+
+
+def test_what_cannot_be_expressed_is_refused_and_the_rest_comes_out(
+    run: Run, files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def only_short(request: ExportRequest, runtime: Runtime, instances: int) -> Program:
+        if request.algorithm.steps > 2:
+            raise ExportError("it knows two steps at most")
+        return program_of(request, runtime, instances)
+
+    monkeypatch.setattr("syncoll_msccl_xml.writer.program_of", only_short)
+    to = ("export", files / "frontier.json", "--to", "msccl-xml", "-o", "out")
+    result = run(*to, "--format", "json")
+    assert result.code == 2
+    assert [one["steps"] for one in result.json["exported"]] == [2]
+    (refused,) = result.json["refused"]
+    assert refused["where"] == "points[1]"
+    assert refused["reason"] == "it knows two steps at most"
+    assert "points[1]: not exported: it knows two steps at most" in result.err
+    assert [p.name for p in (tmp_path / "out").iterdir()] == NAMES[:1]
+
+
+def test_what_does_not_pass_its_checker_is_a_bug(
+    run: Run, files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("syncoll_msccl_xml.blocks._Blocks.choose", _always_another)
+    to = ("export", files / "frontier.json", "--to", "msccl-xml")
+    result = run(*to, "-o", "out")
+    assert result.code == 70
+    assert "does not pass its checker, so it is not handed out" in result.err
+    assert not (tmp_path / "out").exists()
+
+
+def _always_another(blocks: _Blocks, *_: object) -> Block:
+    """A writer with a bug: no two instructions share a block, and no block has a connection."""
+    block = Block(None, None)
+    blocks.all.append(block)
+    return block
+
+
+def test_nothing_is_left_when_nothing_can_be_exported(run: Run, tmp_path: Path) -> None:
+    assert run("pareto", "ring(3)", "gather", "-o", "gather.json").code == 0
+    to = ("export", "gather.json", "--to", "msccl-xml", "--point", "0")
+    result = run(*to, "-o", "out.xml")
+    assert result.code == 2
+    assert "microsoft/msccl has no gather" in result.err
+    assert not (tmp_path / "out.xml").exists()
+    assert run(*to, "--dialect", "rccl", "-o", "out.xml").code == 0
+    (tmp_path / "out.xml").write_text("old")
+    assert run(*to, "-o", "out.xml").code == 2
+    assert (tmp_path / "out.xml").read_text() == "old"
+
+
+def test_a_collective_of_ones_own_is_refused(run: Run, files: Path) -> None:
+    spec = f"{files / 'both.syncoll'}:small"
+    assert run("search", spec, "-o", "shift.json").code == 0
+    result = run("export", "shift.json", "--to", "msccl-xml", "-o", "out")
+    assert result.code == 2
+    assert "MSCCL XML knows no such collective" in result.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["--to", "msccl-xm", "-o", "x"], "did you mean msccl-xml?"),
+        (["--to", "msccl-xml", "-o", "x", "--point", "2"], "a number from 0 to 1"),
+        (["--to", "msccl-xml", "-o", "x", "--point", "3,7,5"], "one of: 2,3,2 3,7,6"),
+        (["--to", "msccl-xml", "-o", "x", "--point", "a"], "no point"),
+        (["--to", "msccl-xml", "-o", "x", "--point", "3,7"], "no point"),
+        (["--to", "msccl-xml", "-o", "x", "--dialect", "new"], "one of msccl, executor, rccl"),
+        (["--to", "msccl-xml", "-o", "x", "--instances", "0"], "from 1 to 128"),
+        (["--to", "msccl-xml", "-o", "x", "--option", "depth=2"], "no option 'depth'"),
+        (["--to", "msccl-xml", "-o", "x", "--proto", "LL", "--option", "proto=LL"], "set twice"),
+        (["--to", "msccl-xml", "-o", "no/x"], "no folder"),
+        (["--to", "msccl-xml", "-o", "file"], "is no folder"),
+        (["--to", "msccl-xml", "-o", ""], "empty"),
+        (["--to", "msccl-xml"], "-o"),
+        (["--to", "msccl-xml", "-o", "x", "--min-bytes", "2", "--max-bytes", "1"], "more than"),
+        (["--to", "msccl-xml", "-o", "x", "--max-bytes", "much"], "4GiB"),
+    ],
+)
+def test_bad_requests(
+    arguments: list[str], complaint: str, run: Run, files: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("old")
+    result = run("export", files / "frontier.json", *arguments)
+    assert result.code == 2
+    assert complaint in result.err
+    assert "Traceback" not in result.err
+    assert result.out == ""
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["file"]
+    assert (tmp_path / "file").read_text() == "old"
+
+
+def test_a_file_without_algorithms(run: Run, files: Path) -> None:
+    result = run("export", files / "unsat.json", "--to", "msccl-xml", "-o", "x")
+    assert result.code == 2
+    assert "no algorithm in it" in result.err
+
+
+def test_verify_finds_what_was_changed(run: Run, files: Path, tmp_path: Path) -> None:
+    to = ("--to", "msccl-xml", "--dialect", "rccl", "-o", "out")
+    assert run("export", files / "frontier.json", *to).code == 0
+    path = tmp_path / "out" / NAMES[0]
+    path.write_text(path.read_text().replace('type="r"', 'type="nop"', 1))
+    for what in (path, path.parent):
+        result = run("verify", what, "--dialect", "rccl")
+        assert result.code == 2
+        assert NAMES[0] in result.err
+    assert NAMES[1] in result.out, "the other one is right"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["out", "--collective", "allgather"], "--collective does not apply"),
+        (["out", "--in-order"], "--in-order does not apply"),
+        (["out", "--option", "x=1"], "no option 'x'"),
+        (["out", "--as", "msccl-xm"], "did you mean msccl-xml?"),
+        (["empty"], "without files of any exporter"),
+        (["nothing.xml"], "cannot read nothing.xml"),
+        (["text.txt", "--as", "msccl-xml"], "text.txt"),
+    ],
+)
+def test_verify_says_what_it_does_not_understand(
+    arguments: list[str], complaint: str, run: Run, files: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "text.txt").write_text("hello")
+    assert run("export", files / "sat.json", "--to", "msccl-xml", "-o", "out").code == 0
+    result = run("verify", *arguments)
+    assert result.code == 2
+    assert complaint in result.err
+    assert "Traceback" not in result.err
+
+
+def test_options_of_formats_do_not_apply_to_frontiers(run: Run, files: Path) -> None:
+    result = run("verify", files / "frontier.json", "--dialect", "rccl")
+    assert result.code == 2
+    assert "is no export" in result.err

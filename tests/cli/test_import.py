@@ -1,0 +1,160 @@
+"""``syncoll import``, and ``IMPORTER:FILE`` wherever a command takes a machine."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from .conftest import Run
+
+SQUARE = """\
+        GPU0    GPU1    GPU2    GPU3    CPU Affinity    NUMA Affinity
+GPU0     X      NV1     NV2     SYS     0-23            0
+GPU1    NV1      X      SYS     NV2     0-23            0
+GPU2    NV2     SYS      X      NV1     24-47           1
+GPU3    SYS     NV2     NV1      X      24-47           1
+"""
+SPEC = """\
+# Imported from square.txt (importer nvidia-smi).
+#
+# What was assumed, and what was left out:
+# * Each NVLink carries 25 GB/s in each direction, as on V100, A100, H100 (options gpu and link
+#   change it); the matrix does not tell.
+# * 2 of 6 pairs have no NVLinks, and no link here: PCIe is left out (pcie=31.5 takes it too).
+#
+# Nodes: 0 to 3 are GPU0 to GPU3.
+topology square {
+    nodes 4
+    link (0, 1), (2, 3) both ways bandwidth 25 GB/s label "1 NVLink"
+    link (0, 2), (1, 3) both ways bandwidth 50 GB/s label "2 NVLinks"
+}
+"""
+ROCM = """\
+=== Link Type between two GPUs ===
+       GPU0         GPU1
+GPU0   0            XGMI
+GPU1   XGMI         0
+"""
+
+
+@pytest.fixture(autouse=True)
+def square(tmp_path: Path) -> Path:
+    path = tmp_path / "square.txt"
+    path.write_text(SQUARE)
+    (tmp_path / "rocm.txt").write_text(ROCM)
+    return path
+
+
+def standard_input(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+
+
+def test_the_spec_on_standard_output(run: Run) -> None:
+    result = run("import", "nvidia-smi", "square.txt")
+    assert (result.code, result.out, result.err) == (0, SPEC, "")
+
+
+def test_from_standard_input_into_a_file(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    standard_input(monkeypatch, SQUARE)
+    options = ("--name", "mine", "--option", "link=20", "--option", "pcie=no")
+    result = run("import", "nvidia-smi", "-", "-o", "mine.syncoll", *options)
+    assert (result.code, result.out) == (0, "")
+    assert "saved in mine.syncoll" in result.err
+    written = Path("mine.syncoll").read_text()
+    assert written.startswith(
+        "# Imported from standard input (importer nvidia-smi, link=20, pcie=no).\n"
+    )
+    assert "topology mine {" in written
+    assert "bandwidth 40 GB/s" in written
+    assert run("spec", "check", "mine.syncoll").code == 0
+    assert run("show", "mine.syncoll").code == 0
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["bounds", "{}", "allgather"],
+        ["forest", "{}"],
+    ],
+    ids=lambda command: str(command[0]),
+)
+def test_a_file_is_a_machine(command: list[str], run: Run) -> None:
+    """The same as the spec that was written; what is told about time differs."""
+    assert run("import", "nvidia-smi", "square.txt", "-o", "square.syncoll").code == 0
+    results = [
+        run(*(part.format(machine) for part in command), "--format", "json")
+        for machine in ("nvidia-smi:square.txt", "square.syncoll:square")
+    ]
+    assert [result.code for result in results] == [0, 0]
+    assert _lasting(results[0].json) == _lasting(results[1].json)
+
+
+def _lasting(document: object) -> object:
+    """A document without times and random parts."""
+    if isinstance(document, dict):
+        return {
+            key: _lasting(value)
+            for key, value in document.items()
+            if "seconds" not in key and key != "digest"
+        }
+    if isinstance(document, list):
+        return [_lasting(value) for value in document]
+    return document
+
+
+def test_stored_results_are_checked_against_it(run: Run) -> None:
+    assert run("pareto", "nvidia-smi:square.txt", "allgather", "-o", "f.json").code == 0
+    for command in ("verify", "check"):
+        assert run(command, "f.json", "--topology", "nvidia-smi:square.txt").code == 0
+        assert run(command, "f.json", "--topology", "rocm-smi:rocm.txt").code == 2
+    assert json.loads(Path("f.json").read_text())["topology"]
+
+
+def test_show_tells_what_was_assumed(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = run("show", "nvidia-smi:square.txt").out
+    assert "Each NVLink carries 25 GB/s in each direction" in shown
+    assert "a chunk per round is 25 GB/s" in shown
+    standard_input(monkeypatch, SQUARE)
+    assert "a chunk per round is 40 GB/s" in run("show", "nvidia-smi(link=40):-").out
+
+
+def test_a_file_of_another_importer_that_ends_like_a_stored_one(run: Run) -> None:
+    Path("square.json").write_text(SQUARE)
+    assert "square: 4 nodes" in run("show", "nvidia-smi:square.json").out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["import", "nvidia", "square.txt"], ["no importer 'nvidia'", "did you mean nvidia-smi?"]),
+        (["import", "nvidia-smi", "no.txt"], ["there is no file 'no.txt'"]),
+        (["import", "nvidia-smi", "."], ["is a folder"]),
+        (["import", "nvidia-smi", "rocm.txt"], ["rocm.txt:", "for the importer rocm-smi"]),
+        (["import", "rocm-smi", "square.txt"], ["for the importer nvidia-smi"]),
+        (["import", "nvidia-smi", "square.txt", "--option", "lnk=2"], ["no option 'lnk'", "link"]),
+        (["import", "nvidia-smi", "square.txt", "--option", "link"], ["write NAME=VALUE"]),
+        (["import", "nvidia-smi", "square.txt", "--name", "a-b"], ["'a-b' cannot be the name"]),
+        (["import", "nvidia-smi", "square.txt", "--name", ""], ["name of the topology is empty"]),
+        (["import", "nvidia-smi", "square.txt", "-o", "no/such.syncoll"], ["cannot write"]),
+        (["import", "nvidia-smi", "square.txt", "-o", "square.txt"], ["the file that is imported"]),
+        (["show", "nvidia-smi:no.txt"], ["there is no file 'no.txt'"]),
+        (["show", "nvidia-smi:"], ["`nvidia-smi:` without a file"]),
+        (["show", "nvidiasmi:square.txt"], ["did you mean `nvidia-smi`?"]),
+        (["pareto", "nvidia-smi(x=1):square.txt", "allgather"], ["has no option 'x'"]),
+        (["pareto", "rocm-smi:square.txt", "allgather"], ["for the importer nvidia-smi"]),
+        (["pareto", "ring(4)", "nvidia-smi:square.txt"], ["defines no collective"]),
+    ],
+)  # fmt: skip
+def test_refused(arguments: list[str], words: list[str], run: Run) -> None:
+    result = run(*arguments)
+    assert result.code == 2, result.err
+    assert result.out == ""
+    assert result.err.startswith("syncoll")
+    assert "Traceback" not in result.err
+    for word in words:
+        assert word in result.err
+    assert Path("square.txt").read_text() == SQUARE

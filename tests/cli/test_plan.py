@@ -1,0 +1,300 @@
+"""``syncoll plan``: tables, pictures, folders, and complaints in one line."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from syncoll.cli.main import main
+from syncoll.cli.plan import _told
+from syncoll.errors import ExportError, VerificationError
+from syncoll.files import read_file, schema
+from syncoll.planning import NeverBest
+from syncoll.plugins import ExportRequest
+from syncoll_msccl_xml.program import Program, program_of
+from syncoll_msccl_xml.runtimes import Runtime
+
+Run = Callable[..., Any]
+
+MODEL = ("--alpha", "0.7us", "--beta", "25GB/s")
+CROSSOVER = 52500
+"""Of the two points of allgather on dgx1, in bytes of one node: 0.7 us * 25 GB/s / (3/2 - 7/6)."""
+
+COLLECTIVES = ["allgather", "gather", "scatter", "alltoall", "broadcast", "reduce"]
+COLLECTIVES += ["reducescatter", "allreduce", "multi_broadcast"]
+
+
+def valid(document: dict[str, Any]) -> dict[str, Any]:
+    jsonschema.Draft202012Validator(schema("plan")).validate(document)
+    return document
+
+
+@pytest.fixture(scope="module")
+def frontiers(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Frontiers of all collectives on a small ring, and of a machine with units."""
+    folder = tmp_path_factory.mktemp("frontiers")
+    limits = ("--max-steps", "4", "--max-chunks", "4")
+    for name in COLLECTIVES:
+        called = "multi_broadcast(0, 2)" if name == "multi_broadcast" else name
+        out = str(folder / f"{name}.json")
+        assert main(["pareto", "ring(4)", called, *limits, "-o", out]) == 0
+    assert main(["pareto", "a100", "allgather", "-o", str(folder / "units.json")]) == 0
+    return folder
+
+
+def test_a_table(run: Run, files: Path) -> None:
+    result = run("plan", files / "frontier.json", *MODEL)
+    assert result.code == 0
+    assert result.err == ""
+    rows = [re.split("  +", line.strip()) for line in result.out.splitlines()]
+    first = ["0 B", "51.27 KiB", "0-419999", "2", "3", "2", "3/2", "1.4 us", "4.55 us"]
+    last = ["51.27 KiB", "no end", "420000 up", "3", "7", "6", "7/6", "4.55 us", "no end"]
+    assert [*first, "0 B/s", "92.31 GB/s"] in rows
+    assert [*last, "92.31 GB/s", "< 171.4 GB/s"] in rows
+    assert "A message of 8 L bytes: the output of one node." in result.out
+
+
+def test_what_is_exact_is_exact_in_json(run: Run, files: Path) -> None:
+    command = ("plan", files / "frontier.json", *MODEL, "--overhead", "5us", "--format", "json")
+    document = valid(run(*command).json)
+    assert Fraction(document["model"]["alpha"]) == Fraction(7, 10**7)
+    assert document["model"]["bandwidth_from"] == "command"
+    first, last = document["ranges"]
+    assert (first["from"], first["below"]) == ("0", str(CROSSOVER))
+    assert (last["from"], last["below"]) == (str(CROSSOVER), None)
+    assert first["message_bytes"] == [0, 8 * CROSSOVER - 1]
+    assert last["message_bytes"] == [8 * CROSSOVER, None]
+    assert last["ends"][0]["seconds"] == pytest.approx(9.55e-6)
+    assert last["ends"][1] == {
+        "size": None,
+        "seconds": None,
+        "algbw": pytest.approx(8 * 25e9 * 6 / 7),
+    }
+
+
+def test_what_is_never_the_best_is_told(run: Run, files: Path) -> None:
+    result = run("plan", files / "frontier.json", "--alpha", "0s", "--beta", "25GB/s")
+    text = "Never the best: points[0], S = 2, R/C = 3/2; nearest as L grows, where it takes 1.286"
+    assert text in result.out
+    one = read_file(files / "frontier.json").algorithms[0]
+    at = NeverBest(one, one, one, Fraction(CROSSOVER), Fraction(13, 11))
+    assert "nearest at L = 51.27 KiB, where it takes 1.182 times the best's" in _told(at)
+    assert _told(replace(at, slower=Fraction(1))).endswith("the best only at L = 51.27 KiB")
+    assert _told(replace(at, slower=None)) == "points[0], S = 2, R/C = 3/2"
+
+
+def test_only_some_sizes(run: Run, files: Path) -> None:
+    command = ("plan", files / "frontier.json", *MODEL, "--sizes", "64KiB..1GiB")
+    document = valid(run(*command, "--format", "json").json)
+    first, last = document["ranges"]
+    assert first["ends"] == [], "outside, but still said"
+    assert [end["size"] for end in last["ends"]] == ["65536", str(1 << 30)]
+    text = run(*command).out
+    assert "64 KiB to 1 GiB; 1 range outside." in text
+    assert "0-419999" not in text
+
+
+@pytest.mark.parametrize(
+    ("name", "per_node"),
+    [(name, 4 if name in ("allgather", "gather") else 1) for name in COLLECTIVES],
+)
+def test_every_collective(run: Run, frontiers: Path, name: str, per_node: int) -> None:
+    path = frontiers / f"{name}.json"
+    document = valid(run("plan", path, *MODEL, "--format", "json").json)
+    stored = json.loads(path.read_text())
+    kind = "custom" if name == "multi_broadcast" else name
+    assert document["message"]["kind"] == kind
+    assert document["message"]["per_node"] == str(per_node)
+    told = {one["where"] for key in ("ranges", "never_best") for one in document[key]}
+    assert told == {f"points[{i}]" for i in range(len(stored["points"]))}
+    for one in document["ranges"]:
+        cost = Fraction(one["rounds"], one["chunks"])
+        size = Fraction(one["from"])
+        seconds = one["steps"] * Fraction(7, 10**7) + cost * size / (25 * 10**9)
+        assert one["ends"][0]["seconds"] == pytest.approx(float(seconds))
+        assert one["ends"][0]["algbw"] == pytest.approx(float(per_node * size / seconds))
+        assert (one["message_bytes"] is None) == (kind == "custom")
+    assert run("plan", path, *MODEL).code == 0
+
+
+def test_the_bandwidth_of_a_machine_with_units(run: Run, frontiers: Path) -> None:
+    command = ("plan", frontiers / "units.json", "--alpha", "1us")
+    document = valid(run(*command, "--format", "json").json)
+    assert document["model"]["bandwidth"] == str(300 * 10**9)
+    assert document["model"]["bandwidth_from"] == "file"
+    assert "a chunk per round at 300 GB/s, as a100 is described" in run(*command).out
+    given = run(*command, "--beta", "25GB/s", "--format", "json")
+    assert given.json["model"]["bandwidth"] == str(25 * 10**9)
+
+
+@pytest.mark.parametrize("name", ["plan.svg", "plan.png"])
+def test_a_picture(run: Run, files: Path, tmp_path: Path, name: str) -> None:
+    command = ("plan", files / "frontier.json", *MODEL, "--plot", name)
+    assert f"drawn in {name}" in run(*command).out
+    content = (tmp_path / name).read_bytes()
+    assert run(*command, "--format", "json").code == 0
+    assert (tmp_path / name).read_bytes() == content
+    assert (b"<!-- 51.27 KiB -->" in content) == name.endswith("svg")
+
+
+def test_no_screen_and_no_window(process: Run, files: Path) -> None:
+    """Neither what a person has set nor a missing screen plays a part."""
+    command = ("plan", files / "frontier.json", *MODEL, "--plot", "plan.svg")
+    result = process(*command, MPLBACKEND="TkAgg", DISPLAY="", WAYLAND_DISPLAY="")
+    assert result.code == 0, result.err
+
+
+@pytest.mark.parametrize("dialect", ["msccl", "executor", "rccl"])
+def test_exports_touch(run: Run, files: Path, tmp_path: Path, dialect: str) -> None:
+    to = ("--to", "msccl-xml", "--dialect", dialect, "-o", "out")
+    result = run("plan", files / "frontier.json", *MODEL, *to)
+    assert result.code == 0
+    assert "messages of 0 to 419999 bytes" in result.out
+    assert f"executed: MSCCL XML ({dialect}), allgather" in result.out
+    index = valid(json.loads((tmp_path / "out" / "index.json").read_text()))
+    heads, covered = [], []
+    for one in index["exports"]["algorithms"]:
+        (name,) = one["files"]
+        head = (tmp_path / "out" / name).read_text().splitlines()[0]
+        heads.append(
+            tuple(int(re.findall(f'{a}="(.*?)"', head)[0]) for a in ("minBytes", "maxBytes"))
+        )
+        covered.append(one["message_bytes"])
+    assert covered == [[0, 8 * CROSSOVER - 1], [8 * CROSSOVER, None]]
+    assert heads[0][0] == 0
+    # microsoft/msccl takes messages below its maxBytes, the others up to it.
+    assert heads[0][1] + (dialect != "msccl") == heads[1][0] == 8 * CROSSOVER
+    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["algorithms", "index.json"]
+    assert run("verify", "out/algorithms", "--dialect", dialect).code == 0
+
+
+@pytest.mark.parametrize("name", ["allreduce", "alltoall", "reducescatter", "broadcast", "gather"])
+def test_exports_of_other_collectives(run: Run, frontiers: Path, name: str) -> None:
+    to = ("--to", "msccl-xml", "--dialect", "executor", "-o", "out", "--format", "json")
+    document = valid(run("plan", frontiers / f"{name}.json", *MODEL, *to).json)
+    sizes = [one["message_bytes"] for one in document["exports"]["algorithms"]]
+    assert sizes == [one["message_bytes"] for one in document["ranges"]]
+    assert {one["does"] for one in document["exports"]["algorithms"]} == {name}
+
+
+def test_what_cannot_be_expressed(
+    run: Run, files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def only_short(request: ExportRequest, runtime: Runtime, instances: int) -> Program:
+        if request.algorithm.steps > 2:
+            raise ExportError("it knows two steps at most")
+        return program_of(request, runtime, instances)
+
+    monkeypatch.setattr("syncoll_msccl_xml.writer.program_of", only_short)
+    command = ("plan", files / "frontier.json", *MODEL, "--to", "msccl-xml", "-o", "out")
+    result = run(*command)
+    assert result.code == 2
+    assert "points[1], the best for messages from 420000 bytes" in result.err
+    assert "it knows two steps at most" in result.err
+    assert list(tmp_path.iterdir()) == []
+    result = run(*command, "--skip-refused", "--format", "json")
+    assert result.code == 0
+    assert "points[1]: left out: it knows two steps at most" in result.err
+    valid(result.json)
+    assert [one["message_bytes"] for one in result.json["ranges"]] == [[0, None]]
+    assert [one["where"] for one in result.json["exports"]["refused"]] == ["points[1]"]
+    assert len(list((tmp_path / "out" / "algorithms").iterdir())) == 1
+
+
+def test_what_does_not_pass_its_checker_is_a_bug(
+    run: Run, files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def check(*_: object) -> None:
+        raise VerificationError("rank 3 waits for ever")
+
+    monkeypatch.setattr("syncoll_msccl_xml.checker.MscclXmlChecker.check", check)
+    result = run("plan", files / "frontier.json", *MODEL, "--to", "msccl-xml", "-o", "out")
+    assert result.code == 70
+    assert "rank 3 waits for ever" in result.err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ([], "--alpha is missing"),
+        (["--alpha", "1us"], "--beta is missing: dgx1 is described in chunks per round"),
+        (["--alpha", "-1us", "--beta", "1GB/s"], "negative"),
+        (["--alpha=-0.1us", "--beta", "1GB/s"], "negative"),
+        (["--alpha", "1", "--beta", "1GB/s"], "--alpha: the time '1' has no unit"),
+        (["--alpha", "1us", "--beta", "1GBps"], "--beta: the bandwidth '1GBps' has the unknown"),
+        (["--alpha", "1us", "--beta", "-1GB/s"], "above 0"),
+        ([*MODEL, "--overhead", "-1us"], "--overhead"),
+        ([*MODEL, "--sizes", "1KiB"], "FROM..TO"),
+        ([*MODEL, "--sizes", "2KiB..1KiB"], "FROM below TO"),
+        ([*MODEL, "--sizes", "..1KiB"], "is no size"),
+        ([*MODEL, "--plot", "x.pdf"], ".png or .svg"),
+        ([*MODEL, "--plot", "no/x.svg"], "no folder"),
+        ([*MODEL, "--to", "msccl-xml"], "--to without -o"),
+        ([*MODEL, "-o", "x"], "-o without --to"),
+        ([*MODEL, "--dialect", "rccl"], "--dialect is for exports"),
+        ([*MODEL, "--in-place"], "--in-place is for exports"),
+        ([*MODEL, "--to", "msccl-xm", "-o", "x"], "did you mean msccl-xml?"),
+        ([*MODEL, "--to", "msccl-xml", "-o", "x", "--dialect", "new"], "one of msccl, executor"),
+        ([*MODEL, "--to", "msccl-xml", "-o", "no/x"], "no folder"),
+        ([*MODEL, "--to", "msccl-xml", "-o", "full"], "not empty"),
+        ([*MODEL, "--to", "msccl-xml", "-o", "full/old"], "no folder"),
+    ],
+)
+def test_bad_requests(
+    arguments: list[str], complaint: str, run: Run, files: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "old").write_text("old")
+    result = run("plan", files / "frontier.json", *arguments)
+    assert result.code == 2
+    assert complaint in result.err
+    assert "Traceback" not in result.err
+    assert result.out == ""
+    assert sorted(str(p.relative_to(tmp_path)) for p in tmp_path.rglob("*")) == ["full", "full/old"]
+
+
+def test_other_files(run: Run, files: Path, tmp_path: Path) -> None:
+    result = run("plan", files / "sat.json", *MODEL)
+    assert result.code == 2
+    assert "it holds no frontier (its kind is outcome)" in result.err
+    assert "no such file" in run("plan", "none.json", *MODEL).err.lower()
+    document = json.loads((files / "frontier.json").read_text())
+    for key in ("digest", "evidence", "between"):
+        document.pop(key, None)
+    for point in document["points"]:
+        point.pop("proof", None)
+    (tmp_path / "empty.json").write_text(json.dumps({**document, "points": []}))
+    result = run("plan", "empty.json", *MODEL)
+    assert result.code == 2
+    assert "the frontier has no points" in result.err
+
+
+def test_its_schema(run: Run, files: Path) -> None:
+    printed = run("schema", "plan").json
+    assert printed == schema("plan")
+    jsonschema.Draft202012Validator.check_schema(printed)
+    validator = jsonschema.Draft202012Validator(printed)
+    document = run("plan", files / "frontier.json", *MODEL, "--format", "json").json
+    assert validator.is_valid(document)
+    for key in ("ranges", "never_best", "model", "message", "nodes"):
+        assert not validator.is_valid({k: v for k, v in document.items() if k != key})
+    assert not validator.is_valid({**document, "more": 1})
+    (first, *rest) = document["ranges"]
+    for change in ({"more": 1}, {"from": "-1"}, {"message_bytes": [0]}, {"steps": "2"}):
+        assert not validator.is_valid({**document, "ranges": [{**first, **change}, *rest]})
+
+
+def test_help_teaches(run: Run) -> None:
+    text = run("plan", "--help").out
+    assert max(map(len, text.splitlines())) <= 100
+    for word in ("GiB/s", "0.7us", "--overhead", "P * L", "index.json", "no description says"):
+        assert word in " ".join(text.split())

@@ -1,0 +1,224 @@
+"""What the core sees to, so that importers need not."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Mapping
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from syncoll.errors import ImportFormatError, ModelError, OptionError, PluginError
+from syncoll.importing import (
+    LARGEST_FILE,
+    Cables,
+    complaint,
+    import_machine,
+    import_spec,
+    parse_rate,
+    rate_option,
+    read_description,
+)
+from syncoll.model import Fabric, Topology
+from syncoll.plugins import Imported, ImporterRecord, Option, OptionValue
+
+
+class Given:
+    """An importer that has its answer."""
+
+    def __init__(self, answer: Imported | Exception) -> None:
+        self.answer = answer
+
+    def read(self, text: str, label: str, options: Mapping[str, OptionValue]) -> Imported:
+        del text, label
+        assert set(options) == {"link"}
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+
+def record(answer: Imported | Exception, name: str = "given") -> ImporterRecord:
+    return ImporterRecord(
+        name,
+        "",
+        lambda: Given(answer),
+        lambda text: text.startswith(name),
+        (Option("link", "25", ""),),
+    )
+
+
+def ring(nodes: int) -> Cables:
+    cables = Cables(nodes)
+    for node in range(nodes):
+        cables.add(node, (node + 1) % nodes, 1, both_ways=False)
+    return cables
+
+
+def refusal(answer: Imported | Exception, text: str = "given") -> str:
+    with pytest.raises(ImportFormatError) as caught:
+        import_machine(record(answer), text, "topo.txt")
+    return str(caught.value)
+
+
+def test_separate_parts_are_told_by_name() -> None:
+    cables = ring(3)
+    cables.nodes = 5
+    names = ("a", "b", "c", "d", "e")
+    assert refusal(Imported(cables.fabric(), names=names)) == (
+        "topo.txt: no links join all compute nodes; these parts are separate: a, b, c | d | e"
+    )
+    topology = Topology.from_links("t", 2, {(0, 1): 1})
+    assert "separate: node 0 | node 1" in refusal(Imported(topology))
+
+
+def test_a_way_in_one_direction_is_not_enough() -> None:
+    cables = Cables(3, 1)
+    for a, b in ((0, 3), (3, 1), (1, 0), (3, 2)):
+        cables.add(a, b, 1, both_ways=False)
+    assert "node 0, node 1 | node 2" in refusal(Imported(cables.fabric()))
+    cables.add(2, 0, 1, both_ways=False)
+    import_machine(record(Imported(cables.fabric())), "given", "topo.txt")
+
+
+def test_one_node_is_no_machine() -> None:
+    assert "one compute node, GPU7" in refusal(Imported(Fabric("f", 1, 0, ()), names=("GPU7",)))
+
+
+def test_too_large() -> None:
+    assert "at most 8192" in refusal(Imported(ring(8193).fabric()))
+    irregular = Cables(320)
+    for a in range(320):
+        for b in range(a):
+            irregular.add(a, b, 10**6 + 320 * a + b)
+    with pytest.raises(ImportFormatError, match="KiB; at most 2048"):
+        import_spec(record(Imported(irregular.fabric())), "given", "topo.txt")
+
+
+def test_numbers_without_room_in_the_language() -> None:
+    cables = Cables(2)
+    cables.add(0, 1, Fraction(1, 3**60))
+    with pytest.raises(ImportFormatError, match=r"topo\.txt: as a spec, this machine is refused"):
+        import_spec(record(Imported(cables.fabric())), "given", "topo.txt")
+
+
+def test_errors_of_an_importer_are_told_as_the_files() -> None:
+    assert refusal(RecursionError()) == (
+        "topo.txt: it is nested too deeply for a description of a machine"
+    )
+    assert "topo.txt: fabric f has 0 compute nodes" in refusal(
+        ModelError("fabric f has 0 compute nodes")
+    )
+
+
+def test_names_that_are_not_as_many_as_nodes_are_a_fault_of_the_plugin() -> None:
+    for imported in (
+        Imported(ring(3).fabric(), names=("a",)),
+        Imported(ring(3).fabric(), switch_names=("a",)),
+    ):
+        with pytest.raises(PluginError, match="names for"):
+            import_machine(record(imported), "given", "topo.txt")
+
+
+def test_a_hint_at_the_importer_that_recognises_the_text() -> None:
+    others = {n: record(ImportFormatError("x"), n) for n in ("given", "other", "third")}
+    for text, hint in (("other …", "\nit looks like something for the importer other"), ("?", "")):
+        with pytest.raises(ImportFormatError) as caught:
+            import_machine(others["given"], text, "topo.txt", others=others)
+        assert str(caught.value) == f"x{hint}"
+    with pytest.raises(ImportFormatError) as caught:  # its own text, but broken
+        import_machine(others["given"], "given", "topo.txt", others=others)
+    assert str(caught.value) == "x"
+
+
+def test_options_are_checked() -> None:
+    right = record(Imported(ring(3).fabric()))
+    with pytest.raises(OptionError, match="importer given has no option 'lnk'; it has: link"):
+        import_machine(right, "given", "topo.txt", {"lnk": "3"})
+    text = import_spec(right, "given", "topo.txt", {"link": "3"}, name="mine")
+    assert text.startswith("# Imported from topo.txt (importer given, link=3).\ntopology mine {")
+
+
+@pytest.mark.parametrize(
+    ("text", "rate"),
+    [
+        ("25", 25), ("25GB/s", 25), (" 20.6 GB/s ", Fraction("20.6")), ("200Gb/s", 25),
+        ("200 Gbps", 25), ("0.4TB/s", 400), ("500MB/s", 0.5), ("8Mb/s", Fraction("0.001")),
+    ],
+)  # fmt: skip
+def test_rates(text: str, rate: Fraction) -> None:
+    assert parse_rate(text) == rate
+    assert rate_option({"link": text}, "link", "importer x") == rate
+
+
+@pytest.mark.parametrize(
+    "text", ["", "0", "0.0GB/s", "-1", "1e3", "nan", "25 XB/s", "1/2", "9" * 12]
+)
+def test_no_rates(text: str) -> None:
+    assert parse_rate(text) is None
+    with pytest.raises(OptionError, match="option link of importer x"):
+        rate_option({"link": text}, "link", "importer x")
+
+
+def test_parallel_cables_add_up() -> None:
+    cables = Cables(2)
+    cables.add(0, 1, 2, "a")
+    cables.add(1, 0, 3, "b", both_ways=False)
+    cables.add(0, 1, Fraction(1, 2), "a")
+    assert cables.new_switch() == 2
+    links = cables.fabric().links
+    assert [(x.source, x.destination, x.bandwidth, x.label) for x in links] == [
+        (0, 1, Fraction(5, 2), "a"),
+        (1, 0, Fraction(11, 2), "a + b"),
+    ]
+
+
+def test_a_complaint_shows_the_line() -> None:
+    error = complaint("t.txt", "wrong", line=3, text="a\x1b[4m\tb  ", expected="right")
+    assert str(error) == "t.txt:3: wrong\n3 | a [4m b\nexpected right"
+    assert str(complaint("t.txt", "wrong")) == "t.txt: wrong"
+    assert len(str(complaint("t.txt", "wrong", line=1, text="x" * 10**6))) < 300
+
+
+# Files -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_encodings(encoding: str, tmp_path: Path) -> None:
+    (tmp_path / "f").write_bytes("GPU0 →\r\nGPU1\rGPU2\n".encode(encoding))
+    assert read_description(str(tmp_path / "f")) == "GPU0 →\nGPU1\nGPU2\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "it is empty"),
+        (b"\xef\xbb\xbf \n", "it is empty"),
+        (b"a\nb\xff", ":2: byte 0xff is no utf-8 text"),
+        (b"\xff\xfeabc", "is no utf-16 text"),
+        (b"a\n\0", ":2: a NUL byte"),
+        (b" " * (LARGEST_FILE + 1), "larger than 16 MiB"),
+    ],
+    ids=["empty", "blank", "latin", "odd", "nul", "large"],
+)
+def test_no_text(content: bytes, words: str, tmp_path: Path) -> None:
+    (tmp_path / "f").write_bytes(content)
+    with pytest.raises(ImportFormatError) as caught:
+        read_description(str(tmp_path / "f"))
+    assert words in str(caught.value)
+
+
+def test_no_file(tmp_path: Path) -> None:
+    with pytest.raises(ImportFormatError, match="there is no file"):
+        read_description(str(tmp_path / "f"))
+    with pytest.raises(ImportFormatError, match="is a folder"):
+        read_description(str(tmp_path))
+
+
+def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"GPU0\n")))
+    assert read_description("-") == "GPU0\n"
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(ImportFormatError, match="standard input is closed"):
+        read_description("-")

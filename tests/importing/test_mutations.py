@@ -1,0 +1,332 @@
+"""Thousands of damaged files for every importer: each imports, or is refused in words, and soon."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import signal
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import networkx as nx
+import pytest
+
+from syncoll.errors import ImportFormatError
+from syncoll.importing import import_machine, import_spec
+from syncoll.plugins import ImporterRecord, PluginManager
+
+IMPORTERS = dict(PluginManager.discover().importers)
+EACH = 1000
+SPECS_OF = 16
+"""Of so many mutants one is also written as a spec and read back, which takes longer."""
+
+MOST_SECONDS = 2.0
+
+
+# One or more healthy files of each kind ---------------------------------------------------------
+
+
+def matrix(names: list[str], cell: Callable[[int, int], str], width: int = 13) -> str:
+    rows = ["".join(["", *names][i].ljust(width) for i in range(len(names) + 1))]
+    for i, name in enumerate(names):
+        cells = (cell(i, j).ljust(width) for j in range(len(names)))
+        rows.append(name.ljust(width) + "".join(cells))
+    return "\n".join(rows) + "\n"
+
+
+def nvidia_smi(cell: Callable[[int, int], str], gpus: int, nic: bool) -> str:
+    names = [f"GPU{i}" for i in range(gpus)] + ["NIC0"] * nic
+    lines = ["\t\x1b[4m" + "\t".join([*names, "CPU Affinity", "NUMA Affinity", "GPU NUMA ID"])]
+    lines[0] += "\x1b[0m"
+    for i, name in enumerate(names):
+        cells = [" X " if i == j else cell(i, j) for j in range(len(names))]
+        tail = [] if name.startswith("NIC") else ["0-23,48-71", "0", "N/A"]
+        lines.append("\t".join([name, *cells, *tail]))
+    return "\n".join(
+        [*lines, "", "Legend:", "", "  X    = Self", "  NV#  = bonded NVLinks", "NIC Legend:",
+         "  NIC0: mlx5_0", ""]
+    )  # fmt: skip
+
+
+def mesh_cell(i: int, j: int) -> str:
+    return ("NV1", "NV2", "SYS", "NV2")[(i - j) % 4] if max(i, j) < 4 else "NODE"
+
+
+def rocm_smi() -> str:
+    gpus = [f"GPU{i}" for i in range(4)]
+    parts = ["=" * 28 + " ROCm System Management Interface " + "=" * 28]
+    for title, own, other in (
+        ("Weight between two GPUs", "0", "15"),
+        ("Hops between two GPUs", "0", "1"),
+        ("Link Type between two GPUs", "0", "XGMI"),
+    ):
+        table = matrix(gpus, lambda i, j, own=own, other=other: own if i == j else other)  # type: ignore[misc]
+        parts.append(f"{'=' * 30} {title} {'=' * 30}\n{table}")
+    parts.append("=" * 38 + " Numa Nodes " + "=" * 38)
+    parts += [f"GPU[{i}]\t\t: (Topology) Numa Node: {i // 2}" for i in range(4)]
+    parts.append("=" * 34 + " End of ROCm SMI Log " + "=" * 34)
+    return "\n".join(parts) + "\n"
+
+
+def amd_smi() -> str:
+    names = [f"0000:{bus}:00.0" for bus in ("0c", "22", "38", "5c")]
+    tables = {
+        "ACCESS": ("ENABLED", "ENABLED"),
+        "WEIGHT": ("0", "15"),
+        "HOPS": ("0", "1"),
+        "LINK TYPE": ("SELF", "XGMI"),
+        "NUMA BW": ("N/A", "50000-50000"),
+    }
+    return "\n".join(
+        f"{title} TABLE:\n"
+        + matrix(names, lambda i, j, own=own, other=other: own if i == j else other)  # type: ignore[misc]
+        for title, (own, other) in tables.items()
+    )
+
+
+def xml(links: Callable[[int], str], tag: str, model: str) -> str:
+    lines = ['<?xml version="1.0"?>', "<!-- a comment -->", '<system version="1">']
+    for cpu in range(2):
+        lines.append(
+            f'  <cpu numaid="{cpu}" affinity="00ff" arch="x86_64" vendor="GenuineIntel" '
+            'familyid="6" modelid="85">'
+        )
+        lines.append(
+            f'    <pci busid="0000:0{cpu}:00.0" class="0x060400" link_speed="8 GT/s" '
+            'link_width="16">'
+        )
+        for gpu in (2 * cpu, 2 * cpu + 1):
+            lines.append(
+                f'      <pci busid="0000:1{gpu}:00.0" class="0x030200" link_speed="16.0 GT/s PCIe" '
+                'link_width="16">'
+            )
+            lines.append(f'        <gpu dev="{gpu}" {model} rank="{gpu}" gdr="1">')
+            lines.append(f"          {links(gpu)}")
+            lines += ["        </gpu>", "      </pci>"]
+        lines += [
+            f'      <pci busid="0000:2{cpu}:00.0" class="0x020000" link_speed="" link_width="0">',
+            f'        <nic><net name="mlx5_{cpu}" dev="{cpu}" speed="100000" port="1"/></nic>',
+            "      </pci>",
+            "    </pci>",
+            "  </cpu>",
+        ]
+    return "\n".join([*lines, "</system>", ""])
+
+
+def link(tag: str, target: int, count: int) -> str:
+    return f'<{tag} target="0000:1{target}:00.0" count="{count}" tclass="0x030200"/>'
+
+
+def pod() -> nx.Graph[str]:
+    graph: nx.Graph[str] = nx.Graph(name="pod", unit="Gb/s")
+    for leaf in ("s0", "s1"):
+        graph.add_node(leaf, switch=True, label=f"Switch {leaf}")
+    for gpu in range(4):
+        graph.add_node(f"g{gpu}", type="gpu")
+        graph.add_edge(f"g{gpu}", f"s{gpu // 2}", bandwidth=200)
+    graph.add_edge("s0", "s1", bandwidth=400.5, label="trunk")
+    return graph
+
+
+def samples(name: str) -> list[str]:
+    """Healthy files for an importer; a new importer needs some here."""
+    if name == "nvidia-smi":
+        return [nvidia_smi(mesh_cell, 4, True), nvidia_smi(lambda i, j: "NV12", 8, False)]
+    if name == "rocm-smi":
+        return [rocm_smi()]
+    if name == "amd-smi":
+        return [amd_smi()]
+    if name == "nccl-xml":
+        hive = lambda gpu: link("xgmi", gpu ^ 1, 1)  # noqa: E731
+        port = '<nvlink target="fffffff:ff:ff.0" count="6" tclass="0x068000"/>'
+        return [
+            xml(lambda gpu: port, "nvlink", 'sm="80"'),
+            xml(hive, "xgmi", 'sm="64" gcn="906" arch="38911"'),
+        ]
+    if name == "msccl-topology":
+        full = [[int(i != j) for i in range(4)] for j in range(4)]
+        caps = [[[i], [j for j in range(4) if j != i], 2, f"out of {i}"] for i in range(4)]
+        data = {"msccl_type": "topology", "name": "Hub", "switches": caps, "links": full}
+        return [json.dumps(data), json.dumps(data, indent=1)]
+    if name == "node-link":
+        directed: nx.MultiDiGraph[int] = nx.MultiDiGraph(nx.cycle_graph(4))
+        return [
+            json.dumps(nx.node_link_data(pod(), edges="edges")),
+            json.dumps(nx.node_link_data(directed, edges="links"), indent=1),
+        ]
+    if name == "graphml":
+        return ["\n".join(nx.generate_graphml(pod()))]
+    pytest.fail(f"there are no samples for the importer {name}: add some")
+
+
+# Mutations --------------------------------------------------------------------------------------
+
+NASTY = (
+    "", "0", "-1", "1e999", "NaN", "Infinity", "9" * 40, "9" * 5000, "0x", "None", "null", "true",
+    "[]", "{}", "X", "GPU", "GPU0", "NV", "NV0", "NV99999999999", "SYS", "N/A", "½", "٣", "\u202e",
+    "\ufeff", "\x00", "\x1b[4m", "%s", "{0}", "&x;", "<!DOCTYPE x>", "<gpu/>", "]]>", '"', "'",
+    "\\", "\n", "\t", " " * 3000, "(" * 3000, "[" * 3000, "<a>" * 300, "=" * 2000, "1/0", "1e-99",
+)  # fmt: skip
+TOKEN = re.compile(r"[\w.:-]+")
+
+
+def mutant(text: str, others: list[str], generator: random.Random) -> str:
+    """A text with one to four kinds of damage."""
+    for _ in range(generator.choice((1, 1, 1, 2, 4))):
+        text = generator.choice(DAMAGES)(text, others, generator)
+    return text
+
+
+def some_token(text: str, generator: random.Random) -> tuple[int, int]:
+    tokens = [match.span() for match in TOKEN.finditer(text[:20_000])]
+    return generator.choice(tokens) if tokens else (0, 0)
+
+
+def replace_token(text: str, others: list[str], generator: random.Random) -> str:
+    start, end = some_token(text, generator)
+    return text[:start] + generator.choice(NASTY) + text[end:]
+
+
+def copy_token(text: str, others: list[str], generator: random.Random) -> str:
+    start, end = some_token(text, generator)
+    first, last = some_token(text, generator)
+    return text[:start] + text[first:last] + text[end:]
+
+
+def change_number(text: str, others: list[str], generator: random.Random) -> str:
+    numbers = [match.span() for match in re.finditer(r"\d+", text[:20_000])]
+    if not numbers:
+        return text
+    start, end = generator.choice(numbers)
+    return text[:start] + str(generator.choice((0, 1, 3, 17, 65, 10**6, 10**12))) + text[end:]
+
+
+def truncate(text: str, others: list[str], generator: random.Random) -> str:
+    return text[: generator.randrange(len(text) + 1)]
+
+
+def drop_line(text: str, others: list[str], generator: random.Random) -> str:
+    lines = text.split("\n")
+    start = generator.randrange(len(lines))
+    del lines[start : start + generator.choice((1, 1, 3))]
+    return "\n".join(lines)
+
+
+def repeat_line(text: str, others: list[str], generator: random.Random) -> str:
+    lines = text.split("\n")
+    at = generator.randrange(len(lines))
+    return "\n".join(lines[:at] + [lines[at]] * generator.choice((2, 2, 40)) + lines[at + 1 :])
+
+
+def swap_lines(text: str, others: list[str], generator: random.Random) -> str:
+    lines = text.split("\n")
+    a, b = generator.randrange(len(lines)), generator.randrange(len(lines))
+    lines[a], lines[b] = lines[b], lines[a]
+    return "\n".join(lines)
+
+
+def change_character(text: str, others: list[str], generator: random.Random) -> str:
+    at = generator.randrange(len(text) + 1)
+    new = generator.choice(["", *'<>"&[]{},:0X \n\t\\', chr(generator.randrange(1, 0xD800))])
+    return text[:at] + new + text[at + generator.choice((0, 1)) :]
+
+
+def cross(text: str, others: list[str], generator: random.Random) -> str:
+    other = generator.choice(others)
+    return truncate(text, others, generator) + other[generator.randrange(len(other)) :]
+
+
+def reflow(text: str, others: list[str], generator: random.Random) -> str:
+    new = generator.choice((" ", "\n", "\t", "\r\n", "  "))
+    return re.sub(generator.choice((r"[ \t]+", r"\n", r"\t")), lambda _: new, text)
+
+
+DAMAGES = (
+    replace_token, replace_token, copy_token, change_number, truncate, drop_line, repeat_line,
+    swap_lines, change_character, change_character, cross, reflow,
+)  # fmt: skip
+
+
+@contextmanager
+def limited() -> Iterator[None]:
+    """Ends what takes too long, also where it is a regular expression that does not end."""
+
+    def stop(number: int, frame: object) -> None:
+        raise TimeoutError(f"more than {MOST_SECONDS} s")
+
+    before = signal.signal(signal.SIGVTALRM, stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, MOST_SECONDS)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
+def verdict(record: ImporterRecord, text: str, thorough: bool) -> str:
+    """Imports a mutant; fails on any exception but a refusal, and on any that takes long."""
+    try:
+        with limited():
+            if thorough:
+                import_spec(record, text, "mutant")
+            import_machine(record, text, "mutant", others=IMPORTERS)
+    except ImportFormatError as error:
+        message = str(error)
+        assert message.startswith("mutant"), message
+        assert len(message) < 2000, message
+        return "refused"
+    return "imported"
+
+
+@pytest.mark.parametrize("name", sorted(IMPORTERS))
+def test_damaged_files_import_or_are_refused_in_words(name: str) -> None:
+    record = IMPORTERS[name]
+    healthy = samples(name)
+    others = [text for other in sorted(IMPORTERS) for text in samples(other)]
+    for text in healthy:
+        assert record.recognises(text)
+        assert verdict(record, text, True) == "imported"
+    found: Counter[str] = Counter()
+    for i in range(EACH):
+        text = mutant(healthy[i % len(healthy)], others, random.Random(f"{name} {i}"))
+        try:
+            found[verdict(record, text, i % SPECS_OF == 0)] += 1
+        except Exception as error:
+            error.add_note(f"mutant {i} of {name}:\n{text[:3000]!r}")
+            raise
+    assert found["imported"] >= EACH // 50, found
+    assert found["refused"] >= EACH // 5, found
+
+
+HOSTILE = (
+    "<!-- a -->\n" * 2000,
+    "<!--" * 5000,
+    "<!-- -->" * 2000 + "<system",
+    "<?xml " + "?>" * 5000,
+    "<?xml" * 3000,
+    '"nodes": ' * 3000,
+    '"nodes"' + " " * 20_000,
+    '"msccl_type"' * 2000,
+    "GPU0 X " * 3000,
+    "GPU0" + " NV1" * 5000 + "?",
+    "| " * 10_000,
+    " \t" * 10_000 + "\n",
+    "=" * 20_000,
+    "Weight between " * 2000,
+    "ACCESS" * 3000,
+)
+
+
+@pytest.mark.parametrize("name", sorted(IMPORTERS))
+def test_what_only_looks_like_a_file_is_refused_soon(name: str) -> None:
+    record = IMPORTERS[name]
+    for text in HOSTILE:
+        with limited():
+            record.recognises(text)
+        assert verdict(record, text, False) == "refused"
+
+
+def test_there_are_enough_of_them() -> None:
+    assert len(IMPORTERS) * EACH >= 5000

@@ -1,0 +1,394 @@
+"""What the writer of MSCCL XML writes does what its algorithm demands, whatever the timing."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import Counter, defaultdict, deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from syncoll.combining import compose, invert
+from syncoll.errors import ExportError
+from syncoll.exporting import Kind, kind_of, layout_of
+from syncoll.model import Algorithm, Instance, Topology
+from syncoll.plugins import Exported, ExportRequest, resolve_options
+from syncoll.plugins.exporters import UNLIMITED
+from syncoll.testing.classics import hub, one_way_ring, ring
+from syncoll.testing.combining import connected_topology, random_case, random_trees
+from syncoll_msccl_xml import RECORD
+from syncoll_msccl_xml.options import DIALECTS
+
+DEPTH = 2
+MOST_STEPS = {"msccl": 256, "executor": 64, "rccl": 64}
+
+Content = tuple[int, int, frozenset[tuple[int, int]]]
+"""Chunk, part of it, and how often each contribution is in it; nothing for plain data."""
+
+
+def request(instance: Instance, algorithm: Algorithm, *, in_place: bool = False) -> ExportRequest:
+    return ExportRequest("some-name_1.0", "x", instance, algorithm, in_place)
+
+
+def write(wanted: ExportRequest, **options: object) -> Exported:
+    chosen = resolve_options(RECORD.options, options, "exporter")
+    return RECORD.load().export(wanted, chosen)
+
+
+def text_of(exported: Exported) -> str:
+    ((name, content),) = exported.files.items()
+    assert name.endswith(".xml")
+    return content.decode("ascii")
+
+
+@dataclass
+class Machine:
+    """Executes a file with random timing."""
+
+    instance: Instance
+    algo: ElementTree.Element
+    rng: random.Random
+    memory: dict[tuple[int, str, int], Content] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.in_place = self.algo.get("inplace") == "1"
+        self.layout = layout_of(self.instance, in_place=self.in_place)
+        self.parts = max(
+            int(self.algo.find(f"gpu[@id='{r}']").get("i_chunks", "0"))  # type: ignore[union-attr]
+            // max(1, self.layout.input_chunks[r])
+            for r in range(self.layout.collective.num_nodes)
+        )
+        for chunk, node in np.argwhere(self.instance.pre).tolist():
+            own = frozenset([(node, 1)]) if self.instance.combining else frozenset()
+            for part in range(self.parts):
+                index = int(self.layout.inputs[chunk, node]) * self.parts + part
+                self.memory[self.place(node, "i", index)] = (chunk, part, own)
+
+    def place(self, rank: int, buffer: str, index: int) -> tuple[int, str, int]:
+        """A slot by its one name: in place input and output are one memory."""
+        assert index >= 0
+        shift = self.layout.shift[rank]
+        if buffer == "i" and shift is not None:
+            return rank, "o", index + shift * self.parts
+        return rank, buffer, index
+
+    def add(self, one: Content, two: Content) -> Content:
+        assert one[:2] == two[:2]
+        total = Counter(dict(one[2])) + Counter(dict(two[2]))
+        return (*one[:2], frozenset(total.items()))
+
+    def run(self) -> None:
+        queues: dict[tuple[int, int, int], deque[Content]] = defaultdict(deque)
+        flags: dict[tuple[int, int], int] = defaultdict(lambda: -1)
+        blocks = {}
+        for gpu in self.algo.findall("gpu"):
+            for tb in gpu.findall("tb"):
+                blocks[int(gpu.get("id", "")), int(tb.get("id", ""))] = (tb, tb.findall("step"))
+        at = dict.fromkeys(blocks, 0)
+        while live := [key for key in blocks if at[key] < len(blocks[key][1])]:
+            self.rng.shuffle(live)
+            for key in live:
+                tb, steps = blocks[key]
+                step = steps[at[key]].attrib
+                if step["depid"] != "-1" and flags[key[0], int(step["depid"])] < int(step["deps"]):
+                    continue
+                if self.execute(key[0], tb.attrib, step, queues):
+                    if step["hasdep"] == "1":
+                        flags[key] = at[key]
+                    at[key] += 1
+                    break
+            else:
+                raise AssertionError("deadlock")
+        assert not any(queues.values())
+
+    def execute(
+        self,
+        rank: int,
+        tb: Mapping[str, str],
+        step: Mapping[str, str],
+        queues: dict[tuple[int, int, int], deque[Content]],
+    ) -> bool:
+        op = step["type"]
+        inbox = queues[int(tb["recv"]), rank, int(tb["chan"])]
+        outbox = queues[rank, int(tb["send"]), int(tb["chan"])]
+        if op.startswith("r") and op != "re" and not inbox:
+            return False
+        if op.endswith("s") and len(outbox) >= DEPTH:
+            return False
+        if op == "nop":
+            return True
+        source = (step["srcbuf"], int(step["srcoff"]))
+        target = (step["dstbuf"], int(step["dstoff"]))
+        if op in ("s", "cpy", "re", "rrc", "rrs", "rrcs"):
+            own = self.memory[self.place(rank, *source)]
+        if op == "s" or op == "cpy":
+            value = own
+        elif op == "re":
+            value = self.add(own, self.memory[self.place(rank, *target)])
+        else:
+            value = inbox.popleft()
+            if op in ("rrc", "rrs", "rrcs"):
+                value = self.add(own, value)
+        if op in ("r", "rcs", "cpy", "re", "rrc", "rrcs"):
+            self.memory[self.place(rank, *target)] = value
+        if op in ("s", "rcs", "rrs", "rrcs"):
+            outbox.append(value)
+        return True
+
+    def require_right(self) -> None:
+        for chunk, node in np.argwhere(self.instance.post).tolist():
+            everyone = np.flatnonzero(self.instance.pre[chunk]).tolist()
+            wanted = frozenset((n, 1) for n in everyone if self.instance.combining)
+            for part in range(self.parts):
+                index = int(self.layout.outputs[chunk, node]) * self.parts + part
+                assert self.memory[self.place(node, "o", index)] == (chunk, part, wanted)
+
+
+def require_limits(algo: ElementTree.Element, dialect: str) -> None:
+    channels = int(algo.get("nchannels", ""))
+    assert channels <= (128 if dialect == "rccl" else 32)
+    open_ends: Counter[tuple[str, int, int, int]] = Counter()
+    for gpu in algo.findall("gpu"):
+        rank, tbs = int(gpu.get("id", "")), gpu.findall("tb")
+        assert [tb.get("id") for tb in tbs] == [str(i) for i in range(len(tbs))]
+        steps = sum(len(tb.findall("step")) for tb in tbs)
+        assert 1 + len(algo.findall("gpu")) + len(tbs) + steps <= 4095
+        sizes = {b: int(gpu.get(f"{b}_chunks", "")) for b in "ios"}
+        for tb in tbs:
+            channel = int(tb.get("chan", ""))
+            assert 0 <= channel < channels
+            if tb.get("send") != "-1":
+                open_ends["send", rank, int(tb.get("send", "")), channel] += 1
+            if tb.get("recv") != "-1":
+                open_ends["recv", int(tb.get("recv", "")), rank, channel] += 1
+            lines = [step.attrib for step in tb.findall("step")]
+            assert 0 < len(lines) <= MOST_STEPS[dialect]
+            assert [line["s"] for line in lines] == [str(i) for i in range(len(lines))]
+            assert lines[-1]["type"] != "nop"
+            for line in lines:
+                assert line["cnt"] == "1"
+                assert int(line["srcoff"]) < sizes[line["srcbuf"]]
+                assert int(line["dstoff"]) < sizes[line["dstbuf"]]
+                assert int(line["depid"]) < 128
+                if line["type"] == "nop":
+                    assert line["depid"] != "-1"
+                    assert line["hasdep"] == "0"
+                if line["depid"] != "-1":
+                    awaited = tbs[int(line["depid"])].findall("step")[int(line["deps"])]
+                    assert awaited.get("hasdep") == "1"
+                    assert line["depid"] != tb.get("id")
+                if dialect == "rccl":
+                    assert line["type"] in ("s", "r", "cpy", "re", "nop")
+    assert set(open_ends.values()) <= {1}
+    sends = {end[1:] for end in open_ends if end[0] == "send"}
+    assert sends == {end[1:] for end in open_ends if end[0] == "recv"}
+
+
+def check(wanted: ExportRequest, rng: random.Random, dialect: str, instances: int = 1) -> str:
+    text = text_of(write(wanted, dialect=dialect, instances=instances))
+    algo = ElementTree.fromstring(text)
+    require_limits(algo, dialect)
+    machine = Machine(wanted.instance, algo, rng)
+    assert machine.parts == instances
+    machine.run()
+    machine.require_right()
+    return text
+
+
+def exportable(instance: Instance, dialect: str, *, in_place: bool) -> bool:
+    kind = kind_of(instance).kind
+    if kind in (Kind.GATHER, Kind.SCATTER) and (dialect == "msccl" or in_place):
+        return False
+    return kind is not Kind.CUSTOM and (dialect, kind, in_place) != ("msccl", Kind.ALLTOALL, True)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("seed", range(25))
+def test_random_algorithms(dialect: str, seed: int) -> None:
+    rng = random.Random(seed)
+    instance, algorithm = random_case(rng)
+    for in_place in (False, True):
+        wanted = request(instance, algorithm, in_place=in_place)
+        if exportable(instance, dialect, in_place=in_place):
+            check(wanted, rng, dialect, rng.choice((1, 1, 2)))
+        else:
+            with pytest.raises(ExportError):
+                write(wanted, dialect=dialect)
+
+
+def moving(kind: str, rng: random.Random, topology: Topology) -> tuple[Instance, Algorithm]:
+    nodes = topology.num_nodes
+    pairs = {
+        "alltoall": [([a], [b]) for a in range(nodes) for b in range(nodes)],
+        "gather": [([a], [1]) for a in range(nodes)],
+        "scatter": [([1], [b]) for b in range(nodes)],
+    }[kind]
+    pre = np.zeros((2 * len(pairs), nodes), dtype=bool)
+    post = pre.copy()
+    for c, (start, end) in enumerate(pairs * 2):
+        pre[c, start] = post[c, end] = True
+    return random_trees(rng, topology, kind, pre, post)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("kind", ["alltoall", "gather", "scatter"])
+def test_personal_collectives(dialect: str, kind: str) -> None:
+    rng = random.Random(kind)
+    for topology in (ring(4), connected_topology(rng)):
+        instance, algorithm = moving(kind, rng, topology)
+        for in_place in (False, True):
+            if exportable(instance, dialect, in_place=in_place):
+                check(request(instance, algorithm, in_place=in_place), rng, dialect)
+
+
+def tree(kind: str, topology: Topology, copies: int, seed: int = 0) -> tuple[Instance, Algorithm]:
+    """A random algorithm of an allgather or an allreduce."""
+    rng = random.Random(seed)
+    pre = np.tile(np.eye(topology.num_nodes, dtype=bool), (copies, 1))
+    spread = random_trees(rng, topology, kind, pre, np.ones_like(pre))
+    if kind == "allgather":
+        return spread
+    back = random_trees(rng, topology.reversed(), kind, pre, np.ones_like(pre))
+    return compose(invert(*back, kind), spread, kind)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("copies", [3, 20])
+def test_long_programs_keep_to_the_limits(dialect: str, copies: int) -> None:
+    """Messages of a link are spread over channels, and queues never fill up in a ring."""
+    instance, algorithm = tree("allreduce", ring(4), copies)
+    text = check(request(instance, algorithm), random.Random(1), dialect)
+    spread = int(ElementTree.fromstring(text).get("nchannels", ""))
+    assert (spread > 1) == (copies == 20 and dialect != "msccl")
+
+
+def test_blocks_are_shared_where_there_are_too_many() -> None:
+    """Every rank of 34 hears from 33 others and tells them: 66 ends, but RCCL has 64 blocks."""
+    nodes = 34
+    pre = np.eye(nodes, dtype=bool)
+    sends = np.array([[a, a, b, 0] for a in range(nodes) for b in range(nodes) if a != b])
+    instance = Instance(hub(nodes), "x", 1, 1, nodes - 1, pre, np.ones_like(pre))
+    wanted = request(instance, Algorithm((nodes - 1,), sends))
+    channels = {}
+    for dialect in ("executor", "rccl"):
+        algo = ElementTree.fromstring(text_of(write(wanted, dialect=dialect)))
+        require_limits(algo, dialect)
+        blocks = [gpu.findall("tb") for gpu in algo.findall("gpu")]
+        channels[dialect] = algo.get("nchannels")
+        shared = [
+            tb for tbs in blocks for tb in tbs if "-1" not in (tb.get("send"), tb.get("recv"))
+        ]
+        assert bool(shared) == (dialect == "rccl")
+        for tbs in blocks:
+            for end in ("send", "recv"):
+                ends = Counter(tb.get("chan") for tb in tbs if tb.get(end) != "-1")
+                assert max(ends.values()) <= 32
+    assert channels == {"executor": "2", "rccl": "2"}
+
+
+def test_rings_are_fused() -> None:
+    """One chunk a rank round a ring: every block but the first step is one fused operation."""
+    nodes = 4
+    topology = one_way_ring(nodes)
+    pre = np.eye(nodes, dtype=bool)
+    sends = np.array(
+        [[c, (c + s) % nodes, (c + s + 1) % nodes, s] for c in range(nodes) for s in range(3)]
+    )
+    spread = (Instance(topology, "x", 1, 3, 3, pre, np.ones_like(pre)), Algorithm((1, 1, 1), sends))
+    back = (
+        Instance(topology.reversed(), "x", 1, 3, 3, pre, np.ones_like(pre)),
+        Algorithm((1, 1, 1), _backwards(sends, nodes)),
+    )
+    reduced = invert(*back, "x")
+    for case, wanted in (
+        (spread, ["s", "rcs", "rcs", "r"]),
+        (reduced, ["s", "rrs", "rrs", "rrc"]),
+        (compose(reduced, spread, "x"), ["s", "rrs", "rrs", "rrcs", "rcs", "rcs", "r"]),
+    ):
+        text = check(request(*case, in_place=True), random.Random(0), "msccl")
+        for gpu in ElementTree.fromstring(text).findall("gpu"):
+            (tb,) = gpu.findall("tb")
+            assert [step.get("type") for step in tb.findall("step")] == wanted
+            assert gpu.get("s_chunks") == "0"
+
+
+def _backwards(sends: np.ndarray[Any, np.dtype[np.int64]], nodes: int) -> Any:
+    """The same round the other way."""
+    chunk, source, destination, step = sends.T
+    return np.stack(
+        [chunk, (2 * chunk - source) % nodes, (2 * chunk - destination) % nodes, step], axis=1
+    )
+
+
+@pytest.mark.parametrize(
+    ("dialect", "instances", "complaint"),
+    [
+        ("rccl", 60, "at most 64 thread blocks on a GPU; rank 0 needs"),
+        ("msccl", 33, "at most 32 channels; this needs 33 (there are 33 instances)"),
+        ("executor", 33, "at most 32 channels"),
+    ],
+)
+def test_limits_are_named(dialect: str, instances: int, complaint: str) -> None:
+    with pytest.raises(ExportError, match=re.escape(complaint)):
+        write(request(*tree("allgather", ring(4), 1)), dialect=dialect, instances=instances)
+
+
+def test_too_many_elements_are_named() -> None:
+    with pytest.raises(ExportError, match="at most 4095 elements of a file; rank 0 needs"):
+        write(request(*tree("allgather", ring(4), 60)), instances=15)
+
+
+@pytest.mark.parametrize(
+    ("dialect", "low", "high", "written"),
+    [
+        ("msccl", 0, UNLIMITED, (0, 1 << 27)),
+        ("msccl", 4, 1 << 20, (4, (1 << 20) + 1)),  # its range ends before maxBytes
+        ("executor", 4, 1 << 20, (4, 1 << 20)),
+        ("rccl", 0, UNLIMITED, (0, 1 << 40)),
+        ("msccl", 1 << 30, UNLIMITED, (1 << 30, (1 << 30) + 1)),
+    ],
+)
+def test_size_range(dialect: str, low: int, high: int, written: tuple[int, int]) -> None:
+    wanted = replace(request(*tree("allgather", ring(3), 1)), min_bytes=low, max_bytes=high)
+    algo = ElementTree.fromstring(text_of(write(wanted, dialect=dialect)))
+    assert (int(algo.get("minBytes", "")), int(algo.get("maxBytes", ""))) == written
+
+
+@pytest.mark.parametrize(
+    ("dialect", "name"),
+    [("msccl", "reduce_scatter"), ("executor", "reducescatter"), ("rccl", "reducescatter")],
+)
+def test_reducescatter_is_spelled_as_the_runtime_does(dialect: str, name: str) -> None:
+    rng = random.Random(0)
+    pre = np.eye(3, dtype=bool)
+    case = invert(*random_trees(rng, ring(3), "x", pre, np.ones_like(pre)), "any name")
+    assert f' coll="{name}" ' in text_of(write(request(*case), dialect=dialect))
+
+
+def test_the_text_is_what_the_runtimes_scanners_take() -> None:
+    wanted = request(*tree("allreduce", ring(3), 1))
+    text = text_of(write(wanted))
+    assert text.startswith('<algo name="some-name_1.0" proto="Simple" ')
+    for line in text.splitlines():
+        assert re.fullmatch(r' *(<\w+( \w+="[A-Za-z0-9._-]+")+/?>|</\w+>)', line)
+    assert text == text_of(write(wanted)), "the same every time"
+    for name, kept in (
+        ("2D", "syncoll-2D"),
+        ("x" * 80, "x" * 63),
+        ("a b<", "a_b_"),
+        ("", "algorithm"),
+    ):
+        (file,) = write(replace(wanted, name=name)).files
+        assert file == f"{kept}.xml"
+
+
+def test_roots_are_told() -> None:
+    rng = random.Random(0)
+    pre = np.array([[False, True, False]])
+    case = random_trees(rng, ring(3), "x", pre, np.ones_like(pre))
+    assert any("root is rank 1" in note for note in write(request(*case)).notes)

@@ -1,0 +1,425 @@
+"""Mutation tests: every number, name and operation of small plans, against a naive simulator.
+
+The simulator shares nothing with the checker: it takes the JSON as it is, moves random numbers,
+lets four threads of each block run one by one in a random order, has proxies that do their work at
+some random time, and makes two calls in a row, between which the callers read and refill their
+buffers.  Whatever the checker accepts must come to the right numbers under each throw of the dice;
+whatever it calls a deadlock or a wrong result must go wrong under each.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+import pytest
+
+from syncoll.errors import VerificationError
+from syncoll.exporting import Kind, export_verified, kind_of
+from syncoll.plugins import ExportRequest
+from syncoll.testing.combining import random_case
+from syncoll_mscclpp import RECORD
+from syncoll_mscclpp.checker import MscclppChecker
+
+Plan = dict[str, Any]
+THREADS = 4
+ELEMENTS = 6
+"""Of a chunk."""
+
+
+class WrongError(Exception):
+    """What a simulation came to."""
+
+
+class Simulation:
+    """Some calls of a plan, with one series of dice."""
+
+    def __init__(self, plan: Plan, dice: random.Random) -> None:
+        self.plan = plan
+        self.dice = dice
+        self.gpus = plan["gpus"]
+        self.ranks = len(self.gpus)
+        self.coll = plan["collective"]
+        self.memory: dict[tuple[int, str], list[Any]] = {}
+        self.views: dict[tuple[int, str], tuple[str, int]] = {}
+        for r, gpu in enumerate(self.gpus):
+            i, o, s = (gpu[f"{x}_chunks"] * ELEMENTS for x in ("input", "output", "scratch"))
+            self.memory[r, "s"], self.views[r, "s"] = [None] * s, ("s", 0)
+            if plan["inplace"]:
+                self.memory[r, "c"] = [None] * max(i, o)
+                self.views[r, "i"] = ("c", r * i if i < o else 0)
+                self.views[r, "o"] = ("c", r * o if o < i else 0)
+            else:
+                self.memory[r, "i"], self.memory[r, "o"] = [None] * i, [None] * o
+                self.views[r, "i"], self.views[r, "o"] = ("i", 0), ("o", 0)
+        self.channels = [
+            {
+                kind: [
+                    p
+                    for c in gpu["channels"]
+                    if c["channel_type"] == kind
+                    for p in c["connected_to"]
+                ]
+                for kind in ("memory", "port")
+            }
+            for gpu in self.gpus
+        ]
+        self.counts: Counter[Any] = Counter()
+        self.seen: Counter[Any] = Counter()
+        self.semaphores = {
+            (r, n): one["init_value"]
+            for r, gpu in enumerate(self.gpus)
+            for n, one in enumerate(gpu["semaphores"])
+        }
+        self.queues: dict[Any, list[Callable[[], None]]] = {}
+        self.data: dict[tuple[int, int], list[int]] = {}
+        self.call = [0] * self.ranks
+
+    def start(self, r: int) -> list[Iterator[bool]]:
+        """The caller of a rank fills its buffers and launches the plan."""
+        size = self.gpus[r]["input_chunks"] * ELEMENTS
+        for kind in ("i", "o"):
+            name, _ = self.views[r, kind]
+            self.memory[r, name] = [-1] * len(self.memory[r, name])
+        data = [self.dice.randrange(1 << 30) for _ in range(size)]
+        self.data[r, self.call[r]] = data
+        name, at = self.views[r, "i"]
+        self.memory[r, name][at : at + size] = data
+        result: list[Iterator[bool]] = []
+        for block in self.gpus[r]["threadblocks"]:
+            state = {"met": [0] * THREADS, "passed": [0] * THREADS}
+            result += [self.thread(r, block, t, state) for t in range(THREADS)]
+        return result
+
+    def table(self, block: Plan, key: str, kind: str) -> list[int]:
+        channels = key == "channels"
+        names = (
+            ("channel_type", "channel_ids")
+            if channels
+            else ("access_channel_type", "remote_buffer_ids")
+        )
+        return [n for one in block[key] if one[names[0]] == kind for n in one[names[1]]]
+
+    def end_of(self, r: int, block: Plan, op: Plan, place: int) -> tuple[Any, Any]:
+        """The names of what a channel signals, and of what it waits for."""
+        kind = op["channel_type"]
+        number = self.table(block, "channels", kind)[place]
+        peers = self.channels[r][kind]
+        nth = peers[:number].count(peers[number])
+        peer = peers[number]
+        return (r, peer, kind, nth), (peer, r, kind, nth)
+
+    def thread(self, r: int, block: Plan, t: int, state: Plan) -> Iterator[bool]:
+        for op in block["ops"]:
+            if op["name"] != "pipeline":
+                yield from self.operation(r, block, op, t, state, None)
+                continue
+            for start in range(0, op["iter_context"]["num_chunks"] * ELEMENTS, 3):
+                for inner in op["ops"]:
+                    yield from self.operation(r, block, inner, t, state, start)
+
+    def operation(
+        self, r: int, block: Plan, op: Plan, t: int, state: Plan, start: int | None
+    ) -> Iterator[bool]:
+        name = op["name"]
+        if name in ("nop", "barrier"):
+            yield from self.meet(state, t)
+            if name == "barrier" and t == 0:
+                key = (r, "barrier", op["barrier_id"])
+                self.counts[key] += 1
+                goal = -(-self.counts[key] // op["num_threadblocks"]) * op["num_threadblocks"]
+                while self.counts[key] < goal:
+                    yield False
+            if name == "barrier":
+                yield from self.meet(state, t)
+        elif name.endswith(("signal", "wait")):
+            if t < len(op["channel_ids"]):
+                mine, theirs = self.end_of(r, block, op, op["channel_ids"][t])
+                if name.endswith("signal") and op["channel_type"] == "port":
+                    self.push(mine, lambda: self.raise_count(mine))
+                elif name.endswith("signal"):
+                    self.counts[mine] += 1
+                else:
+                    self.seen[theirs] += 1
+                    while self.counts[theirs] < self.seen[theirs]:
+                        yield False
+            yield True
+        elif name.startswith("sem_"):
+            if t < len(op["semaphore_ids"]):
+                semaphore = (r, op["semaphore_ids"][t])
+                if name == "sem_release":
+                    self.semaphores[semaphore] += 1
+                else:
+                    while self.semaphores[semaphore] <= 0:
+                        yield False
+                    self.semaphores[semaphore] -= 1
+            yield True
+        else:
+            yield from self.move(r, block, op, t, start)
+
+    def meet(self, state: Plan, t: int) -> Iterator[bool]:
+        state["met"][t] += 1
+        while min(state["met"]) < state["met"][t]:
+            yield False
+        yield True
+
+    def raise_count(self, key: Any) -> None:
+        self.counts[key] += 1
+
+    def push(self, channel: Any, work: Callable[[], None]) -> None:
+        self.queues.setdefault(channel, []).append(work)
+
+    def place(self, r: int, block: Plan, op: Plan, one: Plan) -> tuple[int, str, int, int]:
+        rank, kind = r, one.get("type", "")
+        if "buffer_id" in one:
+            number = self.table(block, "remote_buffer_refs", op["channel_type"])[one["buffer_id"]]
+            remote = self.gpus[r]["remote_buffers"][number]
+            rank, kind = remote["rank"], remote["type"]
+        name, at = self.views[rank, kind]
+        first, last = one["index"] * ELEMENTS, (one["index"] + one["size"]) * ELEMENTS
+        limit = {"i": "input", "o": "output", "s": "scratch"}[kind]
+        if not 0 <= first < last <= self.gpus[rank][f"{limit}_chunks"] * ELEMENTS:
+            raise WrongError("bounds")
+        return rank, name, at + first, last - first
+
+    def move(self, r: int, block: Plan, op: Plan, t: int, start: int | None) -> Iterator[bool]:
+        sources = [self.place(r, block, op, one) for one in op["src_buff"]]
+        targets = [self.place(r, block, op, one) for one in op["dst_buff"]]
+        paired = op["name"] == "put"
+        group = op.get("tbg_info", {"tb_id": 0, "tbg_size": 1})
+        jobs = (
+            [((a,), (b,)) for a, b in zip(sources, targets, strict=True)]
+            if paired
+            else [(tuple(sources), tuple(targets))]
+        )
+        for n, (read, written) in enumerate(jobs):
+            length = read[0][3]
+            low = length * group["tb_id"] // group["tbg_size"]
+            high = length * (group["tb_id"] + 1) // group["tbg_size"]
+            if start is not None:
+                low, high = min(low + start, high), min(low + start + 3, high)
+            if op.get("channel_type") == "port":
+                if n == t:
+                    mine, _ = self.end_of(r, block, op, op["channel_ids"][n])
+                    for e in range(low, high):
+                        self.push(mine, partial(self.one, read, written, e))
+                    yield True
+                continue
+            # Which thread moves what depends on addresses; all that is sure is that each is moved.
+            turn = n + read[0][2] + 3 * written[0][2]
+            own = [e for e in range(low, high) if (e + turn) % THREADS == t]
+            for e in self.dice.sample(own, len(own)):
+                self.one(read, written, e)
+                if self.dice.random() < 0.5:
+                    yield True
+        yield True
+
+    def one(self, read: Any, written: Any, e: int) -> None:
+        values = [self.memory[rank, name][at + e] for rank, name, at, _ in read]
+        total = None if None in values else sum(values)
+        for rank, name, at, _ in written:
+            self.memory[rank, name][at + e] = total
+
+    def run(self, calls: int, root: int) -> None:
+        alive = {r: self.start(r) for r in range(self.ranks)}
+        ends: list[tuple[int, int, list[Any]]] = []
+        idle = 0
+        while alive or any(self.queues.values()):
+            got_on = False
+            busy = [queue for queue in self.queues.values() if queue]
+            if busy and self.dice.random() < 0.3:
+                self.dice.choice(busy).pop(0)()
+                got_on = True
+            for r in self.dice.sample(list(alive), len(alive)):
+                threads = alive[r]
+                for thread in self.dice.sample(threads, self.dice.randrange(len(threads)) + 1):
+                    for _ in range(self.dice.randrange(1, 8)):
+                        answer = next(thread, None)
+                        if answer is None:
+                            threads.remove(thread)
+                            got_on = True
+                            break
+                        if not answer:
+                            break
+                        got_on = True
+                if not threads:
+                    name, first = self.views[r, "o"]
+                    size = self.gpus[r]["output_chunks"] * ELEMENTS
+                    ends.append((r, self.call[r], self.memory[r, name][first : first + size]))
+                    self.call[r] += 1
+                    del alive[r]
+                    if self.call[r] < calls:
+                        alive[r] = self.start(r)
+            idle = 0 if got_on else idle + 1
+            if idle > 200 and not any(self.queues.values()):
+                raise WrongError("deadlock")
+        for end in ends:
+            self.require_result(*end, root)
+
+    def require_result(self, r: int, call: int, have: list[Any], root: int) -> None:
+        data = [self.data[rank, call] for rank in range(self.ranks)]
+        sums = [sum(values) for values in zip(*data, strict=True)]
+        share = len(data[0]) // self.ranks
+        want = {
+            "allgather": [x for one in data for x in one],
+            "allreduce": sums,
+            "gather": [x for one in data for x in one] if r == root else have,
+            "reducescatter": sums[r * share : (r + 1) * share],
+            "broadcast": data[root],
+            "reduce": sums if r == root else have,
+            "scatter": data[root][r * share : (r + 1) * share],
+            "alltoall": [x for one in data for x in one[r * share : (r + 1) * share]],
+        }[self.coll]
+        if have != want:
+            raise WrongError("result")
+
+
+def simulate(plan: Plan, root: int, runs: int, dice: random.Random) -> list[str]:
+    """What each of several runs came to; "" for a right one."""
+    results = []
+    for _ in range(runs):
+        try:
+            Simulation(plan, dice).run(2, root)
+        except WrongError as error:
+            results.append(str(error))
+        else:
+            results.append("")
+    return results
+
+
+def check(plan: Plan) -> int:
+    """Passes; returns the root."""
+    content = json.dumps(plan).encode()
+    return int(MscclppChecker().check({"p": content}, {}).facts.get("root", 0))
+
+
+def leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    """All numbers and texts in a plan, with where they are."""
+    if isinstance(value, dict | list):
+        pairs = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, one in pairs:
+            yield from leaves(one, (*path, key))
+    else:
+        yield path, value
+
+
+def at(value: Any, path: tuple[Any, ...]) -> Any:
+    for key in path:
+        value = value[key]
+    return value
+
+
+_SWAPS = {
+    "i": "o", "o": "i", "s": "o", "signal": "wait", "wait": "signal", "rlxsignal": "signal",
+    "rlxwait": "wait", "put": "copy", "copy": "put", "re": "copy", "rres": "rre", "memory": "port",
+    "port": "memory", "sem_acquire": "sem_release", "sem_release": "sem_acquire", "nop": "barrier",
+    "allgather": "alltoall", "allreduce": "reduce", "reducescatter": "scatter",
+    "alltoall": "allgather", "broadcast": "allreduce",
+}  # fmt: skip
+
+
+def mutants(plan: Plan) -> Iterator[Plan]:
+    """Every number one more and one less, every word another, every operation gone or moved."""
+    for path, value in leaves(plan):
+        changes: list[Any] = []
+        if isinstance(value, bool):
+            changes = [not value]
+        elif isinstance(value, int):
+            changes = [value + 1, value - 1]
+        elif value in _SWAPS:
+            changes = [_SWAPS[value]]
+        for change in changes:
+            mutant = copy.deepcopy(plan)
+            at(mutant, path[:-1])[path[-1]] = change
+            yield mutant
+    for r, gpu in enumerate(plan["gpus"]):
+        for b, block in enumerate(gpu["threadblocks"]):
+            for n in range(len(block["ops"])):
+                for change in ("lost", "twice", "moved"):
+                    mutant = copy.deepcopy(plan)
+                    ops = mutant["gpus"][r]["threadblocks"][b]["ops"]
+                    if change == "lost":
+                        del ops[n]
+                    elif change == "twice":
+                        ops.insert(n, copy.deepcopy(ops[n]))
+                    elif n + 1 < len(ops):
+                        ops.insert(n + 1, ops.pop(n))
+                    yield mutant
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("full_allgather", (2,)),
+        ("ring_allgather", (3,)),
+        ("reading_allreduce", (3,)),
+        ("port_reducescatter", (3,)),
+        ("barrier_broadcast", (3, 1)),
+        ("piped_alltoall", (2,)),
+    ],
+)
+def test_mutants(
+    plans: dict[str, Callable[..., Plan]], name: str, arguments: tuple[int, ...]
+) -> None:
+    dice = random.Random(name)
+    plan = plans[name](*arguments)
+    assert set(simulate(plan, check(plan), 20, dice)) == {""}
+    everything = list(mutants(plan))
+    chosen = everything if len(everything) <= 220 else dice.sample(everything, 220)
+    verdicts: Counter[str] = Counter()
+    for mutant in chosen:
+        try:
+            root = check(mutant)
+        except VerificationError as error:
+            message = str(error)
+            verdicts["caught"] += 1
+            sure = re.search(r"deadlock: |wrong result|waits for ever: a signal", message)
+            if sure and "semaphore" not in message:
+                verdicts["sure"] += 1
+                # The simulator does not look at what a plan must have.
+                with suppress(IndexError, KeyError, ValueError):
+                    assert "" not in simulate(mutant, arguments[-1], 2, dice), message
+        else:
+            verdicts["accepted"] += 1
+            assert set(simulate(mutant, root, 6, dice)) == {""}, json.dumps(mutant)
+    assert verdicts["caught"] > 2 * verdicts["accepted"], verdicts
+    assert verdicts["sure"] > 5, verdicts
+
+
+def test_what_is_called_a_race_does_go_wrong(plans: dict[str, Callable[..., Plan]]) -> None:
+    """Lost nops and lost opening signals: a few hundred throws are enough to see the damage."""
+    dice = random.Random(5)
+    seen = 0
+    for name, lost in (
+        ("full_allgather", "nop"),
+        ("ring_allgather", "nop"),
+        ("ring_allgather", "rlx"),
+    ):
+        plan = plans[name](3)
+        for gpu in plan["gpus"]:
+            block = gpu["threadblocks"][0]
+            block["ops"] = [op for op in block["ops"] if not op["name"].startswith(lost)]
+        with pytest.raises(VerificationError, match="race"):
+            check(plan)
+        seen += any(simulate(plan, 0, 200, dice))
+    assert seen == 3
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_written_plans(seed: int) -> None:
+    """What the exporter writes comes to the right numbers too."""
+    dice = random.Random(seed)
+    while kind_of((case := random_case(dice))[0]).kind is Kind.CUSTOM:
+        pass
+    options = {"channel": dice.choice(["memory", "port"]), "blocks": dice.choice([1, 2, 32])}
+    handed = export_verified(RECORD, ExportRequest("x", "x", *case, seed % 2 == 1), options)
+    ((_, content),) = handed.exported.files.items()
+    root = int(handed.checked.facts.get("root", 0))
+    assert set(simulate(json.loads(content), root, 4, dice)) == {""}

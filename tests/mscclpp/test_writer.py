@@ -1,0 +1,242 @@
+"""What the writer of execution plans writes passes the checker, and keeps to the limits."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+
+from syncoll.combining import compose, invert
+from syncoll.errors import ExportError, OptionError
+from syncoll.exporting import HandedOut, Kind, export_verified, kind_of
+from syncoll.model import Algorithm, BoolArray, Instance, Topology
+from syncoll.plugins import ExportRequest
+from syncoll.plugins.exporters import UNLIMITED
+from syncoll.testing.classics import hub, one_way_ring
+from syncoll.testing.combining import random_case, random_trees
+from syncoll_mscclpp import RECORD
+
+Plan = dict[str, Any]
+
+
+def export(
+    case: tuple[Instance, Algorithm],
+    *,
+    in_place: bool = False,
+    sizes: tuple[int, int] = (0, UNLIMITED),
+    **options: object,
+) -> tuple[Plan, HandedOut]:
+    request = ExportRequest("a name/1", "x", *case, in_place, *sizes)
+    handed = export_verified(RECORD, request, options)
+    ((name, content),) = handed.exported.files.items()
+    assert name == "a_name_1.json"
+    plan = json.loads(content)
+    assert isinstance(plan, dict)
+    return plan, handed
+
+
+def one_step(pre: BoolArray, post: BoolArray, topology: Topology) -> tuple[Instance, Algorithm]:
+    """Everything goes straight to where it must be."""
+    sends = [
+        (chunk, int(pre[chunk].argmax()), node, 0)
+        for chunk, node in np.argwhere(post & ~pre).tolist()
+    ]
+    free = Algorithm((0,), np.array(sends, dtype=np.int64))
+    rounds = free.least_rounds(topology)
+    chunks = int(pre.sum(axis=0).max())
+    return (
+        Instance(topology, "direct", chunks, 1, sum(rounds), pre, post),
+        Algorithm(tuple(rounds), free.sends),
+    )
+
+
+def direct(kind: Kind, nodes: int, share: int = 1, root: int = 0) -> tuple[Instance, Algorithm]:
+    """The obvious algorithm of a collective on a switch."""
+    topology, every = hub(nodes), np.eye(nodes, dtype=bool)
+    if kind is Kind.ALLTOALL:
+        pre = np.repeat(every, nodes * share, axis=0)
+        post = np.tile(np.repeat(every, share, axis=0), (nodes, 1))
+        return one_step(pre, post, topology)
+    if kind in (Kind.GATHER, Kind.SCATTER):
+        spread = np.repeat(every, share, axis=0)
+        at_root = np.zeros_like(spread)
+        at_root[:, root] = True
+        pair = (spread, at_root) if kind is Kind.GATHER else (at_root, spread)
+        return one_step(*pair, topology)
+    if kind in (Kind.BROADCAST, Kind.REDUCE):
+        pre = np.zeros((share, nodes), dtype=bool)
+        pre[:, root] = True
+    else:
+        pre = np.repeat(every, share, axis=0)
+    plain = one_step(pre, np.ones_like(pre), topology)
+    if kind in (Kind.BROADCAST, Kind.ALLGATHER):
+        return plain
+    inverse = invert(*plain, kind)
+    return compose(inverse, plain, kind) if kind is Kind.ALLREDUCE else inverse
+
+
+KINDS = [kind for kind in Kind if kind is not Kind.CUSTOM]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("channel", ["memory", "port"])
+def test_every_collective(kind: Kind, channel: str) -> None:
+    for share, root in ((1, 0), (2, 3)):
+        case = direct(kind, 4, share, root)
+        for in_place in (False, True):
+            refused = in_place and (
+                kind is Kind.SCATTER or (kind is Kind.GATHER and channel == "port")
+            )
+            if refused:
+                with pytest.raises(ExportError, match="begins elsewhere at each rank"):
+                    export(case, in_place=True, channel=channel)
+                continue
+            plan, handed = export(case, in_place=in_place, channel=channel)
+            assert plan["collective"] == kind
+            assert plan["inplace"] is in_place
+            assert handed.checked.collective == kind
+            if kind in (Kind.BROADCAST, Kind.REDUCE, Kind.GATHER, Kind.SCATTER):
+                assert handed.checked.facts["root"] == root
+            types = {c["channel_type"] for gpu in plan["gpus"] for c in gpu["channels"]}
+            assert types == {channel}
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_random_algorithms(seed: int) -> None:
+    rng = random.Random(seed)
+    case = random_case(rng)
+    for in_place in (False, True):
+        for channel in ("memory", "port"):
+            if kind_of(case[0]).kind is Kind.CUSTOM:
+                with pytest.raises(ExportError, match="a collective of its own"):
+                    export(case, in_place=in_place, channel=channel)
+                continue
+            blocks = rng.choice([1, 2, 3, 32])
+            plan, _ = export(case, in_place=in_place, channel=channel, blocks=blocks)
+            for gpu in plan["gpus"]:
+                for block in gpu["threadblocks"]:
+                    require_within_limits(block)
+
+
+def require_within_limits(block: Plan) -> None:
+    assert len(block["ops"]) <= 64
+    for one in (*block["channels"], *block["remote_buffer_refs"]):
+        (ids,) = (value for value in one.values() if isinstance(value, list))
+        assert len(ids) <= 16
+    for op in block["ops"]:
+        assert len(op.get("channel_ids", ())) <= 8
+        assert max(len(op.get("src_buff", ())), len(op.get("dst_buff", ()))) <= 10
+
+
+def trees(chunks: int, nodes: int, seed: int = 1) -> tuple[Instance, Algorithm]:
+    """An allgather along random trees of a one-way ring, with many chunks."""
+    pre = np.repeat(np.eye(nodes, dtype=bool), chunks, axis=0)
+    return random_trees(random.Random(seed), one_way_ring(nodes), "x", pre, np.ones_like(pre))
+
+
+def test_blocks_are_split_where_operations_do_not_fit() -> None:
+    case = trees(12, 8)
+    few, handed = export(case, blocks=1)
+    many, _ = export(case, blocks=32)
+    counts = [max(len(gpu["threadblocks"]) for gpu in plan["gpus"]) for plan in (few, many)]
+    assert 1 < counts[0] < counts[1] == 32
+    assert any("64 operations and 16 channels" in note for note in handed.exported.notes)
+    for gpu in few["gpus"]:
+        for block in gpu["threadblocks"]:
+            require_within_limits(block)
+        assert gpu["semaphores"] == []
+
+
+def long_chain(nodes: int) -> tuple[Instance, Algorithm]:
+    """A reduce whose root takes the others' contributions one by one, all of one chunk."""
+    pre = np.zeros((1, nodes), dtype=bool)
+    pre[0, 0] = True
+    sends = [(0, 0, n, n - 1) for n in range(1, nodes)]
+    links = {link: 1 for n in range(1, nodes) for link in ((0, n), (n, 0))}
+    topology = Topology.from_links("star", nodes, links)
+    plain = (
+        Instance(topology, "x", 1, nodes - 1, nodes - 1, pre, np.ones_like(pre)),
+        Algorithm((1,) * (nodes - 1), np.array(sends, dtype=np.int64)),
+    )
+    return invert(*plain, "x")
+
+
+@pytest.mark.parametrize("channel", ["memory", "port"])
+def test_a_single_chunk_is_handed_on_by_semaphores(channel: str) -> None:
+    plan, _ = export(long_chain(40), channel=channel)
+    root = plan["gpus"][0]
+    assert len(root["threadblocks"]) > 2
+    names = Counter(op["name"] for block in root["threadblocks"] for op in block["ops"])
+    assert names["sem_acquire"] == names["sem_release"] == len(root["semaphores"]) > 1
+    for block in root["threadblocks"]:
+        require_within_limits(block)
+
+
+def test_limits_are_refused_in_words() -> None:
+    with pytest.raises(ExportError, match="17 channels in one step for one chunk"):
+        export(direct(Kind.BROADCAST, 18))
+    assert export(direct(Kind.BROADCAST, 17))[1].checked.num_nodes == 17
+    with pytest.raises(ExportError, match=r"semaphores between thread blocks; MSCCL\+\+ has 16"):
+        export(long_chain(300))
+
+
+def test_options() -> None:
+    case = direct(Kind.ALLREDUCE, 3)
+    with pytest.raises(ExportError, match="only plans of protocol Simple"):
+        export(case, protocol="LL")
+    with pytest.raises(ExportError, match="threads is 100; it must be a multiple of 32"):
+        export(case, threads=100)
+    with pytest.raises(ExportError, match=r"alignment is 100; .* must be a multiple"):
+        export(case, alignment=100)
+    with pytest.raises(OptionError, match="threads"):
+        export(case, threads=2048)
+    plan, _ = export(case, threads=256, alignment=128)
+    assert (plan["num_threads_per_block"], plan["buffer_alignment"]) == (256, 128)
+
+
+@pytest.mark.parametrize(
+    ("kind", "measured"),
+    [
+        (Kind.ALLGATHER, 4),  # the output
+        (Kind.REDUCESCATTER, 4),
+        (Kind.ALLREDUCE, 4),  # four chunks
+        (Kind.GATHER, 1),  # the input, though the request means the output
+        (Kind.SCATTER, 4),
+    ],
+)
+def test_sizes(kind: Kind, measured: int) -> None:
+    case = direct(kind, 4)
+    plan, handed = export(case, sizes=(1000, 4096))
+    ratio = 4 if kind is Kind.GATHER else 1
+    assert plan["min_message_size"] == 1000 // ratio
+    assert plan["max_message_size"] == 4096 // ratio
+    assert f"multiple of {16 * measured};" in handed.exported.notes[0]
+    plan, _ = export(case)
+    assert plan["min_message_size"] == 0
+    largest = max(gpu["scratch_chunks"] for gpu in plan["gpus"])
+    largest = max(largest, *(plan["gpus"][0][f"{x}_chunks"] for x in ("input", "output")))
+    # No offset in any buffer needs more than 32 bits, and not much is given away.
+    assert 0 <= (1 << 32) - plan["max_message_size"] * largest // measured <= 2 * largest
+    with pytest.raises(ExportError, match="is at most"):
+        export(case, sizes=(1 << 40, UNLIMITED))
+    _, handed = export(case, sizes=(0, 1 << 40))
+    assert any("32 bits" in note for note in handed.exported.notes)
+
+
+def test_what_lies_side_by_side_moves_at_once() -> None:
+    plan, _ = export(direct(Kind.BROADCAST, 3, share=6), blocks=1)
+    (block,) = plan["gpus"][0]["threadblocks"]
+    puts = [op for op in block["ops"] if op["name"] == "put"]
+    assert [piece["size"] for op in puts for piece in op["src_buff"]] == [6, 6]
+    assert sum(op["name"] == "copy" for op in block["ops"]) == 1
+
+
+def test_every_call_begins_with_a_relaxed_signal() -> None:
+    plan, _ = export(direct(Kind.ALLREDUCE, 3))
+    for gpu in plan["gpus"]:
+        for block in gpu["threadblocks"]:
+            assert [op["name"] for op in block["ops"][:2]] == ["rlxsignal", "rlxwait"]

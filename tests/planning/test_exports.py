@@ -1,0 +1,217 @@
+"""Exports of a plan: ranges that touch, nothing without its check, folders whole or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from syncoll.errors import ExportError, UsageError, VerificationError
+from syncoll.files import StoredAlgorithm
+from syncoll.model import Algorithm, Instance
+from syncoll.planning import (
+    CostModel,
+    export_plan,
+    plan_sizes,
+    require_new_folder,
+    write_new_folder,
+)
+from syncoll.plugins import CheckedExport, Exported, ExporterRecord, ExportRequest, OptionValue
+from syncoll.plugins.exporters import UNLIMITED
+from syncoll.spec import SpecLibrary
+
+MODEL = CostModel(Fraction(100), Fraction(1))
+
+
+@dataclass
+class Spy:
+    """An exporter that writes down what it is asked, and cannot express some numbers of steps."""
+
+    refuses: frozenset[int] = frozenset()
+    files: tuple[str, ...] = ("{}.txt",)
+    wrong: bool = False
+    asked: list[ExportRequest] = field(default_factory=list)
+    checked: int = 0
+
+    def export(self, request: ExportRequest, options: Mapping[str, OptionValue]) -> Exported:
+        if request.algorithm.steps in self.refuses:
+            raise ExportError(f"{request.algorithm.steps} steps are too many")
+        self.asked.append(request)
+        text = f"{request.min_bytes} {request.max_bytes}"
+        return Exported({name.format(request.name): text.encode() for name in self.files})
+
+    def check(
+        self,
+        files: Mapping[str, bytes],
+        options: Mapping[str, OptionValue],
+        instance: Instance | None = None,
+    ) -> CheckedExport:
+        if self.wrong:
+            raise VerificationError("rank 0 waits for ever")
+        self.checked += 1
+        return CheckedExport("text", "broadcast", 5, None, {})
+
+    def record(self, *, folder: bool = False) -> ExporterRecord:
+        return ExporterRecord("spy", "for tests", lambda: self, lambda: self, folder=folder)
+
+
+def in_a_line(specs: SpecLibrary, chunks: int) -> StoredAlgorithm:
+    """A broadcast of chunks that follow each other down a line of five nodes."""
+    steps = chunks + 3
+    instance = specs.collective("broadcast").instantiate(
+        specs.topology("line(5)"), chunks=chunks, steps=steps, rounds=steps
+    )
+    sends = [(c, node, node + 1, c + node) for c in range(chunks) for node in range(4)]
+    return StoredAlgorithm(instance, Algorithm((1,) * steps, np.array(sends)), f"S{steps}")
+
+
+@pytest.fixture(scope="module")
+def points() -> list[StoredAlgorithm]:
+    """Three that are the best somewhere: R/C is 4, 5/2 and 7/4."""
+    from syncoll.plugins import PluginManager
+
+    specs = SpecLibrary.load([PluginManager.discover().spec_library("syncoll").folder])
+    return [in_a_line(specs, chunks) for chunks in (1, 2, 4)]
+
+
+def name_of(one: StoredAlgorithm) -> str:
+    return one.where
+
+
+def test_ranges_touch(points: list[StoredAlgorithm]) -> None:
+    spy = Spy()
+    made = export_plan(points, MODEL, spy.record(), {}, name_of)
+    assert [one.algorithm for one in made.plan.ranges] == points
+    asked = [(one.name, one.min_bytes, one.max_bytes) for one in spy.asked]
+    assert asked[0][1] == 0
+    assert asked[-1][2] == UNLIMITED
+    for one, after in pairwise(asked):
+        assert one[2] + 1 == after[1]
+    assert [(one.min_bytes, one.max_bytes) for one in made.exports[:-1]] == [
+        (least, most) for _, least, most in asked[:-1]
+    ]
+    assert made.exports[-1].max_bytes is None
+    assert spy.checked == len(points)
+    assert made.files == {
+        f"algorithms/{name}.txt": f"{least} {most}".encode() for name, least, most in asked
+    }
+
+
+def test_what_is_the_best_between_two_bytes_only_is_not_exported(
+    points: list[StoredAlgorithm],
+) -> None:
+    spy = Spy()
+    made = export_plan(points, CostModel(Fraction(1), Fraction(1)), spy.record(), {}, name_of)
+    assert [one.algorithm for one in made.plan.ranges] == points
+    assert made.plan.crossovers[0] == Fraction(2, 3)
+    assert [(one.name, one.min_bytes) for one in spy.asked] == [("S5", 0), ("S7", 3)]
+
+
+def test_a_format_of_folders(points: list[StoredAlgorithm]) -> None:
+    spy = Spy(files=("a.{}", "b"))
+    made = export_plan(points, MODEL, spy.record(folder=True), {}, name_of, in_place=True)
+    assert all(request.in_place for request in spy.asked)
+    assert made.exports[0].files == ("algorithms/S4/a.S4", "algorithms/S4/b")
+    assert len(made.files) == 6
+
+
+def test_one_that_cannot_be_expressed(points: list[StoredAlgorithm]) -> None:
+    with pytest.raises(ExportError, match=r"S5, the best .* bytes, .*5 steps(.|\n)*--skip-refused"):
+        export_plan(points, MODEL, Spy(frozenset({5})).record(), {}, name_of)
+    spy = Spy(frozenset({5}))
+    made = export_plan(points, MODEL, spy.record(), {}, name_of, skip_refused=True)
+    rest = [points[0], points[2]]
+    assert made.plan.crossovers == plan_sizes(rest, MODEL).crossovers
+    assert made.refused == ((points[1], "5 steps are too many"),)
+    assert [one.algorithm for one in made.exports] == rest
+    assert made.exports[0].max_bytes is not None
+    assert made.exports[0].max_bytes + 1 == made.exports[1].min_bytes
+
+
+def test_none_that_can_be_expressed(points: list[StoredAlgorithm]) -> None:
+    spy = Spy(frozenset({4, 5, 7}))
+    with pytest.raises(ExportError, match="none of the algorithms can be exported"):
+        export_plan(points, MODEL, spy.record(), {}, name_of, skip_refused=True)
+
+
+def test_what_does_not_pass_its_checker_is_not_handed_out(points: list[StoredAlgorithm]) -> None:
+    with pytest.raises(VerificationError, match="rank 0 waits for ever"):
+        export_plan(points, MODEL, Spy(wrong=True).record(), {}, name_of, skip_refused=True)
+
+
+def test_two_of_one_name(points: list[StoredAlgorithm]) -> None:
+    with pytest.raises(UsageError, match=r"two algorithms .* algorithms/same.txt"):
+        export_plan(points, MODEL, Spy(files=("same.txt",)).record(), {}, name_of)
+
+
+def test_a_collective_without_one_message(
+    points: list[StoredAlgorithm], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from syncoll.exporting import Kind, StandardCollective
+
+    unknown = StandardCollective(Kind.CUSTOM, 5, 0, None, "for a test")
+    monkeypatch.setattr("syncoll.planning.message.kind_of", lambda _: unknown)
+    with pytest.raises(UsageError, match="no one message size"):
+        export_plan(points, MODEL, Spy().record(), {}, name_of)
+    spy = Spy()
+    export_plan(points[:1], MODEL, spy.record(), {}, name_of)
+    assert [(one.min_bytes, one.max_bytes) for one in spy.asked] == [(0, UNLIMITED)]
+
+
+def left(folder: Path) -> list[str]:
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
+
+
+def test_a_folder_is_there_with_everything(tmp_path: Path) -> None:
+    write_new_folder(tmp_path / "new", {"index": b"1", "in/side": b"2"})
+    (tmp_path / "empty").mkdir()
+    write_new_folder(tmp_path / "empty", {"index": b"1"})
+    assert left(tmp_path) == ["empty", "empty/index", "new", "new/in", "new/in/side", "new/index"]
+    assert (tmp_path / "new" / "in" / "side").read_bytes() == b"2"
+
+
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()])
+def test_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException
+) -> None:
+    def fail(number: int) -> Callable[[int], None]:
+        def fsync(_: int) -> None:
+            nonlocal number
+            number -= 1
+            if number == 0:
+                raise error
+
+        return fsync
+
+    (tmp_path / "there").mkdir()
+    for name in ("new", "there"):
+        monkeypatch.setattr("os.fsync", fail(2))
+        expected = UsageError if isinstance(error, OSError) else KeyboardInterrupt
+        with pytest.raises(expected):
+            write_new_folder(tmp_path / name, {"a": b"1", "b": b"2", "c": b"3"})
+    assert left(tmp_path) == ["there"]
+
+
+def test_what_is_there_stays(tmp_path: Path) -> None:
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "old").write_text("old")
+    (tmp_path / "file").write_text("old")
+    (tmp_path / "link").symlink_to(tmp_path / "full")
+    for name, complaint in [
+        ("full", "not empty"),
+        ("file", "no folder"),
+        ("link", "no folder"),
+        ("no/new", "create it first"),
+        ("x" * 300, "cannot write"),
+        ("\0", "cannot write"),
+    ]:
+        with pytest.raises(UsageError, match=complaint):
+            write_new_folder(tmp_path / name, {"a": b"1"})
+    with pytest.raises(UsageError, match="not empty"):
+        require_new_folder(tmp_path / "full")
+    assert left(tmp_path) == ["file", "full", "full/old", "link"]

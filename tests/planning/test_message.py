@@ -1,0 +1,71 @@
+"""What runtimes call the size of a message, for every collective that comes with syncoll."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+from syncoll.exporting import Kind
+from syncoll.model import Fabric, Instance
+from syncoll.planning import message_of, unit_bandwidth
+from syncoll.plugins import PluginManager
+from syncoll.spec import SpecLibrary
+
+from .conftest import PAIR
+
+NODES = 4
+
+
+@pytest.fixture(scope="module")
+def specs() -> SpecLibrary:
+    return SpecLibrary.load([PluginManager.discover().spec_library("syncoll").folder])
+
+
+def instances(specs: SpecLibrary, collective: str) -> list[Instance]:
+    """With two numbers of chunks, as the points of a frontier have."""
+    ring = specs.topology(f"ring({NODES})")
+    found = specs.collective(collective)
+    return [found.instantiate(ring, chunks=c, steps=9, rounds=99) for c in (NODES, 3 * NODES)]
+
+
+@pytest.mark.parametrize(
+    ("collective", "kind", "per_node"),
+    [
+        ("allgather", Kind.ALLGATHER, NODES),
+        ("gather", Kind.GATHER, NODES),
+        ("gather(root=2)", Kind.GATHER, NODES),
+        ("scatter(root=1)", Kind.SCATTER, 1),
+        ("alltoall", Kind.ALLTOALL, 1),
+        ("broadcast(root=3)", Kind.BROADCAST, 1),
+        ("reduce", Kind.REDUCE, 1),
+        ("reducescatter", Kind.REDUCESCATTER, 1),
+        ("allreduce", Kind.ALLREDUCE, 1),
+    ],
+)
+def test_the_library(specs: SpecLibrary, collective: str, kind: Kind, per_node: int) -> None:
+    """Only allgather and gather are measured by a buffer larger than what one node has."""
+    message = message_of(instances(specs, collective))
+    assert (message.kind, message.per_node, message.measured) == (kind, Fraction(per_node), True)
+    assert message.words
+
+
+def test_some_roots(specs: SpecLibrary) -> None:
+    message = message_of(instances(specs, "multi_gather(0, 1)"))
+    assert (message.kind, message.per_node, message.measured) == (Kind.CUSTOM, Fraction(1), True)
+    message = message_of(instances(specs, "multi_broadcast(0, 1)"))
+    assert (message.kind, message.per_node, message.measured) == (Kind.CUSTOM, Fraction(1), False)
+
+
+def test_different_collectives_have_no_one_message(specs: SpecLibrary) -> None:
+    both = [*instances(specs, "allgather"), *instances(specs, "alltoall")]
+    assert not message_of(both).measured
+
+
+def test_units(specs: SpecLibrary) -> None:
+    assert unit_bandwidth(specs.topology("ring(4)")) is None
+    assert unit_bandwidth(specs.topology("a100")) == 300 * 10**9
+    fabric = Fabric.from_bandwidths("slow", 2, 0, {(0, 1): Fraction(5, 2), (1, 0): 5})
+    topology = replace(PAIR, fabric=fabric)
+    assert unit_bandwidth(topology) == 2_500_000_000, "the slowest link carries a chunk a round"

@@ -1,0 +1,339 @@
+"""Tables of sends say what the algorithm does, and the checkers see when they do not."""
+
+from __future__ import annotations
+
+import csv
+import io
+import random
+import sys
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from syncoll.errors import ExportError, VerificationError
+from syncoll.exporting import export_verified
+from syncoll.model import Algorithm, Instance
+from syncoll.plugins import CheckedExport, ExporterRecord, ExportRequest
+from syncoll.testing.combining import random_case
+from syncoll.verify import violations
+from syncoll_sends import CSV, PARQUET
+
+BOTH = pytest.mark.parametrize("record", [CSV, PARQUET], ids=["csv", "parquet"])
+COLUMNS = ["step", "rounds", "chunk", "source", "destination", "contributors"]
+
+
+def export(record: ExporterRecord, instance: Instance, algorithm: Algorithm) -> bytes:
+    request = ExportRequest("sample", instance.collective, instance, algorithm)
+    ((name, content),) = export_verified(record, request, {}).exported.files.items()
+    assert name == f"sample.{record.name}"
+    return content
+
+
+def check(
+    record: ExporterRecord, content: bytes, instance: Instance | None = None
+) -> CheckedExport:
+    return record.load_checker().check({"sample": content}, {}, instance)
+
+
+def refused(
+    record: ExporterRecord, content: bytes, reason: str, instance: Instance | None = None
+) -> None:
+    with pytest.raises(VerificationError, match=reason):
+        check(record, content, instance)
+
+
+def combining_case() -> tuple[Instance, Algorithm]:
+    rng = random.Random(0)
+    while True:
+        instance, algorithm = random_case(rng)
+        if instance.combining and instance.topology.num_nodes > 2:
+            return instance, algorithm
+
+
+def plain_case() -> tuple[Instance, Algorithm]:
+    rng = random.Random(0)
+    while True:
+        instance, algorithm = random_case(rng)
+        if not instance.combining and len(algorithm.sends) > 3:
+            return instance, algorithm
+
+
+def test_the_rows_are_the_sends() -> None:
+    rng = random.Random(6)
+    for _ in range(30):
+        instance, algorithm = random_case(rng)
+        text = export(CSV, instance, algorithm).decode()
+        rows = list(csv.DictReader(io.StringIO(text)))
+        assert "\r" not in text
+        table = pq.read_table(io.BytesIO(export(PARQUET, instance, algorithm)))
+        assert table.column_names == COLUMNS
+        assert len(rows) == table.num_rows == len(algorithm.sends)
+        for i, (row, other) in enumerate(zip(rows, table.to_pylist(), strict=True)):
+            chunk, source, destination, step = algorithm.sends[i].tolist()
+            rounds = algorithm.rounds_per_step[step]
+            expected = [step, rounds, chunk, source, destination]
+            assert [int(row[name]) for name in COLUMNS[:5]] == expected
+            assert [other[name] for name in COLUMNS[:5]] == expected
+            if algorithm.contributions is None:
+                assert row["contributors"] == ""
+                assert other["contributors"] is None
+            else:
+                nodes = np.flatnonzero(algorithm.contributions[i]).tolist()
+                assert [int(text) for text in row["contributors"].split()] == nodes
+                assert other["contributors"] == nodes
+
+
+def table_of(instance: Instance, algorithm: Algorithm, rounds: list[int]) -> bytes:
+    """A CSV table of an algorithm, right or wrong, not made by the exporter."""
+    lines = [",".join(COLUMNS)]
+    for i, (chunk, source, destination, step) in enumerate(algorithm.sends.tolist()):
+        nodes = []
+        if algorithm.contributions is not None:
+            nodes = np.flatnonzero(algorithm.contributions[i]).tolist()
+        text = " ".join(map(str, nodes))
+        lines.append(f"{step},{rounds[step]},{chunk},{source},{destination},{text}")
+    return "\n".join(lines).encode()
+
+
+def test_the_checker_passes_exactly_what_a_replay_of_the_changed_sends_passes() -> None:
+    rng = random.Random(12)
+    found: Counter[bool] = Counter()
+    for _ in range(60):
+        instance, algorithm = random_case(rng)
+        for _ in range(12):
+            sends = algorithm.sends.copy()
+            carried = None if algorithm.contributions is None else algorithm.contributions.copy()
+            rounds = list(algorithm.rounds_per_step)
+            what = rng.choice(["cell", "swap", "drop", "rounds", "contributors", "nothing"])
+            i = rng.randrange(len(sends))
+            if what == "cell":
+                column = rng.randrange(4)
+                top = (instance.num_chunks, *[instance.topology.num_nodes] * 2, instance.steps)
+                sends[i, column] = rng.randrange(top[column])
+            elif what == "swap":
+                j = rng.randrange(len(sends))
+                sends[[i, j], 3] = sends[[j, i], 3]
+            elif what == "drop":
+                sends = np.delete(sends, i, axis=0)
+                carried = None if carried is None else np.delete(carried, i, axis=0)
+            elif what == "rounds":
+                rounds[rng.randrange(len(rounds))] = rng.randrange(3)
+            elif what == "contributors" and carried is not None:
+                carried[i, rng.randrange(carried.shape[1])] ^= True
+                if not carried[i].any():
+                    continue
+            if carried is not None and not len(carried):
+                continue
+            changed = Algorithm(tuple(rounds), sends, carried)
+            # A step whose sends are gone has no row to say its rounds.
+            if set(range(instance.steps)) - set(sends[:, 3].tolist()):
+                continue
+            wrong = bool(violations(instance, changed))
+            found[wrong] += 1
+            content = table_of(instance, changed, rounds)
+            if wrong:
+                with pytest.raises(VerificationError):
+                    check(CSV, content, instance)
+            else:
+                assert check(CSV, content, instance).facts["solves"] == "replayed"
+    assert min(found.values()) > 50, found
+
+
+def test_the_order_of_rows_and_columns_does_not_matter() -> None:
+    instance, algorithm = combining_case()
+    lines = export(CSV, instance, algorithm).decode().splitlines()
+    rows = [line.split(",") for line in lines]
+    turned = [",".join(reversed(row)) for row in (rows[0], *reversed(rows[1:]))]
+    content = b"\xef\xbb\xbf" + "\r\n".join(turned).encode()
+    assert check(CSV, content, instance).facts["sends"] == len(algorithm.sends)
+    assert CSV.recognises(Path("x"), content)
+
+
+def test_steps_without_sends_get_the_rounds_that_are_left() -> None:
+    instance, algorithm = plain_case()
+    sends = algorithm.sends.copy()
+    sends[:, 3] += 1
+    rounds = (2, *algorithm.rounds_per_step)
+    longer = Instance(
+        instance.topology,
+        instance.collective,
+        instance.chunks,
+        instance.steps + 1,
+        sum(rounds),
+        instance.pre,
+        instance.post,
+    )
+    for record in (CSV, PARQUET):
+        content = export(record, longer, Algorithm(rounds, sends))
+        assert check(record, content, longer).facts["solves"] == "replayed"
+
+
+def test_without_an_instance_a_csv_is_only_a_table_and_parquet_knows_its_own() -> None:
+    instance, algorithm = plain_case()
+    checked = check(CSV, export(CSV, instance, algorithm))
+    assert checked.collective == "not stated"
+    assert "not checked" in str(checked.facts["solves"])
+    checked = check(PARQUET, export(PARQUET, instance, algorithm))
+    assert checked.collective == instance.collective
+    assert checked.num_nodes == instance.topology.num_nodes
+    assert checked.facts["solves"] == "replayed"
+
+
+BAD_TABLES = {
+    "no column is called 'when'": "when,rounds,chunk,source,destination\n",
+    "no column rounds": "step,chunk,source,destination\n",
+    "two columns are called step": "step,step,rounds,chunk,source,destination\n",
+    "line 2: 4 values": "step,rounds,chunk,source,destination\n1,2,3,4\n",
+    "line 2: step is '-1'": "step,rounds,chunk,source,destination\n-1,1,0,0,1\n",
+    "line 2: step is '1.0'": "step,rounds,chunk,source,destination\n1.0,1,0,0,1\n",
+    "line 2: chunk is ''": "step,rounds,chunk,source,destination\n1,1,,0,1\n",
+    "line 2: chunk is '9999999999'": "step,rounds,chunk,source,destination\n1,1,9999999999,0,1\n",
+    "line 2: source is '٣'": "step,rounds,chunk,source,destination\n1,1,0,٣,1\n",
+    "sends to itself": "step,rounds,chunk,source,destination\n0,1,0,1,1\n",
+    "same send as in line 2": "step,rounds,chunk,source,destination\n0,1,0,0,1\n0,1,0,0,1\n",
+    "3 rounds here and 1": "step,rounds,chunk,source,destination\n0,1,0,0,1\n0,3,0,1,0\n",
+    "all or none": "step,rounds,chunk,source,destination,contributors\n0,1,0,0,1,0\n0,1,0,1,0,\n",
+    "named twice": "step,rounds,chunk,source,destination,contributors\n0,1,0,0,1,2 2\n",
+    "contributors is 'x'": "step,rounds,chunk,source,destination,contributors\n0,1,0,0,1,x\n",
+    "line 1": "",
+}
+
+
+@pytest.mark.parametrize(("reason", "text"), BAD_TABLES.items(), ids=list(BAD_TABLES))
+def test_what_is_no_table_of_sends(reason: str, text: str) -> None:
+    refused(CSV, text.encode(), reason)
+
+
+def test_what_is_no_text_or_no_csv() -> None:
+    refused(CSV, b"step,rounds,chunk\xff", "byte 17 is no UTF-8")
+    refused(CSV, b'step,rounds,chunk,source,destination\n"0,1,0,0,1', "line 2")
+    refused(CSV, b'step,rounds,chunk,source,destination\n"0"x,1,0,0,1', "line 2")
+
+
+def test_other_numbers_of_steps_nodes_and_kinds() -> None:
+    instance, algorithm = combining_case()
+    content = export(CSV, instance, algorithm).decode()
+    header, first, *rest = content.splitlines()
+    fields = first.split(",")
+    late = ",".join([str(instance.steps), *fields[1:]])
+    refused(CSV, "\n".join([header, late, *rest]).encode(), "there are", instance)
+    stranger = ",".join([*fields[:5], "77"])
+    refused(CSV, "\n".join([header, stranger, *rest]).encode(), "contributor 77", instance)
+    plain, _ = plain_case()
+    refused(CSV, content.encode(), "has no contributors", plain)
+
+
+def with_metadata(content: bytes, change: Mapping[bytes, bytes]) -> bytes:
+    table = pq.read_table(io.BytesIO(content))
+    stream = io.BytesIO()
+    pq.write_table(
+        table.replace_schema_metadata({**(table.schema.metadata or {}), **change}), stream
+    )
+    return stream.getvalue()
+
+
+def test_a_parquet_file_about_something_else() -> None:
+    instance, algorithm = plain_case()
+    content = export(PARQUET, instance, algorithm)
+    post = instance.post.copy()
+    c, n = np.argwhere(~instance.pre & post)[0].tolist()
+    post[c, n] = False
+    fewer = Instance(
+        instance.topology, "x", instance.chunks, instance.steps, instance.rounds, instance.pre, post
+    )
+    refused(PARQUET, content, "its ends differ", fewer)
+    for document in (b"{", b"[]", b"null", b"{}", b'{"version": 1}', b"[" * 5000):
+        refused(PARQUET, with_metadata(content, {b"syncoll": document}), "metadata", instance)
+    table = pq.read_table(io.BytesIO(content)).replace_schema_metadata({})
+    stream = io.BytesIO()
+    pq.write_table(table, stream)
+    assert "not checked" in str(check(PARQUET, stream.getvalue()).facts["solves"])
+    assert check(PARQUET, stream.getvalue(), instance).facts["solves"] == "replayed"
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "reason"),
+    [
+        ("step", [0.5], "column step has no integers"),
+        ("step", [-1], "row 0: it has -1"),
+        ("step", [None], "no integers"),
+        ("chunk", [1 << 40], "row 0"),
+        ("contributors", ["0"], "no lists"),
+        ("contributors", [[0, -4]], "row 0: it has -4"),
+        ("other", [1], "column 'other' is unknown"),
+    ],
+)
+def test_parquet_tables_that_are_none(column: str, values: list[Any], reason: str) -> None:
+    columns: dict[str, list[Any]] = {name: [0] for name in COLUMNS[:4]}
+    columns["destination"] = [1]
+    columns[column] = values
+    stream = io.BytesIO()
+    pq.write_table(pa.table(columns), stream)
+    refused(PARQUET, stream.getvalue(), reason)
+
+
+def test_a_parquet_table_without_a_column() -> None:
+    stream = io.BytesIO()
+    pq.write_table(pa.table({"step": [1]}), stream)
+    refused(PARQUET, stream.getvalue(), "no column rounds")
+
+
+def test_damaged_parquet_files_never_crash_it() -> None:
+    rng = random.Random(1)
+    instance, algorithm = plain_case()
+    whole = export(PARQUET, instance, algorithm)
+    outcomes: Counter[bool] = Counter()
+    for _ in range(1000):
+        content = bytearray(whole)
+        for _ in range(rng.randint(1, 3)):
+            content[rng.randrange(len(content))] = rng.randrange(256)
+        if rng.random() < 0.2:
+            del content[rng.randrange(len(content)) :]
+        try:
+            check(PARQUET, bytes(content), instance)
+        except VerificationError:
+            outcomes[False] += 1
+        else:
+            outcomes[True] += 1
+    assert outcomes[False] > 50, outcomes
+
+
+@BOTH
+def test_records_recognise_their_files(record: ExporterRecord, tmp_path: Any) -> None:
+    content = export(record, *plain_case())
+    other = PARQUET if record is CSV else CSV
+    assert record.recognises(tmp_path / "x", content[:4096])
+    assert not other.recognises(tmp_path / "x", content[:4096])
+    assert not record.recognises(tmp_path / "x", b'{"schema": "syncoll/algorithm/1"}')
+
+
+@BOTH
+def test_one_file_is_one_table(record: ExporterRecord) -> None:
+    content = export(record, *plain_case())
+    with pytest.raises(VerificationError, match="2 files"):
+        record.load_checker().check({"a": content, "b": content}, {})
+
+
+def test_parquet_without_pyarrow_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    import importlib.metadata
+
+    def missing(name: str) -> str:
+        raise importlib.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(importlib.metadata, "version", missing)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    request = ExportRequest("sample", "x", *plain_case())
+    with pytest.raises(ExportError, match=r"syncoll\[parquet\]"):
+        export_verified(PARQUET, request, {})
+
+
+def test_the_columns_are_documented() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "tables.md").read_text()
+    rows = [line.split("|")[1].strip(" `") for line in page.splitlines() if line.startswith("| `")]
+    assert rows == COLUMNS

@@ -1,0 +1,274 @@
+"""``nvidia-smi topo -m``: meshes, NVSwitches, NICs, and what people do to the text."""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+from itertools import combinations
+from pathlib import Path
+
+import networkx as nx
+import pytest
+
+import syncoll_specs
+from syncoll.errors import ImportFormatError, OptionError
+from syncoll.model import Fabric
+from syncoll.spec import SpecLibrary
+from syncoll_smi import NVIDIA_SMI
+
+from .conftest import Import, bandwidths, nvidia_text, uniform
+
+DGX1 = """\
+X NV1 NV1 NV2 NV2 SYS SYS SYS
+NV1 X NV2 NV1 SYS NV2 SYS SYS
+NV1 NV2 X NV2 SYS SYS NV1 SYS
+NV2 NV1 NV2 X SYS SYS SYS NV1
+NV2 SYS SYS SYS X NV1 NV1 NV2
+SYS NV2 SYS SYS NV1 X NV2 NV1
+SYS SYS NV1 SYS NV1 NV2 X NV2
+SYS SYS SYS NV1 NV2 NV1 NV2 X
+"""
+MESH = [row.split() for row in DGX1.splitlines()]
+
+
+def graph(fabric: Fabric, unit: Fraction) -> nx.DiGraph[int]:
+    result: nx.DiGraph[int] = nx.DiGraph()
+    for link in fabric.links:
+        result.add_edge(link.source, link.destination, rate=link.bandwidth / unit)
+    return result
+
+
+def test_a_dgx1_is_the_shipped_one(nvidia: Import) -> None:
+    imported = nvidia(nvidia_text(MESH))
+    shipped = SpecLibrary.load([Path(syncoll_specs.__file__).parent]).fabric("dgx1")
+    assert nx.is_isomorphic(
+        graph(imported.machine, Fraction(25)),
+        graph(shipped, Fraction(1)),
+        edge_match=lambda a, b: a["rate"] == b["rate"],
+    )
+    assert imported.names == tuple(f"GPU{g}" for g in range(8))
+    assert "12 of 28 pairs have no NVLinks, and no link here" in " ".join(imported.notes)
+
+
+@pytest.mark.parametrize(
+    ("cell", "number", "options", "ports"),
+    [
+        ("NV6", 16, {}, 6 * 25),
+        ("NV12", 8, {}, 12 * 25),
+        ("NV18", 8, {}, 18 * 25),
+        ("NV18", 8, {"gpu": "b200"}, 18 * 50),
+        ("NV12", 8, {"link": "160Gb/s"}, 12 * 20),
+        ("NV12", 4, {}, 12 * 25),  # half of a machine, as a container sees it
+        ("NV6", 4, {"nvswitch": "yes"}, 6 * 25),
+        ("NV18", 72, {}, 18 * 25),
+    ],
+)
+def test_nvswitches(
+    cell: str, number: int, options: dict[str, str], ports: int, nvidia: Import
+) -> None:
+    imported = nvidia(nvidia_text(uniform(number, cell)), **options)
+    machine = imported.machine
+    assert isinstance(machine, Fabric)
+    assert machine.num_switches == 1
+    assert bandwidths(machine) == {
+        pair: ports for g in range(number) for pair in ((g, number), (number, g))
+    }
+    assert imported.switch_names == (f"NVSwitches of GPU0 to GPU{number - 1}",)
+    assert "taken as one switch" in imported.notes[1]
+    assert ("gpu=b200" in imported.notes[1]) == (cell == "NV18")
+
+
+@pytest.mark.parametrize(
+    ("cell", "number", "options", "rate"),
+    [
+        ("NV4", 2, {}, 100),
+        ("NV18", 2, {}, 450),
+        ("NV4", 4, {}, 100),  # HGX A100 with four GPUs
+        ("NV6", 4, {}, 150),  # HGX H100 with four GPUs
+        ("NV12", 8, {"nvswitch": "no"}, 300),
+        ("NV4", 2, {"gpu": "a6000"}, Fraction("56.25")),
+    ],
+)
+def test_direct_links(
+    cell: str, number: int, options: dict[str, str], rate: Fraction, nvidia: Import
+) -> None:
+    imported = nvidia(nvidia_text(uniform(number, cell)), **options)
+    assert isinstance(imported.machine, Fabric)
+    assert bandwidths(imported.machine) == {
+        (a, b): rate for a in range(number) for b in range(number) if a != b
+    }
+    told = " ".join(imported.notes)
+    assert ("say nvswitch=yes" in told) == (number > 2)
+
+
+def test_a_gpu_with_fewer_ports(nvidia: Import) -> None:
+    cells = uniform(8, "NV18")
+    for g in range(8):
+        if g != 3:
+            cells[3][g] = cells[g][3] = "NV16"
+    machine = nvidia(nvidia_text(cells)).machine
+    assert [machine.bandwidths[g, 8] for g in range(8)] == [450] * 3 + [400] + [450] * 4
+
+
+def test_more_nvlinks_than_a_gpu_has_and_no_nvswitches(nvidia: Import) -> None:
+    cells = uniform(8, "NV12")
+    cells[1][2] = cells[2][1] = "NV3"
+    with pytest.raises(ImportFormatError) as caught:
+        nvidia(nvidia_text(cells))
+    told = str(caught.value)
+    assert told.startswith("topo.txt:3: GPU0 would have 84 NVLinks, more than any GPU, but NVSwi")
+    assert "would give GPU1 and GPU2 12 NVLinks, and they have 3\n3 | GPU1" in told
+    assert nvidia(nvidia_text(cells), nvswitch="no").machine.bandwidths[1, 2] == 75
+    with pytest.raises(ImportFormatError, match="nvswitch=yes, but NVSwitches would give GPU0"):
+        nvidia(nvidia_text(MESH), nvswitch="yes")
+
+
+def test_two_islands_behind_switches_meet_over_pcie(nvidia: Import) -> None:
+    cells = uniform(8, "SYS")
+    for half in (range(4), range(4, 8)):
+        for a, b in combinations(half, 2):
+            cells[a][b] = cells[b][a] = "NV12"
+    text = nvidia_text(cells, affinity=["0-31"] * 4 + ["32-63"] * 4)
+    imported = nvidia(text, pcie="16", socket="20")
+    machine = imported.machine
+    assert isinstance(machine, Fabric)
+    assert imported.switch_names == (
+        "NVSwitches of GPU0 to GPU3",
+        "NVSwitches of GPU4 to GPU7",
+        "CPU of GPU0 to GPU3",
+        "CPU of GPU4 to GPU7",
+    )
+    for g in range(8):
+        assert machine.bandwidths[g, 8 + g // 4] == 300
+        assert machine.bandwidths[g, 10 + g // 4] == 16
+    assert machine.bandwidths[10, 11] == 20
+    with pytest.raises(ImportFormatError) as caught:
+        nvidia(text, pcie="no")
+    assert "these are separate: GPU0 to GPU3 | GPU4 to GPU7" in str(caught.value)
+    assert "expected pcie=auto" in str(caught.value)
+
+
+def test_nics_are_told_and_left_out(nvidia: Import) -> None:
+    legend = "\nLegend:\n\n  X = Self\n\nNIC Legend:\n\n  NIC0: mlx5_0\n  NIC1: mlx5_bond_0\n"
+    nics = {"NIC0": ["PIX"] * 8, "NIC1": ["SYS"] * 8}
+    imported = nvidia(nvidia_text(MESH, nics=nics, legend=legend))
+    assert imported.machine == nvidia(nvidia_text(MESH)).machine
+    assert "NIC0 (mlx5_0) and NIC1 (mlx5_bond_0)" in imported.notes[-1]
+    imported = nvidia(nvidia_text(MESH, nics={"mlx5_0": ["PIX"] * 8}))
+    assert "Left out: mlx5_0;" in imported.notes[-1]
+
+
+# The text -----------------------------------------------------------------------------------------
+
+
+def variants(text: str) -> dict[str, str]:
+    lines = text.splitlines()
+    body = lines[: next(i for i, line in enumerate(lines) if not line)]
+    words = [line.split() for line in body]
+    return {
+        "spaces": text.expandtabs(10),
+        "colours": "\x1b[4m" + text.replace("\n", "\x1b[0m\n", 1).replace("X ", "\x1b[1mX\x1b[m "),
+        "a prompt above": "$ nvidia-smi topo -m\n\n" + text,
+        "a mail": "".join(f"> {line}\n" for line in lines),
+        "a fence": f"```\n{text}\n```\n",
+        "a table": "".join(f"| {' | '.join(w)} |\n" for w in words),
+        "no legend": "\n".join(body),
+        "no end of line": text.rstrip("\n"),
+        "blank lines": "\n\n".join(body) + "\n\n" + "\n".join(lines[len(body) :]),
+        "other spaces": text.replace("\t", "\u00a0\u00a0"),
+        "a mark in front": "\ufeff" + text,
+        "no affinity": "\n".join(
+            " ".join(w[: 8 if i == 0 else 9]) for i, w in enumerate(words[:9])
+        ),
+        "text below": "\n".join(body[:9]) + "\nThat is all.\n",
+    }
+
+
+@pytest.mark.parametrize("how", list(variants(nvidia_text(MESH))))
+@pytest.mark.parametrize("tail", ["CPU Affinity", "CPU Affinity\tNUMA Affinity\tGPU NUMA ID"])
+def test_what_people_do_to_the_text(how: str, tail: str, nvidia: Import) -> None:
+    text = nvidia_text(MESH, tail=tail, nics={"NIC0": ["PIX"] * 8})
+    assert nvidia(variants(text)[how]).machine == nvidia(nvidia_text(MESH)).machine
+    assert NVIDIA_SMI.recognises(variants(text)[how])
+
+
+def test_cut_off_anywhere(nvidia: Import) -> None:
+    """A text that was cut off is refused, or nothing that matters is missing."""
+    text = nvidia_text(MESH)
+    whole = nvidia(text).machine
+    refused = 0
+    for end in range(len(text)):
+        try:
+            assert nvidia(text[:end]).machine == whole
+        except ImportFormatError:
+            refused += 1
+    assert refused > text.index("GPU7\tSYS")
+
+
+ROWS = nvidia_text(MESH).splitlines()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("hello\n", ["topo.txt: no matrix of GPUs", "`nvidia-smi topo -m`"]),
+        ("\n".join(ROWS[1:]), ["topo.txt:1: the line above the matrix is missing", "1 | GPU0"]),
+        ("\n".join(ROWS[:5]), ["topo.txt:1: the matrix is not whole", "GPU4, GPU5, GPU6, GPU7"]),
+        ("\n".join([*ROWS[:5], "Oops", *ROWS[5:]]), [":6: a row of the matrix", "6 | Oops"]),
+        ("\n".join([*ROWS[:5], *ROWS[4:]]), [":6: a second row of GPU3", "in line 5"]),
+        ("\n".join(ROWS) + "\n" + "\n".join(ROWS), ["a second matrix; the first is in line 1"]),
+        ("\n".join(ROWS).replace("NV1", "NV0"), [":2: GPU0 to GPU1 is 'NV0'", "SYS"]),
+        ("\n".join(ROWS).replace("SYS", "OK"), [":2: GPU0 to GPU5 is 'OK'"]),
+        ("\n".join(ROWS).replace("X ", "NV1", 1), [":2: GPU0 to GPU0 is 'NV1'", "expected X"]),
+        ("\n".join(ROWS).replace("NV1", "X", 1), [":2: GPU0 to GPU1 is 'X'"]),
+        (
+            "\n".join(ROWS).replace("NV1", "NV2", 1),
+            [":3: GPU1 to GPU0 is NV1, but GPU0 to GPU1 is NV2 (line 2)", "both directions"],
+        ),
+        ("\n".join(ROWS).replace("GPU3", "GPU2", 1), [":1: two columns are named GPU2"]),
+        ("\tGPU0\tCPU Affinity\nGPU0\tX \t0-3\n", [":1: GPU0 is the only GPU"]),
+        ("\n".join([ROWS[0], ROWS[1][:20], *ROWS[2:]]), [":2: the row of GPU0 has 4 of 8 cells"]),
+        (
+            "\t".join(f"GPU{g}" for g in range(1100)),
+            ["1100 columns", "at most 1024 devices"],
+        ),
+    ],
+)
+def test_nonsense(text: str, words: list[str], nvidia: Import) -> None:
+    with pytest.raises(ImportFormatError) as caught:
+        nvidia(text)
+    for word in words:
+        assert word in str(caught.value)
+    assert len(str(caught.value)) < 600
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"link": "fast"}, "option link of importer nvidia-smi is 'fast'"),
+        ({"link": "0"}, "above 0"),
+        ({"gpu": "mi300"}, "one of p100, v100"),
+        ({"pcie": "often"}, "it must be auto, no, or a bandwidth"),
+        ({"socket": ""}, "option socket"),
+        ({"nvswitch": "1"}, "one of auto, yes, no"),
+    ],
+)
+def test_options_that_make_no_sense(options: dict[str, str], words: str, nvidia: Import) -> None:
+    with pytest.raises(OptionError, match=words):
+        nvidia(nvidia_text(MESH), **options)
+
+
+def test_gpus_that_are_numbered_otherwise(nvidia: Import) -> None:
+    """A column and a row cut out: the others keep their names."""
+    text = nvidia_text(uniform(4, "NV4"))
+    lines = [line.split("\t") for line in text.splitlines()[:5]]
+    kept = "\n".join("\t".join(w[:2] + w[3:]) for w in lines if w[0] != "GPU1")
+    imported = nvidia(kept)
+    assert imported.names == ("GPU0", "GPU2", "GPU3")
+    assert len(imported.machine.links) == 6
+
+
+def test_rows_in_another_order(nvidia: Import) -> None:
+    shuffled = ROWS[1:9]
+    random.Random(1).shuffle(shuffled)
+    assert nvidia("\n".join([ROWS[0], *shuffled])).machine == nvidia("\n".join(ROWS)).machine
