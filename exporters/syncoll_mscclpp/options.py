@@ -2,12 +2,10 @@
 
 from syncoll.plugins import Option
 
-__all__ = ["CHANNELS", "OPTIONS", "PROTOCOLS"]
+__all__ = ["CHANNELS", "OPTIONS"]
 
 CHANNELS = ("memory", "port")
 """Written by the GPU itself over NVLink or xGMI; or by a proxy, over InfiniBand as well."""
-
-PROTOCOLS = ("Simple", "LL")
 
 OPTIONS = (
     Option(
@@ -15,12 +13,6 @@ OPTIONS = (
         "memory",
         "who moves the data: the GPU itself (memory) or a proxy on the host (port)",
         choices=CHANNELS,
-    ),
-    Option(
-        "protocol",
-        "Simple",
-        "Simple: data, then a signal (LL, flags in each packet, is refused)",
-        choices=PROTOCOLS,
     ),
     Option("threads", 1024, "threads of a thread block, a multiple of 32", low=32, high=1024),
     Option(

@@ -80,11 +80,6 @@ def _require_known(collective: StandardCollective, request: ExportRequest, kind:
 
 
 def _require_options(options: Mapping[str, OptionValue]) -> None:
-    if options["protocol"] != "Simple":
-        raise ExportError(
-            "only plans of protocol Simple are written; LL, which carries a flag in each packet, "
-            "would need every message to go through scratch"
-        )
     if int(options["threads"]) % _WARP:
         raise ExportError(f"threads is {options['threads']}; it must be a multiple of {_WARP}")
     if int(options["alignment"]) % _VECTOR:

@@ -96,6 +96,12 @@ def save(out: Path, files: Mapping[str, bytes], *, folder: bool) -> list[Path]:
     from syncoll.files import write_atomically, write_folder
 
     if folder:
+        others = sorted({p.name for p in out.iterdir()} - set(files)) if out.is_dir() else []
+        if others:
+            raise UsageError(
+                f"{out} has other files ({others[0]}), which would be taken for part of the "
+                "export; name a folder that is new, empty or of this algorithm"
+            )
         write_folder(out, files)
         return [out / name for name in files]
     if len(files) != 1:

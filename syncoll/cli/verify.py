@@ -183,6 +183,9 @@ def _check_exported(arguments: argparse.Namespace, record: ExporterRecord) -> in
                 f"{path} is an export ({record.name}), to which --{name.replace('_', '-')} does "
                 "not apply"
             )
+    for name in ("proto", "instances"):
+        if getattr(arguments, name) is not None:
+            raise UsageError(f"--{name} says how a file is written; {path} says that itself")
     given = exporter_options(arguments, record)
     resolved = resolve_options(record.options, given, f"exporter {record.name}")
     # Only what was said: a file of another tool need not be of the dialect that we write.

@@ -263,6 +263,11 @@ class SpecLibrary:
             only = _only_definition(module, kind, everything)
             call = Reference(only.name, everything, (), span=everything)
             return Found(only, module), call, Scope(module, {})
+        if kind == "topology" and reference.strip() in self.readers:
+            raise everything.error(
+                f"`{reference.strip()}` reads files of another tool, and no file is named",
+                f"`{reference.strip()}:FILE`",
+            )
         in_file = _FILE_REFERENCE.fullmatch(reference)
         if in_file is None:
             self._refuse_unknown_reader(source, reference, kind)

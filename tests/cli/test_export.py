@@ -211,3 +211,29 @@ def test_options_of_formats_do_not_apply_to_frontiers(run: Run, files: Path) -> 
     result = run("verify", files / "frontier.json", "--dialect", "rccl")
     assert result.code == 2
     assert "is no export" in result.err
+
+
+def test_a_folder_of_other_traces_is_left_alone(run: Run, files: Path, tmp_path: Path) -> None:
+    export = ("export", files / "frontier.json", "--to", "chakra", "--point", "0", "-o", "traces")
+    assert run(*export).code == 0
+    assert run(*export).code == 0, "again, over its own files"
+    assert run("verify", "traces").code == 0
+    (tmp_path / "traces" / "other.0.et").write_bytes(b"")
+    refused = run(*export)
+    assert refused.code == 2
+    assert "traces has other files (other.0.et)" in refused.err
+
+
+def test_what_was_not_checked_is_not_said_to_be(run: Run, files: Path, tmp_path: Path) -> None:
+    """A table of sends does not say what they are for."""
+    to = ("--to", "csv", "--point", "0", "-o", "sends.csv")
+    assert run("export", files / "frontier.json", *to).code == 0
+    told = run("verify", "sends.csv")
+    assert told.code == 0
+    assert "its result was NOT checked" in told.out
+    assert (
+        run("verify", "sends.csv", "--format", "json").json["verified"][0]["result_checked"]
+        is False
+    )
+    refused = run("verify", "sends.csv", "--proto", "LL")
+    assert "--proto says how a file is written" in refused.err

@@ -99,3 +99,9 @@ def test_a_wrong_spec_is_shown_as_such() -> None:
         library(Reads("topology x { nodes 2 link (0, 5) bandwidth 1 }")).topology("a-tool:x.txt")
     assert caught.value.origin is not None
     assert caught.value.origin.file == "a-tool:x.txt (as a spec)"
+
+
+def test_a_reader_without_a_file() -> None:
+    with pytest.raises(SpecError, match="no file is named") as caught:
+        library(Reads()).topology("a-tool")
+    assert caught.value.expected == "`a-tool:FILE`"

@@ -186,7 +186,7 @@ def test_limits_are_refused_in_words() -> None:
 
 def test_options() -> None:
     case = direct(Kind.ALLREDUCE, 3)
-    with pytest.raises(ExportError, match="only plans of protocol Simple"):
+    with pytest.raises(OptionError, match="no option 'protocol'"):
         export(case, protocol="LL")
     with pytest.raises(ExportError, match="threads is 100; it must be a multiple of 32"):
         export(case, threads=100)
