@@ -350,13 +350,21 @@ def test_too_many_elements_are_named() -> None:
         ("msccl", 4, 1 << 20, (4, (1 << 20) + 1)),  # its range ends before maxBytes
         ("executor", 4, 1 << 20, (4, 1 << 20)),
         ("rccl", 0, UNLIMITED, (0, 1 << 40)),
-        ("msccl", 1 << 30, UNLIMITED, (1 << 30, (1 << 30) + 1)),
+        ("msccl", 1 << 30, 1 << 31, (1 << 30, (1 << 31) + 1)),
     ],
 )
 def test_size_range(dialect: str, low: int, high: int, written: tuple[int, int]) -> None:
     wanted = replace(request(*tree("allgather", ring(3), 1)), min_bytes=low, max_bytes=high)
     algo = ElementTree.fromstring(text_of(write(wanted, dialect=dialect)))
     assert (int(algo.get("minBytes", "")), int(algo.get("maxBytes", ""))) == written
+
+
+def test_a_range_without_an_end_beyond_the_usual_one() -> None:
+    """The runtime reserves memory for the largest size, so one that is huge cannot be made up."""
+    wanted = replace(request(*tree("allgather", ring(3), 1)), min_bytes=1 << 30)
+    with pytest.raises(ExportError, match="say --max-bytes"):
+        write(wanted, dialect="msccl")
+    assert 'maxBytes="1099511627776"' in text_of(write(wanted, dialect="executor"))
 
 
 @pytest.mark.parametrize(
