@@ -12,7 +12,9 @@
     │   └── ImportFormatError     a tool's description of a machine is not one, or says too little
     ├── ExportError           a format cannot express an algorithm
     ├── VerificationError     an algorithm does not do what its instance demands
+    │   └── UncheckedError        nothing wrong was found, but not all could be checked
     ├── ExecutionError        a run on real processes did not come to its end
+    ├── OutOfTimeError        a limit of time was reached
     ├── PluginError           a plugin is missing, broken, or registered twice
     │   └── OptionError       a plugin option is unknown or out of its range
     └── BackendError          a backend answered something that cannot be true
@@ -36,9 +38,11 @@ __all__ = [
     "ModelError",
     "OptionError",
     "Origin",
+    "OutOfTimeError",
     "PluginError",
     "SpecError",
     "SyncollError",
+    "UncheckedError",
     "UsageError",
     "VerificationError",
 ]
@@ -139,6 +143,10 @@ class VerificationError(SyncollError):
     """An algorithm does not do what its instance demands."""
 
 
+class UncheckedError(VerificationError):
+    """Nothing wrong was found, but not everything could be checked; the message says what."""
+
+
 class ExecutionError(SyncollError):
     """A run on real processes did not come to its end: one died, failed, or took too long.
 
@@ -150,6 +158,10 @@ class ExecutionError(SyncollError):
     def __init__(self, message: str, *, timed_out: bool = False) -> None:
         super().__init__(message)
         self.timed_out = timed_out
+
+
+class OutOfTimeError(SyncollError):
+    """A limit of time was reached; what was being computed is left out, and claims nothing."""
 
 
 class PluginError(SyncollError):

@@ -4,16 +4,21 @@ The protocol buffer is filled directly: one `extend` a row, no expression object
 ``bool_or`` with the enforcer as one more literal.  Cardinality and linear rows go through one
 sparse matrix; a row that only counts literals becomes ``at_most_one``, ``exactly_one`` or a clause
 where it is one, and ``linear`` with the enforcer otherwise.
+
+CP-SAT is driven through the module that `cp_model` is built on: `cp_model` itself imports pandas,
+which takes longer than most questions do.
 """
 
 from __future__ import annotations
 
+import math
+import sys
 import time
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from ortools.sat.python import cp_model
+from ortools.sat.python import cp_model_helper
 
 from syncoll.formula import (
     NO_HIGH,
@@ -41,6 +46,8 @@ STATUS = {
 
 _INT64_MIN, _INT64_MAX = -(1 << 63), (1 << 63) - 1
 _NO_MEMORY_LIMIT_MB = 1 << 40
+_SHARE_OF_MEMORY = 0.5
+"""Near its limit CP-SAT stops by itself, before its process is that large."""
 
 
 class CpSatBackend:
@@ -59,39 +66,42 @@ class CpSatBackend:
         left = None if limits.seconds is None else limits.seconds - seconds["load"]
         if left is not None and left <= 0:
             return Outcome(Verdict.UNKNOWN, reason=StopReason.TIME_LIMIT, seconds=seconds)
-        solver = cp_model.CpSolver()
-        _set_parameters(solver.parameters, limits, left, options)
-        status = solver.status_name(solver.solve(model))
+        parameters = cp_model_helper.SatParameters()
+        _set_parameters(parameters, limits, left, options)
+        solver: Any = cp_model_helper.SolveWrapper()
+        solver.set_parameters(parameters)
+        response = solver.solve(model)
+        status = response.status.name
         seconds["solve"] = time.perf_counter() - loaded
         statistics = {
-            "conflicts": float(solver.num_conflicts),
-            "branches": float(solver.num_branches),
+            "conflicts": float(response.num_conflicts),
+            "branches": float(response.num_branches),
         }
         verdict = STATUS[status]
         if verdict is Verdict.SAT:
-            assignment = _assignment(formula, solver.response_proto.solution)
+            assignment = _assignment(formula, response.solution)
             return Outcome(verdict, assignment, seconds=seconds, statistics=statistics)
         reason, message = StopReason.DECIDED, ""
         if verdict is Verdict.UNKNOWN:
             reason = _reason(limits, left, seconds["solve"])
             if status == "MODEL_INVALID":
-                reason, message = StopReason.GAVE_UP, f"CP-SAT refuses it: {model.validate()}"
+                why = cp_model_helper.CpSatHelper.validate_model(model)
+                reason, message = StopReason.GAVE_UP, f"CP-SAT refuses it: {why}"
         return Outcome(
             verdict, reason=reason, message=message, seconds=seconds, statistics=statistics
         )
 
 
-def _add_hint(model: cp_model.CpModel, formula: Formula) -> None:
-    hint = model.Proto().solution_hint
+def _add_hint(model: cp_model_helper.CpModelProto, formula: Formula) -> None:
+    hint = model.solution_hint
     hint.vars.extend((np.abs(formula.hint) - 1).tolist())
     hint.values.extend((formula.hint > 0).astype(np.int64).tolist())
 
 
-def build_model(formula: Formula) -> cp_model.CpModel:
+def build_model(formula: Formula) -> cp_model_helper.CpModelProto:
     """The formula as a CP-SAT model: Boolean ``v`` is variable ``v - 1``, integers follow."""
-    model = cp_model.CpModel()
-    proto: Any = model.Proto()
-    add_variable, add_row = proto.variables.add, proto.constraints.add
+    model = cp_model_helper.CpModelProto()
+    add_variable, add_row = model.variables.add, model.constraints.add
     for _ in range(formula.num_booleans):
         add_variable().domain.extend((0, 1))
     for low, high in zip(formula.integer_low.tolist(), formula.integer_high.tolist(), strict=True):
@@ -204,7 +214,20 @@ def _assignment(formula: Formula, solution: Any) -> Assignment:
 
 
 def _reason(limits: Limits, left: float | None, spent: float) -> StopReason:
-    # CP-SAT says only UNKNOWN; it stops a little before its time is over, never long before.
-    if left is not None and spent >= 0.9 * left:
+    # CP-SAT says only UNKNOWN.  It stops a little before its time is over: a tenth of it where that
+    # is long, and where it is short as much as a phase of its presolve takes.
+    if left is not None and spent >= min(0.9 * left, left - 0.1):
         return StopReason.TIME_LIMIT
-    return StopReason.GAVE_UP if limits.memory_bytes is None else StopReason.MEMORY_LIMIT
+    if limits.memory_bytes is None or _peak_bytes() < _SHARE_OF_MEMORY * limits.memory_bytes:
+        return StopReason.GAVE_UP
+    return StopReason.MEMORY_LIMIT
+
+
+def _peak_bytes() -> float:
+    """The most memory that this process had; infinite where the system does not tell."""
+    if sys.platform == "win32":
+        return math.inf
+    import resource
+
+    unit = 1 if sys.platform == "darwin" else 1024
+    return float(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit)

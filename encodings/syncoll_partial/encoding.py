@@ -42,6 +42,9 @@ __all__ = ["PartialEncoded", "PartialEncoding"]
 _MOST_PRODUCTS = 2_000_000
 """Of a formula that is worth building: beyond lie several gigabytes and little hope."""
 
+_LITERALS_PER_PRODUCT = 6
+"""Three clauses and a place in an exactly-one row, for most of them, and the rows of the slots."""
+
 
 @dataclass(frozen=True)
 class _Slot:
@@ -104,6 +107,14 @@ class PartialEncoding:
         """The formula of a combining instance; see the module for what it says."""
         return _Encoder(instance).encode()
 
+    def literals(self, instance: Instance, options: Mapping[str, OptionValue]) -> int:
+        """About how many literals the rows have; see `syncoll.plugins.EstimatesSize`.
+
+        Raises:
+            FormulaTooLargeError: when there are so many that `encode` would refuse too.
+        """
+        return _LITERALS_PER_PRODUCT * _Encoder(instance).require_affordable()
+
 
 class _Encoder:
     """One run of the encoding."""
@@ -123,7 +134,7 @@ class _Encoder:
                     room[i] = min(room[i], most)
 
     def encode(self) -> PartialEncoded:
-        self._require_affordable()
+        self.require_affordable()
         builder, steps = self.builder, self.instance.steps
         rounds = [builder.integer(*self.instance.rounds_range(s)) for s in range(steps)]
         for chunk in range(self.instance.num_chunks):
@@ -140,8 +151,8 @@ class _Encoder:
             builder.build(), tuple(self.slots), tuple(self.results), steps, self.topology.num_nodes
         )
 
-    def _require_affordable(self) -> None:
-        """Counts the products before a single one is made.
+    def require_affordable(self) -> int:
+        """How many products there are, counted before a single one is made.
 
         Raises:
             FormulaTooLargeError: when there are too many.
@@ -162,6 +173,7 @@ class _Encoder:
                     )
                 for _, _, target, _, most in now:
                     arrived[target] += most
+        return products
 
     def _places(self, chunk: int, step: int) -> Iterator[tuple[int, int, int, list[int], int]]:
         """The links that may carry a chunk in a step, as (link, source, target, within, slots).

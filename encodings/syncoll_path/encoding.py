@@ -39,6 +39,9 @@ __all__ = ["PathEncoded", "PathEncoding"]
 
 IntArray = npt.NDArray[np.int64]
 
+_COUNTED_CLASSES = 32
+"""In an estimate of the size so many classes of chunks stand for all."""
+
 
 @dataclass(frozen=True, eq=False)
 class PathEncoded:
@@ -82,6 +85,28 @@ class PathEncoding:
             options: ``symmetry``: ``none``, or ``arrival`` to order interchangeable chunks.
         """
         return _Encoder(instance).encode(str(options["symmetry"]))
+
+    def literals(self, instance: Instance, options: Mapping[str, OptionValue]) -> int:
+        """About how many literals the rows have, counted for some classes of equal chunks.
+
+        Args:
+            instance: the problem.
+            options: as for `encode`.
+        """
+        links = np.array(instance.topology.links, dtype=np.int64).reshape(-1, 2)
+        chosen = instance.chunk_classes[:: -(-len(instance.chunk_classes) // _COUNTED_CLASSES)]
+        count = 0
+        for members in chosen:
+            c = members[0]
+            earliest = instance.distance_from_pre[c]
+            latest = instance.steps - instance.distance_to_post[c]
+            window = np.where(instance.pre[c], 0, latest - np.maximum(1, earliest) + 1)
+            window = np.maximum(0, window)
+            into = window[links[:, 1]] * (earliest[links[:, 0]] < latest[links[:, 1]])
+            # C5 and its conjunctions: 4 for each step of a link; C4: 2, and 1 in C3.
+            cells = int(4 * into.sum() + 3 * np.count_nonzero(into) + 2 * window.sum())
+            count += len(members) * cells
+        return count * instance.num_chunks // sum(len(members) for members in chosen)
 
 
 class _Encoder:

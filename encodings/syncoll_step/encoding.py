@@ -33,6 +33,9 @@ __all__ = ["StepEncoded", "StepEncoding"]
 
 IntArray = npt.NDArray[np.int64]
 
+_COUNTED_CLASSES = 32
+"""In an estimate of the size so many classes of chunks stand for all."""
+
 
 @dataclass(frozen=True, eq=False)
 class StepEncoded:
@@ -103,6 +106,39 @@ class StepEncoding:
         if options["symmetry"] == "arrival":
             _order_chunks(builder, instance, sends, ids)
         return StepEncoded(builder.build(), sends, steps)
+
+    def literals(self, instance: Instance, options: Mapping[str, OptionValue]) -> int:
+        """About how many literals the rows have, counted for some classes of equal chunks.
+
+        Args:
+            instance: the problem.
+            options: as for `encode`.
+        """
+        topology, steps = instance.topology, instance.steps
+        links = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
+        source, target = links[:, 0], links[:, 1]
+        shared = np.zeros(len(links), dtype=np.int64)  # in how many bounds each link is
+        for members in topology.bound_links:
+            shared[members] += 1
+        chosen = instance.chunk_classes[:: -(-len(instance.chunk_classes) // _COUNTED_CLASSES)]
+        count = 0
+        for members in chosen:
+            c = members[0]
+            first = instance.distance_from_pre[c, source]
+            last = steps - 1 - instance.distance_to_post[c, target]
+            length = np.where(instance.pre[c, target], 0, np.maximum(0, last - first + 1))
+            # Each variable is in its node's delivery row, its capacities, its causality clause ...
+            own = int(length.sum() * 2 + (length * shared).sum())
+            before = 0
+            held = instance.pre[c, source]
+            for step in range(1, steps):  # ... and that of what leaves its node in a later step
+                arrived = np.bincount(
+                    target, np.clip(step - first, 0, length), minlength=topology.num_nodes
+                )
+                leaving = (first <= step) & (step < first + length) & ~held
+                before += int(arrived[source[leaving]].sum())
+            count += len(members) * (own + before)
+        return count * instance.num_chunks // sum(len(members) for members in chosen)
 
 
 def _order_chunks(

@@ -17,11 +17,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+
+from syncoll.formula.features import Feature, FormulaSize
 
 __all__ = [
     "NO_HIGH",
@@ -42,18 +43,6 @@ NO_LOW = -(1 << 60)
 """The low bound of a linear row that has none."""
 NO_HIGH = 1 << 60
 """The high bound of a linear row that has none."""
-
-
-class Feature(StrEnum):
-    """What a formula may use and a backend may offer; lowerings remove one from the other."""
-
-    CLAUSE = "clause"
-    CARDINALITY = "cardinality"
-    PSEUDO_BOOLEAN = "pseudo-boolean"  # linear rows without integer variables
-    LINEAR = "linear"  # linear rows with integer variables
-    INTEGER = "integer"  # integer variables at all
-    DIFFERENCE = "difference"
-    ENFORCEMENT = "enforcement"  # on a row that is not a clause (a clause simply takes the literal)
 
 
 class ClauseRow(NamedTuple):
@@ -91,30 +80,6 @@ class DifferenceRow(NamedTuple):
     distance: int
     y: int
     enforcer: int
-
-
-@dataclass(frozen=True)
-class FormulaSize:
-    """How large a formula is, and which features it uses."""
-
-    booleans: int
-    integers: int
-    clauses: int
-    cardinalities: int
-    linears: int
-    differences: int
-    literals: int
-    features: frozenset[Feature]
-
-    @property
-    def variables(self) -> int:
-        """Booleans and integers together."""
-        return self.booleans + self.integers
-
-    @property
-    def constraints(self) -> int:
-        """Rows of all kinds together."""
-        return self.clauses + self.cardinalities + self.linears + self.differences
 
 
 @dataclass(frozen=True, eq=False)

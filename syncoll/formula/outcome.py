@@ -66,6 +66,9 @@ class Outcome:
         statistics: whatever the solver counts: conflicts, branches, nodes …
         proof: for unsat, the file of `Limits.proof`, once the backend has written its proof there;
             a file, because proofs have no bound.
+        losses: of an unknown, in words and one for each backend: whose process was killed, crashed
+            or ran out of memory, though others may have gone on to the end of their time.  What is
+            behind the first colon is about this run alone.
     """
 
     verdict: Verdict
@@ -75,6 +78,7 @@ class Outcome:
     seconds: Mapping[str, float] = field(default_factory=dict)
     statistics: Mapping[str, float] = field(default_factory=dict)
     proof: Path | None = None
+    losses: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if (self.verdict is Verdict.SAT) != (self.assignment is not None):

@@ -18,6 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.deadline import NEVER, Deadline
+
 __all__ = ["Colours", "Sparse", "is_equitable", "mix", "refine_colours"]
 
 FloatArray = npt.NDArray[np.float64]
@@ -93,7 +95,11 @@ class _Side:
 
 
 def refine_colours(
-    matrix: Sparse, row_kinds: IntArray, column_kinds: IntArray, worthwhile: float = WORTHWHILE
+    matrix: Sparse,
+    row_kinds: IntArray,
+    column_kinds: IntArray,
+    worthwhile: float = WORTHWHILE,
+    deadline: Deadline = NEVER,
 ) -> Colours | None:
     """The coarsest equitable partition that refines the given one.
 
@@ -102,9 +108,13 @@ def refine_colours(
         row_kinds: rows with different numbers get different colours.
         column_kinds: likewise for columns.
         worthwhile: give up where more than this part of the columns is left.
+        deadline: looked at in every pass.
 
     Returns:
         None when so many colours are left that a reduction is not worth while.
+
+    Raises:
+        OutOfTimeError: at the deadline.
     """
     _, kind = np.unique(matrix.values, return_inverse=True)
     by_row = _Side(matrix.rows, matrix.columns, kind, matrix.num_rows)
@@ -112,6 +122,7 @@ def refine_colours(
     generator = np.random.default_rng(1)
     rows, columns = row_kinds, column_kinds
     while True:
+        deadline.check()
         before = rows.max(initial=-1), columns.max(initial=-1)
         salt = generator.integers(1 << 63, dtype=np.uint64)
         rows = by_row.refine(rows, columns, salt)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.deadline import enclosing
 from syncoll.linear.program import Optimum
 
 __all__ = ["GrowingProgram"]
@@ -52,12 +53,21 @@ class GrowingProgram:
         values = np.array(list(row.values()), dtype=np.float64)
         self._solver.addRow(low, high, len(row), columns, values)
 
-    def minimise(self) -> Optimum | None:
-        """An optimum, or None when HiGHS finds none."""
+    def minimise(self, seconds: float | None = None) -> Optimum | None:
+        """An optimum, or None when HiGHS finds none, within so many seconds if they are given.
+
+        Raises:
+            OutOfTimeError: when the deadline of the whole computation is over.
+        """
         import highspy
 
+        around = enclosing()
+        left = around.sooner(seconds).seconds
+        if left is not None:  # its clock goes on from one run to the next
+            self._solver.setOptionValue("time_limit", self._solver.getRunTime() + left)
         self._solver.run()
         if self._solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+            around.check()
             return None
         solution = self._solver.getSolution()
         columns = np.array(solution.col_value)

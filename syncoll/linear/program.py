@@ -13,7 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.deadline import NEVER, Deadline, enclosing
 from syncoll.linear.colour_refinement import Sparse, refine_colours
+from syncoll.memory import budget, on_refusal
 
 __all__ = ["LinearProgram", "Optimum"]
 
@@ -25,6 +27,9 @@ REDUCE_ENTRIES = 2_000
 
 SIMPLEX_COLUMNS = 1_000
 """Up to so many variables the dual simplex method is no slower than the interior point method."""
+
+SOLVER_BYTES_PER_ENTRY = 800
+"""HiGHS took 250 to 450 for irreducible programs, and takes more where its factors fill in."""
 
 
 @dataclass(frozen=True)
@@ -70,26 +75,39 @@ class LinearProgram:
         """An optimum, from the reduced program where that is worth while.
 
         Args:
-            seconds: time limit of the solver.
+            seconds: time limit, of the reduction and the solver together.
             most_columns: do not even start where more variables than this are left to the solver.
 
         Returns:
             None when there is no optimum, or it was not found within these limits.
+
+        Raises:
+            OutOfTimeError: when even the reduction took longer.
         """
-        reduction = self.reduced() if len(self.values) >= REDUCE_ENTRIES else None
+        deadline = Deadline.after(seconds)
+        reduction = self.reduced(deadline) if len(self.values) >= REDUCE_ENTRIES else None
         program = self if reduction is None else reduction.program
         if most_columns is not None and len(program.costs) > most_columns:
             return None
-        optimum = program.minimise_unreduced(seconds)
+        needs = SOLVER_BYTES_PER_ENTRY * len(program.values)
+        if why := budget().lacks(needs, f"a linear program of {len(program.costs)} variables"):
+            on_refusal(f"{why}: skipped; weaker bounds take its place")
+            return None
+        deadline.check()
+        optimum = program.minimise_unreduced(deadline.seconds)
         if optimum is None or reduction is None:
             return optimum
         return reduction.expand(optimum)
 
-    def reduced(self) -> Reduction | None:
-        """A smaller program with the same optimum, or None when it would not be much smaller."""
+    def reduced(self, deadline: Deadline = NEVER) -> Reduction | None:
+        """A smaller program with the same optimum, or None when it would not be much smaller.
+
+        Raises:
+            OutOfTimeError: at the deadline.
+        """
         matrix = Sparse(self.rows, self.columns, self.values, len(self.row_low), len(self.costs))
         row_kind = _kinds(np.stack([self.row_low, self.row_high], axis=1))
-        colours = refine_colours(matrix, row_kind, _kinds(self.costs[:, None]))
+        colours = refine_colours(matrix, row_kind, _kinds(self.costs[:, None]), deadline=deadline)
         if colours is None:
             return None
         row_of, column_of = colours.rows, colours.columns
@@ -116,6 +134,8 @@ class LinearProgram:
         """An optimum of the program as it is; see `minimise`."""
         import highspy
 
+        around = enclosing()
+        left = around.sooner(seconds).seconds
         order = np.lexsort((self.rows, self.columns))
         starts = np.searchsorted(self.columns[order], np.arange(len(self.costs) + 1))
         model = highspy.HighsLp()
@@ -133,11 +153,12 @@ class LinearProgram:
         solver.setOptionValue("threads", 1)
         if len(self.costs) > SIMPLEX_COLUMNS:
             solver.setOptionValue("solver", "ipm")
-        if seconds is not None:
-            solver.setOptionValue("time_limit", float(seconds))
+        if left is not None:
+            solver.setOptionValue("time_limit", left)
         solver.passModel(model)
         solver.run()
         if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+            around.check()
             return None
         solution = solver.getSolution()
         return Optimum(

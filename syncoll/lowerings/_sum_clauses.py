@@ -25,11 +25,18 @@ from syncoll.lowerings._structure import CHAIN, EXACTLY_ONE, SINGLE, Structure, 
 from syncoll.lowerings._sums import Sums, normalised
 from syncoll.lowerings._template import Group, SumShape, Template, TemplateBuilder, fill_in
 from syncoll.lowerings._totalizer import TooLargeError, totalizer
+from syncoll.memory import budget
 
 __all__ = ["encode", "with_sums_as_clauses"]
 
 MOST_CLAUSES = 1_000_000
 """A row whose totalizer would have more clauses for a bound is added in binary."""
+
+_BYTES_PER_LITERAL = 160
+"""What a literal of the clauses takes here, while they are joined, and in a solver's process."""
+
+_UNCHECKED_LITERALS = 2_000_000
+"""So few fit everywhere; the system is not asked how much memory is left."""
 
 
 def _over(template: Template, inputs: list[int]) -> Template:
@@ -142,6 +149,18 @@ def _shapes(sums: Sums, structure: Structure) -> tuple[Sums, list[SumShape]]:
     return arranged, shapes
 
 
+def _require_room(literals: int) -> None:
+    """Passes where so many literals fit in what this command may still take.
+
+    Raises:
+        MemoryError: where they do not, in words.
+    """
+    if literals > _UNCHECKED_LITERALS:
+        what = f"sums as clauses, of more than {literals / 1e6:.0f} million literals,"
+        if why := budget().lacks(_BYTES_PER_LITERAL * literals, what):
+            raise MemoryError(why)
+
+
 def with_sums_as_clauses(formula: Formula, sums: Sums) -> Formula:
     """The formula with clauses for rows that it no longer has.
 
@@ -157,11 +176,15 @@ def with_sums_as_clauses(formula: Formula, sums: Sums) -> Formula:
         by_shape.setdefault(shape, []).append(row)
     builder = FormulaBuilder(base=formula)
     blocks: list[ClauseBlock] = []
+    made = 0
     for shape, members in by_shape.items():
+        template = encode(shape)
+        made += template.cost * len(members)
+        _require_room(made)
         chosen = ints(members)
         cells = arranged.starts[chosen][:, None] + np.arange(shape.num_inputs)
         inputs, enforcers = arranged.literals[cells], arranged.enforcers[chosen]
-        blocks.append(fill_in(encode(shape), inputs, enforcers, builder))
+        blocks.append(fill_in(template, inputs, enforcers, builder))
     starts = offsets(ints([]))
     for block in blocks:
         starts = join(starts, block.starts)

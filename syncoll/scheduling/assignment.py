@@ -15,6 +15,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.deadline import NEVER, Deadline
 from syncoll.scheduling.link_sets import LinkSets
 from syncoll.scheduling.list_scheduler import ListScheduler
 from syncoll.scheduling.plan import DENSE, Plan
@@ -89,14 +90,14 @@ class Assigner:
         return max(1, min(_MOST_TRIES, _WORK // (size * steps)))
 
     def best(
-        self, steps: int, most_rounds: int, until: float | None = None, exact: bool = True
+        self, steps: int, most_rounds: int, until: Deadline = NEVER, exact: bool = True
     ) -> Plan | None:
         """The best plan found of at most `steps` steps and `most_rounds` rounds.
 
         Args:
             steps: S, at least the height.
             most_rounds: more rounds are of no use.
-            until: when to stop, on the monotonic clock.
+            until: when to stop.
             exact: whether an integer program may be solved.
         """
         least = self._windows.bound(steps)
@@ -107,7 +108,7 @@ class Assigner:
         tries = min(_REGULAR, self.tries(steps)) if small else self.tries(steps)
         plan = self._listed(steps, least, most_rounds, tries, until)
         most = min(most_rounds, plan.total - 1)
-        seconds = _MOST_SECONDS if until is None else min(_MOST_SECONDS, until - time.monotonic())
+        seconds = min(_MOST_SECONDS, until.left())
         exact = exact and small and self._fruitless < _MOST_FRUITLESS
         if exact and (most + 1 - least) * _LEAST_GAIN > most and seconds > 0:
             began = time.monotonic()
@@ -120,7 +121,7 @@ class Assigner:
         return plan if plan.total <= most_rounds else None
 
     def _listed(
-        self, steps: int, least: int, most_rounds: int, tries: int, until: float | None
+        self, steps: int, least: int, most_rounds: int, tries: int, until: Deadline
     ) -> Plan:
         """The best of so many list schedules, whatever its rounds."""
         earliest = self._windows.earliest(steps)
@@ -130,7 +131,7 @@ class Assigner:
             self._budgets(earliest, least, _LEANS[0]), self._ahead[False], spread=_SPREADS[0]
         )
         for turn in range(1, tries):
-            if best.total <= least or (until is not None and time.monotonic() > until):
+            if best.total <= least or until.passed:
                 break
             if turn == _REGULAR and best.total > most_rounds * _NEAR:
                 break

@@ -9,7 +9,6 @@ fewer steps leave less room to even out the loads of links.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -18,6 +17,7 @@ from typing import Protocol
 
 import numpy as np
 
+from syncoll.deadline import Deadline
 from syncoll.errors import ModelError
 from syncoll.model import Algorithm, Collective, Topology
 from syncoll.scheduling.assignment import Assigner
@@ -61,9 +61,8 @@ class ScheduleLimits(Protocol):
     def max_chunks(self) -> int | None:
         """C at most; None for no limit."""
 
-    @property
-    def seconds(self) -> float | None:
-        """After these nothing more is yielded; None for no limit."""
+    def deadline(self) -> Deadline:
+        """After it nothing more is begun."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +119,7 @@ def schedule_trees(
         )
     if not segments or any(number < 1 for number in segments):
         raise ModelError(f"segments {tuple(segments)}", None, "numbers of at least 1")
-    until = None if limits.seconds is None else time.monotonic() + limits.seconds
+    until = limits.deadline()
     packing = TreePacking(topology, trees)
     points = list(found)
     floors: dict[int, float] = {}  # for each S what R/C can be at best with these shares
@@ -142,7 +141,7 @@ def schedule_trees(
         sets = LinkSets(topology, streams.num_sends)
         assigner = Assigner(streams, sets)
         for steps in _step_counts(streams.height, assigner.least_rounds, assigner.tries):
-            if until is not None and time.monotonic() > until:
+            if until.passed:
                 return
             if limits.max_steps is not None and steps > limits.max_steps:
                 break

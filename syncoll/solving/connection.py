@@ -27,7 +27,7 @@ _START = """\
 import json, sys
 sys.path[:] = json.loads(sys.argv[1])
 from syncoll.solving.worker import main
-main()
+main(int(sys.argv[2]) if sys.argv[2] else None)
 """
 _KEPT_LINES = 40
 _SHOWN_LINES = 20
@@ -49,15 +49,31 @@ class Connection:
         # path, so that every plugin that could be imported there can be imported in the worker;
         # -P, so that nothing in the current folder can stand in for a library.
         creation = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
+        # A pipe into which nothing is ever written: all that can happen to it is that this process
+        # ends.  (A request's own pipe would not do: the kernel signals what was written only after
+        # it has woken the reader, who may be solving by then.)
+        theirs: int | None = None
+        self._lifeline: int | None = None
+        if sys.platform == "linux":
+            theirs, self._lifeline = os.pipe()
         path = json.dumps([os.path.abspath(entry) for entry in sys.path])  # noqa: PTH100
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-c", _START, path],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=os.name == "posix",
-            creationflags=creation,
-        )
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-c", _START, path, str(theirs or "")],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=os.name == "posix",
+                creationflags=creation,
+                pass_fds=() if theirs is None else (theirs,),
+            )
+        except OSError:
+            if self._lifeline is not None:
+                os.close(self._lifeline)
+            raise
+        finally:
+            if theirs is not None:
+                os.close(theirs)
         requests, answers, errors = (
             cast(BinaryIO, stream)
             for stream in (self._process.stdin, self._process.stdout, self._process.stderr)
@@ -107,6 +123,10 @@ class Connection:
         except psutil.Error:
             return 0
 
+    def end(self) -> None:
+        """Ends the process and waits for nothing.  For any thread; `kill` is still to be called."""
+        self._process.kill()
+
     def kill(self) -> None:
         """Ends the process, waits for its end and closes the pipes."""
         self._process.kill()
@@ -116,6 +136,9 @@ class Connection:
         for stream in self._streams:
             with contextlib.suppress(OSError):
                 stream.close()
+        if self._lifeline is not None:
+            os.close(self._lifeline)
+            self._lifeline = None
 
     def obituary(self) -> str:
         """How the process ended by itself, and what it last wrote to standard error."""
@@ -134,9 +157,9 @@ def _ending(code: int) -> str:
     try:
         name = signal.Signals(-code).name
     except ValueError:
-        name = f"signal {-code}"
-    hint = " (often the system's answer to a lack of memory)" if name == "SIGKILL" else ""
-    return f"was ended by {name}{hint}"
+        return f"was killed by signal {-code}"
+    hint = ", often the system's answer to a lack of memory" if name == "SIGKILL" else ""
+    return f"was killed by signal {-code} ({name}){hint}"
 
 
 def _read_answers(stream: BinaryIO, inbox: queue.SimpleQueue[object]) -> None:

@@ -16,7 +16,7 @@ from syncoll.errors import OptionError, PluginError, UsageError
 from syncoll.plugins import BackendRecord, OptionValue, PluginManager, resolve_options
 from syncoll.solving.process import SolverProcess
 
-__all__ = ["AUTO", "Member", "choose_backends", "member_options"]
+__all__ = ["AUTO", "Member", "choose_backends", "member_options", "passed_over"]
 
 AUTO = "auto"
 
@@ -92,6 +92,23 @@ def _automatic(manager: PluginManager) -> tuple[list[BackendRecord], tuple[str, 
             combining = tuple(n for n in _BEST_COMBINING if n in here) or tuple(here)
             return found, combining
     raise PluginError(f"backend {AUTO} finds no solver here: {'; '.join(reasons)}")
+
+
+def passed_over(manager: PluginManager) -> list[str]:
+    """Which of the backends that ``auto`` would ask are broken, and how, in a line each.
+
+    One that is merely not installed is not among them.
+    """
+    told = []
+    broken = {plugin.plugin: plugin for plugin in manager.broken}
+    for name in _BEST:
+        if name in manager.backends:
+            record = manager.backend(name)
+            answers = (record.installed(), record.licensed())
+            told += [f"backend {name}: {a.reason}" for a in answers if a.failed][:1]
+        elif name in broken:
+            told.append(f"backend {name}: plugin {name} is broken: {broken[name].error}")
+    return told
 
 
 def _missing(record: BackendRecord) -> str:

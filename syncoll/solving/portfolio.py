@@ -19,14 +19,15 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from syncoll.errors import BackendError, FormulaTooLargeError
+from syncoll.deadline import NEVER, Deadline, OutOfTimeError, interrupted_at
+from syncoll.errors import BackendError, FormulaTooLargeError, PluginError
 from syncoll.formula import Formula, FormulaSize, Limits, Outcome, StopReason, Verdict
 from syncoll.lowerings import Lowered, lower
 from syncoll.solving.members import Member
 from syncoll.solving.process import SolverProcess
 from syncoll.solving.solution import NO_FORMULA
 
-__all__ = ["HEAD_START_SECONDS", "Reply", "ask_one", "no_answer", "race"]
+__all__ = ["HEAD_START_SECONDS", "Reply", "ask_one", "losses_of", "no_answer", "race"]
 
 HEAD_START_SECONDS = 0.5
 """How long a backend works before the next one joins in."""
@@ -39,6 +40,8 @@ _LEAST_SECONDS = 0.05
 
 _POLL_SECONDS = 0.02
 _JOIN_SECONDS = 5.0
+_LATE_JOIN_SECONDS = 0.3
+"""How long the watchers of workers are waited for, which kill these when the time is over."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +69,7 @@ def ask_one(
     limits: Limits,
     *,
     should_stop: Callable[[], bool] | None = None,
+    until: Deadline = NEVER,
 ) -> Reply:
     """Lowers a formula for a backend and has it decided.
 
@@ -74,11 +78,20 @@ def ask_one(
         formula: as an encoding says it.
         limits: of the backend's run.
         should_stop: asked often; True ends the run as unknown.
+        until: ends it as unknown, even while it lowers.
 
     Raises:
         BackendError: when its answer cannot be true, or no worker can be started.
+        PluginError: when the backend cannot be loaded, or cannot say whether it can run this.
     """
-    return _ask(member, formula, lambda: limits, should_stop)
+    began = time.perf_counter()
+    try:
+        with interrupted_at(until):
+            return _ask(member, formula, lambda: limits, should_stop, until)
+    except OutOfTimeError:
+        text = "the time was over before it had the formula"
+        outcome = Outcome(Verdict.UNKNOWN, reason=StopReason.TIME_LIMIT, message=text)
+        return Reply(member, outcome, None, NO_FORMULA, {"lower": time.perf_counter() - began})
 
 
 def _ask(
@@ -86,6 +99,7 @@ def _ask(
     formula: Formula,
     limits: Callable[[], Limits],
     should_stop: Callable[[], bool] | None,
+    until: Deadline,
     may_begin: Callable[[], bool] = lambda: True,
     when_ready: Callable[[], None] | None = None,
 ) -> Reply:
@@ -96,9 +110,15 @@ def _ask(
     except FormulaTooLargeError as error:
         outcome = Outcome(Verdict.UNKNOWN, reason=StopReason.GAVE_UP, message=str(error))
         return Reply(member, outcome, None, NO_FORMULA, {"lower": time.perf_counter() - began})
+    except MemoryError as error:  # of this process: a worker's is an outcome
+        text = str(error) or "no memory was left to lower the formula"
+        outcome = Outcome(Verdict.UNKNOWN, reason=StopReason.MEMORY_LIMIT, message=text)
+        return Reply(member, outcome, None, NO_FORMULA, {"lower": time.perf_counter() - began})
     spent = {"lower": time.perf_counter() - began}
     size = lowered.formula.size()
     allowed = member.record.can_run(size)
+    if allowed.failed:
+        raise PluginError(f"backend {member.name} cannot run this: {allowed.reason}")
     if not allowed.ok:
         outcome = Outcome(Verdict.UNKNOWN, reason=StopReason.LICENCE, message=allowed.reason)
     elif not may_begin():
@@ -110,6 +130,7 @@ def _ask(
             member.options,
             should_stop=should_stop,
             when_ready=when_ready,
+            until=until,
         )
     return Reply(member, outcome, lowered, size, {**spent, **outcome.seconds})
 
@@ -121,6 +142,7 @@ def race(
     *,
     head_start: float = HEAD_START_SECONDS,
     should_stop: Callable[[], bool] | None = None,
+    until: Deadline = NEVER,
 ) -> tuple[list[Reply], bool]:
     """Has a formula decided by the backend that is first to do so.
 
@@ -130,6 +152,7 @@ def race(
         limits: the seconds are those of all together, the memory that of each.
         head_start: seconds between the beginning of one and of the next.
         should_stop: asked often; True ends all as unknown.
+        until: ends all as unknown, whatever they are doing.
 
     Returns:
         The replies that came, and whether they were stopped from outside; when a reply is decided,
@@ -139,7 +162,7 @@ def race(
         BackendError: when an answer cannot be true, or two contradict each other.
         KeyboardInterrupt: passed on, as any other error, after all workers have been ended.
     """
-    return _Race(members, formula, limits, head_start).run(should_stop)
+    return _Race(members, formula, limits, head_start, until).run(should_stop)
 
 
 class _Run(threading.Thread):
@@ -164,6 +187,8 @@ class _Run(threading.Thread):
             # Of this process: a worker's is an outcome.  The others may still do.
             text = f"no memory to lower the formula: {error}"
             result = self.undecided(StopReason.MEMORY_LIMIT, text)
+        except PluginError as error:  # it is broken; the others may still do
+            result = self.undecided(StopReason.CRASHED, str(error))
         except BaseException as error:
             result = error
         self._race.inbox.put((self, result))
@@ -174,6 +199,7 @@ class _Run(threading.Thread):
             self._race.formula,
             lambda: self._race.limits_of_late(self),
             lambda: self._stop_flag,
+            self._race.until,
             self._may_solve,
             self._begin,
         )
@@ -206,16 +232,22 @@ class _Run(threading.Thread):
     def leave(self) -> None:
         """Waits until its worker is free again; gives it up where that takes too long."""
         if self._solving:
-            self.join(_JOIN_SECONDS)
+            self.join(_LATE_JOIN_SECONDS if self._race.until.passed else _JOIN_SECONDS)
             if self.is_alive():  # its thread will end the worker
                 self.member.process = SolverProcess(self.member.record)
 
 
 class _Race:
     def __init__(
-        self, members: Sequence[Member], formula: Formula, limits: Limits, head_start: float
+        self,
+        members: Sequence[Member],
+        formula: Formula,
+        limits: Limits,
+        head_start: float,
+        until: Deadline,
     ) -> None:
         self.formula = formula
+        self.until = until
         self.began = time.perf_counter()
         self.inbox: queue.SimpleQueue[tuple[_Run, Reply | BaseException]] = queue.SimpleQueue()
         self._limits = limits
@@ -260,6 +292,8 @@ class _Race:
             if should_stop is not None and should_stop():
                 self._interrupted = True
                 return replies
+            if self.until.passed:
+                return replies
             try:
                 run, result = self.inbox.get(timeout=_POLL_SECONDS)
             except queue.Empty:
@@ -294,7 +328,7 @@ class _Race:
             run.order_stop()
         for run in self._running:
             run.leave()
-        if self._interrupted:
+        if self._interrupted or not replies or self.until.passed:
             return
         self._hear_late_replies(replies[-1])
         for run in self._running:
@@ -351,7 +385,7 @@ def no_answer(
         interrupted: whether the race was stopped from outside.
     """
     reasons = [reply.outcome.reason for reply in replies]
-    reason = next((r for r in _TELLING if r in reasons), StopReason.INTERRUPTED)
+    reason = next((r for r in _TELLING if r in reasons), StopReason.TIME_LIMIT)
     if interrupted:
         reason = StopReason.INTERRUPTED
     firsts, details = [], []
@@ -370,4 +404,16 @@ def no_answer(
         reason=reason,
         message="\n".join(["; ".join(firsts), *details]),
         seconds={"solve": sum(r.seconds.get("solve", 0.0) for r in replies)},
+        losses=tuple(loss for r in replies for loss in losses_of(r.member.name, r.outcome)),
     )
+
+
+def losses_of(backend: str, outcome: Outcome) -> tuple[str, ...]:
+    """What `Outcome.losses` says of one backend's outcome; nothing where it ended in order."""
+    first = outcome.message.partition("\n")[0]
+    if outcome.reason is StopReason.MEMORY_LIMIT:
+        return (f"backend {backend} ran out of memory" + (f": {first}" if first else ""),)
+    if outcome.reason is StopReason.CRASHED:
+        mine = f"the process of backend {backend} "
+        return (first if first.startswith(mine) else f"backend {backend} crashed: {first}",)
+    return ()

@@ -18,19 +18,26 @@ import time
 from collections.abc import Callable, Mapping
 from types import TracebackType
 
+from syncoll.deadline import NEVER, Deadline
 from syncoll.errors import BackendError, PluginError, UsageError
 from syncoll.formula import Formula, Limits, Outcome, StopReason, Verdict
+from syncoll.memory import budget
 from syncoll.plugins import BackendRecord, OptionValue, resolve_options
 from syncoll.solving.connection import Connection
+from syncoll.solving.resting import RESTING
 from syncoll.solving.wire import Done, Failed, LoadRequest, Ready, SolveRequest
 
 __all__ = ["SolverProcess"]
 
 _POLL_SECONDS = 0.02
 _MEMORY_POLL_SECONDS = 0.05
+_MEMORY_OF_ALL_POLL_SECONDS = 0.25
 _START_SECONDS = 120.0
 _LEAST_GRACE_SECONDS = 1.0
 _GRACE_SHARE = 0.1
+
+_SHARE_OF_REST = 0.95
+"""The part of the time until a deadline that a backend gets for itself."""
 
 
 class SolverProcess:
@@ -72,8 +79,11 @@ class SolverProcess:
             PluginError: when the record's loader cannot be passed to a worker.
             BackendError: when no worker can be started.
         """
-        if self._connection is not None:
-            return
+        if self._connection is None:
+            RESTING.keep(self._started())
+
+    def _started(self) -> Connection:
+        """A new worker, which nobody looks after yet."""
         self._check_loader()
         self._loading_since = time.perf_counter()
         try:
@@ -81,11 +91,13 @@ class SolverProcess:
         except OSError as error:
             raise BackendError(f"cannot start a worker process: {error}") from error
         self._connection.send(LoadRequest(self.record.load))
+        return self._connection
 
     def close(self) -> None:
         """Ends the worker, whatever it is doing.  The next `solve` would start another."""
         self._loading_since = None
         if self._connection is not None:
+            RESTING.take(self._connection)
             self._connection.kill()
             self._connection = None
 
@@ -97,11 +109,12 @@ class SolverProcess:
         *,
         should_stop: Callable[[], bool] | None = None,
         when_ready: Callable[[], None] | None = None,
+        until: Deadline = NEVER,
     ) -> Outcome:
         """Decides a formula that uses only features of the record.
 
         Starting a worker counts to ``seconds["start"]``, passing the formula and the answer to
-        ``seconds["transfer"]``; the time limit is the backend's alone.
+        ``seconds["transfer"]``; the time limit is the backend's alone, the deadline that of all.
 
         Args:
             formula: what to decide.
@@ -109,16 +122,18 @@ class SolverProcess:
             options: values by name; missing ones get their defaults.
             should_stop: asked every few hundredths of a second; True kills the worker.
             when_ready: called once the worker has its solver and gets the formula.
+            until: kills the worker, whatever it is doing.
 
         Returns:
             The backend's outcome, or unknown: `TIME_LIMIT`, `MEMORY_LIMIT` or `INTERRUPTED` when
-            the worker was killed for it, `CRASHED` (with what it last wrote to standard error, or
-            the traceback) when it ended or raised by itself.
+            the worker was killed for it (for memory also where it is the largest of a command
+            that has too much, see `syncoll.memory`), `CRASHED` (with what it last wrote to standard
+            error, or the traceback) when it ended or raised by itself.
 
         Raises:
             OptionError: on an unknown option or a bad value.
             UsageError: when the formula uses a feature that the record lacks.
-            PluginError: when the record's loader cannot be passed to a worker.
+            PluginError: when the record's loader cannot be passed to a worker, or fails there.
             BackendError: when the outcome cannot be true, or no worker can be started.
             KeyboardInterrupt: passed on after the worker is killed.
         """
@@ -130,10 +145,13 @@ class SolverProcess:
                 "lower the formula to its features first"
             )
         try:
-            return self._solve(formula, limits, resolved, should_stop, when_ready)
+            outcome = self._solve(formula, limits, resolved, should_stop, when_ready, until)
         except BaseException:
             self.close()
             raise
+        if self._connection is not None:
+            RESTING.keep(self._connection)
+        return outcome
 
     def _solve(
         self,
@@ -142,16 +160,21 @@ class SolverProcess:
         options: Mapping[str, OptionValue],
         should_stop: Callable[[], bool] | None,
         when_ready: Callable[[], None] | None,
+        until: Deadline,
     ) -> Outcome:
         seconds: dict[str, float] = {}
-        connection, failure = self._ready_connection(limits, should_stop, seconds)
+        connection, failure = self._ready_connection(limits, should_stop, seconds, until)
         if connection is None:
             return failure or _stopped(StopReason.CRASHED, "no worker", seconds)
         if when_ready is not None:
             when_ready()
+        if until.ends is not None:  # a moment earlier, so that its own answer still arrives
+            left = max(0.0, until.left() * _SHARE_OF_REST)
+            own = limits.seconds
+            limits = dataclasses.replace(limits, seconds=left if own is None else min(own, left))
         began = time.perf_counter()
         if connection.send(SolveRequest(formula, limits, options)):
-            answer = self._wait(connection, limits, should_stop, began)
+            answer = self._wait(connection, limits, should_stop, began, until)
         else:
             answer = None
         spent = time.perf_counter() - began
@@ -173,31 +196,37 @@ class SolverProcess:
         limits: Limits,
         should_stop: Callable[[], bool] | None,
         seconds: dict[str, float],
+        until: Deadline,
     ) -> tuple[Connection | None, Outcome | None]:
         """A worker that has imported the backend, or why there is none."""
         old = self._connection
-        if old is not None and (not old.alive() or self._bloated(old, limits)):
+        if old is not None and (
+            not RESTING.take(old) or not old.alive() or self._bloated(old, limits)
+        ):
             self.close()
         if self._connection is not None and self._loading_since is None:
             return self._connection, None
         began = time.perf_counter()
-        self.start()
-        connection = self._connection
-        assert connection is not None
+        connection = self._connection or self._started()
         assert self._loading_since is not None
         # Importing is not limited by the solver's clock, only by common sense.
         lenient = Limits(seconds=_START_SECONDS, memory_bytes=limits.memory_bytes)
-        answer = self._wait(connection, lenient, should_stop, self._loading_since)
+        answer = self._wait(connection, lenient, should_stop, self._loading_since, until)
         self._loading_since = None
         seconds["start"] = time.perf_counter() - began
         if isinstance(answer, Ready):
             self._idle_memory = connection.memory()
             return connection, None
         if isinstance(answer, Failed):
-            failure = _failed(answer, seconds)
             self.close()
-            return None, failure
+            if not answer.out_of_memory:
+                name = self.record.name
+                raise PluginError(f"backend {name} cannot be loaded: {answer.message}")
+            return None, _failed(answer, seconds)
         if isinstance(answer, Outcome):
+            if answer.reason is StopReason.TIME_LIMIT and until.passed:
+                message = f"backend {self.record.name} was not loaded when the time was over"
+                return None, _stopped(StopReason.TIME_LIMIT, message, seconds)
             if answer.reason is StopReason.TIME_LIMIT:
                 message = f"backend {self.record.name} was not loaded after {_START_SECONDS:.0f} s"
                 return None, _stopped(StopReason.CRASHED, message, seconds)
@@ -225,6 +254,7 @@ class SolverProcess:
         limits: Limits,
         should_stop: Callable[[], bool] | None,
         began: float,
+        until: Deadline,
     ) -> object:
         """The worker's next message, None when it died, or the outcome of killing it."""
         deadline = None
@@ -233,7 +263,7 @@ class SolverProcess:
             if grace is None:
                 grace = max(_LEAST_GRACE_SECONDS, _GRACE_SHARE * limits.seconds)
             deadline = began + limits.seconds + grace
-        next_memory_look = began
+        next_memory_look = next_look_at_all = began
         while True:
             message = connection.poll(_POLL_SECONDS)
             if message is not Connection.NOTHING:
@@ -241,6 +271,9 @@ class SolverProcess:
             now = time.perf_counter()
             if should_stop is not None and should_stop():
                 return self._kill(StopReason.INTERRUPTED, "stopped on request")
+            if until.passed:
+                text = f"killed {now - began:.1f} s after it began, when the time was over"
+                return self._kill(StopReason.TIME_LIMIT, text)
             if deadline is not None and now >= deadline:
                 text = (
                     f"killed {now - began:.1f} s after it began; its limit was {limits.seconds} s"
@@ -255,13 +288,17 @@ class SolverProcess:
                         f"its limit was {limits.memory_bytes / 2**20:.0f} MiB"
                     )
                     return self._kill(StopReason.MEMORY_LIMIT, text)
+            if now >= next_look_at_all:
+                next_look_at_all = now + _MEMORY_OF_ALL_POLL_SECONDS
+                if not RESTING.make_room() and (why := budget().must_go(connection.pid)):
+                    return self._kill(StopReason.MEMORY_LIMIT, why)
 
     def _kill(self, reason: StopReason, message: str) -> Outcome:
         self.close()
         return _stopped(reason, message, {})
 
     def _crashed(self, connection: Connection, seconds: dict[str, float]) -> Outcome:
-        message = f"backend {self.record.name}: its process {connection.obituary()}"
+        message = f"the process of backend {self.record.name} {connection.obituary()}"
         self.close()
         return _stopped(StopReason.CRASHED, message, seconds)
 

@@ -23,6 +23,7 @@ from pathlib import Path
 import psutil
 
 from syncoll.formula import Limits
+from syncoll.memory import MemoryBudget, resume
 from syncoll.model import Instance
 from syncoll.plugins import PluginManager
 from syncoll.solving.members import AUTO
@@ -57,6 +58,7 @@ class SolverSettings:
         encoding_options: pairs of name and value.
         backend_options: pairs of name and value.
         limits: of each run.
+        memory: what the command that asks may take; None where nobody said.
     """
 
     encoding: str = "step"
@@ -65,6 +67,7 @@ class SolverSettings:
     encoding_options: tuple[tuple[str, str], ...] = ()
     backend_options: tuple[tuple[str, str], ...] = ()
     limits: Limits = field(default_factory=Limits)
+    memory: MemoryBudget | None = None
 
     def open(self, manager: PluginManager, *, start: bool = True) -> Solver:
         """The solver.
@@ -204,6 +207,8 @@ class SolverCache:
             question: what to decide.
             also_stop: one more reason to stop.
         """
+        if question.settings.memory is not None:
+            resume(question.settings.memory)
         with self.borrow(question.settings) as solver:
             signals = [] if question.stop is None else [question.stop.is_given]
             if also_stop is not None:

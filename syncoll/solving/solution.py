@@ -107,9 +107,14 @@ def undecided(
     seconds: Mapping[str, float] | None = None,
 ) -> Solution:
     """The solution of an instance whose formula nobody has seen."""
+    lost: tuple[str, ...] = ()
+    if reason is StopReason.MEMORY_LIMIT:
+        lost = (f"a formula did not fit in memory: {message}",)
+    elif reason is StopReason.CRASHED:
+        lost = (message,)
     return Solution(
         instance,
-        Outcome(Verdict.UNKNOWN, reason=reason, message=message),
+        Outcome(Verdict.UNKNOWN, reason=reason, message=message, losses=lost),
         None,
         encoding,
         backend,

@@ -15,6 +15,7 @@ from dataclasses import replace
 from types import TracebackType
 
 import syncoll
+from syncoll.deadline import NEVER, Deadline, OutOfTimeError, interrupted_at
 from syncoll.errors import BackendError, FormulaTooLargeError, UsageError, VerificationError
 from syncoll.formula import Formula, Limits, Outcome, StopReason, Verdict
 from syncoll.lowerings import lower
@@ -29,13 +30,18 @@ from syncoll.plugins import (
     TakesHints,
     resolve_options,
 )
+from syncoll.plugins.guard import calling
 from syncoll.solving.members import AUTO, Member, choose_backends, member_options
-from syncoll.solving.portfolio import HEAD_START_SECONDS, Reply, ask_one, no_answer, race
+from syncoll.solving.portfolio import HEAD_START_SECONDS, Reply, ask_one, losses_of, no_answer, race
 from syncoll.solving.process import SolverProcess
+from syncoll.solving.size import require_room
 from syncoll.solving.solution import NO_FORMULA, Preparation, Solution, undecided
 from syncoll.verify import require_valid
 
 __all__ = ["Solver", "default_threads"]
+
+_VERIFY_SECONDS = 0.4
+"""What was found at the last moment gets so long to be verified."""
 
 
 def default_threads(jobs: int = 1) -> int:
@@ -186,16 +192,19 @@ class Solver:
         seconds: float | None = None,
         should_stop: Callable[[], bool] | None = None,
         hint: Algorithm | None = None,
+        until: Deadline = NEVER,
     ) -> Solution:
         """Decides an instance.
 
         Args:
             instance: the problem.
-            seconds: a time limit for this run, if it is tighter than the solver's own.
+            seconds: a time limit for this run of the backends, if it is tighter than the solver's
+                own; encoding, lowering and starting workers are not in it.
             should_stop: asked often; True ends the run as unknown.  So does the attribute
                 `stop_when`, which is for callers that do not call this themselves.
             hint: an algorithm for the same chunks, near which there may be one; an encoding or a
                 backend that takes no hints passes over it.
+            until: when all of it must be over.
 
         Raises:
             BackendError: when a backend's answer turns out to be wrong; no worker is left then.
@@ -204,19 +213,35 @@ class Solver:
         stop = self._stop(should_stop)
         if stop is not None and stop():
             return self._undecided(instance, StopReason.INTERRUPTED, "stopped before it began")
+        if until.passed:
+            return self._undecided(instance, StopReason.TIME_LIMIT, "no time was left")
         try:
-            encoded, spent = self._encode(instance)
+            with interrupted_at(until):
+                encoded, spent = self._encode(instance)
         except FormulaTooLargeError as error:
             return self._undecided(instance, StopReason.GAVE_UP, str(error))
+        except MemoryError as error:
+            return self._undecided(instance, StopReason.MEMORY_LIMIT, _in_words(error))
+        except OutOfTimeError:
+            text = "the time was over before its formula was built"
+            return self._undecided(instance, StopReason.TIME_LIMIT, text)
         formula = encoded.formula
         if hint is not None and isinstance(encoded, TakesHints):
-            formula = formula.with_hint(encoded.hint(hint))
-        reply, outcome = self._decide(instance, formula, self._limits(seconds), stop)
+            with calling(f"encoding {self.encoding_for(instance).name}", "hint"):
+                formula = formula.with_hint(encoded.hint(hint))
+        try:
+            reply, outcome = self._decide(instance, formula, self._limits(seconds), stop, until)
+        except MemoryError as error:
+            return self._undecided(instance, StopReason.MEMORY_LIMIT, _in_words(error))
         began = time.perf_counter()
         algorithm = None
         if reply is not None and outcome.assignment is not None:
             try:
-                algorithm = self._algorithm(instance, encoded, reply)
+                with interrupted_at(until.before(-_VERIFY_SECONDS)):
+                    algorithm = self._algorithm(instance, encoded, reply)
+            except OutOfTimeError:
+                text = "an algorithm was found, but the time was over before it was verified"
+                return self._undecided(instance, StopReason.TIME_LIMIT, text)
             except BaseException:
                 self.close()
                 raise
@@ -240,7 +265,9 @@ class Solver:
         record = self.encoding_for(instance)
         if record.name not in self._loaded:
             self._loaded[record.name] = record.load()
-        encoded = self._loaded[record.name].encode(instance, self._options_for(record))
+        encoding, options = self._loaded[record.name], self._options_for(record)
+        require_room(encoding, instance, options)
+        encoded = encoding.encode(instance, options)
         return encoded, time.perf_counter() - began
 
     def _decide(
@@ -249,15 +276,22 @@ class Solver:
         formula: Formula,
         limits: Limits,
         stop: Callable[[], bool] | None,
+        until: Deadline,
     ) -> tuple[Reply | None, Outcome]:
         """The reply that decides, or that of the only backend; and the outcome of all."""
         members = self._order(instance)
         if len(members) == 1:
-            reply = ask_one(members[0], formula, limits, should_stop=stop)
-            return reply, reply.outcome
+            reply = ask_one(members[0], formula, limits, should_stop=stop, until=until)
+            lost = losses_of(members[0].name, reply.outcome)
+            return reply, replace(reply.outcome, losses=lost)
         share = replace(limits, threads=max(2, limits.threads - len(members) + 1))
         replies, interrupted = race(
-            members, formula, share, head_start=self._head_start, should_stop=stop
+            members,
+            formula,
+            share,
+            head_start=self._head_start,
+            should_stop=stop,
+            until=until,
         )
         if replies and replies[-1].outcome.verdict is not Verdict.UNKNOWN:
             return replies[-1], replies[-1].outcome
@@ -292,7 +326,10 @@ class Solver:
         assignment = reply.lowered.raise_assignment(reply.outcome.assignment)
         if wrong := encoded.formula.violation(assignment):
             raise BackendError(f"{who}: the answer is no model of the encoding's formula: {wrong}")
-        algorithm = encoded.decode(assignment)
+        with calling(f"encoding {self.encoding_for(instance).name}", "decode"):
+            algorithm = encoded.decode(assignment)
+            if not isinstance(algorithm, Algorithm):
+                raise TypeError(f"it returned a {type(algorithm).__name__}, not an Algorithm")
         try:
             require_valid(instance, algorithm)
             if not instance.combining:
@@ -303,3 +340,8 @@ class Solver:
         except VerificationError as error:
             raise BackendError(f"{who} answered sat, but the verifier says: {error}") from error
         return algorithm
+
+
+def _in_words(error: MemoryError) -> str:
+    """What could not be had; numpy and the limits of a command say more than Python does."""
+    return str(error) or "no memory was left for the formula"

@@ -6,16 +6,15 @@ not even one killed without warning:
 
 * a thread reads requests and ends the process at end of file;
 * a solver may hold the interpreter's lock for hours, which stops that thread too, so on Linux the
-  kernel is asked, while a solver runs, for a signal when the pipe closes; the signal's default
-  action ends the process.  (The parent-death signal of ``prctl`` would also come when merely the
-  thread that started the worker ends.)
+  kernel is asked for a signal when another pipe, into which nothing is written, closes; the
+  signal's default action ends the process.  (The parent-death signal of ``prctl`` would also come
+  when merely the thread that started the worker ends.)
 
 Interrupts are the parent's business; the worker ignores them.
 """
 
 from __future__ import annotations
 
-import contextlib
 import faulthandler
 import os
 import queue
@@ -25,7 +24,6 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Iterator
 from typing import BinaryIO
 
 from syncoll.formula import Outcome
@@ -35,9 +33,15 @@ from syncoll.solving.wire import Done, Failed, LoadRequest, Ready, SolveRequest,
 __all__ = ["main"]
 
 
-def main() -> None:
-    """Serves requests until the parent closes the pipe."""
+def main(lifeline: int | None = None) -> None:
+    """Serves requests until the parent closes the pipe.
+
+    Args:
+        lifeline: the end of a pipe that the parent never writes to; None where there is none.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if lifeline is not None:
+        _end_with_parent(lifeline)
     requests, answers = _take_over_streams()
     faulthandler.enable(sys.stderr, all_threads=False)
     inbox: queue.SimpleQueue[object] = queue.SimpleQueue()
@@ -47,11 +51,13 @@ def main() -> None:
         request = inbox.get()
         try:
             if isinstance(request, LoadRequest):
-                backend = request.load()
+                loaded = request.load()
+                if not callable(getattr(loaded, "solve", None)):
+                    raise TypeError(f"it gave a {type(loaded).__name__}, which has no `solve`")
+                backend = loaded
                 answer: object = Ready()
             elif isinstance(request, SolveRequest) and backend is not None:
-                with _ended_with_parent(requests):
-                    answer = _solve(backend, request)
+                answer = _solve(backend, request)
             else:
                 # What could not be unpickled: a loader that cannot be imported here.
                 answer = Failed(f"the worker cannot read its request: {request}", "")
@@ -108,29 +114,19 @@ def _failure(error: BaseException) -> Failed:
     )
 
 
-@contextlib.contextmanager
-def _ended_with_parent(requests: BinaryIO) -> Iterator[None]:
-    """While it lasts, the kernel ends this process when the parent's end of the pipe closes.
-
-    The parent writes nothing while a request is being served, so no other event raises the signal.
-    """
+def _end_with_parent(lifeline: int) -> None:
+    """From now on the kernel ends this process when the parent's end of a pipe closes."""
     if sys.platform != "linux":
-        yield
         return
     import fcntl
 
-    descriptor = requests.fileno()
-    flags = fcntl.fcntl(descriptor, fcntl.F_GETFL)
-    fcntl.fcntl(descriptor, fcntl.F_SETOWN, os.getpid())
-    fcntl.fcntl(descriptor, fcntl.F_SETFL, flags | os.O_ASYNC)
-    try:
-        poll = select.poll()
-        poll.register(descriptor, 0)
-        if poll.poll(0):  # it closed before the signal was asked for
-            os._exit(0)
-        yield
-    finally:
-        fcntl.fcntl(descriptor, fcntl.F_SETFL, flags)
+    flags = fcntl.fcntl(lifeline, fcntl.F_GETFL)
+    fcntl.fcntl(lifeline, fcntl.F_SETOWN, os.getpid())
+    fcntl.fcntl(lifeline, fcntl.F_SETFL, flags | os.O_ASYNC)
+    poll = select.poll()
+    poll.register(lifeline, 0)
+    if poll.poll(0):  # it closed before the signal was asked for
+        os._exit(0)
 
 
 if __name__ == "__main__":

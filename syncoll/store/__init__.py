@@ -1,6 +1,7 @@
 """What searches found out, in one file: answers and bounds, looked up under any numbering."""
 
 from syncoll.store.answers import StoredAnswer, StoredCertificate, StoreDescription
+from syncoll.store.clearing import delete_damaged
 from syncoll.store.remembering import RememberingBounds, SolutionMemory
 from syncoll.store.store import Store, default_path
 
@@ -12,4 +13,5 @@ __all__ = [
     "StoredAnswer",
     "StoredCertificate",
     "default_path",
+    "delete_damaged",
 ]

@@ -15,6 +15,7 @@ import numpy as np
 from syncoll.bounds.demand import Demand
 from syncoll.bounds.rounds import RoundsBound, rounds_bound
 from syncoll.formula import Assignment, Limits, Outcome, Verdict
+from syncoll.memory import refusals
 from syncoll.model import Instance, Topology
 from syncoll.solving import Solution
 from syncoll.store.answers import BoundCertificate, StoredAnswer
@@ -137,9 +138,10 @@ class RememberingBounds:
             if found is not None:
                 self.remembered += 1
                 return RoundsBound(found.rounds, steps, found.certificate, **record)
-        began = time.perf_counter()
+        began, refused = time.perf_counter(), refusals()
         bound = rounds_bound(topology, demands, steps, thorough=thorough, seconds=seconds, **record)
-        if isinstance(bound.certificate, BoundCertificate):
+        # What was proved with too little memory says nothing about another machine.
+        if isinstance(bound.certificate, BoundCertificate) and refusals() == refused:
             # Each linear program has the limit for itself; all within it: none was cut short.
             cut = seconds is not None and time.perf_counter() - began >= seconds
             self.store.keep_certificate(

@@ -136,8 +136,8 @@ def explained(error: sqlite3.Error, path: Path) -> SyncollError:
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF  # the primary code
     if code in _CORRUPT:
         return FileFormatError(
-            f"{path} is no store of syncoll's, or a damaged one ({error}); delete it, or name "
-            "another with --store"
+            f"{path} is no store of syncoll's, or a damaged one ({error}); delete it, as "
+            "`syncoll store --clear` does, or name another with --store"
         )
     if code in _BUSY:
         return UsageError(
@@ -210,5 +210,6 @@ def _require_sound(connection: sqlite3.Connection, path: Path) -> None:
         if found != "ok":
             reason = " ".join(found.split())
             raise FileFormatError(
-                f"the store {path} is damaged ({reason}); delete it, or name another with --store"
+                f"the store {path} is damaged ({reason}); delete it, as `syncoll store --clear` "
+                "does, or name another with --store"
             )

@@ -14,6 +14,7 @@ not the search's: it is reported once, and from then on the store knows nothing 
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -117,8 +118,10 @@ class Store:
             UsageError: when the file cannot be written there.
             FileFormatError: when it is no store, a damaged one, or one of a newer version.
         """
+        made: list[Path] = []
         if path is None:
             path = default_path()
+            made = [folder for folder in path.parents if not folder.exists()]
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
             except OSError as error:
@@ -139,17 +142,12 @@ class Store:
             require_database(path)
         except OSError as error:
             raise UsageError(f"cannot read the store {path}: {error.strerror or error}") from error
+        new = not path.exists()
         try:
-            # Autocommit: what is one transaction is said below. The lock makes threads take turns.
-            connection = sqlite3.connect(
-                path, timeout=patience, isolation_level=None, check_same_thread=False
-            )
-        except sqlite3.Error as error:
-            raise explained(error, path) from error
-        try:
-            prepare(connection, path, patience)
+            connection = _prepared(path, patience)
         except BaseException:
-            connection.close()
+            if new:
+                _remove_unfinished(path, made)
             raise
         return cls(connection, path, on_trouble)
 
@@ -376,3 +374,34 @@ class Store:
     ) -> bool:
         data = pack_certificate(question.numbering.inverse().certificate(certificate))
         return self._rows.put(_CERTIFICATES, question, (allowed, data), (), repeats=repeats)
+
+
+def _prepared(path: Path, patience: float) -> sqlite3.Connection:
+    """A connection to a store of this version; see `Store.open`."""
+    try:
+        # Autocommit: what is one transaction is said below. The lock makes threads take turns.
+        connection = sqlite3.connect(
+            path, timeout=patience, isolation_level=None, check_same_thread=False
+        )
+    except sqlite3.Error as error:
+        raise explained(error, path) from error
+    try:
+        prepare(connection, path, patience)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _remove_unfinished(path: Path, folders: Sequence[Path]) -> None:
+    """Removes a new file in which nothing could be kept, as on a full disk, and empty folders.
+
+    What another process has begun to write meanwhile stays.
+    """
+    with contextlib.suppress(OSError):
+        if path.stat().st_size == 0:
+            for file in (path, *(path.with_name(path.name + e) for e in ("-wal", "-journal"))):
+                file.unlink(missing_ok=True)
+    for folder in folders:
+        with contextlib.suppress(OSError):
+            folder.rmdir()

@@ -2,30 +2,114 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Protocol
 
-from syncoll.errors import BackendError
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.errors import BackendError, PluginError
 from syncoll.formula import Formula, Limits, Outcome, StopReason, Verdict
-from syncoll.plugins import BackendRecord
+from syncoll.plugins import Backend, BackendRecord, OptionValue
 from syncoll.solving import SolverProcess
 from syncoll.testing.formulas import brute_force_models
 
-__all__ = ["SECONDS", "Candidate", "ConformanceError", "demand"]
+__all__ = [
+    "LATE_SECONDS",
+    "PATIENCE",
+    "SECONDS",
+    "Candidate",
+    "ConformanceError",
+    "Deciding",
+    "ObservedLoader",
+    "demand",
+]
 
 SECONDS = 30.0
 """The time limit for small formulas, which no solver needs."""
+
+LATE_SECONDS = 3.0
+"""How much later than its limit a backend may answer, on a machine that has other things to do."""
+
+PATIENCE = 10.0
+"""Seconds after its limit when a backend that has not answered is ended, and has failed."""
+
+_SPENT, _CHANGED = "observed: seconds", "observed: changed"
 
 
 class ConformanceError(AssertionError):
     """A backend does not do what a check demands."""
 
 
-class Candidate:
-    """A backend under test, with its worker process."""
+class Deciding(Protocol):
+    """Whatever runs a backend: a `SolverProcess`, or a stand-in for it."""
 
-    def __init__(self, record: BackendRecord) -> None:
+    def solve(self, formula: Formula, limits: Limits, options: Mapping[str, object], /) -> Outcome:
+        """The backend's outcome; see `SolverProcess.solve`."""
+
+    def close(self) -> None:
+        """Ends it."""
+
+
+@dataclass(frozen=True)
+class ObservedLoader:
+    """Loads a backend, in its own process, together with what observes it there.
+
+    From outside, a backend that forgets its time limit looks like one that keeps it, because its
+    process is ended in time.
+
+    Args:
+        load: the record's.
+    """
+
+    load: Callable[[], Backend]
+
+    def __call__(self) -> Backend:
+        """The backend, observed."""
+        return _Observed(self.load())
+
+
+class _Observed:
+    """Adds to the statistics how long a run took here, and whether it changed the formula."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+
+    def solve(
+        self, formula: Formula, limits: Limits, options: Mapping[str, OptionValue]
+    ) -> Outcome:
+        before = {name: value.copy() for name, value in _arrays(formula)}
+        began = time.perf_counter()
+        answer: object = self._backend.solve(formula, limits, options)
+        spent = time.perf_counter() - began
+        changed = any(not np.array_equal(before[name], now) for name, now in _arrays(formula))
+        if not isinstance(answer, Outcome):
+            raise TypeError(f"the backend returned {type(answer).__name__}, not an Outcome")
+        more = {_SPENT: spent, _CHANGED: float(changed)}
+        return replace(answer, statistics={**answer.statistics, **more})
+
+
+def _arrays(formula: Formula) -> Iterator[tuple[str, npt.NDArray[np.generic]]]:
+    for field in fields(formula):
+        value = getattr(formula, field.name)
+        if isinstance(value, np.ndarray):
+            yield field.name, value
+
+
+class Candidate:
+    """A backend under test, with its worker process.
+
+    Args:
+        record: the backend's.
+        process: what runs it; a worker process when left out.
+    """
+
+    def __init__(self, record: BackendRecord, process: Deciding | None = None) -> None:
         self.record = record
-        self.process = SolverProcess(record)
+        observed = replace(record, load=ObservedLoader(record.load))
+        self.process = process or SolverProcess(observed, grace_seconds=PATIENCE)
 
     def close(self) -> None:
         """Ends the worker."""
@@ -44,17 +128,32 @@ class Candidate:
         """The backend's outcome.
 
         Raises:
-            ConformanceError: when it crashes, or answers sat with an assignment that is no model.
+            ConformanceError: when it crashes, answers sat with an assignment that is no model,
+                changes the formula, or does not come back in time by itself.
         """
+        limits = limits or Limits(seconds=SECONDS)
         try:
-            outcome = self.process.solve(formula, limits or Limits(seconds=SECONDS), options or {})
-        except BackendError as error:
+            outcome = self.process.solve(formula, limits, options or {})
+        except (BackendError, PluginError) as error:
             raise ConformanceError(f"{error}\n{_describe(formula)}") from error
         demand(
             outcome.reason is not StopReason.CRASHED,
             f"it crashed: {outcome.message}\n{_describe(formula)}",
         )
-        return outcome
+        statistics = dict(outcome.statistics)
+        spent, changed = statistics.pop(_SPENT, None), statistics.pop(_CHANGED, 0.0)
+        demand(
+            spent is not None or outcome.reason is not StopReason.TIME_LIMIT,
+            f"it did not stop by itself: {outcome.message}; a backend looks at its clock, and "
+            "answers unknown when its time is over",
+        )
+        if spent is not None and limits.seconds is not None:
+            demand(
+                spent < limits.seconds + LATE_SECONDS,
+                f"it took {spent:.1f} s under a limit of {limits.seconds} s",
+            )
+        demand(not changed, f"it changed the formula that it was asked\n{_describe(formula)}")
+        return replace(outcome, statistics=statistics)
 
     def expect(
         self,

@@ -16,7 +16,14 @@ import numpy.typing as npt
 
 from syncoll.formula import NO_HIGH, NO_LOW, Assignment, Feature, Formula, FormulaBuilder
 
-__all__ = ["Models", "brute_force_models", "pigeonhole", "planted", "random_formula"]
+__all__ = [
+    "Models",
+    "brute_force_models",
+    "market_split",
+    "pigeonhole",
+    "planted",
+    "random_formula",
+]
 
 _MOST_ASSIGNMENTS = 1 << 20
 
@@ -256,6 +263,25 @@ def planted(variables: int, features: AbstractSet[Feature] = frozenset(Feature))
         true, *others = rng.sample(hidden, 3)
         row = [true, *(rng.choice((1, -1)) * other for other in others)]
         _at_least_one(builder, row, features)
+    return builder.build()
+
+
+def market_split(features: AbstractSet[Feature] = frozenset(Feature)) -> Formula:
+    """Sums of 50 Booleans that a hidden model meets exactly: sat, and too hard for any solver.
+
+    Args:
+        features: where pseudo-Boolean rows are not among them, it is a large `planted` formula.
+    """
+    if Feature.PSEUDO_BOOLEAN not in features:
+        return planted(600, features)
+    rng = random.Random(7)
+    builder = FormulaBuilder()
+    booleans = builder.booleans(50)
+    hidden = [rng.random() < 0.5 for _ in booleans]
+    for _ in range(6):
+        coefficients = [rng.randint(0, 99) for _ in booleans]
+        total = sum(c for c, true in zip(coefficients, hidden, strict=True) if true)
+        builder.linear(coefficients, booleans, low=total, high=total)
     return builder.build()
 
 

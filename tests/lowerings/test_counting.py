@@ -90,7 +90,7 @@ def test_each_lowering_alone(lowering: Lowering, models_through, structured_form
     features = ALL
     if lowering.name == "enforcement -> big-M":
         features = ALL - {DIFFERENCE}  # they are rewritten before
-    for seed in range(150):
+    for seed in range(75):
         formula = random_formula(seed, features, most_booleans=5, most_integers=2, most_rows=5)
         for given_formula in (formula, structured_formula(seed)):
             applied = lowering.apply(given_formula)
@@ -117,7 +117,7 @@ REMOVED = {
 def test_each_lowering_removes_what_it_says(lowering: Lowering):
     assert set(REMOVED) == {entry.name for entry in LOWERINGS}
     given_features = ALL - {DIFFERENCE} if "big-M" in lowering.name else ALL
-    for seed in range(100):
+    for seed in range(60):
         formula = random_formula(seed, given_features)
         made = lowering.apply(formula).formula.size()
         assert not made.features & REMOVED[lowering.name]
@@ -125,7 +125,7 @@ def test_each_lowering_removes_what_it_says(lowering: Lowering):
             assert not lowering.apply(formula).formula.cardinality_enforcers.any()
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(seed=st.integers(0, 1 << 40), offer=st.sampled_from(EVERY_OFFER))
 def test_originals_survive_and_models_raise_to_models(models_through, seed, offer):
     formula = random_formula(seed, most_booleans=6, most_integers=2, most_rows=6)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import time
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -11,6 +10,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.deadline import Deadline
 from syncoll.model import UNREACHABLE, Collective, Fabric, Topology
 from syncoll.scheduling import Tree
 from syncoll.testing.instances import random_topology
@@ -88,7 +88,7 @@ def optimal_trees(topology: Topology, roots: list[int], each: int) -> list[Tree]
     """Low trees of the greatest throughput that so many of each root can have."""
     shares = tuple(int(node in roots) for node in range(topology.num_nodes))
     forest = weighted_broadcast(Fabric.of(topology), shares, fixed_k=each).forest
-    forest = shortened(forest, time.monotonic() + 10)
+    forest = shortened(forest, Deadline.after(10))
     return [
         Tree(tree.root, tree.weight, tuple((parent, child) for parent, child, _ in tree.edges))
         for tree in forest.trees()

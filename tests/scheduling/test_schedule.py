@@ -240,9 +240,9 @@ def test_limits_are_kept() -> None:
 def test_time_limits_end_the_results() -> None:
     topology = torus(6, 6)
     trees = packed_trees(topology, [0], 4, 1)
-    start = time.monotonic()
+    start = time.process_time()
     scheduled(topology, broadcast(), trees, SeedLimits(seconds=0.3), tuple(range(1, 200)))
-    assert time.monotonic() - start < 3
+    assert time.process_time() - start < 3
 
 
 def test_nothing_to_do_takes_no_steps() -> None:

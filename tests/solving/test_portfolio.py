@@ -172,7 +172,7 @@ class TestNobodyAnswers:
         assert (outcome.verdict, outcome.reason) == (Verdict.UNKNOWN, StopReason.GAVE_UP)
         assert solution.algorithm is None
         first = outcome.message.splitlines()[0]
-        assert first.startswith("one: crashed (backend one: its process")
+        assert first.startswith("one: crashed (the process of backend one was killed by")
         assert first.endswith("; two: gave up (too hard for me); three: licence (only 3 variables)")
         assert "about to crash" in outcome.message  # its last words
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import sys
 import threading
@@ -23,6 +24,7 @@ from syncoll.formula import (
     StopReason,
     Verdict,
 )
+from syncoll.memory import MemoryBudget
 from syncoll.plugins import Answer, BackendRecord, PluginManager
 from syncoll.solving import SolverProcess
 
@@ -75,6 +77,21 @@ class TestAnswers:
         assert first.statistics["pid"] == second.statistics["pid"] == process.pid
         assert "start" in first.seconds
         assert "start" not in second.seconds
+
+    def test_a_worker_without_a_question_goes_where_memory_is_short(
+        self, process: SolverProcess, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        assert_works(process)
+        first = process.pid
+        monkeypatch.setattr(MemoryBudget, "may_not_rest", lambda *_: True)
+        ends = time.monotonic() + 30
+        while psutil.pid_exists(first or 0) and time.monotonic() < ends:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                if psutil.Process(first).status() == psutil.STATUS_ZOMBIE:
+                    break
+            time.sleep(0.02)
+        assert_works(process)
+        assert process.pid != first
 
     def test_limits_are_passed(self, process: SolverProcess) -> None:
         outcome = act(process, "echo", threads=3, seed=42)
@@ -190,9 +207,9 @@ class TestCrashes:
 
     def test_failing_import(self, fake: Any) -> None:
         with SolverProcess(fake.record(fake.load_never)) as process:
-            outcome = act(process, "answer")
-        assert outcome.reason is StopReason.CRASHED
-        assert "libsolver.so.7" in outcome.message
+            with pytest.raises(PluginError, match=r"cannot be loaded: .*libsolver\.so\.7"):
+                act(process, "answer")
+            assert process.pid is None
 
     def test_crashing_import(self, fake: Any) -> None:
         with SolverProcess(fake.record(fake.load_and_crash)) as process:

@@ -118,6 +118,11 @@ def load_never() -> Misbehaving:
     raise ImportError("libsolver.so.7: cannot open shared object file")
 
 
+def load_for_ever() -> Misbehaving:
+    time.sleep(600)
+    raise AssertionError
+
+
 def load_and_crash() -> Misbehaving:
     sys.stderr.write("bad library\n")
     os._exit(9)

@@ -6,12 +6,17 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from misbehaving import Misbehaving, load_and_crash, load_never  # type: ignore[import-not-found]
+from misbehaving import (  # type: ignore[import-not-found]
+    Misbehaving,
+    load_and_crash,
+    load_for_ever,
+    load_never,
+)
 
 from syncoll.formula import Assignment, Feature, Formula, FormulaSize, Limits, Outcome, Verdict
 from syncoll.plugins import Answer, BackendRecord, Option, hookimpl
 
-__all__ = ["Racers", "load", "load_and_crash", "load_never", "record"]
+__all__ = ["Racers", "load", "load_and_crash", "load_for_ever", "load_never", "record"]
 
 
 class Racer(Misbehaving):  # type: ignore[misc]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -41,6 +42,158 @@ class Enumeration:
 
 def load() -> Any:
     return Enumeration()
+
+
+# Bugs, each of which the kit must find in more than one way ------------------------------------
+
+
+def changing(**changes: Callable[[Any], Any]) -> Any:
+    """Reads some arrays of a formula wrongly."""
+
+    def change(formula: Formula) -> Formula:
+        wrong = {name: function(getattr(formula, name)) for name, function in changes.items()}
+        return dataclasses.replace(formula, **wrong)
+
+    return Enumeration(change)
+
+
+def one_more(array: Any) -> Any:
+    return array + 1
+
+
+class Answering(Enumeration):
+    """Answers rightly, then spoils it."""
+
+    def __init__(self, spoil: Callable[[Formula, Outcome], Outcome]) -> None:
+        super().__init__()
+        self.spoil = spoil
+
+    def solve(
+        self, formula: Formula, limits: Limits, options: Mapping[str, OptionValue]
+    ) -> Outcome:
+        return self.spoil(formula, super().solve(formula, limits, options))
+
+
+UNSAT = Outcome(Verdict.UNSAT, seconds=SECONDS)
+
+
+def unsat_when(wrong: Callable[[Formula], bool]) -> Any:
+    return Answering(lambda formula, outcome: UNSAT if wrong(formula) else outcome)
+
+
+def assigning(change: Callable[[Any], Any]) -> Any:
+    """Returns another assignment than it found."""
+
+    def spoil(formula: Formula, outcome: Outcome) -> Outcome:
+        if outcome.assignment is None:
+            return outcome
+        return dataclasses.replace(outcome, assignment=change(outcome.assignment))
+
+    return Answering(spoil)
+
+
+class Late(Enumeration):
+    """Looks at no clock."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__()
+        self.late = seconds
+
+    def solve(
+        self, formula: Formula, limits: Limits, options: Mapping[str, OptionValue]
+    ) -> Outcome:
+        outcome = super().solve(formula, limits, options)
+        if outcome.verdict is Verdict.UNKNOWN:
+            time.sleep((limits.seconds or 0.0) + self.late)
+        return outcome
+
+
+class Scribbling(Enumeration):
+    """Works in the arrays that it was given."""
+
+    def solve(
+        self, formula: Formula, limits: Limits, options: Mapping[str, OptionValue]
+    ) -> Outcome:
+        outcome = super().solve(formula, limits, options)
+        for array in (formula.clause_literals, formula.cardinality_literals):
+            array.flags.writeable = True
+            array[:] = np.abs(array)
+        return outcome
+
+
+def enforcing_both_ways(formula: Formula, outcome: Outcome) -> Outcome:
+    """Takes a row behind a literal for one that holds exactly when the literal does."""
+    if formula.num_integers or not len(formula.cardinality_enforcers):
+        return outcome
+    models = brute_force_models(formula)
+    rows = list(formula.cardinalities())
+
+    def exact(row: Any, booleans: Any) -> bool:
+        true = sum(bool(booleans[abs(x)]) is (x > 0) for x in row.literals)
+        enforced = row.enforcer == 0 or bool(booleans[abs(row.enforcer)]) is (row.enforcer > 0)
+        return (row.low <= true <= row.high) is enforced
+
+    kept = [i for i in range(len(models)) if all(exact(r, models.booleans[i]) for r in rows)]
+    if not kept:
+        return UNSAT
+    return dataclasses.replace(outcome, assignment=models.assignment(kept[0]))
+
+
+def few(formula: Formula, most: int) -> bool:
+    return formula.num_booleans <= most and not formula.num_integers
+
+
+BUGS: dict[str, Callable[[], Any]] = {
+    "unsat without variables": lambda: unsat_when(lambda f: few(f, 0)),
+    "unsat with one variable": lambda: unsat_when(lambda f: f.num_booleans == 1),
+    "unsat with two variables": lambda: unsat_when(lambda f: f.num_booleans == 2),
+    "unsat with one integer": lambda: unsat_when(lambda f: f.num_integers == 1),
+    "unsat without rows": lambda: unsat_when(lambda f: f.size().constraints == 0),
+    "unsat with one row": lambda: unsat_when(lambda f: f.size().constraints == 1),
+    "unknown as unsat": lambda: Enumeration(too_large=UNSAT),
+    "unknown as decided by giving up": lambda: load_without_a_reason(),
+    "late": lambda: Late(0.2),
+    "scribbling": Scribbling,
+    "clauses dropped": lambda: load_forgetting_clauses(),
+    "cardinalities without a low bound": lambda: changing(
+        cardinality_lows=lambda a: np.minimum(a, -9)
+    ),
+    "cardinalities without a high bound": lambda: changing(
+        cardinality_highs=lambda a: np.maximum(a, 99)
+    ),
+    "cardinalities off by one": lambda: changing(cardinality_highs=one_more),
+    "linear low bounds off by one": lambda: changing(linear_lows=one_more),
+    "sums without a low bound": lambda: changing(linear_lows=lambda a: np.full_like(a, -(1 << 60))),
+    "sums without a high bound": lambda: changing(linear_highs=lambda a: np.full_like(a, 1 << 60)),
+    "differences dropped": lambda: changing(difference_rows=lambda a: a[:0]),
+    "enforcers of differences": lambda: changing(difference_rows=lambda a: a * [1, 1, 1, 0]),
+    "negative distances": lambda: changing(
+        difference_rows=lambda a: np.where([0, 1, 0, 0], np.abs(a), a)
+    ),
+    "negative coefficients": lambda: changing(linear_coefficients=np.abs),
+    "negative coefficients of integers": lambda: changing(linear_integer_coefficients=np.abs),
+    "negated literals in clauses": lambda: changing(clause_literals=np.abs),
+    "negated literals in sums": lambda: changing(linear_literals=np.abs),
+    "negated enforcers": lambda: changing(cardinality_enforcers=np.abs),
+    "enforcers of cardinalities": lambda: changing(cardinality_enforcers=np.zeros_like),
+    "enforcers of sums": lambda: changing(linear_enforcers=np.zeros_like),
+    "enforcers of clauses": lambda: changing(clause_enforcers=np.zeros_like),
+    "enforcers both ways": lambda: Answering(enforcing_both_ways),
+    "lowest values of integers": lambda: load_shrinking_integers(),
+    "highest values of integers": lambda: changing(integer_high=lambda a: a - 1),
+    "beyond the highest values": lambda: load_widening_integers(),
+    "strict differences": lambda: load_strict_differences(),
+    "a partial assignment": lambda: assigning(
+        lambda a: dataclasses.replace(a, booleans=a.booleans[:-1])
+    ),
+    "no integers": lambda: assigning(lambda a: dataclasses.replace(a, integers=a.integers[:0])),
+    "negated values": lambda: assigning(lambda a: dataclasses.replace(a, booleans=~a.booleans)),
+    "always unsat": lambda: unsat_when(lambda _: True),
+}
+
+
+def load_endless() -> Any:
+    return Late(60.0)
 
 
 def load_ignoring_enforcers() -> Any:

@@ -1,0 +1,229 @@
+"""Deadline: when something must be over.
+
+Whoever sets a limit of time makes one deadline and hands it on; whoever takes long looks at it,
+gives what is left of it to solvers, and does not begin what would not fit.  It is a moment on the
+clock on the wall, which is what a person waits for.  A share of the time within it may be measured
+in work instead, the CPU time of the main thread (of the whole process, where another thread sets
+it), so that neither a busy machine nor other threads take it away.
+
+Two things stop what does not look at its deadline in time.  What runs in a worker process is killed
+there (`syncoll.solving`).  What runs in this process is stopped by `interrupted_at`, whatever
+Python code it is; only a single call into a library cannot be interrupted, so that such calls get a
+limit of their own.
+"""
+
+from __future__ import annotations
+
+import math
+import signal
+import sys
+import threading
+import time
+from dataclasses import dataclass, replace
+from types import FrameType, TracebackType
+from typing import Any, ClassVar
+
+from syncoll.errors import OutOfTimeError
+
+__all__ = ["NEVER", "Deadline", "OutOfTimeError", "enclosing", "interrupted_at", "may_raise"]
+
+_GRACE_SECONDS = 0.2
+"""What looks at its deadline gets so long to end by itself, with what it has."""
+
+_AGAIN_SECONDS = 0.05
+"""An interruption that was swallowed is repeated; a share of work is looked at so often."""
+
+
+_ENTERED_AND_LEFT = frozenset({__name__, "syncoll.memory", "syncoll.plugins.guard"})
+"""Modules whose own lines are not to be cut short; what they call may be."""
+
+
+@dataclass(frozen=True)
+class Deadline:
+    """A moment, or never.
+
+    Pickled it is what is left of it, and so it holds in another process, on another machine too.
+
+    Args:
+        ends: on the clock `time.perf_counter`; None for never.
+        works: by when the work must be done, on a clock of CPU time; None where that does not
+            matter.
+        by_main: whether that clock is the main thread's and not the process's.
+    """
+
+    ends: float | None = None
+    works: float | None = None
+    by_main: bool = False
+
+    @classmethod
+    def after(cls, seconds: float | None) -> Deadline:
+        """In so many seconds from now; None for never."""
+        return cls(None if seconds is None else time.perf_counter() + seconds)
+
+    @property
+    def is_never(self) -> bool:
+        """Whether there is no limit at all."""
+        return self.ends is None and self.works is None
+
+    @property
+    def passed(self) -> bool:
+        """Whether it is over."""
+        return self.left() <= 0
+
+    @property
+    def seconds(self) -> float | None:
+        """What is left, at least 0, for those who write None for no limit."""
+        return None if self.is_never else max(0.0, self.left())
+
+    def left(self) -> float:
+        """Seconds that are left; below 0 when it is over, infinite when it is never."""
+        left = math.inf if self.ends is None else self.ends - time.perf_counter()
+        return left if self.works is None else min(left, self.works - _worked(self.by_main))
+
+    def check(self) -> None:
+        """Raises `OutOfTimeError` when it is over."""
+        if self.left() <= 0:
+            raise OutOfTimeError("the time limit was reached")
+
+    def sooner(self, seconds: float | None) -> Deadline:
+        """No later than this, and no later than in so many seconds (None: this)."""
+        if seconds is None:
+            return self
+        ends = time.perf_counter() + seconds
+        return replace(self, ends=ends if self.ends is None else min(ends, self.ends))
+
+    def share(self, part: float) -> Deadline:
+        """When this part of what is left is over."""
+        return self if self.is_never else self.sooner(max(0.0, self.left()) * part)
+
+    def before(self, seconds: float) -> Deadline:
+        """So many seconds before this, for what is to be done in the end."""
+        return self if self.ends is None else replace(self, ends=self.ends - seconds)
+
+    def working(self, seconds: float | None) -> Deadline:
+        """No later than this, with so many seconds of work (None: as many as there is time for).
+
+        Work is the CPU time of the main thread where that calls, and otherwise that of this
+        process, its threads together.
+        """
+        if seconds is None:
+            return self
+        if self.works is not None:
+            seconds = min(seconds, self.works - _worked(self.by_main))
+        by_main = _is_main()
+        return replace(self, works=_worked(by_main) + seconds, by_main=by_main)
+
+    def __reduce__(self) -> tuple[object, tuple[float | None]]:
+        return Deadline.after, (self.seconds,)
+
+
+def _is_main() -> bool:
+    return threading.current_thread() is threading.main_thread()
+
+
+def _worked(by_main: bool) -> float:
+    """CPU seconds of the main thread or of the process, whichever thread asks."""
+    if not by_main:
+        return time.process_time()
+    if _is_main():
+        return time.thread_time()
+    if sys.platform == "win32":
+        return -math.inf  # nobody else's clock can be read there; the clock on the wall remains
+    return time.clock_gettime(time.pthread_getcpuclockid(threading.main_thread().ident or 0))
+
+
+NEVER = Deadline()
+"""No limit."""
+
+
+class interrupted_at:  # noqa: N801  # reads as what it does: with interrupted_at(deadline)
+    """Raises `OutOfTimeError` in the midst of what takes longer than its deadline.
+
+    It is for computations that leave nothing behind when they are cut short, for those of good
+    plugins and of bad ones.  What looks at the deadline itself has a fraction of a second to end in
+    order.  It does nothing outside the main thread, on systems without such alarms (Windows), and
+    where the program that syncoll is a part of uses the alarm itself.
+
+    Args:
+        deadline: when to interrupt.
+    """
+
+    _active: ClassVar[list[Deadline]] = []
+
+    def __init__(self, deadline: Deadline) -> None:
+        self._deadline = deadline
+        self._before: Any = None
+
+    def __enter__(self) -> None:
+        if self._deadline.is_never or not self._possible():
+            return
+        self._before = signal.getsignal(signal.SIGALRM)
+        signal.signal(signal.SIGALRM, _ring)
+        self._active.append(self._deadline)
+        self._set()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._before is not None:
+            self._active.pop()
+            self._set()
+            signal.signal(signal.SIGALRM, self._before)
+
+    def _possible(self) -> bool:
+        """Whether the system has such alarms, and nobody else in this process uses them."""
+        if not hasattr(signal, "setitimer") or (
+            threading.current_thread() is not threading.main_thread()
+        ):
+            return False
+        return bool(self._active) or (
+            signal.getsignal(signal.SIGALRM) == signal.SIG_DFL
+            and signal.getitimer(signal.ITIMER_REAL)[0] == 0
+        )
+
+    def _set(self) -> None:
+        """Sets the system's timer for the first of all that are active."""
+        first = min((deadline.left() for deadline in self._active), default=math.inf)
+        if first == math.inf:
+            signal.setitimer(signal.ITIMER_REAL, 0.0)
+        else:
+            seconds = max(first, 0.0) + _GRACE_SECONDS
+            signal.setitimer(signal.ITIMER_REAL, seconds, _AGAIN_SECONDS)
+
+
+def enclosing() -> Deadline:
+    """The soonest deadline that may interrupt the caller: a limit for calls that cannot be."""
+    if threading.current_thread() is not threading.main_thread():
+        return NEVER
+    return min(interrupted_at._active, key=Deadline.left, default=NEVER)
+
+
+def may_raise(frame: FrameType | None) -> bool:
+    """Whether the handler of a signal may raise an error here, and nothing is left done by half.
+
+    Not where a module is being imported, for it cannot be imported again; nor where a deadline, or
+    what stands around a plugin's code, is just being entered or left.
+
+    Args:
+        frame: what the signal interrupted.
+    """
+    inner = frame
+    while inner is not None and inner.f_globals.get("__name__") == "contextlib":
+        inner = inner.f_back
+    if inner is not None and inner.f_globals.get("__name__") in _ENTERED_AND_LEFT:
+        return False
+    while frame is not None:
+        if frame.f_globals.get("__name__") == "importlib._bootstrap":
+            return False
+        frame = frame.f_back
+    return True
+
+
+def _ring(_: int, frame: FrameType | None) -> None:
+    if not may_raise(frame):
+        return  # it rings again
+    if any(deadline.left() <= -_GRACE_SECONDS for deadline in interrupted_at._active):
+        raise OutOfTimeError("the time limit was reached")

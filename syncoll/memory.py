@@ -1,0 +1,501 @@
+"""How much memory a command may take, how much of that is left, and what happens at the limit.
+
+A command is its process and everything that it has started: solver workers, processes of a pool.
+What they have together (resident memory) stays below one limit: half of what was free when the
+command began, unless ``--memory-limit`` says otherwise.  Three things see to that:
+
+* What is known to be large is estimated before it is built (`MemoryBudget.lacks`), and not begun
+  where it would not fit; whoever asks goes on with something smaller.
+* A solver's process that takes the whole over the limit is ended: those that have nothing to do
+  (`MemoryBudget.may_not_rest`), and the largest one (`MemoryBudget.must_go`); the others go on.
+* The last line of defence is `guarded`: a thread that raises `MemoryError` in the main thread where
+  no solver's process is worth ending, or the command stays over its limit all the same.
+
+Free is what the system says, or less where a control group (a container, a batch job) or
+``ulimit`` allows less.  On another machine, as in a cluster, the same limit holds for each process
+that decides questions there, with what that process has started.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+
+from syncoll.deadline import may_raise
+from syncoll.errors import UsageError
+
+__all__ = [
+    "MemoryBudget",
+    "amount_of",
+    "budget",
+    "command",
+    "end_guard",
+    "free_bytes",
+    "guarded",
+    "on_refusal",
+    "refusals",
+    "require_address_space",
+    "resume",
+]
+
+DEFAULT_SHARE = 0.5
+"""Of what is free, for a command whose user names no limit."""
+
+_LEAST_LIMIT = 128 << 20
+"""Python, its libraries and a worker that has imported a solver."""
+
+_ALWAYS_BEGUN = 16 << 20
+"""What needs no more is not refused: it makes no difference, and without it nothing would begin."""
+
+_LEAST_ADDRESS_SPACE = 768 << 20
+"""What the libraries and the threads of a search reserve; with less the system ends the process."""
+
+_LEAST_WORTH = 64 << 20
+"""Ending a process that has less helps little, and it may not have imported its solver yet."""
+
+_SPARE = 0.9
+"""Of what is free now, for a single thing that is about to be built."""
+
+_SAMPLE_SECONDS = 0.2
+"""A look at all processes takes some milliseconds; it holds for so long."""
+
+_GUARD_SECONDS = 0.5
+_RELIEF_SECONDS = 5.0
+"""How long the main thread has to make room before it is told again."""
+
+_DELIVERY_SECONDS = 1.0
+"""A signal that was sent arrives much sooner."""
+
+_CGROUPS = Path("/sys/fs/cgroup")
+
+
+@dataclass(frozen=True)
+class MemoryBudget:
+    """What a command may take.  Equal budgets are those of one command, so they can be compared.
+
+    Args:
+        limit: bytes of resident memory, of all its processes together.
+        named: the limit that the user named; None for the default share.
+        pid: of the command's own process.
+        host: the machine where that runs.
+    """
+
+    limit: int
+    named: int | None
+    pid: int
+    host: str
+
+    @classmethod
+    def of_this_process(cls, named: int | None = None) -> MemoryBudget:
+        """The budget of a command that begins now.
+
+        Args:
+            named: the limit in bytes; None for `DEFAULT_SHARE` of what is free.
+        """
+        pid, limit = os.getpid(), named
+        if limit is None:
+            limit = sum(_sample(pid).sizes.values()) + int(free_bytes() * DEFAULT_SHARE)
+        return cls(limit, named, pid, socket.gethostname())
+
+    @classmethod
+    def of_nobody(cls) -> MemoryBudget:
+        """What a program that uses this library may take: all that the machine has."""
+        import psutil
+
+        total = int(psutil.virtual_memory().total)
+        return cls(total, None, os.getpid(), socket.gethostname())
+
+    def here(self) -> MemoryBudget:
+        """The same for whoever answers in this process, which may have been started by others."""
+        import psutil
+
+        if self.host == socket.gethostname():
+            with contextlib.suppress(psutil.Error):
+                me = psutil.Process()
+                if self.pid in {me.pid, *(parent.pid for parent in me.parents())}:
+                    return self
+        return MemoryBudget.of_this_process(self.named)
+
+    def used(self) -> int:
+        """Bytes that the command's processes have now, at most a fraction of a second ago."""
+        return sum(_sample(self.pid).sizes.values())
+
+    def room(self) -> int:
+        """Bytes that may still be taken; never negative."""
+        return max(0, min(self.limit - self.used(), int(free_bytes() * _SPARE)))
+
+    def lacks(self, needs: int, what: str) -> str:
+        """Why something is not begun, in words; empty where it fits.
+
+        Args:
+            needs: about so many bytes.
+            what: that is to be built, as the beginning of a sentence.
+        """
+        if needs <= _ALWAYS_BEGUN:
+            return ""
+        room = self.room()
+        if needs <= room:
+            return ""
+        return (
+            f"{what} would need about {amount_of(needs)} of memory, over the {amount_of(room)} "
+            f"that are left within the limit of {amount_of(self.limit)} (--memory-limit)"
+        )
+
+    def must_go(self, pid: int) -> str:
+        """Why a solver's process is to end at once, in words; empty while it may go on.
+
+        All together are over the limit, and no other process that could be ended is as large.
+        """
+        sample = _sample(self.pid)
+        total = sum(sample.sizes.values())
+        mine = sample.sizes.get(pid, 0)
+        if total <= self.limit or pid != sample.largest_leaf or mine < _LEAST_WORTH:
+            return ""
+        _forget_samples()  # what comes next is decided by a new look
+        return (
+            f"killed at {amount_of(mine)} of memory, when this command had {amount_of(total)}; its "
+            f"limit is {amount_of(self.limit)} (--memory-limit)"
+        )
+
+    def may_not_rest(self, pid: int) -> bool:
+        """Whether a solver's process that has nothing to do is to end, for there is too little."""
+        sample = _sample(self.pid)
+        total = sum(sample.sizes.values())
+        if total <= self.limit or sample.sizes.get(pid, 0) < _LEAST_WORTH:
+            return False
+        _forget_samples()
+        return True
+
+    def exhausted(self) -> str:
+        """Why the command's own process must make room, in words; empty while it need not.
+
+        A worker that is worth ending goes first: who waits for it, or keeps it, ends it soon.
+        """
+        sample = _sample(self.pid)
+        leaf = sample.largest_leaf
+        return "" if leaf is not None and sample.sizes[leaf] >= _LEAST_WORTH else self.exceeded()
+
+    def exceeded(self) -> str:
+        """That all together have too much, in words; empty where they have not."""
+        total = self.used()
+        if total <= self.limit:
+            return ""
+        return (
+            f"this command has {amount_of(total)}, and its limit is "
+            f"{amount_of(self.limit)} (--memory-limit)"
+        )
+
+
+@dataclass(frozen=True)
+class _Sample:
+    """The memory of a command's processes.
+
+    Args:
+        taken: when, in the time of `time.monotonic`.
+        sizes: resident bytes by process id.
+        largest_leaf: the largest process that has started no other, and is not the command's own;
+            None where there is none.
+    """
+
+    taken: float
+    sizes: dict[int, int]
+    largest_leaf: int | None
+
+
+_lock = threading.Lock()
+_samples: dict[int, _Sample] = {}
+
+
+def _sample(pid: int) -> _Sample:
+    with _lock:
+        last = _samples.get(pid)
+        if last is None or time.monotonic() - last.taken >= _SAMPLE_SECONDS:
+            last = _samples[pid] = _look(pid)
+        return last
+
+
+def _forget_samples() -> None:
+    with _lock:
+        _samples.clear()
+
+
+def _look(pid: int) -> _Sample:
+    import psutil
+
+    sizes: dict[int, int] = {}
+    parents: set[int] = set()
+    with contextlib.suppress(psutil.Error):
+        root = psutil.Process(pid)
+        for process in (root, *root.children(recursive=True)):
+            with contextlib.suppress(psutil.Error):
+                sizes[process.pid] = int(process.memory_info().rss)
+                if process.pid != pid:
+                    parents.add(process.ppid())
+    leaves = [one for one in sizes if one not in parents and one != pid]
+    largest = max(leaves, key=lambda one: sizes[one], default=None)
+    return _Sample(time.monotonic(), sizes, largest)
+
+
+def amount_of(size: int) -> str:
+    """Bytes in words: ``9.2 GiB``, ``640 MiB``."""
+    if size >= 10 << 30:
+        return f"{size / 2**30:.0f} GiB"
+    return f"{size / 2**30:.1f} GiB" if size >= 1 << 30 else f"{size / 2**20:.0f} MiB"
+
+
+def free_bytes() -> int:
+    """Bytes that this process could take: of the machine, its control groups, its own limits."""
+    import psutil
+
+    free = [int(psutil.virtual_memory().available), *_left_in_groups(), *_left_by_ulimit()]
+    return max(0, min(free))
+
+
+def _left_by_ulimit() -> Iterator[int]:
+    """What ``ulimit -v`` and ``ulimit -d`` leave this process, which may be limited by either."""
+    if sys.platform == "win32":
+        return
+    import resource
+
+    import psutil
+
+    info = psutil.Process().memory_info()
+    for name, taken in (("RLIMIT_AS", "vms"), ("RLIMIT_DATA", "data")):
+        limit, _ = resource.getrlimit(getattr(resource, name))
+        if limit != resource.RLIM_INFINITY and hasattr(info, taken):
+            yield limit - int(getattr(info, taken))
+
+
+def _left_in_groups() -> Iterator[int]:
+    """What each control group that this process is in leaves it (Linux, versions 1 and 2)."""
+    try:
+        lines = Path("/proc/self/cgroup").read_text(encoding="ascii").splitlines()
+    except (OSError, ValueError):
+        return
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        if controllers == "":
+            root, names = _CGROUPS, ("memory.max", "memory.current", "inactive_file")
+        elif "memory" in controllers.split(","):
+            root = _CGROUPS / "memory"
+            names = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+        else:
+            continue
+        folder = root / path.lstrip("/")
+        # In a container the path is often that outside, and only the root can be seen.
+        for group in {root, folder, *(p for p in folder.parents if root in p.parents)}:
+            left = _left_in_group(group, *names)
+            if left is not None:
+                yield left
+
+
+def _left_in_group(group: Path, most: str, current: str, cache: str) -> int | None:
+    try:
+        limit = (group / most).read_text(encoding="ascii").strip()
+        if not limit.isdigit():  # max
+            return None
+        used = int((group / current).read_text(encoding="ascii"))
+        facts = dict(
+            line.split(" ", 1)
+            for line in (group / "memory.stat").read_text(encoding="ascii").splitlines()
+        )
+        return int(limit) - used + int(facts.get(cache, 0))  # files' pages are given back
+    except (OSError, ValueError):
+        return None
+
+
+_current: MemoryBudget | None = None
+_began = False
+_resumed: MemoryBudget | None = None
+_told: Callable[[str], None] | None = None
+_said: set[str] = set()
+_refusals = 0
+
+
+@contextlib.contextmanager
+def command(named: int | None = None, told: Callable[[str], None] | None = None) -> Iterator[None]:
+    """While it lasts, `budget` is that of one command, and the command is `guarded`.
+
+    Args:
+        named: the limit in bytes; None for the default share, which is found out when needed.
+        told: is told in words, once for each thing, what is not begun for want of memory.
+
+    Raises:
+        UsageError: on a limit below what any command takes.
+    """
+    global _current, _began, _told
+    before = _current, _began, _told
+    _said.clear()
+    _current, _began, _told = None, True, told
+    try:
+        if named is not None:
+            if named < _LEAST_LIMIT:
+                raise UsageError(
+                    f"--memory-limit {amount_of(named)}: a command takes {amount_of(_LEAST_LIMIT)} "
+                    "with a solver that has nothing to do; give it more"
+                )
+            _current = MemoryBudget.of_this_process(named)
+        with guarded():
+            yield
+    finally:
+        _current, _began, _told = before
+
+
+def require_address_space() -> None:
+    """Passes where ``ulimit -v`` leaves enough for the libraries and threads of a search.
+
+    Raises:
+        UsageError: where it does not: these would end the process, and no error could be caught.
+    """
+    if sys.platform == "win32":
+        return
+    import resource
+
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit != resource.RLIM_INFINITY and limit < _LEAST_ADDRESS_SPACE:
+        raise UsageError(
+            f"the system limits this process to {amount_of(limit)} of addresses (ulimit -v); the "
+            f"libraries of a search reserve up to {amount_of(_LEAST_ADDRESS_SPACE)}: raise that "
+            "limit, and limit what is used with --memory-limit"
+        )
+
+
+def resume(given: MemoryBudget) -> None:
+    """This process answers for a command that perhaps began in another one."""
+    global _current, _resumed
+    if given != _resumed:
+        _current, _resumed = given.here(), given
+
+
+def budget() -> MemoryBudget:
+    """The budget of the command that this process belongs to; all there is where none began."""
+    global _current
+    if _current is None:
+        _current = MemoryBudget.of_this_process() if _began else MemoryBudget.of_nobody()
+    return _current
+
+
+def refusals() -> int:
+    """How many things have not been begun so far; it only grows."""
+    return _refusals
+
+
+def on_refusal(text: str) -> None:
+    """Tells whoever runs the command, once, that something was not begun."""
+    global _refusals
+    _refusals += 1
+    if _told is not None and text not in _said:
+        _said.add(text)
+        _told(text)
+
+
+class _Guard:
+    """Tells the main thread, by a signal where there are any, to make room."""
+
+    def __init__(self) -> None:
+        self.resting = False
+        self.why = ""
+        self._sent = self._received = 0  # signals; several at once arrive as one
+        self._ended = threading.Event()
+        self._main = threading.main_thread()
+        self._signal = getattr(signal, "SIGUSR1", None)
+        self._before: object = None
+        self._thread = threading.Thread(target=self._watch, name="syncoll memory", daemon=True)
+
+    def start(self) -> None:
+        if self._signal is not None:
+            self._before = signal.signal(self._signal, self._heard)
+        self._thread.start()
+
+    def end(self) -> None:
+        """What the signal meant before it means again once no own one can come any more."""
+        self._ended.set()
+        self._thread.join()
+        if self._signal is not None:
+            ends = time.monotonic() + _DELIVERY_SECONDS
+            while self._received != self._sent and time.monotonic() < ends:
+                time.sleep(0.001)
+            signal.signal(self._signal, self._before or signal.SIG_DFL)  # type: ignore[arg-type]
+
+    def _heard(self, number: int, frame: FrameType | None) -> None:
+        """In the main thread."""
+        if self._received == self._sent:  # somebody else's means what it always does
+            signal.signal(number, self._before or signal.SIG_DFL)  # type: ignore[arg-type]
+            signal.raise_signal(number)
+            signal.signal(number, self._heard)
+            return
+        self._received = self._sent
+        if not (self.resting or self._ended.is_set()) and may_raise(frame):
+            raise MemoryError(self.why)  # elsewhere it is told again
+
+    def _watch(self) -> None:
+        within = time.monotonic()  # the limit, when this was last seen
+        while not self._ended.wait(_GUARD_SECONDS):
+            if self.resting:
+                continue
+            now = time.monotonic()
+            exceeded = budget().exceeded()
+            if not exceeded:
+                within = now
+            why = budget().exhausted()
+            if now - within >= _RELIEF_SECONDS:  # the end of workers does not help
+                why = exceeded
+            if not why:
+                continue
+            self._tell(why)
+            self._ended.wait(_RELIEF_SECONDS)
+            _forget_samples()
+            within = time.monotonic()
+
+    def _tell(self, why: str) -> None:
+        if self._ended.is_set() or self._received != self._sent:
+            return  # what was sent before is still to be heard
+        self.why = why
+        if self._signal is not None:
+            self._sent += 1
+            # A real signal, so that waiting for a lock ends too.
+            signal.pthread_kill(self._main.ident or 0, self._signal)
+        else:
+            import ctypes
+
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(
+                ctypes.c_ulong(self._main.ident or 0), ctypes.py_object(MemoryError)
+            )
+
+
+_guard: _Guard | None = None
+
+
+@contextlib.contextmanager
+def guarded() -> Iterator[None]:
+    """While it lasts, `MemoryError` is raised in the main thread where the limit is exceeded.
+
+    Solvers' processes are ended first, and it is raised where that does not help.  Does nothing in
+    another thread.
+    """
+    global _guard
+    if threading.current_thread() is not threading.main_thread() or _guard is not None:
+        yield
+        return
+    _guard = _Guard()
+    _guard.start()
+    try:
+        yield
+    finally:
+        ended, _guard = _guard, None
+        ended.end()
+
+
+def end_guard() -> None:
+    """From now on nothing is raised: what was found is shown and saved, whatever it takes."""
+    if _guard is not None:
+        _guard.resting = True
