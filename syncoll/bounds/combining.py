@@ -18,9 +18,13 @@ from syncoll.bounds.partition import find_partition
 from syncoll.bounds.rounds import RoundsBound, rounds_bound
 from syncoll.bounds.shape import Reading, Shape
 from syncoll.bounds.signature import signature
+from syncoll.deadline import Deadline, OutOfTimeError, interrupted_at
 from syncoll.model import RelationTable, Topology
 
 __all__ = ["combining_rounds_bound"]
+
+_SHARE_OF_PARTITIONS = 0.5
+"""The part of the time in which partitions are looked for."""
 
 
 def combining_rounds_bound(
@@ -39,20 +43,23 @@ def combining_rounds_bound(
         table: pre says who contributes, post who needs the result.
         steps: S, or None for any number of steps.
         thorough: see `rounds_bound`.
-        seconds: time limit of each linear program.
+        seconds: time limit of all of it; None for none.  What is proved by then counts.
         prove: computes bounds, as `rounds_bound` does.
     """
+    deadline = Deadline.after(seconds)
     shape = table if isinstance(table, Shape) else Shape.of(table, 1, combining=True)
     if all(len(one.post) <= 1 for one in shape.classes):
         readings: list[tuple[Reading, int | None]] = [(Reading.INVERSE, None)]
     else:
         nodes = range(topology.num_nodes)
         readings = [(r, n) for r in (Reading.SPREAD, Reading.COLLECT) for n in nodes]
-    best = _counting_sends(topology, shape, steps)
+    best = _counting_sends(topology, shape, steps, deadline.share(_SHARE_OF_PARTITIONS))
     reversed_topology = topology.reversed()
     solved: set[int] = set()
     for reading, node in readings:
         where = reversed_topology if reading.mirrored else topology
+        if deadline.passed:
+            break
         demands = shape.demands(reading, node)
         if reading is not Reading.INVERSE:
             known = signature(where, demands)
@@ -64,7 +71,7 @@ def combining_rounds_bound(
             demands,
             steps,
             thorough=thorough,
-            seconds=seconds,
+            seconds=deadline.seconds,
             reading=reading,
             node=node,
         )
@@ -73,8 +80,14 @@ def combining_rounds_bound(
     return best
 
 
-def _counting_sends(topology: Topology, shape: Shape, steps: int | None) -> RoundsBound:
-    found = find_partition(topology, shape.classes)
+def _counting_sends(
+    topology: Topology, shape: Shape, steps: int | None, deadline: Deadline
+) -> RoundsBound:
+    try:
+        with interrupted_at(deadline):
+            found = find_partition(topology, shape.classes, deadline)
+    except OutOfTimeError:
+        found = None
     if found is None:
         return RoundsBound(Fraction(0), steps, None)
     return RoundsBound(found[0], None, found[1])

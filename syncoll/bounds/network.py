@@ -13,6 +13,9 @@ __all__ = ["FlowNetwork"]
 
 IntArray = npt.NDArray[np.int64]
 
+_CELLS_AT_ONCE = 1 << 20
+"""Links times nodes that are counted together, in some 25 MB."""
+
 
 @dataclass(frozen=True, eq=False)
 class FlowNetwork:
@@ -85,3 +88,23 @@ class FlowNetwork:
         return np.flatnonzero(
             (from_sources[u] <= self.step) & (to_destination[v] <= self.steps - self.step - 1)
         )
+
+    def useful_counts(self, sources: tuple[int, ...]) -> IntArray:
+        """``[P]``: for each destination how many arcs `useful` has, without a list of them."""
+        from_sources = self.topology.distances[list(sources)].min(axis=0)
+        to_destination = self.topology.distances
+        nodes = self.topology.num_nodes
+        ends = np.array(self.topology.links, dtype=np.int64).reshape(-1, 2)
+        if self.steps is not None:  # waiting too
+            ends = np.concatenate([ends, np.repeat(np.arange(nodes), 2).reshape(-1, 2)])
+        result = np.zeros(nodes, dtype=np.int64)
+        at_once = max(1, _CELLS_AT_ONCE // nodes)
+        for first in range(0, len(ends), at_once):
+            u, v = ends[first : first + at_once].T
+            if self.steps is None:
+                reached = (from_sources[u] < nodes)[:, None] & (to_destination[v] < nodes)
+                result += np.count_nonzero(reached, axis=0)
+            else:
+                windows = self.steps - from_sources[u][:, None] - to_destination[v]
+                result += np.maximum(windows, 0).sum(axis=0)
+        return result

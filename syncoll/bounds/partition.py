@@ -24,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from syncoll.bounds.shape import ChunkClass
+from syncoll.deadline import NEVER, Deadline
 from syncoll.errors import VerificationError
 from syncoll.linear import LinearProgram
 from syncoll.model import Topology
@@ -98,7 +99,7 @@ def _sends(parts: Sequence[int], classes: Sequence[ChunkClass]) -> int:
 
 
 def find_partition(
-    topology: Topology, classes: Sequence[ChunkClass]
+    topology: Topology, classes: Sequence[ChunkClass], deadline: Deadline = NEVER
 ) -> tuple[Fraction, PartitionCertificate] | None:
     """The best bound of this kind that a search over partitions finds, with its certificate.
 
@@ -108,6 +109,7 @@ def find_partition(
     Args:
         topology: P and B.
         classes: the chunks of a combining collective.
+        deadline: when it is half over no further partitions are looked at.
 
     Returns:
         None when no partition proves more than 0.
@@ -121,14 +123,17 @@ def find_partition(
         share[members] = np.minimum(share[members], part)
     ends = np.array(topology.links, dtype=np.int64)
     rated: dict[tuple[int, ...], float] = {}
-    for parts in _candidates(topology.num_nodes, ends, share, classes):
+    half = deadline.share(0.5)
+    for parts in _candidates(topology.num_nodes, ends, share, classes, half):
         if parts not in rated:
             rated[parts] = _rate(parts, ends, share, classes)
     best: tuple[Fraction, PartitionCertificate] | None = None
     for parts in sorted(rated, key=lambda p: (-rated[p], p))[:_MOST_PROGRAMS]:
         if best is not None and rated[parts] <= float(best[0]):
             break  # the rating is never below what prices prove
-        certificate = _price(topology, parts)
+        if best is not None and deadline.passed:
+            break
+        certificate = _price(topology, parts, deadline.seconds)
         if certificate is None:
             continue
         proved = certificate.check(topology, classes)
@@ -148,7 +153,11 @@ def _rate(
 
 
 def _candidates(
-    nodes: int, ends: IntArray, share: FloatArray, classes: Sequence[ChunkClass]
+    nodes: int,
+    ends: IntArray,
+    share: FloatArray,
+    classes: Sequence[ChunkClass],
+    deadline: Deadline,
 ) -> Iterator[tuple[int, ...]]:
     yield tuple(range(nodes))
     for threshold in np.unique(share).tolist():
@@ -165,8 +174,13 @@ def _candidates(
         }
         if not neighbours:
             return
-        joined = (_numbered([a if p == b else p for p in parts]) for a, b in sorted(neighbours))
-        parts = max(joined, key=lambda p: _rate(p, ends, share, classes))
+        rated: list[tuple[float, tuple[int, ...]]] = []
+        for a, b in sorted(neighbours):
+            if deadline.passed:
+                return
+            joined = _numbered([a if p == b else p for p in parts])
+            rated.append((_rate(joined, ends, share, classes), joined))
+        parts = max(rated, key=lambda one: one[0])[1]
         yield parts
 
 
@@ -176,7 +190,9 @@ def _numbered(parts: Sequence[int]) -> tuple[int, ...]:
     return tuple(numbers.setdefault(part, len(numbers)) for part in parts)
 
 
-def _price(topology: Topology, parts: Sequence[int]) -> PartitionCertificate | None:
+def _price(
+    topology: Topology, parts: Sequence[int], seconds: float | None = None
+) -> PartitionCertificate | None:
     """The prices for these parts that leave the least room."""
     between = np.array([parts[a] != parts[b] for a, b in topology.links])
     row = np.cumsum(between) - 1
@@ -195,7 +211,7 @@ def _price(topology: Topology, parts: Sequence[int]) -> PartitionCertificate | N
         np.ones(len(pairs)),
         np.ones(int(between.sum())),
         np.full(int(between.sum()), np.inf),
-    ).minimise()
+    ).minimise(seconds)
     if optimum is None:
         return None
     best: tuple[Fraction, dict[int, Fraction]] | None = None

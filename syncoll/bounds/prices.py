@@ -100,13 +100,25 @@ class PriceCertificate:
                 raise VerificationError(f"a round of step {step} costs {total}, more than 1")
 
     def _check_shares(self, topology: Topology, demands: Sequence[Demand]) -> None:
-        price: dict[tuple[int, int], Fraction] = defaultdict(Fraction)
+        # Whole numbers over a common denominator: there may be millions of parts to add up.
+        scale = lcm(
+            *(price.denominator for price in self.totals.values()),
+            *(part.denominator for share in self.shares for part in share.prices.values()),
+        )
+        price: dict[tuple[int, int], int] = defaultdict(int)
         for (i, step), total in self.totals.items():
+            whole = total.numerator * (scale // total.denominator)
             for link in topology.bound_links[i].tolist():
-                price[link, step] += total
+                price[link, step] += whole
+        wholes = [
+            [(key, p.numerator * (scale // p.denominator)) for key, p in share.prices.items()]
+            for share in self.shares
+        ]
         shares_of: dict[int, list[int]] = defaultdict(list)
         claimed: set[tuple[int, int]] = set()
         for position, share in enumerate(self.shares):
+            if not 0 <= share.destination < topology.num_nodes:
+                raise VerificationError(f"a share for node {share.destination}: there is none")
             for part in share.prices.values():
                 if part < 0:
                     raise VerificationError(f"the negative share {part}")
@@ -126,12 +138,12 @@ class PriceCertificate:
         # Demands with the same shares, as in an alltoall, are compared with the prices once.
         alike = {tuple(positions): k for k, positions in shares_of.items()}
         for positions, k in alike.items():
-            spent: dict[tuple[int, int], Fraction] = defaultdict(Fraction)
+            spent: dict[tuple[int, int], int] = defaultdict(int)
             for position in positions:
-                for key, part in self.shares[position].prices.items():
-                    spent[key] += part
-            for (link, step), part in spent.items():
-                if part > price.get((link, step), 0):
+                for key, whole in wholes[position]:
+                    spent[key] += whole
+            for (link, step), whole in spent.items():
+                if whole > price.get((link, step), 0):
                     raise VerificationError(
                         f"the shares of demand {k} in link {link}, step {step} exceed its price"
                     )

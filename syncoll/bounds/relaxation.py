@@ -26,6 +26,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +34,7 @@ import numpy.typing as npt
 from syncoll.bounds.demand import Demand
 from syncoll.bounds.network import FlowNetwork
 from syncoll.bounds.prices import PriceCertificate, Share
+from syncoll.deadline import NEVER, Deadline
 from syncoll.linear import LinearProgram, Optimum
 
 __all__ = ["Relaxation", "RelaxationKind", "SolvedRelaxation"]
@@ -46,6 +48,11 @@ _DENOMINATORS = (12, 840, 27720, 10**6, 10**9)
 _LONGEST_DENOMINATOR = 1_000_000
 _GRID = 720_720
 """Divisible by every number up to 16: prices on this grid often add up to small fractions."""
+
+_BYTES_PER_COLUMN = 1_000
+"""Measured as the growth of the process, for allgather on tori of 36 to 256 nodes, two DGX A100
+and random graphs: the rows, their reduction by symmetry and the rationals of the certificate take
+640 to 770 bytes for each flow variable; and a third more."""
 
 _MOST_DUALS = 200
 """So many different duals are looked at to see which denominator they have."""
@@ -87,12 +94,47 @@ class Relaxation:
             [i for i, _ in pairs], np.arange(len(topology.links) + 1)
         )
         self._commodities = list(self._split())
-        self._arcs = [self._useful(commodity) for commodity in self._commodities]
+
+    @cached_property
+    def num_columns(self) -> int:
+        """About how many variables the linear program has; counted before anything is built."""
+        return sum(self._counted())
 
     @property
-    def num_columns(self) -> int:
-        """About how many variables the linear program has."""
-        return sum(len(arcs) for arcs in self._arcs)
+    def needed_bytes(self) -> int:
+        """About how much memory it takes to build this, and to read prices out of it.
+
+        The solver's share is added where what the reduction leaves is known, see `syncoll.linear`.
+        """
+        return _BYTES_PER_COLUMN * self.num_columns
+
+    @cached_property
+    def _arcs(self) -> list[IntArray]:
+        return [self._useful(commodity) for commodity in self._commodities]
+
+    def fits(self, most_columns: int, deadline: Deadline = NEVER) -> bool:
+        """Whether the linear program has about so many variables at most; nothing is built.
+
+        Raises:
+            OutOfTimeError: at the deadline.
+        """
+        counted = self._counted()
+        total = 0
+        while (count := next(counted, None)) is not None:
+            deadline.check()
+            total += count
+            if total > most_columns:
+                return False
+        return True
+
+    def _counted(self) -> Iterator[int]:
+        """How many variables each flow has."""
+        of_sources: dict[tuple[int, ...], IntArray] = {}
+        for commodity in self._commodities:
+            sources = self._sources(commodity)
+            if sources not in of_sources:
+                of_sources[sources] = self.network.useful_counts(sources)
+            yield int(of_sources[sources][commodity.destination])
 
     def _split(self) -> Iterator[_Commodity]:
         by_destination: dict[int, list[int]] = defaultdict(list)
@@ -106,8 +148,10 @@ class Relaxation:
             yield _Commodity(d, tuple(members))
 
     def _useful(self, commodity: _Commodity) -> IntArray:
-        sources = {n for k in commodity.demands for n in self.demands[k].sources}
-        return self.network.useful(tuple(sorted(sources)), commodity.destination)
+        return self.network.useful(self._sources(commodity), commodity.destination)
+
+    def _sources(self, commodity: _Commodity) -> tuple[int, ...]:
+        return tuple(sorted({n for k in commodity.demands for n in self.demands[k].sources}))
 
     def _is_copied(self, demand: Demand) -> bool:
         """Whether its flows share sends, and each destination has a flow of its own."""
@@ -115,7 +159,7 @@ class Relaxation:
 
     def linear_program(self) -> LinearProgram:
         """The relaxation as a linear program."""
-        return _Program(self).linear_program()
+        return _Program(self, NEVER).linear_program()
 
     def solve(
         self, seconds: float | None = None, most_columns: int | None = None
@@ -123,14 +167,18 @@ class Relaxation:
         """The optimum in floating point, and prices that prove about that much.
 
         Args:
-            seconds: time limit of the solver.
+            seconds: time limit of all of it; only the first check of the prices may take longer.
             most_columns: give up where more variables are left after the reduction.
 
         Returns:
             None when it was given up, or no optimum was found within the time.
+
+        Raises:
+            OutOfTimeError: when the time was over before the solver had it.
         """
-        program = _Program(self)
-        optimum = program.linear_program().minimise(seconds, most_columns)
+        deadline = Deadline.after(seconds)
+        program = _Program(self, deadline)
+        optimum = program.linear_program().minimise(deadline.seconds, most_columns)
         if optimum is None:
             return None
         topology = self.network.topology
@@ -140,7 +188,7 @@ class Relaxation:
             proved = certificate.check(topology, self.demands)
             if best is None or proved > best.proved:
                 best = SolvedRelaxation(optimum.value, certificate, proved, optimum.solved_columns)
-            if float(best.proved) >= optimum.value * (1 - 1e-9) - 1e-12:
+            if float(best.proved) >= optimum.value * (1 - 1e-9) - 1e-12 or deadline.passed:
                 break
         return best
 
@@ -193,8 +241,9 @@ def _readable(price: Fraction) -> Fraction:
 class _Program:
     """Assembles the linear program, and reads prices out of its dual."""
 
-    def __init__(self, relaxation: Relaxation) -> None:
+    def __init__(self, relaxation: Relaxation, deadline: Deadline) -> None:
         self.relaxation = relaxation
+        self.deadline = deadline
         self.network = relaxation.network
         self.num_bounds = len(self.network.topology.bounds)
         self.num_columns = self.network.layers  # the rho_t come first
@@ -216,6 +265,7 @@ class _Program:
         for commodity, arcs in zip(
             self.relaxation._commodities, self.relaxation._arcs, strict=True
         ):
+            self.deadline.check()
             flow = self._flow(commodity, arcs)
             on_link = self.network.link[arcs] >= 0
             k = commodity.demands[0]

@@ -13,7 +13,10 @@ from syncoll.bounds.partition import PartitionCertificate
 from syncoll.bounds.prices import PriceCertificate
 from syncoll.bounds.relaxation import Relaxation, RelaxationKind
 from syncoll.bounds.shape import Reading
+from syncoll.bounds.size import most_variables
 from syncoll.bounds.trees import TreeCertificate, find_tree_prices
+from syncoll.deadline import Deadline, OutOfTimeError, interrupted_at
+from syncoll.memory import budget, on_refusal
 from syncoll.model import Topology
 
 __all__ = ["ProofObject", "RoundsBound", "least_cut", "rounds_bound", "with_cut", "with_trees"]
@@ -95,10 +98,11 @@ def rounds_bound(
         demands: what must get where; every destination must be within reach.
         steps: S, or None for any number of steps.
         thorough: whether to solve the larger relaxation also where it may take many seconds.
-        seconds: time limit of each linear program; None for none.
+        seconds: time limit of all of it; None for none.  What is proved by then counts.
         reading: what the demands are, for the record.
         node: what the demands are about, for the record.
     """
+    deadline = Deadline.after(seconds)
     best = RoundsBound(Fraction(0), steps, None, reading, node)
     if not demands:
         return best
@@ -107,30 +111,56 @@ def rounds_bound(
     if all(len(demand.destinations) == 1 for demand in demands):
         kinds = [RelaxationKind.COPIES]  # the same flows, but sharing the capacities
     built, solved_columns = THOROUGH if thorough else QUICK
-    if seconds is not None:
-        built = min(built, int(seconds * _BUILT_PER_SECOND))
-    flows = len({d for demand in demands for d in demand.destinations})
-    if flows * len(topology.links) * network.layers > _LARGEST_BUILT:
+    first = THOROUGH[0]
+    if seconds is not None:  # what would not even be built in the time is not begun
+        built, first = (min(most, int(seconds * _BUILT_PER_SECOND)) for most in (built, first))
+    if most_variables(topology, demands, steps, RelaxationKind.TOGETHER) > _LARGEST_BUILT:
         return best  # even the smaller relaxation would take minutes and GiBs to build
-    for kind in kinds:
-        relaxation = Relaxation(network, demands, kind)
-        larger = kind is not kinds[0]
-        if relaxation.num_columns > (built if larger else THOROUGH[0]):
-            continue
-        solved = relaxation.solve(seconds, solved_columns if larger else None)
-        if solved is not None and solved.proved > best.rounds:
-            best = RoundsBound(solved.proved, steps, solved.certificate, reading, node)
+    of = "any number of steps" if steps is None else f"S = {steps}"
+    try:
+        with interrupted_at(deadline):
+            for kind in kinds:
+                relaxation = Relaxation(network, demands, kind)
+                larger = kind is not kinds[0]
+                if not relaxation.fits(built if larger else first, deadline):
+                    continue
+                if why := budget().lacks(relaxation.needed_bytes, f"the bound on R for {of}"):
+                    on_refusal(f"{why}: skipped; weaker bounds take its place")
+                    continue
+                solved = relaxation.solve(deadline.seconds, solved_columns if larger else None)
+                if solved is not None and solved.proved > best.rounds:
+                    best = RoundsBound(solved.proved, steps, solved.certificate, reading, node)
+    except OutOfTimeError:
+        pass  # what is proved so far holds
+    except MemoryError:
+        on_refusal(f"no memory was left for the bound on R for {of}: a weaker one stands in")
     return best
 
 
-def with_cut(topology: Topology, demands: Sequence[Demand], bound: RoundsBound) -> RoundsBound:
-    """A bound for any number of steps as a cut, where one proves as much: it is easier to read."""
+def with_cut(
+    topology: Topology,
+    demands: Sequence[Demand],
+    bound: RoundsBound,
+    seconds: float | None = None,
+) -> RoundsBound:
+    """A bound for any number of steps as a cut, where one proves as much: it is easier to read.
+
+    Args:
+        topology: P and B.
+        demands: what must get where.
+        bound: what was proved about them.
+        seconds: time limit; None for none.
+    """
     if not isinstance(bound.certificate, PriceCertificate) or bound.steps is not None:
         return bound
-    cut = find_cut(topology, demands, bound.rounds, bound.certificate)
-    if cut is None:
+    try:
+        with interrupted_at(Deadline.after(seconds)):
+            cut = find_cut(topology, demands, bound.rounds, bound.certificate)
+            if cut is None:
+                return bound
+            return replace(bound, rounds=cut.check(topology, demands), certificate=cut)
+    except OutOfTimeError:
         return bound
-    return replace(bound, rounds=cut.check(topology, demands), certificate=cut)
 
 
 def least_cut(topology: Topology, demands: Sequence[Demand]) -> RoundsBound:
@@ -147,5 +177,11 @@ def with_trees(
     """A bound for so many steps, or a better one that trees prove within the time."""
     if bound.steps is None:
         return bound
-    found = find_tree_prices(topology, demands, bound.steps, seconds, more_than=bound.rounds)
+    try:
+        with interrupted_at(Deadline.after(seconds)):
+            found = find_tree_prices(
+                topology, demands, bound.steps, seconds, more_than=bound.rounds
+            )
+    except OutOfTimeError:
+        return bound
     return bound if found is None else replace(bound, rounds=found[0], certificate=found[1])

@@ -45,6 +45,11 @@ class Reading(StrEnum):
         """Whether it speaks of the reversed topology."""
         return self in (Reading.COLLECT, Reading.INVERSE)
 
+    @property
+    def of_one_node(self) -> bool:
+        """Whether it is about what one node contributes, or gets."""
+        return self in (Reading.SPREAD, Reading.COLLECT)
+
 
 @dataclass(frozen=True, order=True)
 class ChunkClass:
@@ -144,6 +149,9 @@ class Shape:
     ) -> Iterator[tuple[tuple[int, ...], tuple[int, ...], int]]:
         if (reading is Reading.MOVING) == self.combining:
             raise ModelError(f"a bound by {reading} about a collective of the other kind")
+        if (node is None) == reading.of_one_node:
+            named = "no node" if node is None else f"node {node}"
+            raise ModelError(f"a bound by {reading} that names {named}")
         for one in self.classes:
             if reading is Reading.MOVING:
                 yield one.pre, one.post, one.count
@@ -153,7 +161,7 @@ class Shape:
                 if one.post:
                     yield one.post, one.pre, one.count
             elif node is None:
-                raise ModelError(f"a bound by {reading} that names no node")
+                continue
             elif reading is Reading.SPREAD and node in one.pre:
                 yield (node,), one.post, one.count
             elif reading is Reading.COLLECT and node in one.post:

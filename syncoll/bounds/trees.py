@@ -229,7 +229,13 @@ def find_tree_prices(
         prices = np.zeros((steps, len(topology.links)))
         for i, members in enumerate(topology.bound_links):
             prices[:, members] += totals[i][:, None]
-        trees = [_Trees(topology, demand, prices, _NEVER) for demand in demands]
+        trees = []
+        for demand in demands:
+            if time.monotonic() >= end:
+                break
+            trees.append(_Trees(topology, demand, prices, _NEVER))
+        if len(trees) < len(demands):
+            break
         cost = sum(float(t.cost) * d.count for t, d in zip(trees, demands, strict=True))
         if cost > best_cost:
             best_cost, best = cost, totals

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from syncoll.errors import ModelError
+from syncoll.wording import counted
 
 if TYPE_CHECKING:
     from syncoll.model.instance import BoolArray, Instance
@@ -48,7 +49,7 @@ class Algorithm:
             carried = np.array(self.contributions, dtype=bool)
             if carried.ndim != 2 or len(carried) != len(sends):
                 raise ModelError(
-                    f"contributions of shape {carried.shape} to {len(sends)} sends",
+                    f"contributions of shape {carried.shape} to {counted(len(sends), 'send')}",
                     None,
                     "an array of shape [M, P]",
                 )
@@ -133,7 +134,7 @@ class Algorithm:
         rounds = self.least_rounds(topology)
         spare = total - sum(rounds)
         if spare < 0:
-            raise ModelError(f"the sends need {sum(rounds)} rounds, more than {total}")
+            raise ModelError(f"the sends need {counted(sum(rounds), 'round')}, more than {total}")
         for step in range(self.steps):  # an idle step gets a round of its own while there are any
             if spare and rounds[step] == 0:
                 rounds[step], spare = 1, spare - 1

@@ -14,6 +14,7 @@ from syncoll.model.instance import BoolArray, Instance
 
 if TYPE_CHECKING:
     from syncoll.model.topology import Topology
+from syncoll.wording import counted
 
 __all__ = ["Collective", "RelationTable"]
 
@@ -144,7 +145,8 @@ class Collective:
         nodes = topology.num_nodes
         if chunks < 1 or not self.admits(nodes, chunks):
             raise ModelError(
-                f"collective {self.name} is not defined for C = {chunks} on {nodes} nodes",
+                f"collective {self.name} is not defined for C = {chunks} on "
+                f"{counted(nodes, 'node')}",
                 self.requirement_origin or self.origin,
                 self.requirement or "at least 1 chunk",
             )

@@ -24,14 +24,18 @@ from syncoll.errors import LocatedError, ModelError, Origin
 from syncoll.model.collective import Collective, RelationTable
 from syncoll.model.instance import BoolArray
 from syncoll.model.rows import matching
+from syncoll.wording import counted
 
-__all__ = ["inverse_of", "part_chunks", "sequence_of"]
+__all__ = ["dual_chunks", "inverse_of", "part_chunks", "sequence_of"]
 
 _LAST_TRIED = 10_000
 """Up to where C is looked for one by one: beyond the least that any number of nodes asks for."""
 
 _MOST_MEASURED = 1_000
 """How many C a collective of irregular size is measured for."""
+
+_MOST_REFUSALS = 100
+"""A collective that makes no sense for so many C most likely makes none for any."""
 
 _MOST_CELLS = 1 << 20
 """Cells of tables that are made, for one P, where only trying can tell."""
@@ -125,7 +129,8 @@ class _Inverse:
         found = self.chunks_of_dual(nodes, chunks)
         if found is None:
             raise ModelError(
-                f"collective {self.name} is not defined for C = {chunks} on {nodes} nodes",
+                f"collective {self.name} is not defined for C = {chunks} on "
+                f"{counted(nodes, 'node')}",
                 self.origin,
             )
         table = self.dual.tabulate(nodes, found)
@@ -211,13 +216,14 @@ class _Sequence:
             elif matching(_both(result), _both(table)) is None:
                 raise ModelError(
                     f"collective {self.name}: {self._spelled(way)} does not amount to the same as "
-                    f"{self._spelled(first)} ({nodes} nodes, C = {chunks})",
+                    f"{self._spelled(first)} ({counted(nodes, 'node')}, C = {chunks})",
                     self.place(way),
                     "ways to the same result",
                 )
         if result is None:
             raise ModelError(
-                f"collective {self.name} is not defined for C = {chunks} on {nodes} nodes",
+                f"collective {self.name} is not defined for C = {chunks} on "
+                f"{counted(nodes, 'node')}",
                 self.origin,
             )
         return result
@@ -290,7 +296,7 @@ class _Sequence:
             if number is None:
                 raise ModelError(
                     f"collective {self.name}: {part.name} does not start where what precedes it "
-                    f"ends ({nodes} nodes, C = {chunks})",
+                    f"ends ({counted(nodes, 'node')}, C = {chunks})",
                     self.place(way, place),
                     "a part whose pre is the post of the part before it",
                 )
@@ -303,6 +309,19 @@ class _Sequence:
 def part_chunks(part: Collective, nodes: int, global_chunks: int) -> int | None:
     """The C for which a collective has so many chunks in all; None if there is none."""
     return _Lookup(part, _global_chunks)(nodes, global_chunks)
+
+
+def dual_chunks(dual: Collective, nodes: int, chunks: int) -> int | None:
+    """The C of a dual whose table is that of its inverse with C = `chunks`; None if there is none.
+
+    Where the dual's chunks do not grow in proportion to its C, several may put so many chunks at a
+    node; the inverse is that of the one found here.
+
+    Raises:
+        ModelError: when none was found, and some C of the dual makes no sense.
+        SpecError: the same for a dual of a spec file.
+    """
+    return _Lookup(dual, _largest_post)(nodes, chunks)
 
 
 def _global_chunks(table: RelationTable) -> int:
@@ -349,23 +368,32 @@ class _Lookup:
     def __init__(self, collective: Collective, measure: Callable[[RelationTable], int]) -> None:
         self._collective, self._measure = collective, measure
         self._known: dict[tuple[int, int], int | None] = {}
+        self._refusals: dict[int, list[LocatedError]] = defaultdict(list)
         self._least: dict[int, int | None] = {}
         self._cells: dict[int, int] = defaultdict(int)
 
     def _measured(self, nodes: int, chunks: int) -> int | None:
         if (nodes, chunks) not in self._known:
             value = None
-            if self._collective.admits(nodes, chunks):
-                table = self._collective.tabulate(nodes, chunks)
-                value = self._measure(table)
-                self._cells[nodes] += table.pre.size
+            try:
+                if self._collective.admits(nodes, chunks):
+                    table = self._collective.tabulate(nodes, chunks)
+                    value = self._measure(table)
+                    self._cells[nodes] += table.pre.size
+            except LocatedError as error:  # no C that could be the one
+                self._refusals[nodes].append(error)
             self._known[nodes, chunks] = value
         return self._known[nodes, chunks]
 
     def __call__(self, nodes: int, wanted: int) -> int | None:
+        """See the class; raises what kept a table from being made where no C was found."""
         if self._collective.scales(nodes) is not None:
-            return self._proportional(nodes, wanted)
-        return self._searched(nodes, wanted)
+            found = self._proportional(nodes, wanted)
+        else:
+            found = self._searched(nodes, wanted)
+        if found is None and self._refusals[nodes]:
+            raise self._refusals[nodes][0]
+        return found
 
     def _proportional(self, nodes: int, wanted: int) -> int | None:
         if nodes not in self._least:
@@ -386,10 +414,12 @@ class _Lookup:
         left, exceeded = _MOST_MEASURED, False
         for chunks in range(1, min(wanted * nodes, _LAST_TRIED) + 1):
             measured = self._measured(nodes, chunks)
-            if measured is None:
-                continue
-            if measured == wanted:
+            if len(self._refusals[nodes]) >= _MOST_REFUSALS:
+                return None
+            if measured is not None and measured == wanted:
                 return chunks
+            if not measured:
+                continue
             guess = wanted * chunks // measured
             if not exceeded and guess > chunks and self._measured(nodes, guess) == wanted:
                 return guess

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from syncoll.errors import ModelError, Origin
 from syncoll.model.topology import UNREACHABLE, Topology
+from syncoll.wording import counted
 
 __all__ = ["BoolArray", "Instance"]
 
@@ -65,7 +66,7 @@ class Instance:
         if self.pre.ndim != 2 or self.pre.shape != self.post.shape or self.pre.shape[1] != nodes:
             raise ModelError(
                 f"collective {self.collective}: pre of shape {self.pre.shape} and post of shape "
-                f"{self.post.shape} on {nodes} nodes",
+                f"{self.post.shape} on {counted(nodes, 'node')}",
                 self.origin,
                 f"two arrays of one shape [G, {nodes}]",
             )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -14,6 +13,7 @@ import numpy.typing as npt
 
 from syncoll.errors import ModelError, Origin
 from syncoll.model.fabric import Fabric
+from syncoll.wording import counted
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -24,6 +24,9 @@ Link = tuple[int, int]
 """A directed link: (source node, destination node)."""
 
 _TURNED = "^-1"
+
+_BLOCK = 1 << 22
+"""Links times sources that distances are computed from at once: so many bytes an array."""
 
 UNREACHABLE = 1 << 30
 """The distance between nodes that no path connects; larger than any number of steps."""
@@ -86,7 +89,7 @@ class Topology:
             )
         if self.fabric is not None and self.fabric.num_nodes != self.num_nodes:
             raise ModelError(
-                f"topology {self.name} has {self.num_nodes} nodes and its fabric "
+                f"topology {self.name} has {counted(self.num_nodes, 'node')} and its fabric "
                 f"{self.fabric.num_nodes}",
                 self.origin,
                 "as many nodes as the fabric's compute nodes",
@@ -260,18 +263,32 @@ class Topology:
     @cached_property
     def distances(self) -> npt.NDArray[np.int64]:
         """Links on a shortest path ``[source, destination]``, or `UNREACHABLE`."""
-        distances = np.full((self.num_nodes, self.num_nodes), UNREACHABLE, dtype=np.int64)
-        for source in range(self.num_nodes):
-            row = distances[source]
-            row[source] = 0
-            queue = deque([source])
-            while queue:
-                node = queue.popleft()
-                for i in self.out_links[node]:
-                    neighbour = self.links[i][1]
-                    if row[neighbour] == UNREACHABLE:
-                        row[neighbour] = row[node] + 1
-                        queue.append(neighbour)
+        nodes = self.num_nodes
+        distances = np.full((nodes, nodes), UNREACHABLE, dtype=np.int64)
+        np.fill_diagonal(distances, 0)
+        heads = np.array([b for _, b in self.links], dtype=np.int64)
+        counts = np.array([len(out) for out in self.out_links], dtype=np.int64)
+        first = np.cumsum(counts) - counts  # links are sorted by source
+        # Breadth first from a block of sources at once; blocks keep the arrays small.
+        block = max(1, _BLOCK // max(1, len(heads)))
+        for low in range(0, nodes, block):
+            sources = np.arange(low, min(low + block, nodes))
+            last = np.zeros((len(sources), nodes), dtype=np.int64)
+            nodes_now, level = sources, 0
+            while len(sources):
+                level += 1
+                each = counts[nodes_now]
+                starts = np.repeat(first[nodes_now] - (np.cumsum(each) - each), each)
+                found = heads[starts + np.arange(len(starts))]
+                came_from = np.repeat(sources, each)
+                new = distances[came_from, found] == UNREACHABLE
+                came_from, found = came_from[new], found[new]
+                distances[came_from, found] = level
+                # What was found several times counts once: where it was found last.
+                places = np.arange(len(found))
+                last[came_from - low, found] = places
+                once = last[came_from - low, found] == places
+                sources, nodes_now = came_from[once], found[once]
         distances.setflags(write=False)
         return distances
 

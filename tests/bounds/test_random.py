@@ -33,8 +33,8 @@ def instances(count: int) -> Iterator[tuple[int, Instance]]:
             yield seed, instance
 
 
-@pytest.mark.parametrize("count", [150, pytest.param(560, marks=pytest.mark.slow)])
-def test_never_above_the_least_rounds(count: int) -> None:
+def test_never_above_the_least_rounds() -> None:
+    count = 150
     checked = met = fractional = several = 0
     for seed, instance in instances(count):
         try:
@@ -64,7 +64,7 @@ def test_never_above_the_least_rounds(count: int) -> None:
 def test_never_above_the_least_rounds_of_any_steps() -> None:
     """The bound for any number of steps holds for each of them."""
     checked = 0
-    for seed, instance in instances(80):
+    for seed, instance in instances(40):
         steady = rounds_bound(instance.topology, demands(instance)).rounds
         for steps in range(instance.least_steps, instance.least_steps + 4):
             try:
@@ -74,12 +74,12 @@ def test_never_above_the_least_rounds_of_any_steps() -> None:
             if truth is not None:
                 assert steady <= truth, seed
                 checked += 1
-    assert checked >= 200
+    assert checked >= 100
 
 
 def test_the_optimum_is_proved_exactly() -> None:
     """Rounding the dual to rationals loses nothing, whatever the topology."""
-    for seed, instance in instances(120):
+    for seed, instance in instances(50):
         needs = demands(instance)
         for steps in (None, instance.steps):
             for kind in RelaxationKind:
@@ -94,7 +94,7 @@ def test_the_optimum_is_proved_exactly() -> None:
 
 def test_copies_are_at_least_as_strong_as_together() -> None:
     stronger = 0
-    for seed, instance in instances(120):
+    for seed, instance in instances(50):
         network = FlowNetwork.of(instance.topology, instance.steps)
         proved = {}
         for kind in RelaxationKind:
@@ -103,7 +103,7 @@ def test_copies_are_at_least_as_strong_as_together() -> None:
             proved[kind] = solved.certificate.check(instance.topology, demands(instance))
         assert proved[RelaxationKind.TOGETHER] <= proved[RelaxationKind.COPIES], seed
         stronger += proved[RelaxationKind.TOGETHER] < proved[RelaxationKind.COPIES]
-    assert stronger >= 5
+    assert stronger >= 2
 
 
 @pytest.mark.slow
@@ -112,7 +112,7 @@ def test_larger_instances_are_unsat_below_the_bound() -> None:
     manager = PluginManager.discover()
     checked = met = 0
     with Solver(manager, limits=Limits(seconds=30, threads=2)) as solver:
-        for seed in range(400):
+        for seed in range(70):
             instance = random_instance(seed, least_nodes=5, most_nodes=7, most_chunks=12)
             if instance.steps < instance.least_steps:
                 continue
@@ -124,5 +124,5 @@ def test_larger_instances_are_unsat_below_the_bound() -> None:
             at = solver.solve(replace(instance, rounds=least))
             met += at.verdict is Verdict.SAT
             checked += 1
-    assert checked >= 200
+    assert checked >= 30
     assert met >= 0.6 * checked

@@ -1,0 +1,74 @@
+"""Bounds within a limit of time: what is proved by then counts, and nothing else."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from syncoll.bounds import combining_rounds_bound, demands, rounds_bound
+from syncoll.bounds.network import FlowNetwork
+from syncoll.bounds.relaxation import Relaxation, RelaxationKind
+from syncoll.bounds.size import most_variables, num_flows
+from syncoll.deadline import Deadline, OutOfTimeError, interrupted_at
+from syncoll.linear import GrowingProgram, LinearProgram
+from syncoll.model import RelationTable
+from syncoll.testing.classics import allgather, alltoall, dgx1, ring
+
+
+def test_no_time_is_no_bound() -> None:
+    needs = demands(allgather().instantiate(dgx1(), chunks=1, steps=0, rounds=0))
+    for steps in (None, 3):
+        bound = rounds_bound(dgx1(), needs, steps, seconds=0.0)
+        assert bound.rounds == 0
+        assert bound.certificate is None
+    everybody = RelationTable(np.ones((1, 8), dtype=bool), np.ones((1, 8), dtype=bool))
+    assert combining_rounds_bound(dgx1(), everybody, seconds=0.0).rounds == 0
+
+
+def test_what_the_first_relaxation_proves_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second one has no end."""
+    needs = demands(allgather().instantiate(dgx1(), chunks=1, steps=0, rounds=0))
+    usual = Relaxation.solve
+
+    def solve(self: Relaxation, *limits: Any) -> Any:
+        if self.kind is RelaxationKind.COPIES:
+            raise OutOfTimeError("the time limit was reached")
+        return usual(self, *limits)
+
+    monkeypatch.setattr(Relaxation, "solve", solve)
+    assert rounds_bound(dgx1(), needs, seconds=60.0).rounds == Fraction(7, 6)
+
+
+@pytest.mark.parametrize("steps", [None, 4])
+@pytest.mark.parametrize("kind", RelaxationKind)
+def test_sizes_are_known_before_anything_is_built(steps: int | None, kind: RelaxationKind) -> None:
+    for collective in (allgather(), alltoall()):
+        needs = demands(collective.instantiate(ring(5), chunks=5, steps=0, rounds=0))
+        relaxation = Relaxation(FlowNetwork.of(ring(5), steps), needs, kind)
+        flows = num_flows(needs, kind)
+        assert flows == len(relaxation._commodities)
+        waiting = 0 if steps is None else flows * 5 * steps
+        most = most_variables(ring(5), needs, steps, kind)
+        assert relaxation.num_columns <= most + waiting
+        assert most == flows * 10 * (steps or 1)
+        if steps is None:
+            assert relaxation.num_columns == most
+        again = Relaxation(FlowNetwork.of(ring(5), steps), needs, kind)
+        assert again.fits(relaxation.num_columns)
+        assert not again.fits(relaxation.num_columns - 1)
+
+
+def test_linear_programs_keep_to_the_deadline_around_them() -> None:
+    one = np.ones(1)
+    first = np.zeros(1, dtype=np.int64)
+    program = LinearProgram(one, first, first, one, one, one)
+    growing = GrowingProgram(one)
+    growing.add({0: 1.0}, 1.0, 2.0)
+    for minimise in (program.minimise_unreduced, growing.minimise):
+        with interrupted_at(Deadline.after(60.0)):
+            optimum = minimise()
+        assert optimum is not None
+        assert optimum.value == 1.0
