@@ -4,6 +4,7 @@ from syncoll.search.asking import Asking
 from syncoll.search.bounds_table import BoundsTable
 from syncoll.search.candidates import Candidate, CandidateSource
 from syncoll.search.combined import search
+from syncoll.search.driver import OUT_OF_MEMORY
 from syncoll.search.evidence import Distance, Evidence, ScaledShape, refuted_instance, with_files
 from syncoll.search.frontier import Frontier, OpenClaim, Point
 from syncoll.search.observer import Observer
@@ -13,6 +14,7 @@ from syncoll.search.request import SearchRequest, Strategy
 from syncoll.search.seeding import ChosenSeed, Seeding
 
 __all__ = [
+    "OUT_OF_MEMORY",
     "Asking",
     "BoundsTable",
     "Candidate",

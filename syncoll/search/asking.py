@@ -12,11 +12,13 @@ from functools import partial
 from typing import Protocol
 
 from syncoll.bounds import RoundsBound, rounds_bound
+from syncoll.deadline import NEVER, Deadline
 from syncoll.formula import StopReason
 from syncoll.model import Algorithm, Instance
 from syncoll.search.directly import solve_directly
 from syncoll.search.seeding import Seeding
 from syncoll.solving import Solution, Solver, SolverPool
+from syncoll.solving.solution import undecided
 
 __all__ = ["Asking", "Memory", "Waiting"]
 
@@ -60,6 +62,10 @@ class Asking:
         memory: what was answered before; None to ask everything anew.
         prove: computes bounds, as `syncoll.bounds.rounds_bound` does.
         seeding: constructs points before anything is asked.
+
+    Attributes:
+        losses: what was not decided for want of memory or after a crash: in a few words, and the
+            first time in detail.
     """
 
     def __init__(
@@ -73,6 +79,7 @@ class Asking:
     ) -> None:
         self.solver, self.pool, self.memory, self.prove = solver, pool, memory, prove
         self.seeding = seeding or Seeding(())
+        self.losses: dict[str, str] = {}
 
     @property
     def encoding_name(self) -> str | None:
@@ -90,7 +97,11 @@ class Asking:
         return 1 if self.pool is None else self.pool.width
 
     def ask(
-        self, instance: Instance, seconds: float | None, hint: Algorithm | None = None
+        self,
+        instance: Instance,
+        seconds: float | None,
+        hint: Algorithm | None = None,
+        until: Deadline = NEVER,
     ) -> Waiting:
         """Asks for an instance to be decided.
 
@@ -98,32 +109,64 @@ class Asking:
             instance: the problem.
             seconds: a time limit; None for the solver's own.
             hint: an algorithm for the same chunks, near which there may be one.
+            until: when the answer must be there; later it is unknown.
         """
         if self.memory is not None:
             known = self.memory.look_up(instance, seconds=seconds)
             if known is not None:
                 return Waiting(lambda: known, _nothing)
         if self.pool is None:
-            return Waiting(lambda: self._here(instance, seconds, hint), _nothing)
+            return Waiting(lambda: self._here(instance, seconds, hint, until), _nothing)
         pool = self.pool
-        theirs = pool.submit(instance, seconds, how=partial(solve_directly, hint=hint))
+        theirs = pool.submit(instance, seconds, how=partial(solve_directly, hint=hint, until=until))
         answer: Future[Solution] = Future()
         # Kept as it comes: the search may not look at it for long, and be ended before it does.
         theirs.add_done_callback(lambda done: self._take(done, answer, seconds))
-        return Waiting(answer.result, lambda: pool.cancel(theirs))
+
+        def result() -> Solution:
+            try:
+                return answer.result(until.seconds)
+            except TimeoutError:
+                if answer.done():  # it is the solver's
+                    raise
+                pool.cancel(theirs)
+                return self._late(instance)
+
+        return Waiting(result, lambda: pool.cancel(theirs))
+
+    def _late(self, instance: Instance) -> Solution:
+        """What is known of an instance whose answer did not come in time."""
+        assert self.solver is not None
+        return undecided(
+            instance,
+            StopReason.TIME_LIMIT,
+            "no answer came in time",
+            encoding=self.solver.encoding_for(instance).name,
+            backend=self.solver.backend_name,
+        )
 
     def decide(self, instance: Instance, seconds: float | None) -> Solution:
         """Asks, and waits for the answer."""
         return self.ask(instance, seconds).result()
+
+    def lost(self, what: str) -> None:
+        """Remembers why something was not decided, see `Outcome.losses`."""
+        self.losses.setdefault(what.partition(":")[0], what)
 
     def cancel_all(self) -> None:
         """Nobody wants any answer any more."""
         if self.pool is not None:
             self.pool.cancel_all()
 
-    def _here(self, instance: Instance, seconds: float | None, hint: Algorithm | None) -> Solution:
+    def _here(
+        self,
+        instance: Instance,
+        seconds: float | None,
+        hint: Algorithm | None,
+        until: Deadline,
+    ) -> Solution:
         assert self.solver is not None
-        return self._kept(solve_directly(self.solver, instance, seconds, hint), seconds)
+        return self._kept(solve_directly(self.solver, instance, seconds, hint, until), seconds)
 
     def _take(
         self, done: Future[Solution], answer: Future[Solution], seconds: float | None
@@ -135,7 +178,12 @@ class Asking:
             answer.set_exception(error)
 
     def _kept(self, solution: Solution, seconds: float | None) -> Solution:
-        if self.memory is not None and solution.outcome.reason is not StopReason.INTERRUPTED:
+        for loss in solution.outcome.losses:
+            self.lost(loss)
+        # What was lost may well be found when it is asked for again.
+        outcome = solution.outcome
+        lasting = outcome.reason is not StopReason.INTERRUPTED and not outcome.losses
+        if self.memory is not None and lasting:
             self.memory.keep(solution, seconds=seconds)
         return solution
 

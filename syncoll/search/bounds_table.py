@@ -7,9 +7,8 @@ where it can be, and otherwise compared for each C; it is not assumed.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from syncoll.bounds import (
@@ -23,14 +22,20 @@ from syncoll.bounds import (
     with_cut,
     with_trees,
 )
+from syncoll.deadline import NEVER, Deadline, OutOfTimeError, interrupted_at
+from syncoll.errors import LocatedError
 from syncoll.model import Collective, Instance, Topology
+from syncoll.search.dual import dual_instance
 
 __all__ = ["BoundsTable", "SharedShape"]
 
 _THOROUGH_SECONDS = 20.0
 
-_LEAST_SECONDS = 1.0
-"""What a linear program gets even when the time is over, since something must be proved."""
+_SHARE_OF_REST = 0.4
+"""The part of the time that is left which one bound may take."""
+
+_CUT_SECONDS = 0.3
+"""What a bound may take for which no time is left."""
 
 _SHARE_OF_TREES = 0.25
 """The part of the time that goes to trees, which seldom prove more than flows."""
@@ -56,8 +61,8 @@ class BoundsTable:
         topology: where.
         collective: what.
         prove: computes bounds, as `syncoll.bounds.rounds_bound` does.
-        until: in the time of `time.perf_counter`; when it is over, a bound for so many steps is not
-            computed any more, and that for any number of steps stands in for it.
+        deadline: when it is over no linear program is begun any more; for any number of steps the
+            best cut around a single node stands in for it, which also holds for so many steps.
     """
 
     def __init__(
@@ -65,16 +70,22 @@ class BoundsTable:
         topology: Topology,
         collective: Collective,
         prove: Callable[..., RoundsBound] = rounds_bound,
-        until: float | None = None,
+        deadline: Deadline = NEVER,
     ) -> None:
         self.topology, self.collective, self._prove = topology, collective, prove
-        self.until = until
+        self.deadline = deadline
+        self.skipped: set[int | None] = set()
         self.scales = collective.scales(topology.num_nodes)
+        self.left_out: dict[int, LocatedError] = {}
+        """C for which the collective is said to be defined, but of which nothing can be made."""
+        self._admits: dict[int, bool] = {}
+        self._made_sense = False
         self._shapes: list[SharedShape] = []
         self._shape_of: dict[int, SharedShape] = {}
         self._least_steps: dict[int, int] = {}
         self._bounds: dict[tuple[int, int | None], RoundsBound] = {}
         self._thorough: set[tuple[int, int | None]] = set()
+        self._cuts: dict[int, RoundsBound] = {}
 
     @property
     def shapes(self) -> tuple[SharedShape, ...]:
@@ -86,8 +97,39 @@ class BoundsTable:
         return self.collective.instantiate(self.topology, chunks=chunks, steps=steps, rounds=rounds)
 
     def admits(self, chunks: int) -> bool:
-        """Whether the collective is defined for C = `chunks` here."""
-        return self.collective.admits(self.topology.num_nodes, chunks)
+        """Whether there are algorithms to look for with C = `chunks`.
+
+        The collective must be defined for it here, and make sense: its parts fit together, and
+        what must get somewhere can.  Where the second fails, `left_out` has the reason.
+        """
+        if chunks not in self._admits:
+            try:
+                self._admits[chunks] = self._makes_sense(chunks)
+            except LocatedError as error:
+                self._admits[chunks], self.left_out[chunks] = False, error
+        return self._admits[chunks]
+
+    def _makes_sense(self, chunks: int) -> bool:
+        if not self.collective.admits(self.topology.num_nodes, chunks):
+            return False
+        if self.scales is None or not self._made_sense:  # else one C speaks for all
+            instance = self.collective.instantiate(self.topology, chunks=chunks, steps=0, rounds=0)
+            if self.collective.dual is not None:  # which is what solvers will be asked about
+                dual_instance(instance, self.collective, self.collective.dual)
+        self._made_sense = True
+        return True
+
+    def covers(self, chunks: int, among: Iterable[int]) -> bool:
+        """Whether what is proved for some C holds for C = `chunks` too.
+
+        Args:
+            chunks: a C for which the collective is defined.
+            among: the C in question.
+        """
+        if self.scales is not None or chunks in (known := set(among)):
+            return True
+        found = self._found(chunks)
+        return any(found.proportional(self.shape(c)) for c in known)
 
     def least_steps(self, chunks: int) -> int:
         """The distance bound on S for C = `chunks`."""
@@ -110,8 +152,11 @@ class BoundsTable:
         One for any number of steps goes before an equal one for `steps`.
         """
         bounds = [self._bound(shape, None)]
-        if steps is not None and (self._left() > 0 or (shape.chunks, steps) in self._bounds):
-            bounds.append(self._bound(shape, steps))
+        if steps is not None:
+            if (shape.chunks, steps) in self._bounds or not self.deadline.passed:
+                bounds.append(self._bound(shape, steps))
+            else:
+                self.skipped.add(steps)
         return Certificate(shape, max(bounds, key=lambda bound: bound.rounds))
 
     def certificates(self, chunks: Iterable[int], steps: int | None) -> tuple[Certificate, ...]:
@@ -135,17 +180,35 @@ class BoundsTable:
         return self.bandwidth(chunks, steps)
 
     def _left(self) -> float:
-        """Seconds for the next linear program."""
-        if self.until is None:
-            return _THOROUGH_SECONDS
-        return min(_THOROUGH_SECONDS, self.until - time.perf_counter())
+        """Seconds for the next bound."""
+        return min(_THOROUGH_SECONDS, self.deadline.left() * _SHARE_OF_REST)
 
     def _bound(self, shape: Shape, steps: int | None) -> RoundsBound:
         key = shape.chunks, steps
         if key not in self._bounds:
-            seconds = max(_LEAST_SECONDS, self._left())
-            self._bounds[key] = self._rounds(shape, steps, thorough=False, seconds=seconds)
+            if self.deadline.passed:
+                self.skipped.add(steps)
+                return self._cut(shape)
+            self._bounds[key] = self._rounds(shape, steps, thorough=False, seconds=self._left())
         return self._bounds[key]
+
+    def _cut(self, shape: Shape) -> RoundsBound:
+        """What can be proved at once, for any number of steps; 0 where that is nothing."""
+        if shape.chunks not in self._cuts:
+            try:
+                with interrupted_at(NEVER.sooner(_CUT_SECONDS)):
+                    self._cuts[shape.chunks] = self._least_cut(shape)
+            except OutOfTimeError:
+                self._cuts[shape.chunks] = RoundsBound(Fraction(0), None, None)
+        return self._cuts[shape.chunks]
+
+    def _least_cut(self, shape: Shape) -> RoundsBound:
+        if not shape.combining:
+            return least_cut(self.topology, shape.demands(Reading.MOVING))
+        if any(len(one.post) > 1 for one in shape.classes):
+            return RoundsBound(Fraction(0), None, None)
+        bound = least_cut(self.topology.reversed(), shape.demands(Reading.INVERSE))
+        return replace(bound, reading=Reading.INVERSE)
 
     def _rounds(
         self,
@@ -167,7 +230,7 @@ class BoundsTable:
         if thorough:
             share = (_THOROUGH_SECONDS if seconds is None else seconds) * _SHARE_OF_TREES
             bound = with_trees(self.topology, demands, bound, share)
-        return with_cut(self.topology, demands, bound)
+        return with_cut(self.topology, demands, bound, self.deadline.seconds)
 
     def shape(self, chunks: int) -> Shape:
         """The shape that stands for C = `chunks`: the first one that came up in proportion."""
@@ -180,9 +243,12 @@ class BoundsTable:
             self._shape_of[chunks] = shared
         return self._shape_of[chunks].shape
 
-    def _compared(self, chunks: int) -> SharedShape:
+    def _found(self, chunks: int) -> Shape:
         table = self.collective.tabulate(self.topology.num_nodes, chunks)
-        found = Shape.of(table, chunks, combining=self.collective.combining)
+        return Shape.of(table, chunks, combining=self.collective.combining)
+
+    def _compared(self, chunks: int) -> SharedShape:
+        found = self._found(chunks)
         for shared in self._shapes:
             if found.proportional(shared.shape):
                 return shared

@@ -19,6 +19,7 @@ from math import ceil
 from syncoll.errors import UsageError
 from syncoll.search.bounds_table import BoundsTable
 from syncoll.search.request import SearchRequest, Strategy
+from syncoll.wording import counted
 
 __all__ = ["Candidate", "CandidateSource"]
 
@@ -30,6 +31,9 @@ _DEFAULT_MULTIPLES = 24
 
 _LARGEST_LEAST_CHUNKS = 100_000
 """Where the search for the least C gives up."""
+
+_MOST_LEFT_OUT = 24
+"""With so many C before the first one that makes sense the collective is taken to make none."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +68,8 @@ class CandidateSource:
         self.max_chunks = request.max_chunks or self.least_chunks * _DEFAULT_MULTIPLES
         self.least_steps = min(bounds.least_steps(c) for c in self.admitted())
         if self.least_steps == 0 and request.max_chunks is None:
-            self.max_chunks = self.least_chunks  # everything is in place: one C says it all
+            # For some C everything is in place: nothing can cost less, whatever the others ask for.
+            self.max_chunks = next(c for c in self.admitted() if bounds.least_steps(c) == 0)
         self.max_steps = request.max_steps
         if self.max_steps is None:
             self.max_steps = self.least_steps + _DEFAULT_STEPS_BEYOND
@@ -81,12 +86,24 @@ class CandidateSource:
     def scope(self) -> str:
         """Among which algorithms the search finds the best, in words."""
         limits = [] if self.k is None else [f"k = {self.k}"]
-        if self.request.max_chunks is not None or self.request.strategy is not Strategy.PAPER:
+        if self.limits_chunks:
             limits.append(f"C <= {self.max_chunks}")
         if self.request.max_rounds is not None:
             limits.append(f"R <= {self.request.max_rounds}")
         kind = "algorithms" if self.k is None else "k-synchronous algorithms"
         return f"{kind} with {' and '.join(limits)}"
+
+    @property
+    def limits_chunks(self) -> bool:
+        """Whether the limit on C is one.
+
+        The paper's strategy needs none where a bound for one C holds for every C.
+        """
+        return (
+            self.request.max_chunks is not None
+            or self.request.strategy is not Strategy.PAPER
+            or self.bounds.scales is None
+        )
 
     def least_bandwidth_of(self, steps: int | None) -> Fraction:
         """The proved bound on R/C for S = `steps` (None: any number) and whatever C.
@@ -100,8 +117,19 @@ class CandidateSource:
             if steps is None or self.bounds.least_steps(chunks) <= steps
         )
 
+    def covers(self, chunks: int) -> bool:
+        """Whether what is proved for C up to the limit holds for C = `chunks`, too."""
+        return self.bounds.covers(chunks, self.admitted())
+
+    @property
+    def left_out(self) -> tuple[tuple[int, str], ...]:
+        """C up to the limit for which the collective is said to be defined but makes no sense, each
+        with the reason in a line."""
+        found = sorted(self.bounds.left_out.items())
+        return tuple((c, str(error).splitlines()[0]) for c, error in found if c <= self.max_chunks)
+
     def admitted(self) -> Iterator[int]:
-        """Every C up to the limit for which the collective is defined."""
+        """Every C up to the limit with which there are algorithms to look for."""
         most = self.max_chunks
         return (c for c in range(self.least_chunks, most + 1) if self.bounds.admits(c))
 
@@ -151,9 +179,7 @@ class CandidateSource:
         most = self.most_rounds(steps)
         if self.request.strategy is Strategy.PAPER and most is not None and self.least_bandwidth:
             by_bound = int(most / self.least_bandwidth)  # R/C >= b_l
-            if self.request.max_chunks is None:
-                return by_bound
-            return min(by_bound, self.request.max_chunks)
+            return min(by_bound, self.max_chunks) if self.limits_chunks else by_bound
         return self.max_chunks
 
     def _least_chunks(self) -> int:
@@ -161,10 +187,16 @@ class CandidateSource:
         for chunks in range(1, most + 1):
             if self.bounds.admits(chunks):
                 return chunks
+            if self.bounds.left_out and (
+                self.bounds.scales is not None or len(self.bounds.left_out) >= _MOST_LEFT_OUT
+            ):
+                break  # it makes no sense at all
+        if self.bounds.left_out:
+            raise next(iter(self.bounds.left_out.values()))
         name, needs = self.bounds.collective.name, self.bounds.collective.requirement
         raise UsageError(
             f"collective {name} is defined for no C up to {most} on "
-            f"{self.bounds.topology.num_nodes} nodes" + (f": {needs}" if needs else "")
+            f"{counted(self.bounds.topology.num_nodes, 'node')}" + (f": {needs}" if needs else "")
         )
 
     def _least_k(self) -> int:
@@ -176,7 +208,7 @@ class CandidateSource:
         bound, steps = self.least_bandwidth, self.least_steps
         if bound == 0:
             return 0
-        most = self.request.max_chunks or _LARGEST_LEAST_CHUNKS
+        most = self.max_chunks if self.limits_chunks else _LARGEST_LEAST_CHUNKS
         for chunks in range(bound.denominator, most + 1, bound.denominator):
             rounds = int(bound * chunks)
             if rounds >= steps and self.bounds.admits(chunks):

@@ -14,17 +14,19 @@ for.
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 
-from syncoll.errors import ModelError, UsageError
+from syncoll.deadline import Deadline, OutOfTimeError, interrupted_at
+from syncoll.errors import LocatedError, ModelError, SyncollError, UsageError
 from syncoll.model import Collective, Topology
 from syncoll.model.derived import part_chunks
-from syncoll.plugins import SeedLimits
 from syncoll.search.asking import Asking
+from syncoll.search.asking_dual import AskingDual
 from syncoll.search.bounds_table import BoundsTable
 from syncoll.search.candidates import CandidateSource
 from syncoll.search.derived_points import (
@@ -33,7 +35,16 @@ from syncoll.search.derived_points import (
     merged,
     scaled_claim,
 )
-from syncoll.search.driver import proofs_until, search_points
+from syncoll.search.driver import (
+    NO_BOUND,
+    ONLY_CUTS,
+    OUT_OF_MEMORY,
+    patience_of,
+    proofs_until,
+    search_points,
+    seed_limits,
+)
+from syncoll.search.dual import dual_of
 from syncoll.search.frontier import Frontier, OpenClaim, Point
 from syncoll.search.observer import Observer
 from syncoll.search.proving import evidence_of, open_claims, with_bounds
@@ -51,8 +62,16 @@ _DIRECT_SECONDS = 25.0
 
 _SHARE_OF_TIME = 0.5
 
-_SEED_SECONDS = 1.0
+_SHARE_OF_FIRST_BOUND = 0.15
+"""The part of the time in which the whole's bandwidth cost is bounded."""
 
+_SHARE_OF_PARTS = 0.8
+"""The part of the time in which parts are searched; the rest is for the whole."""
+
+_COMPOSING_SECONDS = 0.4
+"""What was found at the last moment gets so long to be composed."""
+
+TIME_LIMIT = "time limit"
 _NOT_EVERYTHING = "not every algorithm was searched, see the scope"
 
 Keep = Callable[[Frontier], None]
@@ -64,6 +83,7 @@ def search(
     observer: Observer | None = None,
     *,
     keep: Keep | None = None,
+    deadline: Deadline | None = None,
 ) -> Frontier:
     """Searches a frontier.
 
@@ -74,14 +94,18 @@ def search(
         solver: decides the candidates; an `Asking` may do so with a store and a pool.
         observer: is told what happens.
         keep: is given the frontier so far whenever a point was found.
+        deadline: when it must be over; None for the request's time limit from now on.
 
     Raises:
         UsageError: when the limits leave nothing to search.
         ModelError: when the collective makes no sense on the topology.
         BackendError: when a backend gives a wrong answer.
+        OutOfTimeError: when the time was over before anything is known.
     """
+    if deadline is None:
+        deadline = Deadline.after(request.time_limit)
     asking = solver if isinstance(solver, Asking) else Asking(solver)
-    return _Run(asking, observer or Observer()).search(request, keep)
+    return _Run(asking, observer or Observer()).search(request, keep, deadline)
 
 
 class _Run:
@@ -91,15 +115,15 @@ class _Run:
         self.asking, self.observer = asking, observer
         self._known: list[tuple[SearchRequest, Frontier]] = []
 
-    def search(self, request: SearchRequest, keep: Keep | None) -> Frontier:
+    def search(self, request: SearchRequest, keep: Keep | None, deadline: Deadline) -> Frontier:
         """The frontier of any collective."""
         if request.collective.dual is not None:
-            return self._inverse(request, request.collective.dual, keep)
+            return self._inverse(request, request.collective.dual, keep, deadline)
         if request.collective.ways:
-            return self._composed(request, keep)
-        return self._moving(request, keep)
+            return self._composed(request, keep, deadline)
+        return self._moving(request, keep, deadline)
 
-    def _moving(self, request: SearchRequest, keep: Keep | None) -> Frontier:
+    def _moving(self, request: SearchRequest, keep: Keep | None, deadline: Deadline) -> Frontier:
         """The frontier of a collective with a pre and a post; the same question is asked once.
 
         A topology that its reversal maps to itself lets allgather serve for its inverse too.
@@ -108,67 +132,99 @@ class _Run:
             if _same_question(known, request):
                 return frontier
         self.observer.began(request.collective.name)
-        frontier = search_points(request, self.asking, self.observer, keep=keep)
+        frontier = search_points(request, self.asking, self.observer, keep=keep, deadline=deadline)
         if frontier.complete:
             self._known.append((request, frontier))
         return frontier
 
-    def _inverse(self, request: SearchRequest, dual: Collective, keep: Keep | None) -> Frontier:
+    def _inverse(
+        self, request: SearchRequest, dual: Collective, keep: Keep | None, deadline: Deadline
+    ) -> Frontier:
+        if dual.combining:  # what its inverse asks for is moved, and needs no detour
+            return self._moving(request, keep, deadline)
+        scales = request.collective.scales(request.topology.num_nodes)
+        if scales is None:
+            return self._one_by_one(request, dual, keep, deadline)
+        return self._turned(request, dual, scales, keep, deadline)
+
+    def _one_by_one(
+        self, request: SearchRequest, dual: Collective, keep: Keep | None, deadline: Deadline
+    ) -> Frontier:
+        """The frontier of an inverse whose C is not known to be in proportion to the dual's.
+
+        The search is that of any collective, with C and bounds of the inverse; only the single
+        questions are asked of the dual.
+        """
+        self.observer.began(request.collective.name)
+        asking = AskingDual(self.asking, request, dual)
+        frontier = search_points(request, asking, self.observer, keep=keep, deadline=deadline)
+        return replace(frontier, settings={**frontier.settings, "inverse_of": dual.name})
+
+    def _turned(
+        self,
+        request: SearchRequest,
+        dual: Collective,
+        scales: str,
+        keep: Keep | None,
+        deadline: Deadline,
+    ) -> Frontier:
+        """The frontier of an inverse as that of the dual, whose C is in proportion."""
         collective, topology = request.collective, request.topology
-        nodes = topology.num_nodes
-        least = _least_chunks(collective, nodes, request.max_chunks)
-        per_dual = Fraction(least, _dual_chunks(collective, dual, nodes, least))
-        regular = all(
-            per_dual == Fraction(c, _dual_chunks(collective, dual, nodes, c))
-            for c in range(least, 8 * least + 1)
-            if collective.admits(nodes, c)
-        )
-        own_bounds = BoundsTable(topology, collective, self.asking.prove, self._until(request))
+        bounds = BoundsTable(topology, collective)
+        least = CandidateSource(replace(request, max_steps=0), bounds).least_chunks
+        per_dual = Fraction(least, dual_of(collective, dual, topology.num_nodes, least))
         most = request.max_chunks
         asked = replace(
             request,
             topology=topology.reversed(),
             collective=dual,
-            max_chunks=None if most is None else max(1, int(most / per_dual)),
+            max_chunks=None if most is None else int(most / per_dual),
         )
 
         def turn(frontier: Frontier) -> Frontier:
-            points = tuple(inverted_point(p, request) for p in frontier.points)
-            whole = replace(
+            assert frontier.evidence is not None  # a search always leaves some
+            evidence = frontier.evidence.inverse(per_dual, scales, bounds.admits)
+            limit, settings = evidence.max_chunks, {**frontier.settings, "inverse_of": dual.name}
+            if settings.get("max_chunks") is not None:
+                settings["max_chunks"] = limit
+            return replace(
                 frontier,
                 topology=topology,
                 collective=collective.name,
-                points=points,
-                scope=f"inverses of {dual.name}: {frontier.scope}",
-                settings={**frontier.settings, "inverse_of": dual.name},
+                points=tuple(inverted_point(p, request) for p in frontier.points),
+                scope=f"inverses of {dual.name}: "
+                + re.sub(
+                    rf"C <= {frontier.evidence.max_chunks}\b", f"C <= {limit}", frontier.scope
+                ),
+                settings=settings,
                 refuted=(),
-            )
-            # What is proved about the dual carries over only where C is proportional.
-            if not regular or frontier.evidence is None or dual.combining:
-                return self._proved(whole, CandidateSource(request, own_bounds))
-            return replace(
-                whole,
                 open=tuple(scaled_claim(claim, 1 / per_dual) for claim in frontier.open),
                 least_bandwidth=frontier.least_bandwidth / per_dual,
-                evidence=frontier.evidence.inverse(per_dual, collective.scales(nodes)),
+                evidence=evidence,
             )
 
-        return turn(self.search(asked, None if keep is None else lambda f: keep(turn(f))))
+        found = self.search(asked, None if keep is None else lambda f: keep(turn(f)), deadline)
+        return turn(found)
 
-    def _composed(self, request: SearchRequest, keep: Keep | None) -> Frontier:
+    def _composed(self, request: SearchRequest, keep: Keep | None, deadline: Deadline) -> Frontier:
         began = time.perf_counter()
-        bounds = BoundsTable(
-            request.topology, request.collective, self.asking.prove, self._until(request)
-        )
+        bounds = BoundsTable(request.topology, request.collective, self.asking.prove, deadline)
         source = CandidateSource(request, bounds)
         points: list[Point] = []
         parts_complete, interrupted = True, False
         scopes: list[str] = []
-        refusal: UsageError | None = None
+        refusal: SyncollError | None = None
+        if not deadline.is_never:
+            # Now, for there may be no time in the end, and it is what most claims rest on.
+            bounds.deadline = deadline.share(_SHARE_OF_FIRST_BOUND)
+            self.observer.bounded(None, source.least_bandwidth)
+            bounds.deadline = deadline
+        parts_until = deadline.share(_SHARE_OF_PARTS)
+        late = deadline.before(-_COMPOSING_SECONDS)
         for way in request.collective.ways:
             try:
-                frontiers = self._parts(request, way, bounds, began)
-            except UsageError as error:  # the limits leave no room for this way
+                frontiers = self._parts(request, way, bounds, parts_until)
+            except (UsageError, LocatedError) as error:  # no room for this way, or no sense in it
                 refusal = error
                 continue
             interrupted |= any(frontier.interrupted for frontier in frontiers)
@@ -177,12 +233,25 @@ class _Run:
                 break
             scopes.append(" then ".join(part.name for part in way))
             choices = product(*(frontier.points for frontier in frontiers))
-            points = _with_compositions(points, choices, request, bounds.scales is not None)
+            try:
+                for better in _with_compositions(points, choices, request, source, late):
+                    points = better
+            except OutOfTimeError:
+                parts_complete = False
+            except MemoryError as error:
+                parts_complete = False
+                self.asking.lost(f"{OUT_OF_MEMORY}: {error}")
+            except KeyboardInterrupt:
+                interrupted = True
             if interrupted:
                 break
-        points = self._seeded(request, points)
+        try:
+            for point in () if interrupted else self._seeded(request, source, deadline):
+                points = merged(points, point)
+        except KeyboardInterrupt:
+            interrupted = True
         if self.asking.solver is None:
-            bounds.until = proofs_until(bounds.until)
+            bounds.deadline = proofs_until(deadline)
         if not scopes and refusal is not None and not request.collective.combining:
             raise refusal
         composed = self._proved(
@@ -199,7 +268,9 @@ class _Run:
                     "k": request.k,
                     "max_steps": source.max_steps if request.max_steps is None else None,
                     "max_rounds": request.max_rounds,
-                    "max_chunks": request.max_chunks,
+                    "max_chunks": source.max_chunks
+                    if bounds.scales is None
+                    else request.max_chunks,
                     "time_limit": request.time_limit,
                     "point_limit": request.point_limit,
                 },
@@ -208,6 +279,7 @@ class _Run:
                 complete=parts_complete and not interrupted,
                 interrupted=interrupted,
                 seconds=time.perf_counter() - began,
+                left_out=source.left_out,
             ),
             source,
         )
@@ -216,23 +288,31 @@ class _Run:
             keep(composed)
         asked = self.asking.solver is not None
         if asked and request.collective.combining and not interrupted and composed.open:
-            return self._direct(request, composed, source, keep, began)
+            return self._direct(request, composed, source, keep, began, deadline)
         return composed
 
-    def _until(self, request: SearchRequest) -> float | None:
-        """When the time of the search is over."""
-        return None if request.time_limit is None else time.perf_counter() + request.time_limit
+    def _excused(self, deadline: Deadline) -> bool:
+        """Whether only the direct search's own limit of time, which no user set, can have ended it.
 
-    def _seeded(self, request: SearchRequest, points: list[Point]) -> list[Point]:
-        """The points with what seeds construct for the whole, which need not be composed."""
-        limits = SeedLimits(
-            request.max_steps, request.max_rounds, request.max_chunks, _SEED_SECONDS
+        Want of memory is no such reason.
+        """
+        return deadline.is_never and OUT_OF_MEMORY not in self.asking.losses
+
+    def _seeded(
+        self,
+        request: SearchRequest,
+        source: CandidateSource,
+        deadline: Deadline,
+    ) -> Iterator[Point]:
+        """What seeds construct for the whole, which need not be composed."""
+        alone = self.asking.solver is None
+        limits = seed_limits(request, deadline, request.max_steps, alone=alone)
+        found = self.asking.seeding.points(
+            request.topology, request.collective, limits, patience_of(deadline)
         )
-        found = self.asking.seeding.points(request.topology, request.collective, limits)
         for point in found:
-            if _within(point, request):
-                points = merged(points, point)
-        return points
+            if _within(point, request) and source.covers(point.chunks):
+                yield point
 
     def _proved(self, frontier: Frontier, source: CandidateSource) -> Frontier:
         """The same with everything that is proved about it, and what is left open."""
@@ -241,11 +321,18 @@ class _Run:
         if self.asking.solver is None:  # what nobody searched needs no proofs in between
             steps = sorted({source.least_steps, *(p.steps for p in frontier.points)})
         evidence = evidence_of(source, frontier.points, frontier.refuted, steps)
-        claims = open_claims(evidence, source.least_steps, lambda _: _NOT_EVERYTHING)
+        skipped = source.bounds.skipped
+        reason = self._why_open(frontier, source)
+        claims = open_claims(
+            evidence,
+            source.least_steps,
+            lambda steps: f"{reason}; {NO_BOUND}" if steps in skipped else reason,
+        )
         best = min((p.bandwidth for p in frontier.points), default=None)
         if best is None or best > source.least_bandwidth:
             low = source.least_bandwidth
-            claims.append(OpenClaim(last + 1, None, low, best, _NOT_EVERYTHING))
+            why = f"{reason}; {ONLY_CUTS}" if None in skipped else reason
+            claims.append(OpenClaim(last + 1, None, low, best, why))
         return replace(
             frontier,
             points=tuple(with_bounds(frontier.points, evidence)),
@@ -255,18 +342,25 @@ class _Run:
             evidence=evidence,
         )
 
+    def _why_open(self, frontier: Frontier, source: CandidateSource) -> str:
+        """Why a composition's frontier leaves something open, in words."""
+        why = TIME_LIMIT if source.bounds.deadline.passed else _NOT_EVERYTHING
+        return "; ".join(["interrupted" if frontier.interrupted else why, *self.asking.losses])
+
     def _parts(
         self,
         request: SearchRequest,
         way: Sequence[Collective],
         bounds: BoundsTable,
-        began: float,
+        deadline: Deadline,
     ) -> list[Frontier]:
         """The frontiers of a way's parts; fewer when a person stopped the search."""
         frontiers: list[Frontier] = []
         for part in way:
-            spent = time.perf_counter() - began
-            frontiers.append(self.search(_part_request(request, way, part, bounds, spent), None))
+            # Each part leaves some of the time to the next.
+            until = deadline.share(_SHARE_OF_TIME)
+            asked = _part_request(request, way, part, bounds, until)
+            frontiers.append(self.search(asked, None, until))
             if frontiers[-1].interrupted:
                 break
         return frontiers
@@ -278,16 +372,21 @@ class _Run:
         source: CandidateSource,
         keep: Keep | None,
         began: float,
+        deadline: Deadline,
     ) -> Frontier:
         """Looks for algorithms that are no compositions, where these leave room."""
         last = max((p.steps for p in composed.points), default=source.least_steps + 2)
-        limit = _DIRECT_SECONDS
-        if request.time_limit is not None:
-            limit = request.time_limit - (time.perf_counter() - began)
-            if limit <= 0:
-                return replace(composed, complete=False)
+        if deadline.passed:
+            return replace(composed, complete=False)
+        ends = deadline.sooner(_DIRECT_SECONDS) if deadline.is_never else deadline
         self.observer.began(f"{request.collective.name}, directly")
-        ends = time.perf_counter() + limit
+
+        def keep_proved(frontier: Frontier) -> None:
+            """What it proves is about fewer C than what is said of the whole."""
+            found = replace(composed, points=frontier.points, refuted=frontier.refuted)
+            if keep is not None:
+                keep(self._proved(found, source))
+
         direct = composed
         # From few chunks to more: what needs few is found soon, and then there is less to beat.
         multiples = [m * source.least_chunks for m in _DIRECT_MULTIPLES]
@@ -297,21 +396,18 @@ class _Run:
                 strategy=Strategy.CERTIFIED,
                 max_steps=last if request.max_steps is None else min(last, request.max_steps),
                 max_chunks=most,
-                time_limit=max(0.0, ends - time.perf_counter()),
+                time_limit=ends.seconds,
                 point_limit=request.point_limit or _DIRECT_POINT_SECONDS,
             )
             direct = search_points(
                 asked,
                 self.asking,
                 self.observer,
-                keep=None
-                if keep is None
-                else lambda f: keep(
-                    replace(composed, points=f.points, open=f.open, evidence=f.evidence)
-                ),
+                keep=keep_proved,
                 incumbents=direct.points,
                 refuted=direct.refuted,
                 seeds=False,
+                deadline=ends,
             )
             if not direct.complete:
                 break
@@ -323,7 +419,7 @@ class _Run:
             interrupted=direct.interrupted,
             complete=composed.complete
             and not direct.interrupted
-            and (direct.complete or request.time_limit is None),
+            and (direct.complete or self._excused(deadline)),
             seconds=time.perf_counter() - began,
         )
         proved = self._proved(frontier, source)
@@ -334,17 +430,24 @@ def _with_compositions(
     points: list[Point],
     choices: Iterable[tuple[Point, ...]],
     request: SearchRequest,
-    proportional: bool,
-) -> list[Point]:
-    """The points with those that can be composed of a choice of parts.
+    source: CandidateSource,
+    deadline: Deadline,
+) -> Iterator[list[Point]]:
+    """The points with those that can be composed of a choice of parts, whenever there is one more.
 
     Args:
         points: a frontier.
         choices: a point of each part.
         request: says what is within the limits.
-        proportional: whether the collective has as many chunks for each C; then the costs of a
-            composition follow from those of its parts, and what is dominated is not even made.
+        source: knows for which C what is proved holds.  Where the collective has as many chunks
+            for each C, the costs of a composition follow from those of its parts, and what is
+            dominated is not even made.
+        deadline: after it no more are composed.
+
+    Raises:
+        OutOfTimeError: when it comes before the end.
     """
+    proportional = source.bounds.scales is not None
     per_chunk: Fraction | None = None
     for choice in sorted(choices, key=_share_of_rounds):
         steps = sum(part.steps for part in choice)
@@ -353,14 +456,15 @@ def _with_compositions(
             if any(p.steps <= steps and p.bandwidth <= cost for p in points):
                 continue
         try:
-            point = composed_point(choice, request)
+            with interrupted_at(deadline):
+                point = composed_point(choice, request)
         except ModelError:  # refined, these parts do not tile the collective's chunks
             continue
         if proportional:
             per_chunk = Fraction(point.instance.num_chunks, point.chunks)
-        if _within(point, request):
+        if _within(point, request) and source.covers(point.chunks):
             points = merged(points, point)
-    return points
+            yield points
 
 
 def _share_of_rounds(choice: Sequence[Point]) -> Fraction:
@@ -391,54 +495,40 @@ def _same_question(one: SearchRequest, two: SearchRequest) -> bool:
     ) == relation(two.topology)
 
 
-def _least_chunks(collective: Collective, nodes: int, most: int | None) -> int:
-    for chunks in range(1, (most or 100_000) + 1):
-        if collective.admits(nodes, chunks):
-            return chunks
-    raise UsageError(
-        f"collective {collective.name} is defined for no C up to {most} on {nodes} nodes: "
-        f"{collective.requirement}"
-    )
-
-
-def _dual_chunks(collective: Collective, dual: Collective, nodes: int, chunks: int) -> int:
-    table = collective.tabulate(nodes, chunks)
-    found = part_chunks(dual, nodes, len(table.pre))
-    if found is None:  # the table of an inverse is its dual's
-        raise ModelError(f"collective {collective.name}: no C of {dual.name} fits C = {chunks}")
-    return found
-
-
 def _part_request(
     request: SearchRequest,
     way: Sequence[Collective],
     part: Collective,
     bounds: BoundsTable,
-    spent: float,
+    deadline: Deadline,
 ) -> SearchRequest:
     """The request for one part, within what the whole leaves it."""
     topology = request.topology
     max_steps, max_chunks = request.max_steps, request.max_chunks
     if max_steps is not None:
-        others = [p for p in way if p is not part]
-        for other in others:
+        for other in (p for p in way if p is not part):
             table = BoundsTable(topology, other)
-            least = _least_chunks(other, topology.num_nodes, None)
-            max_steps -= table.least_steps(least)
+            asked = replace(request, collective=other, max_chunks=None)
+            max_steps -= CandidateSource(asked, table).least_steps
         max_steps = max(0, max_steps)
     if max_chunks is not None and part is not way[0]:
-        most = max((c for c in range(1, max_chunks + 1) if bounds.admits(c)), default=None)
-        if most is not None:
-            table_size = len(request.collective.tabulate(topology.num_nodes, most).pre)
-            max_chunks = part_chunks(part, topology.num_nodes, table_size) or max_chunks
-    time_limit = request.time_limit
-    if time_limit is not None:
-        # Each part leaves some of the time to the next, and to the direct search.
-        time_limit = max(0.0, time_limit - spent) * _SHARE_OF_TIME
+        max_chunks = max(_sizes(request, part, bounds), default=max_chunks)
     return replace(
         request,
         collective=part,
         max_steps=max_steps,
         max_chunks=max_chunks,
-        time_limit=time_limit,
+        time_limit=deadline.seconds,
     )
+
+
+def _sizes(request: SearchRequest, part: Collective, bounds: BoundsTable) -> Iterator[int]:
+    """The C of a part that go with each C of the whole, up to the limit of the request."""
+    nodes = request.topology.num_nodes
+    admitted = (c for c in range(request.max_chunks or 0, 0, -1) if bounds.admits(c))
+    for chunks in admitted:
+        found = part_chunks(part, nodes, len(request.collective.tabulate(nodes, chunks).pre))
+        if found is not None:
+            yield found
+            if bounds.scales is not None:
+                return  # it is the largest

@@ -7,9 +7,9 @@ left to the solver.
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 
+from syncoll.deadline import NEVER, Deadline
 from syncoll.formula import Verdict
 from syncoll.model import Algorithm, Instance
 from syncoll.solving import Solution, Solver
@@ -21,7 +21,11 @@ _SHARE_OF_EVEN = 0.6
 
 
 def solve_directly(
-    solver: Solver, instance: Instance, seconds: float | None, hint: Algorithm | None = None
+    solver: Solver,
+    instance: Instance,
+    seconds: float | None,
+    hint: Algorithm | None = None,
+    until: Deadline = NEVER,
 ) -> Solution:
     """Decides an instance.
 
@@ -30,16 +34,17 @@ def solve_directly(
         instance: combining or not.
         seconds: time limit; None for the solver's own.
         hint: an algorithm for the same chunks, near which there may be one.
+        until: when all of it must be over, building the formula too.
     """
     if not instance.combining or instance.rounds_per_step is not None or instance.steps == 0:
-        return solver.solve(instance, seconds=seconds, hint=hint)
-    began = time.perf_counter()
+        return solver.solve(instance, seconds=seconds, hint=hint, until=until)
+    own = Deadline.after(seconds)
     even = replace(instance, rounds_per_step=_evenly(instance.rounds, instance.steps))
-    solution = solver.solve(even, seconds=None if seconds is None else seconds * _SHARE_OF_EVEN)
+    given = None if seconds is None else seconds * _SHARE_OF_EVEN
+    solution = solver.solve(even, seconds=given, until=until.share(_SHARE_OF_EVEN))
     if solution.verdict is Verdict.SAT:
         return replace(solution, instance=instance)
-    left = None if seconds is None else max(0.0, seconds - (time.perf_counter() - began))
-    return solver.solve(instance, seconds=left)
+    return solver.solve(instance, seconds=own.seconds, until=until)
 
 
 def _evenly(rounds: int, steps: int) -> tuple[int, ...]:

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import islice
 
+from syncoll.deadline import NEVER, Deadline, OutOfTimeError
 from syncoll.formula import StopReason, Verdict
 from syncoll.plugins import SeedLimits
 from syncoll.search.asking import Asking, Waiting
@@ -34,7 +35,15 @@ from syncoll.search.request import SearchRequest, Strategy
 from syncoll.solving import Solution
 from syncoll.verify import require_valid
 
-__all__ = ["proofs_until", "search_points"]
+__all__ = [
+    "NO_BOUND",
+    "ONLY_CUTS",
+    "OUT_OF_MEMORY",
+    "patience_of",
+    "proofs_until",
+    "search_points",
+    "seed_limits",
+]
 
 _FIRST_SECONDS = 2.0
 _KEEP_SECONDS = 5.0
@@ -47,7 +56,26 @@ _QUICK_SECONDS = 5.0
 _THOROUGH_SECONDS = 30.0
 
 _SEED_SECONDS = 1.0
-"""The seeds of a search get no more: a solver is often as fast."""
+"""The work that the seeds of a search may do for more than one algorithm each: a solver is often as
+fast.  Where there is a time limit it may be more, since searches that need one are long: ..."""
+
+_SHARE_OF_SEEDS = (0.05, 0.3)
+"""... this part of it; and never more than that part."""
+
+_SHARE_FOR_SEEDS = 0.6
+"""When this part of the time is over they are stopped, however little a busy machine let them
+work."""
+
+_PATIENCE_SECONDS = 10.0
+_SHARE_OF_PATIENCE = 0.15
+"""What a seed's work may take until it has its first algorithm: on a large machine a solver has
+none for long."""
+
+_SHARE_OF_SEEDS_ALONE = 0.7
+"""The same where no solver is asked; the rest is for what can be proved about their points."""
+
+NO_BOUND = "no time for a bound of its own"
+ONLY_CUTS = "no time for a bound beyond the cuts around single nodes"
 
 _MULTIPLES = (4, None)
 """The limits on C of the certified strategy's passes, in multiples of the least C."""
@@ -58,8 +86,8 @@ they have no end, and a backend that can decide none of them (for want of a lice
 it here for ever."""
 
 
-class _OutOfTimeError(Exception):
-    """The time limit of the whole search is reached."""
+OUT_OF_MEMORY = "out of memory"
+"""Why a search ended before its time, in an open claim."""
 
 
 def search_points(
@@ -71,6 +99,7 @@ def search_points(
     incumbents: Sequence[Point] = (),
     refuted: Iterable[Refuted] = (),
     seeds: bool = True,
+    deadline: Deadline | None = None,
 ) -> Frontier:
     """Searches a frontier by deciding one candidate after the other.
 
@@ -84,22 +113,29 @@ def search_points(
         incumbents: points known before; only what is better than these is looked for.
         refuted: what a solver ruled out before.
         seeds: whether to ask the seeds first.
+        deadline: when it must be over; None for the request's time limit from now on.
 
     Raises:
         UsageError: when the limits leave nothing to search.
         ModelError: when the collective makes no sense on the topology.
         BackendError: when a backend gives a wrong answer.
     """
-    run = _Search(request, asking, observer, keep, incumbents, refuted)
+    if deadline is None:
+        deadline = Deadline.after(request.time_limit)
+    run = _Search(request, asking, observer, keep, incumbents, refuted, deadline)
     try:
         if seeds:
             run.seed()
         run.run()
-    except _OutOfTimeError:
+    except OutOfTimeError:
         run.complete = False
     except KeyboardInterrupt:
         asking.cancel_all()
         run.complete, run.interrupted = False, True
+    except MemoryError as error:
+        asking.cancel_all()
+        asking.lost(f"{OUT_OF_MEMORY}: {error}")
+        run.complete, run.exhausted = False, True
     return run.frontier()
 
 
@@ -127,12 +163,13 @@ class _Search:
         keep: Callable[[Frontier], None] | None,
         incumbents: Sequence[Point],
         refuted: Iterable[Refuted],
+        deadline: Deadline,
     ) -> None:
         self.request, self.asking, self.observer = request, asking, observer
         self.keep = keep
         self.began = time.perf_counter()
-        until = None if request.time_limit is None else self.began + request.time_limit
-        self.bounds = BoundsTable(request.topology, request.collective, asking.prove, until)
+        self.deadline = deadline
+        self.bounds = BoundsTable(request.topology, request.collective, asking.prove, deadline)
         self.source = CandidateSource(request, self.bounds)
         self.points: list[Point] = sorted(incumbents, key=lambda p: p.steps)
         self.known = KnownAlgorithms(self.points)
@@ -140,39 +177,37 @@ class _Search:
         self.steps: list[_Step] = []
         self.current: _Step | None = None
         self.complete = True
-        self.interrupted = False
+        self.interrupted = self.exhausted = False
         self.tried: set[Candidate] = set()
         self.tried_at: Counter[int] = Counter()
 
     def seed(self) -> None:
         """Starts from what the seeds construct."""
         only = self.asking.solver is None
-        until, kept = self.bounds.until, time.perf_counter()
-        limits = SeedLimits(
-            self.request.max_steps if only else self.source.max_steps,
-            self.request.max_rounds,
-            self.request.max_chunks,
-            self.request.time_limit if only else _SEED_SECONDS,
-        )
+        kept = time.perf_counter()
+        max_steps = self.request.max_steps if only else self.source.max_steps
+        limits = seed_limits(self.request, self.deadline, max_steps, alone=only)
         for point in self.asking.seeding.points(
-            self.request.topology, self.request.collective, limits
+            self.request.topology, self.request.collective, limits, patience_of(self.deadline)
         ):
             self.known.add(point)
             most = self.source.most_rounds(point.steps)
-            if most is None or point.rounds <= most:
+            if (most is None or point.rounds <= most) and self.source.covers(point.chunks):
                 self._merge(point)
             if only and self.keep is not None and time.perf_counter() >= kept + _KEEP_SECONDS:
-                self.bounds.until = time.perf_counter()  # what is proved comes later
+                self.bounds.deadline = NEVER.sooner(0.0)  # what is proved comes later
                 self.keep(self.frontier())
                 kept = time.perf_counter()
         if only:
-            self.bounds.until = proofs_until(until)
+            self.bounds.deadline = proofs_until(self.deadline)
         if self.points and self.keep is not None:
             self.keep(self.frontier())
 
     def run(self) -> None:
         """Asks for one number of steps after the other."""
         source = self.source
+        if self.bounds.scales is None:
+            self.observer.limited(source.max_chunks)
         self.observer.bounded(None, source.least_bandwidth)
         if self.asking.solver is None:
             return
@@ -350,15 +385,11 @@ class _Search:
         self.tried_at[candidate.steps] += 1
         instance = self.bounds.instance(candidate.chunks, candidate.steps, candidate.rounds)
         hint = self.known.nearest(instance)
-        return self.asking.ask(instance, min(limits) if limits else None, hint)
+        return self.asking.ask(instance, min(limits) if limits else None, hint, self.deadline)
 
     def _remaining(self) -> float | None:
-        if self.request.time_limit is None:
-            return None
-        remaining = self.request.time_limit - (time.perf_counter() - self.began)
-        if remaining <= 0:
-            raise _OutOfTimeError
-        return remaining
+        self.deadline.check()
+        return self.deadline.seconds
 
     def _add(self, solution: Solution) -> None:
         """Puts a solution's algorithm, at its tightest, on the frontier."""
@@ -406,12 +437,11 @@ class _Search:
                 "k": source.k,
                 "max_steps": source.max_steps,
                 "max_rounds": request.max_rounds,
-                "max_chunks": source.max_chunks
-                if request.strategy is Strategy.CERTIFIED
-                else request.max_chunks,
+                "max_chunks": source.max_chunks if source.limits_chunks else None,
                 "time_limit": request.time_limit,
                 "point_limit": request.point_limit,
             },
+            left_out=source.left_out,
             least_steps=source.least_steps,
             least_bandwidth=source.least_bandwidth,
             complete=self.complete,
@@ -431,13 +461,16 @@ class _Search:
     def _open(self, evidence: Evidence) -> list[OpenClaim]:
         reasons = {step.steps: self._reason(step) for step in self.steps}
         claims = open_claims(
-            evidence, self.source.least_steps, lambda steps: reasons.get(steps, self._beyond)
+            evidence,
+            self.source.least_steps,
+            lambda steps: reasons.get(steps, self._beyond) + self._unproved(steps),
         )
         best = self._best()
         if best is None or best > self.source.least_bandwidth:
             after = max((p.steps for p in evidence.proofs), default=self.source.least_steps - 1)
             low = self.source.least_bandwidth
-            claims.append(OpenClaim(after + 1, None, low, best, self._beyond))
+            reason = self._beyond + self._unproved(None)
+            claims.append(OpenClaim(after + 1, None, low, best, reason))
         return claims
 
     @property
@@ -451,30 +484,71 @@ class _Search:
 
     @property
     def _stopped(self) -> str:
+        if self.exhausted:
+            return OUT_OF_MEMORY
         return "interrupted" if self.interrupted else "time limit"
+
+    def _unproved(self, steps: int | None) -> str:
+        """What was left out of the proofs for want of time."""
+        if steps not in self.bounds.skipped:
+            return ""
+        return f"; {NO_BOUND}" if steps is not None else f"; {ONLY_CUTS}"
 
     def _reason(self, step: _Step) -> str:
         """Why something better may exist for this S."""
+        whys = sorted({part for why in step.undecided.values() for part in why.split("; ")})
         if step is self.current:
-            return self._stopped
-        return "; ".join(sorted(set(step.undecided.values()))) or (
-            "too many candidates were not decided at once"
-        )
+            return "; ".join([self._stopped, *(w for w in whys if not w.startswith("time limit"))])
+        return "; ".join(whys) or ("too many candidates were not decided at once")
 
 
-def proofs_until(limit: float | None) -> float:
+def seed_limits(
+    request: SearchRequest, deadline: Deadline, max_steps: int | None, *, alone: bool
+) -> SeedLimits:
+    """How far the seeds of a search may go.
+
+    Args:
+        request: the limits on R and C.
+        deadline: when the search must be over.
+        max_steps: S at most; None for no limit.
+        alone: whether no solver is asked.
+    """
+    part = _SHARE_OF_SEEDS_ALONE if alone else _SHARE_FOR_SEEDS
+    until = deadline.share(part)
+    work = until.seconds
+    if not alone:
+        work = _SEED_SECONDS
+        if not deadline.is_never:
+            least, most = (max(0.0, deadline.left()) * part for part in _SHARE_OF_SEEDS)
+            work = min(max(work, least), most)
+    return SeedLimits(max_steps, request.max_rounds, request.max_chunks, work, until)
+
+
+def patience_of(deadline: Deadline) -> float:
+    """How much work each seed may do until it has its first algorithm.
+
+    Args:
+        deadline: when the search must be over.
+    """
+    return min(_PATIENCE_SECONDS, max(0.0, deadline.left()) * _SHARE_OF_PATIENCE)
+
+
+def proofs_until(limit: Deadline) -> Deadline:
     """Until when bounds are computed for what seeds alone constructed: not much longer than that
     took, since nothing is searched that they could end.
 
     Args:
-        limit: when the time of the search is over; None for no limit.
+        limit: when the time of the search is over.
     """
-    now = time.perf_counter()
-    return now + PROOF_SECONDS if limit is None else min(now + PROOF_SECONDS, max(limit, now + 1))
+    return limit.sooner(PROOF_SECONDS)
 
 
 def _why(solution: Solution) -> str:
     outcome = solution.outcome
     text = f"{outcome.reason} of backend {solution.backend}"
+    if outcome.losses:
+        lost = [loss.partition(":")[0] for loss in outcome.losses]
+        timed_out = outcome.reason is StopReason.TIME_LIMIT
+        return "; ".join(dict.fromkeys([*lost, text] if timed_out else lost))
     first = outcome.message.splitlines()[0] if outcome.message else ""
     return f"{text}: {first}" if first and outcome.reason is not StopReason.TIME_LIMIT else text

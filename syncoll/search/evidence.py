@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -11,7 +11,14 @@ from syncoll.errors import ModelError
 from syncoll.model import Instance, Topology
 from syncoll.search.proof import Proof, Refuted
 
-__all__ = ["Distance", "Evidence", "ScaledShape", "refuted_instance", "with_files"]
+__all__ = [
+    "Distance",
+    "Evidence",
+    "ScaledShape",
+    "refuted_instance",
+    "undefined_chunks",
+    "with_files",
+]
 
 
 @dataclass(frozen=True)
@@ -106,14 +113,14 @@ class Evidence:
                 return one.shape
         return None
 
-    def inverse(self, factor: Fraction, scales: str | None) -> Evidence:
+    def inverse(self, factor: Fraction, scales: str, admits: Callable[[int], bool]) -> Evidence:
         """The same about the inverse collective on the reversed topology.
 
         Args:
-            factor: C of the inverse divided by C of this one.
+            factor: C of the inverse divided by C of this one, the same for each C.
             scales: why the inverse's one shape stands for every C.
+            admits: whether the inverse is defined for a C.
         """
-
         shapes = tuple(
             ScaledShape(
                 one.shape.inverse(int(one.shape.chunks * factor)),
@@ -129,14 +136,25 @@ class Evidence:
         return Evidence(
             shapes,
             most,
-            tuple(int(c * factor) for c in self.undefined),
+            undefined_chunks(shapes, most, admits),
             distance,
             tuple(one.inverse(int(one.shape.chunks * factor)) for one in self.bandwidth),
-            tuple(
-                proof.inverse(factor, scales is not None and len(shapes) == 1, most)
-                for proof in self.proofs
-            ),
+            tuple(proof.inverse(factor) for proof in self.proofs),
         )
+
+
+def undefined_chunks(
+    shapes: Sequence[ScaledShape], max_chunks: int, admits: Callable[[int], bool]
+) -> tuple[int, ...]:
+    """The C up to a limit that must be named as undefined.
+
+    Where the shape stands for every C, a C for which it has no whole counts need not be: it cannot
+    be defined.
+    """
+    allowed = shapes[0].shape.allows if len(shapes) == 1 and shapes[0].scales else None
+    return tuple(
+        c for c in range(1, max_chunks + 1) if (allowed is None or allowed(c)) and not admits(c)
+    )
 
 
 def refuted_instance(

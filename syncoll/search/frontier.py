@@ -10,6 +10,7 @@ from syncoll.formula import FormulaSize
 from syncoll.model import Algorithm, Instance, Topology
 from syncoll.search.evidence import Evidence
 from syncoll.search.proof import Proof, Refuted
+from syncoll.wording import counted
 
 __all__ = ["Frontier", "OpenClaim", "Point"]
 
@@ -86,7 +87,7 @@ class OpenClaim:
         if self.most_steps is None:
             steps = f"{self.least_steps} or more steps"
         elif self.most_steps == self.least_steps:
-            steps = f"{self.least_steps} step{'s' if self.least_steps != 1 else ''}"
+            steps = counted(self.least_steps, "step")
         else:
             steps = f"{self.least_steps} to {self.most_steps} steps"
         costs = f"from {self.low}" + (f" to below {self.high}" if self.high is not None else "")
@@ -111,6 +112,8 @@ class Frontier:
         seconds: the whole search.
         evidence: what is proved, and by what; None for a frontier out of a file without proofs.
         refuted: everything that a solver ruled out, also what no proof rests on.
+        left_out: C for which the collective is said to be defined but makes no sense, each with the
+            reason: no algorithm was looked for.
     """
 
     topology: Topology
@@ -126,6 +129,14 @@ class Frontier:
     seconds: float = 0.0
     evidence: Evidence | None = None
     refuted: tuple[Refuted, ...] = ()
+    left_out: tuple[tuple[int, str], ...] = ()
+
+    @property
+    def max_chunks(self) -> int | None:
+        """Everything that is proved, or said to be open, is about C up to this; None: every C."""
+        if self.evidence is None or self.evidence.scaling:
+            return None
+        return self.evidence.max_chunks
 
     def proof(self, point: Point) -> Proof | None:
         """What is proved about algorithms of at most as many steps as the point has."""

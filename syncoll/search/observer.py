@@ -17,6 +17,9 @@ class Observer:
     def began(self, collective: str) -> None:
         """The search for this collective, perhaps a part of the one asked for, begins."""
 
+    def limited(self, max_chunks: int) -> None:
+        """What is told of this collective is proved for C up to `max_chunks` only."""
+
     def bounded(self, steps: int | None, bandwidth: Fraction) -> None:
         """No algorithm of `steps` steps (None: of any number) costs less than `bandwidth`."""
 

@@ -8,17 +8,18 @@ the collective is encoded directly.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from syncoll.combining import compose, invert
-from syncoll.errors import ModelError
+from syncoll.combining import compose
+from syncoll.deadline import NEVER, Deadline
 from syncoll.model import Algorithm, Collective, Instance, Topology
 from syncoll.model.derived import part_chunks
+from syncoll.search.asking_dual import inverted_solution
 from syncoll.search.bounds_table import BoundsTable
 from syncoll.search.derived_points import as_asked
 from syncoll.search.directly import solve_directly
+from syncoll.search.dual import dual_instance
 from syncoll.solving import Solution, Solver
 
 __all__ = ["decided_as", "solve_one"]
@@ -33,6 +34,7 @@ def solve_one(
     steps: int,
     rounds: int,
     seconds: float | None = None,
+    deadline: Deadline = NEVER,
 ) -> Solution:
     """Decides whether a collective has an algorithm of S steps and R rounds with C chunks.
 
@@ -44,19 +46,20 @@ def solve_one(
         steps: S.
         rounds: R.
         seconds: time limit for all of it; None for the solver's own for each instance.
+        deadline: when it must be over.
 
     Raises:
         ModelError: when the collective is not defined for these numbers on the topology.
         BackendError: when the backend's answer turns out to be wrong.
     """
     instance = collective.instantiate(topology, chunks=chunks, steps=steps, rounds=rounds)
-    return _One(solver, seconds).solve(instance, collective)
+    return _One(solver, deadline.sooner(seconds)).solve(instance, collective)
 
 
 def decided_as(instance: Instance, collective: Collective) -> tuple[Instance, str]:
     """The instance that a solver is asked about first, and in words why it is another one."""
     if collective.dual is not None:
-        asked = _dual_instance(instance, collective, collective.dual)
+        asked = dual_instance(instance, collective, collective.dual)
         return asked, (
             f"{collective.name} is decided as its dual {collective.dual.name} with "
             f"C = {asked.chunks} on the reversed topology."
@@ -69,44 +72,26 @@ def decided_as(instance: Instance, collective: Collective) -> tuple[Instance, st
     return instance, ""
 
 
-def _dual_instance(instance: Instance, collective: Collective, dual: Collective) -> Instance:
-    chunks = part_chunks(dual, instance.topology.num_nodes, instance.num_chunks)
-    if chunks is None:  # the table of an inverse is its dual's
-        raise ModelError(f"no C of {dual.name} fits C = {instance.chunks}", collective.origin)
-    return dual.instantiate(
-        instance.topology.reversed(),
-        chunks=chunks,
-        steps=instance.steps,
-        rounds=instance.rounds,
-    )
-
-
 class _One:
     """One question, with the time that is left for it."""
 
-    def __init__(self, solver: Solver, seconds: float | None) -> None:
+    def __init__(self, solver: Solver, deadline: Deadline) -> None:
         self._solver = solver
-        self._ends = None if seconds is None else time.perf_counter() + seconds
+        self._deadline = deadline
 
-    def _left(self) -> float | None:
-        return None if self._ends is None else max(0.0, self._ends - time.perf_counter())
+    def _directly(self, instance: Instance) -> Solution:
+        return solve_directly(self._solver, instance, self._deadline.seconds, until=self._deadline)
 
     def solve(self, instance: Instance, collective: Collective) -> Solution:
         if collective.dual is not None:
             return self._inverse(instance, collective, collective.dual)
         if collective.ways:
             return self._composed(instance, collective)
-        return solve_directly(self._solver, instance, self._left())
+        return self._directly(instance)
 
     def _inverse(self, instance: Instance, collective: Collective, dual: Collective) -> Solution:
-        asked = _dual_instance(instance, collective, dual)
-        solution = self.solve(asked, dual)
-        if solution.algorithm is None:
-            return replace(solution, instance=instance)
-        _, backwards = invert(asked, solution.algorithm, collective.name)
-        mirrored = replace(instance, pre=asked.post, post=asked.pre)
-        found, algorithm = as_asked(mirrored, backwards, collective)
-        return replace(solution, instance=found, algorithm=algorithm)
+        asked = dual_instance(instance, collective, dual)
+        return inverted_solution(self.solve(asked, dual), instance, collective)
 
     def _composed(self, instance: Instance, collective: Collective) -> Solution:
         tried: list[Solution] = []
@@ -115,7 +100,7 @@ class _One:
             if whole is not None:
                 found, algorithm = as_asked(*whole, collective)
                 return _joined(tried, found, algorithm)
-        solution = solve_directly(self._solver, instance, self._left())
+        solution = self._directly(instance)
         return replace(solution, seconds=_sum([*tried, solution]))
 
     def _way(
@@ -127,7 +112,7 @@ class _One:
     ) -> tuple[Instance, Algorithm] | None:
         """The parts' algorithms composed, for the first division for which all have one."""
         topology = instance.topology
-        tables = [BoundsTable(topology, part) for part in way]
+        tables = [BoundsTable(topology, part, deadline=self._deadline) for part in way]
         chunks = [part_chunks(part, topology.num_nodes, instance.num_chunks) for part in way]
         if not way[0].admits(topology.num_nodes, instance.chunks):
             return None
@@ -153,7 +138,7 @@ class _One:
                 for part in parts[1:]:
                     whole = compose(whole, part, name)
                 return whole
-            if self._left() == 0:
+            if self._deadline.passed:
                 return None
         return None
 

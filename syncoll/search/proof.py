@@ -11,6 +11,7 @@ from enum import StrEnum
 from fractions import Fraction
 
 from syncoll.bounds import Certificate, CutCertificate, PartitionCertificate, TreeCertificate
+from syncoll.wording import counted
 
 __all__ = ["Method", "Proof", "Refuted", "Scope", "covers"]
 
@@ -128,29 +129,21 @@ class Proof:
         ]
         return " and ".join(limits) or "all"
 
-    def inverse(self, factor: Fraction, scales: bool, limit: int) -> Proof:
+    def inverse(self, factor: Fraction) -> Proof:
         """The same about the inverse collective on the reversed topology.
 
         Args:
-            factor: C of the inverse divided by C of this one.
-            scales: whether one shape stands for every C of the inverse.
-            limit: the search's limit on C of the inverse.
+            factor: C of the inverse divided by C of this one, the same for each C.
         """
-        scope, most = self.scope, self.max_chunks
-        most = None if most is None else int(most * factor)
-        if scope is Scope.ALL and not scales:
-            scope, most = Scope.CHUNKS, limit
         return replace(
             self,
             best=None if self.best is None else self.best / factor,
             bound=self.bound / factor,
             low=None if self.low is None else self.low / factor,
-            bound_chunks=None if scales else limit,
             certificates=tuple(
                 one.inverse(int(one.shape.chunks * factor)) for one in self.certificates
             ),
-            scope=scope,
-            max_chunks=most,
+            max_chunks=None if self.max_chunks is None else int(self.max_chunks * factor),
             refuted=tuple(replace(one, chunks=int(one.chunks * factor)) for one in self.refuted),
         )
 
@@ -162,19 +155,19 @@ class Proof:
     @property
     def words(self) -> str:
         """What is proved, as a sentence for people."""
-        steps = f"{self.steps} step{'s' if self.steps != 1 else ''}"
+        steps = counted(self.steps, "step")
         limits = [
-            text
-            for limit, text in (
-                (self.max_chunks, f"at most {self.max_chunks} chunks per node"),
-                (self.max_rounds, f"at most {self.max_rounds} rounds"),
+            f"at most {counted(limit, noun)}" + (" per node" if noun == "chunk" else "")
+            for limit, noun in (
+                (self.max_chunks, "chunk"),
+                (self.max_rounds, "round"),
             )
             if limit is not None
         ]
         among = f"no algorithm of at most {steps}"
         whatever = "whatever its chunks and rounds"
         if self.bound_chunks is not None:
-            whatever = f"with at most {self.bound_chunks} chunks per node"
+            whatever = f"with at most {counted(self.bound_chunks, 'chunk')} per node"
         if self.scope is not Scope.CHUNKS or self.best == self.bound:
             return f"{among} has a bandwidth cost below {self.bound}, {whatever}"
         what = "exists" if self.best is None else f"has one below {self.best}"

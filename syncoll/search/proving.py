@@ -10,7 +10,7 @@ from math import ceil
 from syncoll.bounds import Certificate
 from syncoll.search.bounds_table import BoundsTable
 from syncoll.search.candidates import CandidateSource
-from syncoll.search.evidence import Distance, Evidence, ScaledShape
+from syncoll.search.evidence import Distance, Evidence, ScaledShape, undefined_chunks
 from syncoll.search.frontier import OpenClaim, Point
 from syncoll.search.proof import Proof, Refuted, Scope, covers
 from syncoll.search.request import Strategy
@@ -101,7 +101,14 @@ class _Proving:
         What is ruled out with R rounds is ruled out with fewer, so the largest R that something
         rules out settles it.
         """
-        for rounds in range(limit, -1, -1):
+        if limit < 0 or self.bounds.least_steps(chunks) > self.steps:
+            return None  # nothing is cheaper than nothing, or comes sooner than it can
+        asked = None if self.any_steps else self.steps
+        bandwidth = self.bounds.certificate(self.bounds.shape(chunks), asked).bandwidth
+        # Nothing rules out more rounds than these, and there may be thousands above them.
+        refuted = (one.rounds for one in self.refuted)
+        most = max(self.steps, ceil(bandwidth * chunks), *refuted)
+        for rounds in range(min(limit, most), -1, -1):
             if self._ruled_out(chunks, rounds):
                 return None if rounds == limit else rounds + 1
         return 0
@@ -144,24 +151,21 @@ def evidence_of(
     answers = sorted(refuted, key=lambda one: (-one.steps, one.chunks, -one.rounds))
     # The points of a composition may have more chunks than the limit.
     known = {*admitted, *(point.chunks for point in points)}
-    for chunks in known:
+    for chunks in sorted(known):
         bounds.shape(chunks)
     proofs = []
     for s in steps:
         best = min((p.bandwidth for p in points if p.steps <= s), default=None)
         proofs.append(prove(source, s, best, answers))
+    shapes = tuple(
+        ScaledShape(shared.shape, tuple(sorted(known & set(shared.compared))), bounds.scales)
+        for shared in bounds.shapes
+        if known & set(shared.compared)
+    )
     return Evidence(
-        tuple(
-            ScaledShape(shared.shape, tuple(sorted(known & set(shared.compared))), bounds.scales)
-            for shared in bounds.shapes
-            if known & set(shared.compared)
-        ),
+        shapes,
         source.max_chunks,
-        tuple(
-            c
-            for c in range(1, source.max_chunks + 1)
-            if not bounds.admits(c) and any(one.shape.allows(c) for one in bounds.shapes)
-        ),
+        undefined_chunks(shapes, source.max_chunks, bounds.admits),
         _distance(bounds, admitted, source.least_steps),
         bounds.certificates(admitted, None),
         tuple(proofs),

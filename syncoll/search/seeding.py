@@ -3,6 +3,10 @@
 A seed is a heuristic: fast, and known only to be right once the verifier has passed what it made.
 Its points are shown at once, bound what the solver is asked for from above, and where they meet a
 proved bound nothing is left to ask.
+
+Seeds that promise to be quick are asked first, and each has its own share of the time: what one
+leaves over goes to those after it, and one that takes too long is stopped.  Shares are measured in
+work, so that what comes out does not depend on how busy the machine is.
 """
 
 from __future__ import annotations
@@ -11,13 +15,19 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from syncoll.errors import SyncollError, VerificationError
+from syncoll.deadline import Deadline, interrupted_at
+from syncoll.errors import OutOfTimeError, PluginError, SyncollError, VerificationError
 from syncoll.model import Collective, Topology
 from syncoll.plugins import OptionValue, Proposal, SeedLimits, SeedRecord
+from syncoll.plugins.guard import calling
 from syncoll.search.frontier import Point
 from syncoll.verify import require_valid
 
 __all__ = ["ChosenSeed", "Seeding"]
+
+_QUICK_SECONDS = 0.1
+_LEAST_SECONDS = 0.5
+"""What a seed that promises its first algorithm so soon may work for it at the least."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,14 +49,15 @@ class Seeding:
     """Asks seeds for points.
 
     Args:
-        seeds: in the order in which they are asked.
+        seeds: of those that promise to be equally quick the first is asked first.
         told: is told, in words, when a seed fails: it must not end the search.
     """
 
     def __init__(
         self, seeds: Sequence[ChosenSeed], told: Callable[[str], None] = lambda _: None
     ) -> None:
-        self.seeds, self._told = tuple(seeds), told
+        self.seeds = tuple(sorted(seeds, key=lambda seed: seed.record.first_seconds))
+        self._told = told
         self._said: set[str] = set()
         self._refusals: dict[str, str] = {}
         self._heard: set[str] = set()
@@ -63,48 +74,117 @@ class Seeding:
         return {name: why for name, why in self._refusals.items() if name not in self._heard}
 
     def points(
-        self, topology: Topology, collective: Collective, limits: SeedLimits
+        self,
+        topology: Topology,
+        collective: Collective,
+        limits: SeedLimits,
+        patience: float = 0.0,
     ) -> Iterator[Point]:
         """Verified points, as they come.
 
         Args:
             topology: where.
             collective: what.
-            limits: no point is beyond them.
+            limits: no point is beyond them; the time is that of all seeds together.
+            patience: seconds of work that a seed may take until it has its first algorithm within
+                the limits, where that is more than its share.
+
+        Raises:
+            PluginError: when a seed that a user named is broken; others are told of.
         """
-        ends = None if limits.seconds is None else time.perf_counter() + limits.seconds
-        for seed in self.seeds:
-            began = time.perf_counter()
+        ends = limits.deadline()
+        for i, seed in enumerate(self.seeds):
+            if replace(ends, works=None).passed:
+                return  # even to import another seed would take too long
+            name, left = seed.record.name, len(self.seeds) - i
+            share, first = _share(ends, left), _share(ends, left, patience)
+            if not ends.is_never and seed.record.first_seconds <= _QUICK_SECONDS:
+                # What needs so little must not be lost to a machine that is slow or busy.
+                least = max(patience, ends.left() / left, _LEAST_SECONDS)
+                first = replace(ends, works=None).working(least)
+            doing = "did not say in its share of the time if it fits"
             try:
-                fits = seed.record.fits(topology, collective)
+                with interrupted_at(first):
+                    fits = seed.record.fits(topology, collective)
+                if fits.failed:
+                    raise PluginError(f"seed {name}: {fits.reason}")
                 if not fits.ok:
                     if seed.named:
-                        self._refusals.setdefault(seed.record.name, fits.reason)
+                        self._refusals.setdefault(name, fits.reason)
                     continue
-                left = None if ends is None else max(0.0, ends - time.perf_counter())
-                for proposal in seed.record.load().propose(
-                    topology, collective, replace(limits, seconds=left), seed.options
-                ):
-                    spent = time.perf_counter() - began
-                    point = _point(seed, proposal, topology, collective, spent)
-                    self._heard.add(seed.record.name)
+                doing = "made nothing in its share of the time"
+                within = replace(limits, seconds=first.seconds, until=first)
+                for point in _points(seed, topology, collective, within, first, share):
+                    self._heard.add(name)
                     if _within(point, limits):
+                        doing = ""
                         yield point
-                    if ends is not None and time.perf_counter() >= ends:
-                        return
-                    began = time.perf_counter()
+                if doing and first.passed:  # it looked at the clock itself
+                    self._tell(f"seed {name} {doing}")
+            except OutOfTimeError:
+                if doing:
+                    self._tell(f"seed {name} {doing}")
             except VerificationError as error:
-                self._tell(f"seed {seed.record.name} proposed what is no algorithm: {error}")
+                self._tell(f"seed {name} proposed what is no algorithm: {error}")
+            except PluginError as error:  # it is broken, which must not end the search
+                if seed.named:
+                    raise
+                self._tell(f"{error}; going on without it")
             except SyncollError as error:
-                self._tell(f"seed {seed.record.name}: {error}")
-            except Exception as error:  # a broken plugin must not end the search
-                self._tell(f"seed {seed.record.name} failed: {type(error).__name__}: {error}")
+                self._tell(f"seed {name}: {error}")
 
     def _tell(self, text: str) -> None:
         """Tells something once: the parts of a composition ask for much the same."""
         if text not in self._said:
             self._said.add(text)
             self._told(text)
+
+
+def _share(ends: Deadline, seeds: int, least: float = 0.0) -> Deadline:
+    """What the next of so many seeds may take: its part of the work that is left, and of the time.
+
+    Args:
+        ends: of all of them.
+        seeds: how many are left.
+        least: seconds of work, if there is time for them.
+    """
+    if ends.is_never:
+        return ends
+    # Whoever promised to be quick may wait for half of the time on a busy machine.
+    on_the_wall = replace(ends, works=None).share(1.0 if seeds == 1 else 0.5)
+    return on_the_wall.working(max(least, ends.left() / seeds))
+
+
+def _points(
+    seed: ChosenSeed,
+    topology: Topology,
+    collective: Collective,
+    limits: SeedLimits,
+    first: Deadline,
+    share: Deadline,
+) -> Iterator[Point]:
+    """The verified proposals of one seed, until its share is over, or for the first its patience.
+
+    What it had in hand then still counts, if it comes at once.
+    """
+    began = time.perf_counter()
+    until = first
+    with interrupted_at(first):
+        turn = iter(seed.record.load().propose(topology, collective, limits, seed.options))
+    while True:
+        with interrupted_at(until):
+            proposal = next(turn, None)
+        if proposal is None:
+            return
+        spent = time.perf_counter() - began
+        with calling(f"seed {seed.record.name}"):  # arrays may hold anything
+            point = _point(seed, proposal, topology, collective, spent)
+        yield point
+        if _within(point, limits):
+            until = share
+        if until.passed:
+            return
+        began = time.perf_counter()
 
 
 def _point(
