@@ -10,6 +10,11 @@ algorithms and certificates, and must be the one that the file states:
 * what is said to be open.
 
 The code is apart from the one that makes the claims, `syncoll.search.proving`.
+
+What a file alone cannot prove is named as unchecked: that its chunks are in proportion for every C,
+what a C asks for that no point has, or that the collective is not defined for it (the definition
+tells, see `compare`), and refutations on the word of a solver.  How the search was told to go, and
+whether it came to its end, is a record on which no claim rests; it is not looked at.
 """
 
 from __future__ import annotations
@@ -20,10 +25,12 @@ from fractions import Fraction
 from itertools import product
 
 from syncoll.bounds import Certificate, Shape
+from syncoll.checking.compare import compare
+from syncoll.checking.unchecked import Unchecked, unchecked
 from syncoll.errors import VerificationError
 from syncoll.files import StoredFile
 from syncoll.files.document import digest
-from syncoll.model import Topology
+from syncoll.model import Collective, Topology
 from syncoll.search import Evidence, Frontier, OpenClaim, Point, Proof, Refuted, Scope
 
 __all__ = ["Checked", "Witness", "check_frontier"]
@@ -40,17 +47,28 @@ class Checked:
     """What was checked and holds.
 
     Args:
-        frontier: whose claims hold.
+        frontier: whose claims hold, as far as they were checked.
         proved_by_file: refutations whose proof file was checked.
         on_word: refutations that rest on the word of a solver.
+        scales: why the collective that was given asks for as much in proportion with every C; None
+            where it does not, or none was given.
+        unchecked: what is left; empty when everything that the file claims was proved.
     """
 
     frontier: Frontier
     proved_by_file: tuple[Refuted, ...]
     on_word: tuple[Refuted, ...]
+    scales: str | None = None
+    unchecked: tuple[Unchecked, ...] = ()
 
 
-def check_frontier(stored: StoredFile, witness: Witness | None = None) -> Checked:
+def check_frontier(
+    stored: StoredFile,
+    witness: Witness | None = None,
+    *,
+    topology: Topology | None = None,
+    collective: Collective | None = None,
+) -> Checked:
     """Passes when everything that the file claims is proved by what it carries.
 
     Its algorithms have been replayed when the file was read.
@@ -59,6 +77,9 @@ def check_frontier(stored: StoredFile, witness: Witness | None = None) -> Checke
         stored: a frontier's file.
         witness: checks the proof files that refutations name; without one a refutation counts
             as the word of a solver.
+        topology: the machine that the file must be about; None for any.
+        collective: the collective that it must be about; None for any, and then the file is
+            believed for which C its chunks stand.
 
     Raises:
         VerificationError: naming the first claim that does not hold.
@@ -70,18 +91,27 @@ def check_frontier(stored: StoredFile, witness: Witness | None = None) -> Checke
         )
     if stored.document.get("digest", digest(stored.document)) != digest(stored.document):
         raise VerificationError("the file was changed after it was written: its digest differs")
-    if frontier.evidence is None:
+    evidence = frontier.evidence
+    if evidence is None:
         raise VerificationError(
             "the file carries no proofs (it was written by an older syncoll, or they were taken "
             "out); search again to get them"
         )
-    _Check(frontier, frontier.evidence).run()
-    used = dict.fromkeys(r for proof in frontier.evidence.proofs for r in proof.refuted)
+    _Check(frontier, evidence).run()
+    compare(stored, topology, collective)
+    used = dict.fromkeys(r for proof in evidence.proofs for r in proof.refuted)
     with_file = [r for r in used if r.file is not None and witness is not None]
     for one in with_file:
         assert witness is not None
         witness(one, frontier)
-    return Checked(frontier, tuple(with_file), tuple(r for r in used if r not in with_file))
+    on_word = tuple(r for r in used if r not in with_file)
+    return Checked(
+        frontier,
+        tuple(with_file),
+        on_word,
+        None if collective is None else collective.scales(frontier.topology.num_nodes),
+        tuple(unchecked(frontier, evidence, on_word, known=collective is not None)),
+    )
 
 
 class _Check:
@@ -137,9 +167,22 @@ class _Check:
             )
         undefined = self.evidence.undefined
         if list(undefined) != sorted(set(undefined)) or any(
-            not 1 <= c <= self.evidence.max_chunks or not self._allowed(c) for c in undefined
+            not 1 <= c <= self.evidence.max_chunks for c in undefined
         ):
+            raise VerificationError(
+                f"C that are named as undefined are not from 1 to {self.evidence.max_chunks}, each "
+                "once in ascending order"
+            )
+        if not all(self._allowed(c) for c in undefined):
             raise VerificationError("C that are named as undefined could not have a shape anyway")
+        left_out = [c for c, _ in self.frontier.left_out]
+        if left_out != sorted(set(left_out)) or any(
+            not 1 <= c <= self.evidence.max_chunks or c in self.shape_of for c in left_out
+        ):
+            raise VerificationError(
+                f"C = {', '.join(map(str, left_out))} are said to be left out; expected C up to "
+                f"{self.evidence.max_chunks} of which no shape speaks, each once in ascending order"
+            )
 
     def _point(self, point: Point) -> None:
         instance = point.instance
@@ -225,12 +268,7 @@ class _Check:
         bound = self._bound(proof.certificates, proof.steps)
         if proof.bound != bound:
             raise VerificationError(f"the certificates prove R/C >= {bound}, not {proof.bound}")
-        compared = max(self.shape_of)
-        if proof.bound_chunks != (None if self.evidence.scaling else compared):
-            raise VerificationError(
-                f"the bound is said to hold for C up to {proof.bound_chunks}; the file knows the "
-                f"chunks of {'every C' if self.evidence.scaling else f'C up to {compared}'}"
-            )
+        self._equal("bound_chunks", proof.bound_chunks, self.frontier.max_chunks)
         if best is not None and best < bound:
             raise VerificationError(f"an algorithm costs {best}, below the bound {bound}")
         if proof.scope is Scope.ALL:
@@ -260,17 +298,25 @@ class _Check:
     def _contradictions(self, proof: Proof) -> None:
         """No algorithm of the file is among those that a solver is said to have ruled out."""
         for answer, point in product(proof.refuted, self.frontier.points):
-            copies, odd = divmod(answer.chunks, point.chunks)
+            asked, had = self._shape(answer.chunks), self._shape(point.chunks)
+            copies = _copies(asked, had)
             if (
-                odd == 0
-                and (copies == 1 or self.evidence.scaling)
+                copies is not None
                 and point.steps <= answer.steps
                 and point.rounds * copies <= answer.rounds
             ):
                 raise VerificationError(
                     f"S = {answer.steps}, R = {answer.rounds}, C = {answer.chunks} is said to be "
-                    f"impossible, but the file has the point ({point.steps}, {point.bandwidth})"
+                    f"impossible, but the file has the point ({point.steps}, {point.bandwidth}) "
+                    f"with C = {point.chunks}"
                 )
+
+    def _shape(self, chunks: int) -> Shape:
+        """What is asked for with C = `chunks`."""
+        shape = self.evidence.shape(chunks)
+        if shape is None:
+            raise VerificationError(f"a refutation about C = {chunks}, of which nothing is known")
+        return shape.scaled(chunks)
 
     def _exclusions(self, proof: Proof, best: Fraction | None) -> None:
         """For each C what is ruled out, and what follows from that."""
@@ -303,6 +349,7 @@ class _Check:
         if proof.scope is Scope.OPEN:
             if closed:
                 raise VerificationError(f"more is proved than the file says: C up to {closed}")
+            self._equal("max_chunks", proof.max_chunks, None)
             return
         if not closed:
             raise VerificationError("for no C is something better ruled out")
@@ -329,7 +376,8 @@ class _Check:
         return found
 
     def _allowed(self, chunks: int) -> bool:
-        return any(one.shape.allows(chunks) for one in self.evidence.shapes)
+        """Whether the collective may be defined for C = `chunks`, as far as the file tells."""
+        return not self.evidence.scaling or self.evidence.shapes[0].shape.allows(chunks)
 
     def _ruled_out(self, proof: Proof, chunks: int, rounds: int, needed: set[Refuted]) -> bool:
         steps = min(proof.steps, rounds)  # a step without rounds does nothing
@@ -379,6 +427,22 @@ class _Check:
             )
 
 
+def _copies(asked: Shape, had: Shape) -> int | None:
+    """How many copies of an algorithm for one shape, side by side, do what another one asks for.
+
+    Chunks that are not asked for can be left out.  None when no number of copies does.
+    """
+    counts = {(one.pre, one.post): one.count for one in had.classes}
+    copies = 1
+    for one in asked.classes:
+        if not one.post or (not asked.combining and set(one.post) <= set(one.pre)):
+            continue  # nothing has to get anywhere
+        if (one.pre, one.post) not in counts:
+            return None
+        copies = max(copies, -(-one.count // counts[one.pre, one.post]))
+    return copies
+
+
 def _speaks_of(certificate: Certificate, steps: int | None) -> bool:
     """Whether a certificate holds for algorithms of at most so many steps (None: of any number)."""
     return certificate.steps is None or (steps is not None and certificate.steps >= steps)
@@ -401,6 +465,9 @@ def _journeys(shape: Shape) -> list[tuple[tuple[int, ...], int]]:
 def _least_steps(shape: Shape, topology: Topology) -> int:
     """The longest of the shortest ways that something must take."""
     distances = topology.distances
+    for sources, to in _journeys(shape):
+        if not sources:
+            raise VerificationError(f"a shape needs a chunk at node {to} that starts nowhere")
     return max(
         (int(min(distances[n, to] for n in sources)) for sources, to in _journeys(shape)),
         default=0,

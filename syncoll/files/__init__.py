@@ -1,6 +1,6 @@
 """Algorithms, outcomes and frontiers as versioned JSON, verified when they are read."""
 
-from syncoll.files.atomic import require_writable, write_atomically, write_folder
+from syncoll.files.atomic import remove_empty, require_writable, write_atomically, write_folder
 from syncoll.files.document import KINDS, VERSION, schema
 from syncoll.files.store import (
     StoredAlgorithm,
@@ -24,6 +24,7 @@ __all__ = [
     "load_text",
     "outcome_document",
     "read_file",
+    "remove_empty",
     "require_writable",
     "schema",
     "to_text",

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from syncoll.errors import UsageError
 
-__all__ = ["require_writable", "write_atomically", "write_folder"]
+__all__ = ["remove_empty", "require_writable", "write_atomically", "write_folder"]
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
@@ -77,6 +77,12 @@ def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
         raise _cannot_write(folder, error) from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+def remove_empty(folder: Path) -> None:
+    """Removes a folder that was made for what could not be written, unless something is in it."""
+    with contextlib.suppress(OSError):
+        folder.rmdir()
 
 
 def require_writable(path: Path) -> None:

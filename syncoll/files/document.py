@@ -152,15 +152,28 @@ def _kind(document: object, name: str) -> str:
     return match[1]
 
 
-def _check_shape(kind: str, document: Mapping[str, Any], name: str) -> None:
+@cache
+def _validator(kind: str) -> Any:
     import jsonschema
+    import referencing
 
     draft = jsonschema.Draft202012Validator
     # JSON Schema calls 1.0 an integer, which is no index into an array.
     strict = draft.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int)
     extend: Any = jsonschema.validators.extend
-    validator = extend(draft, type_checker=strict)(schema(kind))
-    error = jsonschema.exceptions.best_match(validator.iter_errors(_light(document, name)))
+    whole = schema(kind)
+    # A registry that was not crawled is crawled anew for each reference, which takes longest.
+    root = referencing.Resource.from_contents(whole)
+    registry = referencing.Registry().with_resource(root.id() or "", root).crawl()
+    resolver = registry.resolver(root.id() or "")
+    return extend(draft, type_checker=strict)(whole, _resolver=resolver)
+
+
+def _check_shape(kind: str, document: Mapping[str, Any], name: str) -> None:
+    import jsonschema
+
+    errors = _validator(kind).iter_errors(_light(document, name))
+    error = jsonschema.exceptions.best_match(errors)
     if error is not None:
         message = error.message if len(error.message) < 200 else f"{error.message[:200]} …"
         raise FileFormatError(f"{name}: at {error.json_path}: {message}")

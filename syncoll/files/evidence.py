@@ -6,6 +6,7 @@ certificate that several proofs use is written once.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence, Sized
 from fractions import Fraction
 from typing import Any
@@ -163,6 +164,10 @@ def evidence_from_json(document: Mapping[str, Any], nodes: int) -> Evidence:
     numbered = [(point["steps"], point.get("proof")) for point in document["points"]]
     numbered += [(entry["steps"], entry["proof"]) for entry in document["between"]]
     proofs = [_proof_from(steps, proof, every) for steps, proof in numbered if proof is not None]
+    named = {i for _, proof in numbered if proof is not None for i in proof["certificates"]}
+    for i in range(len(every)):
+        if i not in named and i not in written["bandwidth"]:
+            raise FileFormatError(f"evidence.certificates[{i}] is of no use: no claim names it")
     return Evidence(
         shapes,
         written["max_chunks"],
@@ -270,6 +275,10 @@ def _require_distinct(read: Sized, written: Sized) -> None:
         raise FileFormatError("a certificate states a price twice")
 
 
+_ONE_OF_MANY = re.compile(r"\b(1 (?:chunk|round|step))s\b")
+"""What files of earlier versions say where there is one: ``at most 1 chunks``."""
+
+
 def _proof_from(steps: int, written: Mapping[str, Any], every: Sequence[Certificate]) -> Proof:
     kind = written["scope"].split("<=")[0]
     proof = Proof(
@@ -289,7 +298,7 @@ def _proof_from(steps: int, written: Mapping[str, Any], every: Sequence[Certific
         ("method", written["method"], str(proof.method)),
         ("words", written["words"], proof.words),
     ):
-        if stated != told:
+        if _ONE_OF_MANY.sub(r"\1", stated) != told:
             raise FileFormatError(
                 f"the {name} of the proof for {steps} steps is {stated!r}, but what it contains "
                 f"amounts to {told!r}"

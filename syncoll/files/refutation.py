@@ -45,6 +45,7 @@ from syncoll.lowerings import lower
 from syncoll.model import Collective, Instance, Link, Topology
 from syncoll.plugins import OptionValue, PluginManager, resolve_options
 from syncoll.verify.rup import ProofCheck, ProofVerdict, check_rup
+from syncoll.wording import counted
 
 __all__ = [
     "LARGEST_PROOF",
@@ -111,11 +112,14 @@ class CheckedRefutation:
     def claim(self) -> str:
         """What is proved, in words; labels are said to be the file's unless they were compared."""
         i = self.instance
-        costs = f"no algorithm of at most {i.steps} steps and {i.rounds} rounds"
+        costs = (
+            f"no algorithm of at most {counted(i.steps, 'step')} and {counted(i.rounds, 'round')}"
+        )
         if self.compared:
             return f"{i.collective} on {i.topology.name} with C = {i.chunks} has {costs}"
         return (
-            f"{costs} does what the file demands of its {i.num_chunks} chunks; it calls this "
+            f"{costs} does what the file demands of its {counted(i.num_chunks, 'chunk')}; "
+            "it calls this "
             f"{i.collective} on {i.topology.name} with C = {i.chunks}"
         )
 

@@ -26,7 +26,7 @@ from syncoll.errors import (
     UsageError,
     VerificationError,
 )
-from syncoll.files.atomic import write_atomically
+from syncoll.files.atomic import remove_empty, write_atomically
 from syncoll.files.document import digest, read_document
 from syncoll.files.layout import instance_to_json, interconnect_to_json
 from syncoll.files.refutation import (
@@ -141,9 +141,10 @@ def refute_with_proof(
         return Refuting(target, reused=True)
     try:
         clauses = to_clauses(manager, instance, name, options)
-    except FormulaTooLargeError as error:
-        return Refuting(None, str(error))
+    except (FormulaTooLargeError, MemoryError) as error:
+        return Refuting(None, str(error) or "no memory was left for the formula")
     spent = {"encode": time.perf_counter() - began}
+    new = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".", suffix=".part", dir=folder) as own:
@@ -156,7 +157,10 @@ def refute_with_proof(
             )
             solved_from = time.perf_counter()
             most = min(largest_proof, LARGEST_PROOF)
-            outcome = solver.solve(clauses, limits, lambda: _size(traced) > most or stopped())
+            try:
+                outcome = solver.solve(clauses, limits, lambda: _size(traced) > most or stopped())
+            except PluginError as error:  # it cannot be loaded: what was found needs it not
+                return Refuting(None, str(error), seconds=spent)
             spent["solve"] = time.perf_counter() - solved_from
             size = _size(traced)
             if outcome.verdict is Verdict.SAT:
@@ -185,6 +189,9 @@ def refute_with_proof(
             spent["write"] = time.perf_counter() - written_from
     except OSError as error:
         raise UsageError(f"cannot write into {folder}: {error.strerror or error}") from error
+    finally:
+        for path in new:  # those in which nothing was written
+            remove_empty(path)
     return Refuting(
         target,
         reason,

@@ -95,7 +95,11 @@ def frontier_document(frontier: Frontier) -> Json:
     evidence = frontier.evidence
     document = {
         **_head("frontier", frontier.topology, frontier.collective),
-        "bounds": {"steps": frontier.least_steps, "bandwidth": str(frontier.least_bandwidth)},
+        "bounds": {
+            "steps": frontier.least_steps,
+            "bandwidth": str(frontier.least_bandwidth),
+            "max_chunks": frontier.max_chunks,
+        },
         "search": {**frontier.settings, "scope": frontier.scope},
         "points": [_point(point, frontier) for point in frontier.points],
         "open": [
@@ -106,6 +110,7 @@ def frontier_document(frontier: Frontier) -> Json:
             }
             for claim in frontier.open
         ],
+        **({"left_out": _left_out(frontier)} if frontier.left_out else {}),
         "complete": frontier.complete,
         "interrupted": frontier.interrupted,
         "seconds": round(frontier.seconds, 6),
@@ -120,6 +125,10 @@ def frontier_document(frontier: Frontier) -> Json:
         ]
         document["evidence"] = evidence_to_json(evidence)
     return {**document, "digest": digest(document)}
+
+
+def _left_out(frontier: Frontier) -> list[Json]:
+    return [{"chunks": chunks, "reason": reason} for chunks, reason in frontier.left_out]
 
 
 def _point(point: Point, frontier: Frontier) -> Json:
@@ -285,7 +294,7 @@ def _frontier(
             if other.dominates(point) or point.dominates(other):
                 raise VerificationError(f"{one.where} and an earlier point dominate one another")
         points.append(point)
-    return Frontier(
+    frontier = Frontier(
         topology,
         document["collective"],
         tuple(points),
@@ -309,4 +318,16 @@ def _frontier(
         document["interrupted"],
         document["seconds"],
         evidence_from_json(document, topology.num_nodes) if "evidence" in document else None,
+        left_out=tuple((one["chunks"], one["reason"]) for one in document.get("left_out", ())),
     )
+    stated = document["bounds"].get("max_chunks", frontier.max_chunks)
+    if stated != frontier.max_chunks:
+        raise VerificationError(
+            f"the bounds are said to hold for {_up_to(stated)}; what is known of the chunks is "
+            f"for {_up_to(frontier.max_chunks)}"
+        )
+    return frontier
+
+
+def _up_to(most: int | None) -> str:
+    return "every C" if most is None else f"C up to {most}"
