@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,9 @@ import pytest
 from syncoll.cli.main import main
 
 Json = dict[str, Any]
+
+ODD = Path(__file__).with_name("odd.syncoll")
+"""A collective of which a bound for one C says nothing about others."""
 
 COMMANDS = {
     "prices": ["pareto", "dgx1", "allgather"],
@@ -23,9 +27,10 @@ COMMANDS = {
     "combined": ["pareto", "line(3)", "allreduce"],
     "shared": ["pareto", "bus(4)", "alltoall"],
     "cut-short": ["pareto", "dgx1", "allgather", "--seeds", "none", "--time-limit", "0s"],
-    "seeds alone": ["pareto", "torus(3,3)", "allreduce", "--backend", "ring"],
+    "seeds alone": ["pareto", "ring(4)", "allreduce", "--backend", "ring"],
     "seeded": ["pareto", "line(4)", "broadcast", "--max-steps", "5"],
     "in-place": ["pareto", "ring(1)", "allgather"],
+    "irregular": ["pareto", "line(3)", f"{ODD}:odd", "--max-chunks", "1", "--max-steps", "3"],
 }
 
 

@@ -28,7 +28,7 @@ def test_claims_hold_and_more_chunks_do_not_contradict_them(name: str) -> None:
     collective = SpecLibrary.load(folders).collective(name)
     proved = closed = 0
     with Solver(plugins, backend="cpsat") as solver:
-        for seed in range(60):
+        for seed in range(10):
             topology = random_topology(seed)
             try:
                 few, more = (
@@ -59,5 +59,5 @@ def test_claims_hold_and_more_chunks_do_not_contradict_them(name: str) -> None:
                     assert best == proof.best, seed
             if few.complete:
                 assert all(p.bandwidth >= few.least_bandwidth for p in more.points), seed
-    assert proved >= 20
-    assert closed >= 10
+    assert proved >= 5
+    assert closed >= 3

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,8 @@ from syncoll.files import frontier_document, load_text, read_file, to_text, writ
 from syncoll.formula import Verdict
 from syncoll.model import Collective, Instance, Topology, inverse_of, sequence_of
 from syncoll.plugins import PluginManager
-from syncoll.search import SearchRequest, Strategy, search, solve_one
+from syncoll.search import Frontier, SearchRequest, Strategy, combined, search, solve_one
+from syncoll.search.driver import OUT_OF_MEMORY
 from syncoll.solving import Solution, Solver
 from syncoll.spec import SpecLibrary
 from syncoll.testing import naive_combining as naive
@@ -224,6 +226,30 @@ def test_an_interrupt_in_a_part_ends_the_search(monkeypatch: pytest.MonkeyPatch)
     assert frontier.interrupted
     assert not frontier.complete
     assert set(asked) == {"allgather"}
+
+
+def test_a_direct_search_without_memory_is_not_complete(
+    monkeypatch: pytest.MonkeyPatch, solver: Solver
+) -> None:
+    """Where no limit of time was set, that of the direct search is no reason to call it less."""
+    real, why = combined.search_points, [""]
+
+    def cut_short(request: SearchRequest, asking: Any, *others: Any, **more: Any) -> Frontier:
+        if more.get("seeds", True):
+            return real(request, asking, *others, **more)
+        if why[0]:
+            asking.lost(f"{why[0]}: this command has 9.0 GiB")
+        return Frontier(
+            request.topology, request.collective.name, more["incumbents"], (), "", complete=False
+        )
+
+    monkeypatch.setattr(combined, "search_points", cut_short)
+    request = _request("line(3)", "allreduce", max_steps=3, max_chunks=2)
+    assert search(request, solver).complete
+    why[0] = OUT_OF_MEMORY
+    frontier = search(request, solver)
+    assert frontier.open
+    assert not frontier.complete
 
 
 def test_a_chunk_that_nobody_needs(solver: Solver) -> None:

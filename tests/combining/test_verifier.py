@@ -162,7 +162,7 @@ def test_every_broken_algorithm_is_refused_and_no_good_one() -> None:
     rng = random.Random(20)
     refused = harmless = 0
     by_kind: dict[str, int] = {}
-    for _ in range(1400):
+    for _ in range(600):
         instance, algorithm = random_case(rng)
         if not len(algorithm.sends):
             continue
@@ -178,7 +178,7 @@ def test_every_broken_algorithm_is_refused_and_no_good_one() -> None:
             assert all(len(v.message) > 10 for v in found)
         else:
             harmless += 1
-    assert refused >= 1000
+    assert refused >= 400
     assert harmless > 0  # or the second opinion was never asked about a good one
     assert len(by_kind) == 6
     assert min(by_kind.values()) > 50

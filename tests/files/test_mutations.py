@@ -144,12 +144,12 @@ def mutants(content: Json, seed: int, count: int) -> Iterator[tuple[str, Json]]:
 @pytest.mark.parametrize(
     ("name", "count"),
     [
-        ("frontier", 500),
-        ("shared", 500),
+        ("frontier", 150),
+        ("shared", 150),
         ("dgx1", 60),
-        ("sat", 150),
-        ("unsat", 300),
-        ("algorithm", 500),
+        ("sat", 80),
+        ("unsat", 120),
+        ("algorithm", 200),
     ],
 )
 def test_a_mutant_is_refused_or_true(

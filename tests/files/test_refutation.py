@@ -36,6 +36,7 @@ from syncoll.plugins import PluginManager
 from syncoll.solving import Solver
 from syncoll.spec import SpecLibrary
 from syncoll.verify.rup import ProofCheck, ProofVerdict
+from syncoll.wording import counted
 
 Json = dict[str, Any]
 MANAGER = PluginManager.discover()
@@ -108,7 +109,9 @@ def test_written_and_checked(question: tuple[str, str, int, int, int], tmp_path:
     assert checked.encoding == ("partial" if asked.combining else "step")
     assert np.array_equal(checked.instance.pre, asked.pre)
     assert np.array_equal(checked.instance.post, asked.post)
-    costs = f"no algorithm of at most {question[3]} steps and {question[4]} rounds"
+    costs = f"no algorithm of at most {counted(question[3], 'step')} and " + counted(
+        question[4], "round"
+    )
     assert checked.claim.endswith(costs)
     names = sorted(path.name for path in tmp_path.iterdir())
     assert len(names) == 3

@@ -12,6 +12,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
+from syncoll.deadline import NEVER, Deadline
 from syncoll.errors import BackendError, ModelError, UsageError
 from syncoll.formula import Assignment, FormulaBuilder, Outcome, StopReason, Verdict
 from syncoll.model import Algorithm, Collective, Instance, Topology
@@ -64,7 +65,12 @@ class Told:
         return getattr(self.solver, name)
 
     def solve(
-        self, instance: Instance, *, seconds: float | None = None, hint: Algorithm | None = None
+        self,
+        instance: Instance,
+        *,
+        seconds: float | None = None,
+        hint: Algorithm | None = None,
+        until: Deadline = NEVER,
     ) -> Solution:
         self.asked.append((instance.steps, instance.rounds, instance.chunks))
         self.seconds.append(seconds)
@@ -84,7 +90,12 @@ class Planned(Told):
         self.plan = plan
 
     def solve(
-        self, instance: Instance, *, seconds: float | None = None, hint: Algorithm | None = None
+        self,
+        instance: Instance,
+        *,
+        seconds: float | None = None,
+        hint: Algorithm | None = None,
+        until: Deadline = NEVER,
     ) -> Solution:
         sends = self.plan(instance)
         if sends is None:
@@ -137,9 +148,7 @@ DGX1 = SearchRequest(dgx1(), allgather())
 
 class TestUnknown:
     @pytest.mark.parametrize("strategy", Strategy)
-    @pytest.mark.parametrize(
-        "reason", [reason for reason in StopReason if reason is not StopReason.DECIDED]
-    )
+    @pytest.mark.parametrize("reason", [StopReason.TIME_LIMIT, StopReason.CRASHED])
     def test_always(self, strategy: Strategy, reason: StopReason, solver: Solver) -> None:
         """The search ends, and every number of steps is open from its bound upwards."""
         request = SearchRequest(dgx1(), allgather(), strategy, max_steps=4)
@@ -295,6 +304,7 @@ class TestStopped:
         assert frontier.points == ()
         assert [(c.least_steps, c.most_steps, c.low) for c in frontier.open] == [(2, None, F(7, 6))]
         assert "time limit" in frontier.open[0].reason
+        assert "beyond the cuts around single nodes" in frontier.open[0].reason
 
     def test_the_time_that_is_left_limits_each_run(self, solver: Solver) -> None:
         frontier, told = run(solver, lambda _: None, replace(DGX1, time_limit=100, point_limit=500))
@@ -617,6 +627,20 @@ class TestLimits:
 
 
 class TestBoundsTable:
+    def test_without_time_the_cuts_around_nodes_stand_in(self) -> None:
+        def prove(*_: object, **__: object) -> Any:
+            pytest.fail("it began a linear program")
+
+        late = Deadline.after(0.0)
+        for topology, collective, bound in (
+            (dgx1(), allgather(), F(7, 6)),
+            (ring(4), broadcast(), F(1, 2)),
+        ):
+            table = BoundsTable(topology, collective, prove, late)
+            assert table.bandwidth(6) == table.bandwidth(6, 3) == bound
+            assert table.skipped == {None, 3}
+            table.certificate(table.shape(6), 3).check(topology)
+
     def test_one_bound_serves_every_c(self) -> None:
         table = BoundsTable(dgx1(), allgather())
         for chunks in (1, 2, 5):

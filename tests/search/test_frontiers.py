@@ -154,11 +154,11 @@ def test_random_frontiers(k: int | None, solver: Solver) -> None:
         compared += 1
         several += len(expected) > 1
         fractional += any(ratio.denominator > 1 for _, ratio in expected)
-        if compared == 60:
+        if compared == 24:
             break
-    assert compared == 60
-    assert several >= 5
-    assert fractional >= 10
+    assert compared == 24
+    assert several >= 2
+    assert fractional >= 4
 
 
 @pytest.mark.parametrize("strategy", Strategy)

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import math
+import re
+import signal
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pytest
 
+from syncoll.deadline import Deadline
+from syncoll.errors import PluginError
 from syncoll.model import Algorithm, Collective, Topology
 from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits, SeedRecord
 from syncoll.search import Asking, ChosenSeed, SearchRequest, Seeding, search
@@ -49,7 +56,10 @@ def test_a_broken_seed_does_not_end_the_search() -> None:
 
     found, told = points(chosen("broken", broken), chosen("around", around))
     assert found == ["around"]
-    assert told == ["seed broken failed: ZeroDivisionError: oh"]
+    why = "seed broken failed in `propose`: ZeroDivisionError: oh"
+    assert told == [f"{why}; going on without it"]
+    with pytest.raises(PluginError, match=re.escape(why)):
+        points(chosen("broken", broken, named=True), chosen("around", around))
 
 
 def test_a_wrong_proposal_is_no_point() -> None:
@@ -67,18 +77,75 @@ def test_limits_hold_whatever_a_seed_does() -> None:
         assert points(chosen("around", around), limits=limits)[0] == []
 
 
-def test_each_gets_the_time_that_is_left() -> None:
-    seen: list[float | None] = []
+@pytest.fixture
+def clocks(monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
+    """The clocks on the wall and of this process's work, which only the test moves."""
+    now = {"wall": 0.0, "work": 0.0}
+    monkeypatch.setattr("syncoll.deadline.time.perf_counter", lambda: now["wall"])
+    monkeypatch.setattr("syncoll.deadline.time.thread_time", lambda: now["work"])
+    return now
 
-    def looks(topology: Topology, _: Collective, limits: SeedLimits) -> Iterator[Proposal]:
-        seen.append(limits.seconds)
-        yield from around(topology, _, limits)
 
-    points(chosen("one", looks), chosen("two", looks), limits=SeedLimits(seconds=100.0))
-    first, second = seen
-    assert first is not None
-    assert second is not None
-    assert 100.0 >= first > second
+class Spends:
+    """Seeds that take some time, and what they were given."""
+
+    def __init__(self, clocks: dict[str, float]) -> None:
+        self.clocks = clocks
+        self.given: dict[str, float | None] = {}
+
+    def seed(
+        self, name: str, work: float, load: float = 1.0, first_seconds: float = 1.0
+    ) -> ChosenSeed:
+        def propose(_: Topology, __: Collective, limits: SeedLimits) -> Iterator[Proposal]:
+            self.given[name] = limits.seconds
+            self.clocks["work"] += work
+            self.clocks["wall"] += work * load
+            yield Proposal(1, Algorithm((1, 1, 1), np.array(AROUND)))
+
+        one = chosen(name, propose)
+        return replace(one, record=replace(one.record, first_seconds=first_seconds))
+
+
+def test_each_has_a_share_and_what_is_left_over_goes_on(clocks: dict[str, float]) -> None:
+    spends = Spends(clocks)
+    seeds = [spends.seed("one", 1.0), spends.seed("two", 5.0), spends.seed("three", 0.0)]
+    found, told = points(*seeds, limits=SeedLimits(seconds=12.0))
+    # Whoever comes a little late is heard, and takes it from those who follow.
+    assert spends.given == {"one": 4.0, "two": 5.5, "three": 6.0}
+    assert (found, told) == (["one", "two", "three"], [])
+
+
+def test_the_quick_ones_come_first(clocks: dict[str, float]) -> None:
+    spends = Spends(clocks)
+    seeds = [spends.seed(name, 0.0, first_seconds=s) for name, s in (("a", 3.0), ("b", 0.1))]
+    assert points(*seeds, limits=SeedLimits(seconds=1.0))[0] == ["b", "a"]
+
+
+def test_shares_do_not_shrink_on_a_busy_machine(clocks: dict[str, float]) -> None:
+    """With eight others at work a second takes nine."""
+    spends = Spends(clocks)
+    seeds = [spends.seed(name, 0.45, load=9.0) for name in ("one", "two", "three", "four")]
+    limits = SeedLimits(seconds=2.0, until=Deadline.after(24.0))
+    assert points(*seeds, limits=limits)[0] == ["one", "two", "three", "four"]
+    assert [round(given or 0.0, 2) for given in spends.given.values()] == [0.5, 0.52, 0.55, 0.65]
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the system has no such alarm")
+@pytest.mark.parametrize("where", ["fits", "propose"])
+def test_one_that_has_no_end_does_not_starve_the_others(where: str) -> None:
+    def endless(*_: object) -> Any:
+        while True:
+            math.factorial(100)
+
+    first = chosen("endless", around if where == "fits" else endless)
+    if where == "fits":
+        first = replace(first, record=replace(first.record, fits=endless))
+    limits = SeedLimits(seconds=0.1, until=Deadline.after(60.0))
+    found, told = points(first, chosen("around", around), limits=limits)
+    assert found == ["around"]
+    assert [text.split(" in its share")[0] for text in told] == [
+        "seed endless did not say" if where == "fits" else "seed endless made nothing"
+    ]
 
 
 def test_only_the_named_are_told_apart() -> None:

@@ -1,0 +1,275 @@
+"""What a search claims about random irregular collectives is accepted by the check, and true.
+
+The truth comes from trying everything, for every small S and C.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from syncoll.checking import check_frontier
+from syncoll.errors import LocatedError, UsageError
+from syncoll.files import frontier_document, load_text
+from syncoll.model import Collective, Instance, Topology
+from syncoll.plugins import PluginManager, resolve_options
+from syncoll.search import (
+    Asking,
+    BoundsTable,
+    ChosenSeed,
+    Frontier,
+    Scope,
+    SearchRequest,
+    Seeding,
+    search,
+    solve_one,
+)
+from syncoll.solving import Solver
+from syncoll.spec import SpecLibrary
+from syncoll.testing.brute_force import TooLargeError, least_rounds
+from syncoll.testing.collectives import random_collective
+
+F = Fraction
+
+MANAGER = PluginManager.discover()
+SPECS = SpecLibrary.load([record.folder for record in MANAGER.spec_libraries.values()])
+TOPOLOGIES = ("ring(2)", "line(2)", "line(3)", "ring(3)", "star(3)", "bus(3)")
+
+_MOST_CHUNKS, _MOST_ROUNDS, _MOST_WORK = 5, 8, 10_000
+"""How far everything is tried."""
+
+
+@pytest.fixture(scope="module")
+def solver() -> Iterator[Solver]:
+    with Solver(MANAGER, backend="pysat") as solver:
+        yield solver
+
+
+def seeding() -> Seeding:
+    records = [r for r in MANAGER.seeds.values() if r.by_default and r.installed().ok]
+    return Seeding([ChosenSeed(r, resolve_options(r.options, {}, r.name)) for r in records])
+
+
+def random_request(seed: int, folder: Path) -> SearchRequest:
+    """A collective, a machine and limits; raises where a collective cannot even be made."""
+    rng = random.Random(seed)
+    file = folder / f"random{seed}.syncoll"
+    file.write_text(random_collective(rng), encoding="utf-8")
+    topology, most = SPECS.topology(rng.choice(TOPOLOGIES)), rng.choice((1, 2, 3, 4, 5, None))
+    steps = rng.choice((None, 1, 2, 3))
+    return SearchRequest(
+        topology,
+        SPECS.collective(f"{file}:it"),
+        max_chunks=most,
+        max_steps=steps,
+        point_limit=2.0,
+        time_limit=5.0,
+    )
+
+
+def moving(instance: Instance) -> Instance | None:
+    """What is as hard and moves copies only; None where that is not so easy."""
+    if not instance.combining:
+        return instance
+    if (instance.post.sum(axis=1) > 1).any():
+        return None
+    needed = instance.post.any(axis=1)
+    return replace(
+        instance,
+        topology=instance.topology.reversed(),
+        pre=instance.post,
+        post=instance.pre & needed[:, None],
+        combining=False,
+    )
+
+
+def costs(request: SearchRequest, most_steps: int) -> Iterator[tuple[int, int, int]]:
+    """(S, R, C) with the least R for each S and C, by trying everything."""
+    topology, collective = request.topology, request.collective
+    for chunks in range(1, _MOST_CHUNKS + 1):
+        try:
+            asked = collective.instantiate(topology, chunks=chunks, steps=0, rounds=0)
+        except LocatedError:
+            continue
+        instance = moving(asked)
+        for steps in range(most_steps + 1) if instance is not None else ():
+            assert instance is not None
+            try:
+                rounds = least_rounds(
+                    replace(instance, steps=steps), _MOST_ROUNDS, most_work=_MOST_WORK
+                )
+            except TooLargeError:
+                break
+            if rounds is not None:
+                yield steps, rounds, chunks
+
+
+def refuted(frontier: Frontier, steps: int, rounds: int, chunks: int) -> str | None:
+    """The claim of a frontier that an algorithm proves to be false, if there is one."""
+    evidence, cost = frontier.evidence, F(rounds, chunks)
+    assert evidence is not None
+    if frontier.max_chunks is not None and chunks > frontier.max_chunks:
+        return None
+    if steps < frontier.least_steps or cost < frontier.least_bandwidth:
+        return f"bounds {frontier.least_steps}, {frontier.least_bandwidth}"
+    for proof in evidence.proofs:
+        if steps > proof.steps:
+            continue
+        if cost < proof.bound:
+            return f"the bound {proof.bound} for {proof.steps} steps"
+        in_scope = (proof.max_chunks is None or chunks <= proof.max_chunks) and (
+            proof.max_rounds is None or rounds <= proof.max_rounds
+        )
+        optimal = proof.scope is Scope.ALL or (proof.scope is Scope.CHUNKS and in_scope)
+        if optimal and (proof.best is None or cost < proof.best):
+            return proof.words
+    best = min((p.bandwidth for p in frontier.points if p.steps <= steps), default=None)
+    better = best is None or cost < best
+    is_open = any(
+        claim.least_steps <= steps
+        and (claim.most_steps is None or steps <= claim.most_steps)
+        and cost >= claim.low
+        for claim in frontier.open
+    )
+    limits = [proof.max_rounds for proof in evidence.proofs if proof.max_rounds is not None]
+    if better and chunks <= evidence.max_chunks and not limits and not is_open:
+        return f"what is not settled: {[str(claim) for claim in frontier.open]}"
+    return None
+
+
+def examine(request: SearchRequest, asking: Asking) -> bool:
+    """Searches; every frontier on the way is accepted by the check, and no claim is false.
+
+    Returns:
+        Whether there was something to search.
+    """
+    kept: list[Frontier] = []
+    try:
+        frontier = search(request, asking, keep=kept.append)
+    except (LocatedError, UsageError):
+        table = BoundsTable(request.topology, request.collective)
+        chunks = range(1, (request.max_chunks or _MOST_CHUNKS) + 1)
+        assert not any(table.admits(c) for c in chunks) or _needs_a_part(request, chunks)
+        return False
+    for one in (*kept, frontier):
+        stored = load_text(json.dumps(frontier_document(one)), "frontier")
+        check_frontier(stored, topology=request.topology, collective=request.collective)
+    for point in frontier.points:
+        assert request.max_chunks is None or point.chunks <= request.max_chunks
+        assert point.bound is not None
+        assert point.bound <= point.bandwidth
+    for steps, rounds, chunks in costs(request, frontier.least_steps + 2):
+        claim = refuted(frontier, steps, rounds, chunks)
+        assert claim is None, f"S = {steps}, R = {rounds}, C = {chunks} exists, against {claim}"
+    return True
+
+
+def _needs_a_part(request: SearchRequest, chunks: range) -> bool:
+    """Whether a composition is defined, but one of its parts cannot be done on the machine."""
+    for way in request.collective.ways:
+        for part in way:
+            if part.dual is not None:
+                continue
+            table = BoundsTable(request.topology, part)
+            if not any(table.admits(c) for c in chunks):
+                return True
+    return False
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_irregular_collectives(seed: int, solver: Solver, tmp_path: Path) -> None:
+    examine(random_request(seed, tmp_path), Asking(solver, seeding=seeding() if seed % 2 else None))
+
+
+@pytest.mark.slow
+def test_many_irregular_collectives(solver: Solver, tmp_path: Path) -> None:
+    done = 0
+    for seed in range(4, 26):
+        request = random_request(seed, tmp_path)
+        done += examine(request, Asking(solver, seeding=seeding() if seed % 2 else None))
+    assert done > 15
+
+
+KNOWN = """
+collective odd { chunks C  pre Root(0)  post { (c, n) : n == 0 or c == 0 } }
+collective sq { chunks C * C  pre Root(0)  post { (c, n) : n == 0 or (c == 0 and n == 1) } }
+collective isq = inverse sq
+collective home { chunks C  pre { (c, n) : n == c mod P }  post { (c, n) : n == 0 } }
+collective even { require C mod 2 == 0  chunks C + 1  pre Root(0)  post All }
+collective two { chunks 2 * C  pre Root(0)  post All }
+collective itwo = inverse two
+collective swap { chunks 2  pre { (c, n) : n == c mod P }  post { (c, n) : n == 1 - c } }
+collective iswap = inverse swap
+collective late { chunks C  pre Root(0)  post { (c, n) : C > 1 and n == 1 } }
+collective iback { chunks 3 - C  pre Root(0)  post All }
+collective back = inverse iback
+"""
+
+
+def known(name: str, topology: str, folder: Path, **limits: int) -> SearchRequest:
+    file = folder / "known.syncoll"
+    file.write_text(KNOWN, encoding="utf-8")
+    request = SearchRequest(
+        SPECS.topology(topology), SPECS.collective(f"{file}:{name}"), point_limit=2.0
+    )
+    return replace(request, **limits)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("name", "topology", "limits"),
+    [
+        ("odd", "line(3)", {"max_chunks": 1}),
+        ("odd", "line(3)", {"max_steps": 2}),
+        ("isq", "ring(2)", {"max_chunks": 4}),
+        ("home", "ring(2)", {}),
+        ("even", "ring(3)", {"max_chunks": 6, "max_steps": 1}),
+        ("itwo", "ring(3)", {"max_steps": 2}),
+        ("iswap", "ring(2)", {"max_chunks": 4}),
+        ("late", "ring(2)", {"max_chunks": 4}),
+        ("back", "ring(2)", {"max_chunks": 4}),
+    ],
+)
+def test_collectives_whose_claims_went_wrong(
+    name: str, topology: str, limits: dict[str, int], solver: Solver, tmp_path: Path
+) -> None:
+    assert examine(known(name, topology, tmp_path, **limits), Asking(solver, seeding=seeding()))
+
+
+def test_a_c_that_makes_no_sense_is_left_out_and_named(solver: Solver, tmp_path: Path) -> None:
+    request = known("late", "ring(2)", tmp_path, max_chunks=3)
+    frontier = search(request, solver)
+    assert [p.chunks for p in frontier.points] == [2]
+    assert [c for c, _ in frontier.left_out] == [1]
+    assert "is empty" in frontier.left_out[0][1]
+    document = frontier_document(frontier)
+    assert document["left_out"][0]["chunks"] == 1
+    assert document["bounds"]["max_chunks"] is None or document["bounds"]["max_chunks"] == 3
+    assert load_text(json.dumps(document), "f").frontier is not None
+
+
+def test_each_c_that_can_be_solved_is_searched(solver: Solver, tmp_path: Path) -> None:
+    """Several C of the dual have as many chunks in all, or at a node, as the inverse needs."""
+    for name, topology in (("iswap", "ring(2)"), ("isq", "ring(2)"), ("back", "ring(2)")):
+        request = known(name, topology, tmp_path, max_chunks=4)
+        assert search(request, solver).points
+        table = BoundsTable(request.topology, request.collective)
+        for chunks in (c for c in range(1, 5) if table.admits(c)):
+            solution = solve_one(
+                solver, request.topology, request.collective, chunks=chunks, steps=2, rounds=9
+            )
+            assert solution.algorithm is not None
+
+
+def test_a_mistake_for_every_c_is_told(solver: Solver) -> None:
+    nobody = Collective.from_relations(
+        "nobody", lambda _, c: c, lambda _c, n, *_: n == 0, lambda c, *_: c < 0
+    )
+    ring: Topology = SPECS.topology("ring(3)")
+    with pytest.raises(LocatedError, match="is empty"):
+        search(SearchRequest(ring, nobody), solver)
