@@ -1,0 +1,319 @@
+"""Machines, shapes and certificates as docs/certificates.md specifies them.
+
+The part of `independent_checker` that knows nothing of points and claims.
+"""
+
+from __future__ import annotations
+
+import heapq
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from itertools import pairwise
+from math import inf
+from typing import Any
+
+Json = dict[str, Any]
+Nodes = tuple[int, ...]
+Demand = tuple[Nodes, Nodes, int]
+"""Sources, destinations, count."""
+
+
+class WrongError(Exception):
+    """The file does not hold."""
+
+
+def require(holds: bool, what: str) -> None:
+    if not holds:
+        raise WrongError(what)
+
+
+# In a frontier's file -----------------------------------------------------------------------------
+
+
+def count(value: Any) -> int:
+    require(type(value) is int and value >= 0, f"{value!r} is not a count")
+    return int(value)
+
+
+def ratio(value: Any) -> Fraction:
+    require(isinstance(value, str) and bool(re.fullmatch(r"\d+(/\d+)?", value)), f"{value!r}")
+    return Fraction(value)
+
+
+def maybe_count(value: Any) -> int | None:
+    return None if value is None else count(value)
+
+
+def maybe_ratio(value: Any) -> Fraction | None:
+    return None if value is None else ratio(value)
+
+
+def ascending(values: Sequence[Any]) -> bool:
+    return all(a < b for a, b in pairwise(values))
+
+
+def positions(values: Any, end: int) -> list[int]:
+    found = [count(i) for i in values]
+    require(all(i < end for i in found), f"{found}: only {end} are there")
+    return found
+
+
+class Machine:
+    def __init__(
+        self, nodes: int, links: list[tuple[int, int]], bounds: list[tuple[list[Any], Fraction]]
+    ) -> None:
+        self.nodes, self.links = nodes, links
+        self.room = [b for _, b in bounds]
+        number = {link: i for i, link in enumerate(links)}
+        self.members = [[number[link] for link in members] for members, _ in bounds]
+        self.bounds = bounds
+
+    @classmethod
+    def read(cls, document: Json) -> Machine:
+        def read_links(written: Any) -> list[tuple[int, int]]:
+            found = [(a, b) for a, b in (positions(link, nodes) for link in written)]
+            require(ascending(found) and all(a != b for a, b in found), "links")
+            return found
+
+        nodes = count(document["nodes"])
+        written = document["interconnect"]
+        bounds = [
+            (read_links(one["links"]), ratio(one["chunks_per_round"])) for one in written["bounds"]
+        ]
+        links = read_links(written["links"])
+        require(nodes > 0 and all(members and b > 0 for members, b in bounds), "bounds")
+        require({link for members, _ in bounds for link in members} == set(links), "no bound")
+        return cls(nodes, links, bounds)
+
+    def reversed(self) -> Machine:
+        def turned(links: list[tuple[int, int]]) -> list[tuple[int, int]]:
+            return sorted((b, a) for a, b in links)
+
+        return Machine(self.nodes, turned(self.links), [(turned(m), b) for m, b in self.bounds])
+
+    def ways(self, to: int, price: dict[int, Fraction] | None = None) -> dict[int, Fraction]:
+        """From each node that has one the cost of the cheapest path; without prices its links."""
+        cost: dict[int, Fraction] = {}
+        queue = [(Fraction(0), to)]
+        while queue:
+            now, node = heapq.heappop(queue)
+            if node not in cost:
+                cost[node] = now
+                for i, (a, b) in enumerate(self.links):
+                    if b == node:
+                        more = Fraction(1) if price is None else price.get(i, Fraction(0))
+                        heapq.heappush(queue, (now + more, a))
+        return cost
+
+    def distance(self, sources: Iterable[int], to: int) -> float | Fraction:
+        ways = self.ways(to)
+        return min((ways.get(n, inf) for n in sources), default=inf)
+
+
+class Shape:
+    """Chunks, shapes and demands."""
+
+    def __init__(self, written: Json, machine: Machine) -> None:
+        self.chunks, self.combining = count(written["chunks"]), written["combining"]
+        require(self.chunks > 0 and type(self.combining) is bool, "a shape")
+        self.compared = [count(c) for c in written["compared"]]
+        self.scales = written["scales"]
+        require(self.scales is None or isinstance(self.scales, str), "scales")
+        self.counts: dict[tuple[Nodes, Nodes], int] = {}
+        for one in written["classes"]:
+            pre, post = (tuple(positions(one[k], machine.nodes)) for k in ("pre", "post"))
+            require(ascending(pre) and ascending(post) and count(one["count"]) > 0, "a class")
+            self.counts[pre, post] = one["count"]
+        require(ascending(list(self.counts)), "the order of classes")
+        require(len(self.counts) == len(written["classes"]), "a class twice")
+        journeys = [
+            (start, to)
+            for pre, post in self.counts
+            for to in post
+            for start in ([(n,) for n in pre] if self.combining else [pre])
+        ]
+        require(all(start for start, _ in journeys), "a chunk that starts nowhere")
+        self.journeys = set(journeys)
+        self.steps = max((machine.distance(*one) for one in self.journeys), default=0)
+
+    def allows(self, chunks: int) -> bool:
+        return all(n * chunks % self.chunks == 0 for n in self.counts.values())
+
+    def scaled(self, chunks: int) -> dict[tuple[Nodes, Nodes], int]:
+        require(self.allows(chunks), f"C = {chunks} is not allowed")
+        return {key: n * chunks // self.chunks for key, n in self.counts.items()}
+
+    def demands(self, reading: str, node: int | None) -> list[Demand]:
+        require((reading == "moving") != self.combining, "a reading of another kind")
+        require((node is not None) == (reading in ("spread", "collect")), "a reading's node")
+        found: Counter[tuple[Nodes, Nodes]] = Counter()
+        for (pre, post), n in self.counts.items():
+            if reading == "moving":
+                ends = (pre, post)
+            elif reading == "inverse":
+                require(len(post) <= 1, "a post of several nodes")
+                ends = (post, pre) if post else ((), ())
+            elif reading == "spread":
+                ends = ((node,), post) if node in pre else ((), ())  # type: ignore[assignment]
+            else:
+                require(reading == "collect", reading)
+                ends = ((node,), pre) if node in post else ((), ())  # type: ignore[assignment]
+            sources, destinations = ends
+            if missing := tuple(d for d in destinations if d not in sources):
+                found[sources, missing] += n
+        return sorted((a, b, n) for (a, b), n in found.items())
+
+
+# Certificates -------------------------------------------------------------------------------------
+
+FIELDS = {
+    "prices": {"prices", "shares"},
+    "trees": {"prices"},
+    "cut": {"nodes", "cover"},
+    "sends": {"parts", "prices"},
+    "nothing": set(),
+}
+COMMON = {"shape", "steps", "rounds", "reading", "node", "method"}
+
+
+class Certificate:
+    def __init__(self, written: Json, machine: Machine, shapes: Sequence[Shape]) -> None:
+        self.written, self.method, self.steps = written, written["method"], written["steps"]
+        require(set(written) == COMMON | FIELDS[self.method], "its fields")
+        maybe_count(self.steps)
+        (number,) = positions([written["shape"]], len(shapes))
+        self.shape = shapes[number]
+        self.rounds = ratio(written["rounds"])
+        self.bandwidth = self.rounds / self.shape.chunks
+        reading, node = written["reading"], maybe_count(written["node"])
+        require(reading in ("moving", "inverse", "spread", "collect"), "the reading")
+        demands: list[Demand] = []
+        if self.method not in ("sends", "nothing"):
+            demands = self.shape.demands(reading, node)
+            machine = machine.reversed() if reading in ("inverse", "collect") else machine
+        self.machine = machine
+        proved = getattr(self, f"_{self.method}")(demands)
+        require(proved == self.rounds, f"it proves {proved}, not {self.rounds}")
+
+    def speaks_of(self, steps: int | None) -> bool:
+        return self.steps is None or (steps is not None and self.steps >= steps)
+
+    def _nothing(self, demands: list[Demand]) -> Fraction:
+        return Fraction(0)
+
+    def _link_prices(self, layers: int) -> dict[tuple[int, int], Fraction]:
+        """Rules 1 and 2 of `prices`: the price of each link in each step."""
+        spent: Counter[int] = Counter()
+        price: dict[tuple[int, int], Fraction] = {}
+        seen = set()
+        for one in self.written["prices"]:
+            (i,), (t,) = positions([one["bound"]], len(self.machine.room)), [count(one["step"])]
+            require(t < layers and (i, t) not in seen, "a price")
+            seen.add((i, t))
+            spent[t] += self.machine.room[i] * ratio(one["price"])  # type: ignore[assignment]
+            for link in self.machine.members[i]:
+                price[link, t] = price.get((link, t), Fraction(0)) + ratio(one["price"])
+        require(all(total <= 1 for total in spent.values()), "a round costs more than 1")
+        return price
+
+    def _prices(self, demands: list[Demand]) -> Fraction:
+        price = self._link_prices(1 if self.steps is None else self.steps)
+        paid: dict[tuple[int, int, int], Fraction] = {}
+        claimed = set()
+        proved = Fraction(0)
+        for share in self.written["shares"]:
+            (goal,) = positions([share["destination"]], self.machine.nodes)
+            own = {(count(i), count(t)): ratio(p) for i, t, p in share["prices"]}
+            require(len(own) == len(share["prices"]), "a row twice")
+            cost = self._cheapest(goal, own)
+            for k in positions(share["demands"], len(demands)):
+                sources, destinations, n = demands[k]
+                require(goal in destinations and (k, goal) not in claimed, "a share")
+                claimed.add((k, goal))
+                for at, part in own.items():
+                    paid[k, *at] = paid.get((k, *at), Fraction(0)) + part
+                proved += min(cost[s] for s in sources if s in cost) * n
+        for (_, link, step), part in paid.items():
+            require(part <= price.get((link, step), 0), "shares exceed a price")
+        return proved
+
+    def _cheapest(self, goal: int, own: dict[tuple[int, int], Fraction]) -> dict[int, Fraction]:
+        if self.steps is None:
+            return self.machine.ways(goal, {i: p for (i, _), p in own.items()})
+        cost = {goal: Fraction(0)}
+        for t in reversed(range(self.steps)):
+            before = dict(cost)
+            for i, (v, w) in enumerate(self.machine.links):
+                if w in cost:
+                    way = cost[w] + own.get((i, t), 0)
+                    before[v] = min(before.get(v, way), way)
+            cost = before
+        return cost
+
+    def _trees(self, demands: list[Demand]) -> Fraction:
+        price = self._link_prices(self.steps)
+        proved = Fraction(0)
+        for sources, destinations, n in demands:
+            require(len(destinations) <= 10, "too many destinations")
+            sets = range(1 << len(destinations))
+            table: dict[int, list[Any]] = {
+                v: [0 if d == 0 or d == own else inf for d in sets]
+                for v in range(self.machine.nodes)
+                for own in [sum(1 << i for i, d in enumerate(destinations) if d == v)]
+            }
+            for t in reversed(range(self.steps)):
+                after, table = table, {v: list(costs) for v, costs in table.items()}
+                for i, (v, w) in enumerate(self.machine.links):
+                    more = price.get((i, t), 0)
+                    table[v] = [min(a, b + more) for a, b in zip(table[v], after[w], strict=True)]
+                table = {v: self._joined(costs) for v, costs in table.items()}
+            first = self._joined([min(table[v][d] for v in sources) for d in sets])
+            require(first[-1] < inf, "no tree")
+            proved += first[-1] * n
+        return proved
+
+    @staticmethod
+    def _joined(costs: list[Any]) -> list[Any]:
+        """With the splits of each set in two; what is in a set has a smaller number."""
+        costs[0] = 0
+        for whole in range(len(costs)):
+            part = (whole - 1) & whole
+            while part > 0:
+                costs[whole] = min(costs[whole], costs[part] + costs[whole ^ part])
+                part = (part - 1) & whole
+        return costs
+
+    def _cut(self, demands: list[Demand]) -> Fraction:
+        require(self.steps is None, "a cut with steps")
+        nodes = positions(self.written["nodes"], self.machine.nodes)
+        cover = positions(self.written["cover"], len(self.machine.room))
+        inside = set(nodes)
+        require(len(inside) == len(nodes) and len(set(cover)) == len(cover), "named twice")
+        covered = {i for j in cover for i in self.machine.members[j]}
+        for i, (a, b) in enumerate(self.machine.links):
+            require(a not in inside or b in inside or i in covered, "not covered")
+        must = sum(n for a, b, n in demands if inside >= set(a) and not inside >= set(b))
+        room = sum((self.machine.room[j] for j in cover), Fraction(0))
+        return must / room if must else Fraction(0)
+
+    def _sends(self, demands: list[Demand]) -> Fraction:
+        require(self.steps is None and self.shape.combining, "sends")
+        parts = [count(i) for i in self.written["parts"]]
+        require(len(parts) == self.machine.nodes, "parts")
+        each: dict[int, Fraction] = {}
+        for one in self.written["prices"]:
+            (i,) = positions([one["bound"]], len(self.machine.room))
+            require("step" not in one and i not in each, "a price")
+            each[i] = ratio(one["price"])
+        for k, (a, b) in enumerate(self.machine.links):
+            cost = sum((p for i, p in each.items() if k in self.machine.members[i]), Fraction(0))
+            require(parts[a] == parts[b] or cost >= 1, "a send costs less than 1")
+        sends = sum(
+            n * (len({parts[x] for x in pre}) + len({parts[x] for x in post}) - 2)
+            for (pre, post), n in self.shape.counts.items()
+            if pre and post
+        )
+        room = sum((self.machine.room[i] * p for i, p in each.items()), Fraction(0))
+        return sends / room if sends else Fraction(0)

@@ -1,0 +1,384 @@
+"""A checker of frontiers written from docs/certificates.md alone: it shares no code with syncoll.
+
+The numbers in comments are those of the page's steps.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import product
+from math import inf
+from typing import Any
+
+from .independent_certificates import (
+    Certificate,
+    Json,
+    Machine,
+    Nodes,
+    Shape,
+    WrongError,
+    ascending,
+    count,
+    maybe_count,
+    maybe_ratio,
+    positions,
+    ratio,
+    require,
+)
+
+__all__ = ["WrongError", "check", "digest"]
+
+
+def check(document: Json) -> set[str]:
+    """The kinds of what no file can prove; raises `WrongError`."""
+    try:
+        return _File(document).check()
+    except (KeyError, TypeError, IndexError, ValueError, ZeroDivisionError, OverflowError) as error:
+        raise WrongError(f"not as specified: {error!r}") from error
+
+
+def digest(document: Json) -> str:
+    rest = {key: value for key, value in document.items() if key != "digest"}
+    text = json.dumps(rest, sort_keys=True, separators=(",", ":"))
+    return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
+
+
+class _File:
+    def __init__(self, document: Json) -> None:
+        require(document["schema"] == "syncoll/frontier/1", "the schema")
+        self.document, self.machine = document, Machine.read(document)
+        self.evidence, self.bounds = document["evidence"], document["bounds"]
+        self.limit = count(self.evidence["max_chunks"])
+        self.shapes = [Shape(one, self.machine) for one in self.evidence["shapes"]]
+        require(bool(self.shapes) and self.limit > 0, "evidence")
+        self.scales = len(self.shapes) == 1 and self.shapes[0].scales is not None
+        self.of = {c: one for one in self.shapes for c in one.compared}
+        self.domain = sorted(c for c in self.of if 1 <= c <= self.limit)
+        self.points = [
+            (count(p["steps"]), Fraction(count(p["rounds"]), count(p["chunks"])), p)
+            for p in document["points"]
+        ]
+        self.proofs = sorted(
+            [(one["steps"], one["proof"]) for one in document["between"]]
+            + [(s, point["proof"]) for s, _, point in self.points],
+            key=lambda entry: count(entry[0]),
+        )
+
+    def check(self) -> set[str]:
+        if "digest" in self.document:
+            require(self.document["digest"] == digest(self.document), "the digest")
+        for steps, cost, point in self.points:
+            require(cost == ratio(point["bandwidth"]), "bandwidth")
+            require(steps >= self.bounds["steps"], "fewer steps than the least")
+            require(cost >= ratio(self.bounds["bandwidth"]), "below the bound")
+            better = [1 for s, r, _ in self.points if s <= steps and r <= cost]
+            require(len(better) == 1, "one point dominates another")
+            _Replay(point, self.machine).run()
+        self._shapes()
+        self._steps()
+        self.certificates = []
+        for i, one in enumerate(self.evidence["certificates"]):
+            try:
+                self.certificates.append(Certificate(one, self.machine, self.shapes))
+            except WrongError as error:
+                raise WrongError(f"certificate {i}: {error}") from error
+        proved = self._bound(self._chosen(self.evidence["bandwidth"]), None)
+        require(proved == ratio(self.bounds["bandwidth"]), f"bounds.bandwidth is {proved}")
+        named = {i for _, proof in self.proofs for i in proof["certificates"]}
+        named |= set(self.evidence["bandwidth"])
+        require(len(named) == len(self.certificates), "a certificate of no use")
+        steps_of = [s for s, _ in self.proofs]
+        require(ascending(steps_of) and min([*steps_of, inf]) >= self.bounds["steps"], "proofs")
+        for steps, proof in self.proofs:
+            self._proof(steps, proof)
+        self._open()
+        return set(self._not_checked())
+
+    def _shapes(self) -> None:
+        """Steps 4 and 5."""
+        compared = [c for one in self.shapes for c in one.compared]
+        require(len(compared) == len(self.of), "a C with two shapes")
+        require(len({one.combining for one in self.shapes}) == 1, "combining differs")
+        for one in self.shapes:
+            require(one.chunks in one.compared, "a shape without its C")
+            require(all(c > 0 and one.allows(c) for c in one.compared), "compared")
+            require(one.scales is None or self.scales, "one of several shapes scales")
+        undefined = [count(c) for c in self.evidence["undefined"]]
+        require(ascending(undefined) and not set(undefined) & set(compared), "undefined")
+        require(all(1 <= c <= self.limit and self._possible(c) for c in undefined), "undefined")
+        for c in range(1, self.limit + 1):
+            require(c in self.of or c in undefined or not self._possible(c), f"C = {c}")
+        require(set(compared) == {*self.domain, *(p["chunks"] for _, _, p in self.points)}, "C")
+        most = None if self.scales else self.limit
+        require(maybe_count(self.bounds.get("max_chunks", most)) == most, "bounds.max_chunks")
+        left_out = [count(one["chunks"]) for one in self.document.get("left_out", [])]
+        require(ascending(left_out), "left_out")
+        require(all(1 <= c <= self.limit and c not in self.of for c in left_out), "left_out")
+        for _, _, point in self.points:
+            chunks: Counter[tuple[Nodes, Nodes]] = Counter()
+            for one in point["chunk_classes"]:
+                key = tuple(sorted({*one["pre"]})), tuple(sorted({*one["post"]}))
+                chunks[key] += len(one["chunks"])
+            shape = self.of[point["chunks"]]
+            require(+chunks == shape.scaled(point["chunks"]), "other chunks")
+            require(point.get("combining", False) is shape.combining, "combining")
+
+    def _possible(self, chunks: int) -> bool:
+        return not self.scales or self.shapes[0].allows(chunks)
+
+    def _steps(self) -> None:
+        """Step 6."""
+        least = min(one.steps for one in self.shapes)
+        require(count(self.bounds["steps"]) == least, f"bounds.steps is {least}")
+        distance = self.evidence["distance"]
+        require(distance is not None or least == 0, "no distance")
+        if distance is not None:
+            way = tuple(distance["from"]), distance["to"]
+            require(any(way in one.journeys for one in self.shapes), "not a journey")
+            require(self.machine.distance(*way) == distance["steps"] == least, "distance")
+
+    def _chosen(self, numbers: Any) -> list[Certificate]:
+        return [self.certificates[i] for i in positions(numbers, len(self.certificates))]
+
+    def _bound(self, certificates: list[Certificate], steps: int | None) -> Fraction:
+        """Step 8."""
+        return min(
+            (
+                max(
+                    (c.bandwidth for c in certificates if c.shape is one and c.speaks_of(steps)),
+                    default=Fraction(0),
+                )
+                for one in self.shapes
+                if steps is None or one.steps <= steps
+            ),
+            default=Fraction(0),
+        )
+
+    def _proof(self, steps: int, proof: Json) -> None:
+        """Steps 9 to 11."""
+        best = min((cost for s, cost, _ in self.points if s <= steps), default=None)
+        bound = self._bound(self._chosen(proof["certificates"]), steps)
+        stated = ratio(proof["bound"]), maybe_ratio(proof["best"])
+        require(stated == (bound, best), f"S = {steps}: bound {bound}, best {best}")
+        require(best is None or bound <= best, "below the bound")
+        for s, _, point in self.points:
+            require(s != steps or ratio(point["bound"]) == bound, "a point's bound")
+        most = None if self.scales else self.limit
+        require(maybe_count(proof["bound_chunks"]) == most, "bound_chunks")
+        words = re.sub(r"\b(1 (?:step|chunk|round))s\b", r"\1", proof["words"])
+        told = proof["scope"], proof["method"], words
+        amounts = _scope(proof), self._method(proof), _words(steps, proof)
+        require(told == amounts, f"{told} instead of {amounts}")
+        chunks, rounds = maybe_count(proof["max_chunks"]), maybe_count(proof["max_rounds"])
+        low = maybe_ratio(proof["low"])
+        if proof["scope"] == "all":
+            require(best is not None and best == bound == low and self.scales, "scope all")
+            require(chunks is None and rounds is None and not proof["refuted"], "scope all")
+        elif best is None and rounds is None:
+            require(proof["scope"] == "open" and low == bound, "nothing found")
+            require(chunks is None and not proof["refuted"], "nothing found")
+        else:
+            self._contradictions(proof)
+            self._better(steps, proof, best, bound)
+
+    def _method(self, proof: Json) -> str:
+        kinds = {c.method for c in self._chosen(proof["certificates"]) if c.rounds}
+        if proof["refuted"]:
+            return "unsat"
+        if len(kinds) == 1 and kinds <= {"cut", "sends", "trees"}:
+            return str(*kinds)
+        return "prices" if kinds else "distance"
+
+    def _better(self, steps: int, proof: Json, best: Fraction | None, bound: Fraction) -> None:
+        chunks, rounds = proof["max_chunks"], proof["max_rounds"]
+        counted: list[Json] = []
+        low, closed, all_closed = best, 0, bool(self.domain)
+        for c in self.domain:
+            limit = inf if best is None else -(-best * c // 1) - 1
+            most = int(min(limit, inf if rounds is None else rounds))
+            r = most
+            while r >= 0 and not self._ruled_out(proof, min(steps, r), r, c, counted):
+                r -= 1
+            if r < most:
+                left = Fraction(r + 1, c)
+                low, all_closed = left if low is None else min(low, left), False
+            elif all_closed:
+                closed = c
+        n = self.limit if all_closed else closed
+        require(maybe_ratio(proof["low"]) == low, f"low is {low}")
+        require(all(one in counted for one in proof["refuted"]), "a refutation too many")
+        if proof["scope"] == "open":
+            require(n == 0 and chunks is None, f"C up to {n} is proved")
+        elif chunks is None:
+            require(all_closed and self.scales and rounds is not None and bound > 0, "no limit")
+            require(rounds / bound <= n, "no limit")
+        else:
+            require(chunks == n > 0, f"C up to {n} is proved")
+
+    def _ruled_out(self, proof: Json, s: int, r: int, c: int, counted: list[Json]) -> bool:
+        shape = self.of[c]
+        if shape.steps > s:
+            return True
+        for one in self._chosen(proof["certificates"]):
+            if one.shape is shape and one.speaks_of(s) and Fraction(r, c) < one.bandwidth:
+                return True
+        for one in sorted(proof["refuted"], key=lambda x: (-x["steps"], x["chunks"], -x["rounds"])):
+            m, odd = divmod(count(one["chunks"]), c)
+            if not odd and (m == 1 or self.scales) and one["steps"] >= s and one["rounds"] >= m * r:
+                counted.append(one)
+                return True
+        return False
+
+    def _contradictions(self, proof: Json) -> None:
+        for one, (s, _, point) in product(proof["refuted"], self.points):
+            asked = self._scaled(one["chunks"])
+            had = self._scaled(point["chunks"])
+            combining = self.shapes[0].combining
+            moving = [
+                (key, n)
+                for key, n in asked.items()
+                if key[1] and (combining or not set(key[1]) <= set(key[0]))
+            ]
+            if all(key in had for key, _ in moving):
+                m = max([1, *(-(-n // had[key]) for key, n in moving)])
+                possible = s <= one["steps"] and m * point["rounds"] <= one["rounds"]
+                require(not possible, "a point is what is said to be impossible")
+
+    def _scaled(self, chunks: Any) -> dict[tuple[Nodes, Nodes], int]:
+        if self.scales:
+            return self.shapes[0].scaled(count(chunks))
+        return self.of[count(chunks)].scaled(chunks)
+
+    def _open(self) -> None:
+        """Step 12."""
+        expected: list[tuple[int, int | None, Fraction, Fraction | None]] = []
+        first, best = self.bounds["steps"], None
+        for s, proof in self.proofs:
+            bound, low, found = (maybe_ratio(proof[key]) for key in ("bound", "low", "best"))
+            assert bound is not None
+            if s > first and (best is None or best > bound):
+                expected.append((first, s - 1, bound, best))
+            if low is not None and low != found:
+                expected.append((s, s, low, found))
+            first, best = s + 1, found
+        best, least = min((c for _, c, _ in self.points), default=None), self.bounds["bandwidth"]
+        if best is None or best > ratio(least):
+            expected.append((first, None, ratio(least), best))
+        stated = [
+            (count(s), maybe_count(t), ratio(low), maybe_ratio(high))
+            for one in self.document["open"]
+            for (s, t), (low, high) in [(one["steps"], one["bandwidth"])]
+        ]
+        require(stated == expected, f"open: {stated}, not {expected}")
+
+    def _not_checked(self) -> Iterator[str]:
+        if self.scales:
+            yield "scales"
+        else:
+            compared = {c for one in self.evidence["shapes"] for c in one["compared"]}
+            if compared - {point["chunks"] for point in self.document["points"]}:
+                yield "shapes"
+        if self.evidence["undefined"]:
+            yield "undefined"
+        if any(proof["refuted"] for _, proof in self.proofs):
+            yield "refutations"
+
+
+def _scope(proof: Json) -> str:
+    if proof["scope"] in ("all", "open"):
+        return str(proof["scope"])
+    limits = [
+        f"{noun}<={proof[key]}"
+        for noun, key in (("chunks", "max_chunks"), ("rounds", "max_rounds"))
+        if proof[key] is not None
+    ]
+    return " and ".join(limits)
+
+
+def _words(steps: int, proof: Json) -> str:
+    def some(n: int, noun: str) -> str:
+        return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+    bound, best, most = ratio(proof["bound"]), maybe_ratio(proof["best"]), proof["bound_chunks"]
+    text = f"no algorithm of at most {some(steps, 'step')} has a bandwidth cost below {bound}, "
+    text += (
+        "whatever its chunks and rounds"
+        if most is None
+        else f"with at most {some(most, 'chunk')} per node"
+    )
+    if proof["scope"] in ("all", "open") or best == bound:
+        return text
+    limits = []
+    if proof["max_chunks"] is not None:
+        limits.append(f"at most {some(proof['max_chunks'], 'chunk')} per node")
+    if proof["max_rounds"] is not None:
+        limits.append(f"at most {some(proof['max_rounds'], 'round')}")
+    text += f"; none with {' and '.join(limits)} "
+    text += "exists" if best is None else f"has one below {best}"
+    return text + (", on the word of a solver" if proof["refuted"] else "")
+
+
+class _Replay:
+    """Step 2."""
+
+    def __init__(self, point: Json, machine: Machine) -> None:
+        self.machine, self.combining = machine, point.get("combining", False)
+        algorithm = point["algorithm"]
+        self.rounds = [count(r) for r in algorithm["rounds_per_step"]]
+        require(len(self.rounds) == point["steps"] and sum(self.rounds) == point["rounds"], "Q")
+        require(("contributions" in algorithm) == self.combining, "contributions")
+        carried = algorithm.get("contributions", [[]] * len(algorithm["sends"]))
+        self.sends = [
+            (*map(count, send), frozenset(positions(nodes, machine.nodes)))
+            for send, nodes in zip(algorithm["sends"], carried, strict=True)
+        ]
+        require(len(set(self.sends)) == len(self.sends), "a send twice")
+        self.ends = {}
+        for one in point["chunk_classes"]:
+            pre, post = (frozenset(positions(one[k], machine.nodes)) for k in ("pre", "post"))
+            for c in one["chunks"]:
+                require(c not in self.ends, "a chunk twice")
+                self.ends[c] = pre, post
+        require(set(self.ends) == set(range(len(self.ends))), "the numbers of chunks")
+        require(any(post for _, post in self.ends.values()), "nothing is to do")
+        # A chunk that is not combined is held as one set with all of its pre.
+        self.held = {
+            (c, n): [frozenset([n]) if self.combining else pre]
+            for c, (pre, _) in self.ends.items()
+            for n in pre
+        }
+
+    def run(self) -> None:
+        number = {link: i for i, link in enumerate(self.machine.links)}
+        for _, _, _, t, _ in self.sends:
+            require(t < len(self.rounds), "a send after the last step")
+        for step, rounds in enumerate(self.rounds):
+            load: Counter[int] = Counter()
+            arrives = []
+            for c, a, b, t, nodes in self.sends:
+                if t == step:
+                    whole = nodes if self.combining else self.ends[c][0]
+                    require(bool(whole) and self._forms(c, a, whole), "a send of what is not held")
+                    load[number[a, b]] += 1
+                    arrives.append(((c, b), whole))
+            for members, room in zip(self.machine.members, self.machine.room, strict=True):
+                require(sum(load[i] for i in members) <= room * rounds, "too many sends")
+            for key, whole in arrives:
+                self.held.setdefault(key, []).append(whole)
+        for c, (pre, post) in self.ends.items():
+            for n in post:
+                require(self._forms(c, n, pre), f"chunk {c} does not reach node {n}")
+
+    def _forms(self, c: int, n: int, whole: frozenset[int]) -> bool:
+        held = set(self.held.get((c, n), ()))
+        if not self.combining:
+            return bool(held)
+        reached = {frozenset[int]()}
+        for part in held:
+            reached |= {one | part for one in reached if part <= whole and not one & part}
+        return whole in reached

@@ -1,0 +1,369 @@
+"""docs/certificates.md suffices: a checker written from it agrees with `syncoll check`."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import json
+import random
+import sys
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from syncoll.checking import check_frontier
+from syncoll.cli.main import main
+from syncoll.errors import SyncollError
+from syncoll.files import load_text
+
+from .conftest import ROOT, Block, blocks
+from .independent_certificates import COMMON, FIELDS, Certificate, Machine, Shape
+from .independent_checker import WrongError, check, digest
+
+Json = dict[str, Any]
+Change = Callable[[Json], object]
+
+PAGE = ROOT / "docs" / "certificates.md"
+EXAMPLES = [block for block in blocks(PAGE) if block.language == "json"]
+
+SPECS = """
+topology lop {
+    nodes 4
+    link (0, 1) bandwidth 2  link (1, 2) bandwidth 2  link (2, 3) bandwidth 2
+    link (3, 0) bandwidth 2  link (2, 0) bandwidth 1  link (0, 2) bandwidth 1
+}
+collective odd { chunks C  pre Root(0)  post { (c, n) : n == 0 or c == 0 } }
+collective gap { chunks C  require C mod 3 != 1  pre Root(0)  post { (c, n) : n == 0 or c == 0 } }
+collective pair { chunks C  pre Root(0)  post { (c, n) : n == 0 or n == 1 } }
+collective both = reduce then pair
+"""
+
+COMMANDS = {
+    "dgx1 allgather": "--backend multitree",
+    "hypercube(3) broadcast": "--backend pysat --max-steps 3",
+    "bus(3) allreduce": "--backend pysat --max-chunks 2",
+    "ring(5) reducescatter": "--backend ring",
+    "hub(3) allgather": "--backend all_pairs",
+    "bus(3) alltoall": "--backend all_pairs",
+    "lop both": "--backend pysat --max-steps 4 --max-chunks 5",
+    "ring(6) broadcast": "--backend pysat --k 0 --max-chunks 5",
+    "ring(1) allgather": "--backend pysat",
+    "line(3) odd": "--backend pysat --max-chunks 2 --max-steps 3",
+    "line(3) gap": "--backend pysat --max-chunks 3 --max-steps 3",
+    "line(3) allreduce": "--backend ring --max-steps 3",
+}
+"""Frontiers by what is searched, with the options of the search."""
+
+
+@pytest.fixture(scope="module")
+def documents(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Json]:
+    """Frontiers as the command line writes them."""
+    folder = tmp_path_factory.mktemp("frontiers")
+    specs = folder / "specs.syncoll"
+    specs.write_text(SPECS, encoding="utf-8")
+    made = {}
+    for name, options in COMMANDS.items():
+        words = [f"{specs}:{w}" if w in ("lop", "odd", "gap", "both") else w for w in name.split()]
+        path = folder / "frontier.json"
+        assert main(["pareto", *words, *options.split(), "-o", str(path)]) in (0, 3)
+        made[name] = json.loads(path.read_text("utf-8"))
+    return made
+
+
+@pytest.fixture
+def document(documents: dict[str, Json]) -> Callable[[str], Json]:
+    """A fresh copy."""
+    return lambda name: copy.deepcopy(documents[name])
+
+
+def ours(content: Json) -> set[str] | None:
+    """What syncoll leaves unchecked; None for a file that it refuses."""
+    try:
+        checked = check_frontier(load_text(json.dumps(content), "some.json"))
+    except SyncollError:
+        return None
+    return {one.kind for one in checked.unchecked}
+
+
+def independent(content: Json) -> set[str] | None:
+    try:
+        return check(content)
+    except WrongError:
+        return None
+
+
+@pytest.mark.parametrize("name", ["independent_checker.py", "independent_certificates.py"])
+def test_the_checker_imports_the_standard_library_alone(name: str) -> None:
+    tree = ast.parse(Path(__file__).with_name(name).read_text("utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            assert {one.name for one in node.names} <= sys.stdlib_module_names
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            assert node.module is not None
+            assert node.module.partition(".")[0] in sys.stdlib_module_names
+        elif isinstance(node, ast.ImportFrom):
+            assert node.module == "independent_certificates"
+
+
+# What is right ------------------------------------------------------------------------------------
+
+
+def test_it_accepts_what_searches_write(documents: dict[str, Json]) -> None:
+    left = {name: check(content) for name, content in documents.items()}
+    assert left == {name: ours(content) for name, content in documents.items()}
+    assert left["line(3) odd"] == {"shapes"}
+    assert left["line(3) gap"] >= {"undefined"}
+    assert left["bus(3) allreduce"] == {"scales", "refutations"}
+
+
+def test_it_accepts_what_older_versions_wrote(document: Callable[[str], Json]) -> None:
+    content = document("line(3) odd")
+    del content["bounds"]["max_chunks"], content["digest"]
+    assert independent(content) == ours(content) == {"shapes"}
+    content = document("bus(3) allreduce")
+    del content["digest"]
+    proof = content["points"][0]["proof"]
+    assert "1 step " in proof["words"]
+    proof["words"] = proof["words"].replace("1 step ", "1 steps ")
+    assert independent(content) == ours(content) == {"scales", "refutations"}
+
+
+def test_every_kind_of_proof_is_among_them(documents: dict[str, Json]) -> None:
+    every = [one for content in documents.values() for one in content["evidence"]["certificates"]]
+    assert {one["method"] for one in every} == {*FIELDS}
+    assert {one["reading"] for one in every} >= {"moving", "inverse", "spread"}
+    scopes, fewer_steps, several = set(), False, False
+    for content in documents.values():
+        several |= len(content["evidence"]["shapes"]) > 1
+        certificates = content["evidence"]["certificates"]
+        for steps, proof in proofs(content):
+            scopes.add(proof["scope"])
+            used = [certificates[i]["steps"] for i in proof["certificates"]]
+            fewer_steps |= any(s is not None and s < steps for s in used)
+    assert {"all", "chunks<=2", "chunks<=5 and rounds<=5"} <= scopes
+    assert fewer_steps, "certificates for fewer steps than S, where R < S"
+    assert several, "the least over several shapes"
+
+
+COLLECT = """
+{
+  "shape": 0, "steps": 4, "rounds": "5/7", "reading": "collect", "node": 1, "method": "prices",
+  "prices": [
+    {"bound": 0, "step": 0, "price": "1/2"}, {"bound": 0, "step": 1, "price": "2/7"},
+    {"bound": 3, "step": 2, "price": "1/7"}, {"bound": 3, "step": 3, "price": "3/7"},
+    {"bound": 5, "step": 1, "price": "3/14"}, {"bound": 5, "step": 2, "price": "3/7"},
+    {"bound": 5, "step": 3, "price": "2/7"}
+  ],
+  "shares": [
+    {"destination": 2, "demands": [0], "prices": [[0, 2, "1/7"], [0, 3, "3/7"], [1, 2, "1/7"],
+                                                  [2, 0, "3/7"], [2, 1, "2/7"]]},
+    {"destination": 3, "demands": [0], "prices": [[1, 1, "3/14"], [1, 2, "2/7"], [1, 3, "2/7"],
+                                                  [2, 0, "1/14"]]}
+  ]
+}
+"""
+"""On `lop`; a search prefers one that is as good and speaks of what a node contributes."""
+
+
+@pytest.mark.parametrize(
+    "change", [{}, {"rounds": "6/7"}, {"reading": "spread"}, {"node": 0}], ids=str
+)
+def test_a_certificate_on_the_reversed_machine(
+    change: Json, document: Callable[[str], Json]
+) -> None:
+    content = document("lop both")
+    del content["digest"]
+    certificates = content["evidence"]["certificates"]
+    certificates.append({**json.loads(COLLECT), **change})
+    assert independent(content) is ours(content) is None, "a certificate that no claim names"
+    content["points"][-1]["proof"]["certificates"].append(len(certificates) - 1)
+    verdict = {"scales", "refutations"} if not change else None
+    assert independent(content) == ours(content) == verdict
+
+
+def proofs(content: Json) -> Iterator[tuple[int, Json]]:
+    for one in [*content["points"], *content["between"]]:
+        yield one["steps"], one["proof"]
+
+
+@pytest.mark.parametrize("block", EXAMPLES, ids=lambda block: f"line {block.line}")
+def test_an_example_is_as_in_a_file(block: Block, documents: dict[str, Json]) -> None:
+    """Certificates hold for the machine and the shape; everything else stands in the file."""
+    shown = json.loads(block.text)
+    kind, name, *path = block.mark.split(": ")
+    content = documents[name]
+    if kind == "certificate":
+        machine = Machine.read(content)
+        shapes = [Shape(one, machine) for one in content["evidence"]["shapes"]]
+        Certificate(shown, machine, shapes)
+        assert set(shown) == COMMON | FIELDS[shown["method"]]
+        for rounds in (Fraction(shown["rounds"]) * 2 + 1, Fraction(shown["rounds"]) / 2):
+            if str(rounds) != shown["rounds"]:
+                with pytest.raises(WrongError):
+                    Certificate({**shown, "rounds": str(rounds)}, machine, shapes)
+        return
+    assert kind == "excerpt"
+    for key in path[0].replace("[", ".").replace("]", "").split(".") if path else []:
+        content = content[int(key)] if key.isdigit() else content[key]  # type: ignore[index]
+    assert contains(content, shown)
+
+
+def contains(value: Any, part: Any) -> bool:
+    """Whether objects have at least these entries; which solver was first is not compared."""
+    if isinstance(part, dict):
+        told = {key: one for key, one in part.items() if key not in ("encoding", "backend")}
+        return all(key in value and contains(value[key], one) for key, one in told.items())
+    if isinstance(part, list):
+        return len(value) == len(part) and all(map(contains, value, part))
+    return bool(value == part)
+
+
+# What is wrong ------------------------------------------------------------------------------------
+
+
+def certificate(content: Json, method: str) -> Json:
+    found: Json = next(c for c in content["evidence"]["certificates"] if c["method"] == method)
+    return found
+
+
+def set_bounds(content: Json, value: str) -> None:
+    """A higher bound, everywhere where it is stated."""
+    content["evidence"]["certificates"][0]["rounds"] = value
+    content["bounds"]["bandwidth"] = value
+
+
+def widen(content: Json) -> None:
+    """Says of a point that is proved for C <= 2 that it is for every C."""
+    proof = content["points"][0]["proof"]
+    words = "no algorithm of at most 1 step has a bandwidth cost below 4, "
+    proof.update(scope="all", method="sends", max_chunks=None, refuted=[])
+    proof["words"] = words + "whatever its chunks and rounds"
+
+
+def stand_for_every(content: Json) -> None:
+    """Keeps one of several shapes and says that it stands for every C."""
+    shape = content["evidence"]["shapes"][0]
+    shape.update(compared=[1, 2], scales="it does")
+
+
+WRONG: dict[str, tuple[str, Change]] = {
+    "a price": (
+        "dgx1 allgather",
+        lambda d: certificate(d, "prices")["prices"][0].update(price="1"),
+    ),
+    "a share": (
+        "dgx1 allgather",
+        lambda d: certificate(d, "prices")["shares"].clear(),
+    ),
+    "a share for node 100": (
+        "bus(3) alltoall",
+        lambda d: certificate(d, "prices")["shares"].append(
+            {"destination": 100, "demands": [], "prices": []}
+        ),
+    ),
+    "a tree's price": (
+        "hypercube(3) broadcast",
+        lambda d: certificate(d, "trees")["prices"][0].update(price="1/4"),
+    ),
+    "a part": ("bus(3) allreduce", lambda d: certificate(d, "sends").update(parts=[0, 0, 1])),
+    "a cover": ("ring(5) reducescatter", lambda d: certificate(d, "cut")["cover"].pop()),
+    "a reading": (
+        "ring(5) reducescatter",
+        lambda d: certificate(d, "cut").update(reading="collect", node=4),
+    ),
+    "a node without need": ("dgx1 allgather", lambda d: certificate(d, "cut").update(node=3)),
+    "the bound raised": ("dgx1 allgather", lambda d: set_bounds(d, "9/7")),
+    "best": ("dgx1 allgather", lambda d: d["points"][0]["proof"].update(best="1")),
+    "low": ("lop both", lambda d: d["points"][0]["proof"].update(low="3/2")),
+    "steps of a certificate": (
+        "dgx1 allgather",
+        lambda d: certificate(d, "prices").update(steps=3),
+    ),
+    "the least steps": ("dgx1 allgather", lambda d: d["bounds"].update(steps=1)),
+    "the scope widened": ("bus(3) allreduce", widen),
+    "a refutation less": (
+        "bus(3) allreduce",
+        lambda d: d["points"][0]["proof"]["refuted"].pop(),
+    ),
+    "a refutation that a point contradicts": (
+        "bus(3) allreduce",
+        lambda d: d["points"][0]["proof"]["refuted"][0].update(rounds=6),
+    ),
+    "certificates of another machine": (
+        "ring(6) broadcast",
+        lambda d: d["interconnect"]["bounds"][0].update(chunks_per_round="3"),
+    ),
+    "a certificate for fewer steps left out": (
+        "lop both",
+        lambda d: d["points"][-1]["proof"]["certificates"].remove(2),
+    ),
+    "one shape for every C": ("line(3) odd", stand_for_every),
+    "a shape less": ("line(3) odd", lambda d: d["evidence"]["shapes"].pop()),
+    "every C": ("line(3) odd", lambda d: d["bounds"].update(max_chunks=None)),
+    "an undefined C": ("line(3) gap", lambda d: d["evidence"].update(undefined=[])),
+    "a C left out that is there": (
+        "line(3) odd",
+        lambda d: d.update(left_out=[{"chunks": 2, "reason": "no reason"}]),
+    ),
+    "nothing is open": ("line(3) allreduce", lambda d: d.update(open=[])),
+    "a send": ("bus(3) allreduce", lambda d: d["points"][1]["algorithm"]["sends"][0].reverse()),
+    "whose contribution": (
+        "bus(3) allreduce",
+        lambda d: d["points"][1]["algorithm"]["contributions"][0].append(2),
+    ),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_both_refuse(what: str, document: Callable[[str], Json]) -> None:
+    name, change = WRONG[what]
+    content = document(name)
+    change(content)
+    assert independent(content) is None, "the digest"
+    content["digest"] = digest(content)
+    assert ours(content) is None
+    with pytest.raises(WrongError):
+        check(content)
+
+
+def test_certificates_of_another_frontier(document: Callable[[str], Json]) -> None:
+    content, other = document("dgx1 allgather"), document("ring(6) broadcast")
+    content["evidence"] = other["evidence"]
+    content["digest"] = digest(content)
+    assert independent(content) is ours(content) is None
+
+
+def numbers(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The places of everything that claims consist of."""
+    record = ("search", "seconds", "label", "encoding", "backend", "reason", "file", "scales")
+    if isinstance(value, dict | list):
+        for key, child in value.items() if isinstance(value, dict) else enumerate(value):
+            if key not in record:
+                yield from numbers(child, (*path, key))
+    elif value is None or type(value) is int or (isinstance(value, str) and value[:1].isdigit()):
+        yield path
+
+
+def test_they_agree_about_random_changes(documents: dict[str, Json]) -> None:
+    choose = random.Random(5)
+    accepted = 0
+    for _ in range(40):
+        name = choose.choice(list(documents))
+        content = copy.deepcopy(documents[name])
+        del content["digest"]
+        place = choose.choice(list(numbers(content)))
+        inner: Any = content
+        for key in place[:-1]:
+            inner = inner[key]
+        old = inner[place[-1]]
+        if isinstance(old, str):
+            inner[place[-1]] = str(Fraction(old) + Fraction(1, choose.randint(1, 9)))
+        else:
+            inner[place[-1]] = choose.choice([0, 1, 2, 3, (old or 0) + 1])
+        verdict = ours(content)
+        assert independent(content) == verdict, (name, place, old, inner[place[-1]])
+        accepted += verdict is not None
+    assert accepted < 30
