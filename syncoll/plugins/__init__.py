@@ -9,7 +9,13 @@ from syncoll.plugins.exporters import (
     ExportRequest,
 )
 from syncoll.plugins.hooks import hookimpl
-from syncoll.plugins.importers import Imported, Importer, ImporterRecord
+from syncoll.plugins.importers import (
+    CLUSTER_OPTIONS,
+    Imported,
+    Importer,
+    ImporterRecord,
+    NetworkCard,
+)
 from syncoll.plugins.manager import BrokenPlugin, PluginManager, Provenance
 from syncoll.plugins.options import Option, OptionValue, parse_options, resolve_options
 from syncoll.plugins.records import (
@@ -19,6 +25,7 @@ from syncoll.plugins.records import (
     Encoded,
     Encoding,
     EncodingRecord,
+    EstimatesSize,
     Proposal,
     Seed,
     SeedLimits,
@@ -29,6 +36,7 @@ from syncoll.plugins.records import (
 )
 
 __all__ = [
+    "CLUSTER_OPTIONS",
     "Answer",
     "Backend",
     "BackendRecord",
@@ -37,6 +45,7 @@ __all__ = [
     "Encoded",
     "Encoding",
     "EncodingRecord",
+    "EstimatesSize",
     "ExportChecker",
     "ExportRequest",
     "Exported",
@@ -45,6 +54,7 @@ __all__ = [
     "Imported",
     "Importer",
     "ImporterRecord",
+    "NetworkCard",
     "Option",
     "OptionValue",
     "PluginManager",

@@ -10,11 +10,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from syncoll.model import Algorithm, Instance
-from syncoll.plugins.options import Option, OptionValue
-from syncoll.plugins.records import Answer
+from syncoll.errors import PluginError
+from syncoll.plugins import fields
+from syncoll.plugins.guard import (
+    Answer,
+    Returns,
+    guard_loader,
+    guard_question,
+    guard_recogniser,
+)
+from syncoll.plugins.options import Option, OptionValue, check_table
+
+if TYPE_CHECKING:
+    from syncoll.model import Algorithm, Instance
 
 __all__ = [
     "CheckedExport",
@@ -67,6 +77,13 @@ class Exported:
     files: Mapping[str, bytes]
     notes: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        kinds = {"files": fields.mapping(str, bytes), "notes": fields.tuple_of(str)}
+        fields.check_fields(self, kinds)
+        for name in self.files:
+            if name in ("", ".", "..") or set(name) & set("/\\\0"):
+                raise PluginError(f"Exported: {name!r} is not the plain name of a file")
+
 
 class Exporter(Protocol):
     """Writes algorithms in one format."""
@@ -84,6 +101,13 @@ class Exporter(Protocol):
         """
 
 
+def _are_links(value: object) -> bool:
+    return isinstance(value, frozenset) and all(
+        isinstance(pair, tuple) and len(pair) == 2 and all(fields.whole.holds(one) for one in pair)
+        for pair in value
+    )
+
+
 @dataclass(frozen=True)
 class CheckedExport:
     """What files were found to do.
@@ -96,6 +120,14 @@ class CheckedExport:
         facts: numbers worth knowing, such as steps, thread blocks, channels, messages.
         result_checked: whether the result was compared with what it should be; False where neither
             the files nor an instance say what that is.
+        links: the pairs of ranks, source and destination, between which data go.
+        all_nodes: whether the files have something for each rank, so that `num_nodes` is exact, and
+            not only the largest rank that is named.
+        num_chunks: how many chunks there are in all, or that there are at least so many; None where
+            chunks have no numbers but places in buffers.
+        steps: of the algorithm; None where the files do not say.
+        rounds: in all; None where they do not say.
+        instance: that the files bring along; None where they do not.
     """
 
     format: str
@@ -104,6 +136,28 @@ class CheckedExport:
     in_place: bool | None
     facts: Mapping[str, int | str]
     result_checked: bool = True
+    links: frozenset[tuple[int, int]] = frozenset()
+    all_nodes: bool = True
+    num_chunks: int | None = None
+    steps: int | None = None
+    rounds: int | None = None
+    instance: Instance | None = None
+
+    def __post_init__(self) -> None:
+        from syncoll.model import Instance
+
+        counts = ("num_chunks", "steps", "rounds")
+        kinds = {
+            **dict.fromkeys(("format", "collective"), fields.text),
+            **dict.fromkeys(counts, fields.or_none(fields.at_least(0, fields.whole))),
+            **dict.fromkeys(("result_checked", "all_nodes"), fields.flag),
+            "num_nodes": fields.whole,
+            "in_place": fields.or_none(fields.flag),
+            "facts": fields.mapping(str, object),
+            "links": fields.Field(_are_links, "a frozenset of pairs of ranks"),
+            "instance": fields.or_none(fields.instance(Instance)),
+        }
+        fields.check_fields(self, kinds)
 
 
 class ExportChecker(Protocol):
@@ -164,3 +218,19 @@ class ExporterRecord:
     folder: bool = False
     installed: Callable[[], Answer] = _installed
     recognises: Callable[[Path, bytes], bool] = _recognises
+
+    def __post_init__(self) -> None:
+        functions = ("load", "load_checker", "installed", "recognises")
+        kinds = {
+            **dict.fromkeys(("name", "summary"), fields.text),
+            **dict.fromkeys(functions, fields.function),
+            "options": fields.tuple_of(Option),
+            "folder": fields.flag,
+        }
+        fields.check_fields(self, kinds)
+        who = f"exporter {self.name}"
+        check_table(self.options, who)
+        guard_question(self, "installed")
+        guard_recogniser(self, who)
+        guard_loader(self, who, "load", export=Returns(Exported))
+        guard_loader(self, who, "load_checker", check=Returns(CheckedExport))

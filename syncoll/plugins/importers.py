@@ -9,12 +9,76 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from fractions import Fraction
+from typing import TYPE_CHECKING, Protocol
 
-from syncoll.model import Fabric, Topology
-from syncoll.plugins.options import Option, OptionValue
+from syncoll.plugins import fields
+from syncoll.plugins.guard import Returns, guard_loader, guard_recogniser
+from syncoll.plugins.options import Option, OptionValue, check_table
 
-__all__ = ["Imported", "Importer", "ImporterRecord"]
+if TYPE_CHECKING:
+    from syncoll.model import Fabric, Topology
+
+__all__ = ["CLUSTER_OPTIONS", "Imported", "Importer", "ImporterRecord", "NetworkCard"]
+
+CLUSTER_OPTIONS = (
+    Option(
+        "boxes",
+        1,
+        "how many such machines; more than one are joined by their network cards",
+        low=1,
+    ),
+    Option(
+        "card",
+        "",
+        "speed of each network card in each direction, with its unit: 50GB/s or 400Gb/s; empty for "
+        "what the file says",
+    ),
+    Option(
+        "cards",
+        "",
+        "the network cards that join boxes, by name with + between: mlx5_0+mlx5_1; empty for all",
+    ),
+    Option(
+        "rails",
+        "no",
+        "whether the network has a switch of its own for each card of a box, with that card of all "
+        "boxes; no has one switch for all cards",
+        choices=("no", "yes"),
+    ),
+)
+"""For the tables of importers whose tools name network cards: the core makes the cluster."""
+
+
+@dataclass(frozen=True)
+class NetworkCard:
+    """A network card, by which a machine can be joined to others like it.
+
+    Args:
+        name: what the tool calls it.
+        distances: from each compute node, in whatever tells near from far; smaller is nearer.
+        bandwidth: GB/s in each direction; None where the tool does not tell.
+        switch: the switch of the machine on which it hangs, so that all nodes reach it that way;
+            None where those that are nearest to it reach it directly.
+        lanes: GB/s in each direction of its link to the machine; None for as much as the card.
+        alias: another name; empty for none.
+    """
+
+    name: str
+    distances: tuple[int, ...]
+    bandwidth: Fraction | None = None
+    switch: int | None = None
+    lanes: Fraction | None = None
+    alias: str = ""
+
+    def __post_init__(self) -> None:
+        kinds = {
+            **dict.fromkeys(("name", "alias"), fields.text),
+            **dict.fromkeys(("bandwidth", "lanes"), fields.or_none(fields.number)),
+            "distances": fields.tuple_of(int),
+            "switch": fields.or_none(fields.at_least(0, fields.whole)),
+        }
+        fields.check_fields(self, kinds)
 
 
 @dataclass(frozen=True)
@@ -28,12 +92,32 @@ class Imported:
             devices that are no compute nodes.
         names: what the tool calls node 0, node 1, …; empty where it has no names.
         switch_names: what it calls switch 0, switch 1, …; empty where it has no names.
+        cards: those of which the tool tells; they are no part of the machine.
+        boxes: of how many equal machines it consists, one behind the other in numbers of nodes and
+            of switches.  An importer makes one; the core makes more of it
+            (`syncoll.importing.clusters`).
+        hubs: the last so many switches join the boxes.
     """
 
     machine: Fabric | Topology
     notes: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
     switch_names: tuple[str, ...] = ()
+    cards: tuple[NetworkCard, ...] = ()
+    boxes: int = 1
+    hubs: int = 0
+
+    def __post_init__(self) -> None:
+        from syncoll.model import Fabric, Topology
+
+        texts = dict.fromkeys(("notes", "names", "switch_names"), fields.tuple_of(str))
+        kinds = {
+            "machine": fields.instance(Fabric, Topology),
+            "cards": fields.tuple_of(NetworkCard),
+            "boxes": fields.at_least(1, fields.whole),
+            "hubs": fields.at_least(0, fields.whole),
+        }
+        fields.check_fields(self, {**kinds, **texts})
 
 
 class Importer(Protocol):
@@ -76,3 +160,15 @@ class ImporterRecord:
     load: Callable[[], Importer]
     recognises: Callable[[str], bool] = field(default=_never)
     options: tuple[Option, ...] = ()
+
+    def __post_init__(self) -> None:
+        kinds = {
+            **dict.fromkeys(("name", "summary"), fields.text),
+            **dict.fromkeys(("load", "recognises"), fields.function),
+            "options": fields.tuple_of(Option),
+        }
+        fields.check_fields(self, kinds)
+        who = f"importer {self.name}"
+        check_table(self.options, who)
+        guard_recogniser(self, who)
+        guard_loader(self, who, "load", read=Returns(Imported))

@@ -3,8 +3,8 @@
 It hides pluggy, whose stock behaviour does not fit a command line tool: there, one plugin that
 cannot be imported ends the discovery of all, and two records of one name go unnoticed.  Here
 
-* a plugin that is broken in any way (import or syntax error, an exception in a hook, a misspelt
-  hook, a record of the wrong type) is set aside with its error, and the others work on;
+* a plugin that is broken in any way (import or syntax error, an exception or an exit in a hook, a
+  misspelt hook, a record of the wrong type) is set aside with its error, and the others work on;
 * a name that two plugins claim belongs to neither: asking for it is an error naming both.
 
 There is no global manager: whoever needs one makes it, or is given it.
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import difflib
 import importlib.metadata
+import re
 import traceback
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -22,8 +23,9 @@ from typing import Any, Generic, TypeVar
 
 import pluggy
 
-from syncoll.errors import PluginError
+from syncoll.errors import PluginError, SyncollError
 from syncoll.plugins.exporters import ExporterRecord
+from syncoll.plugins.guard import calling
 from syncoll.plugins.hooks import PROJECT, HookSpecs
 from syncoll.plugins.importers import ImporterRecord
 from syncoll.plugins.records import BackendRecord, EncodingRecord, SeedRecord, SpecLibraryRecord
@@ -119,8 +121,13 @@ class PluginManager:
         """A manager of every installed plugin; imports no solver and never fails on a plugin."""
         manager = cls()
         points = importlib.metadata.entry_points(group=PROJECT)
+        # Each look at a distribution's name parses all its metadata, a README included.
+        known: dict[int, tuple[str, str]] = {}
         for point in sorted(points, key=lambda p: (p.name, p.value)):
-            manager._load(point)
+            dist = point.dist
+            if dist is not None and id(dist) not in known:
+                known[id(dist)] = dist.name, dist.version
+            manager._load(point, *known.get(id(dist), ("", "")))
         return manager
 
     @property
@@ -217,6 +224,14 @@ class PluginManager:
             return registry.owners[record.name][0]
         raise PluginError(f"{record.name} is not a record of this manager")
 
+    def is_ours(self, record: Record) -> bool:
+        """Whether a record comes with syncoll itself.
+
+        Raises:
+            PluginError: when this manager does not know the record.
+        """
+        return self.provenance(record).distribution == PROJECT
+
     def register(self, plugin: object, name: str) -> None:
         """Adds a plugin from Python: a module or any object with hook implementations.
 
@@ -227,7 +242,8 @@ class PluginManager:
         Raises:
             PluginError: when it is broken, or a name of its records is taken; nothing is added.
         """
-        records = self._collect(plugin, name)
+        with calling(f"plugin {name}"):
+            records = self._collect(plugin, name)
         owner = Provenance(name)
         for record in records:
             registry = self._registry_of(record)
@@ -239,20 +255,19 @@ class PluginManager:
         for record in records:
             self._add(record, owner)
 
-    def _load(self, point: importlib.metadata.EntryPoint) -> None:
-        distribution = point.dist
-        owner = Provenance(
-            point.name,
-            distribution.name if distribution else "",
-            distribution.version if distribution else "",
-        )
+    def _load(self, point: importlib.metadata.EntryPoint, distribution: str, version: str) -> None:
+        owner = Provenance(point.name, distribution, version)
         try:
-            records = self._collect(point.load(), point.name)
-        except PluginError as error:
-            self._set_aside(owner, str(error))
-        # SystemExit too: a plugin that exits on import must not end the program.
-        except (Exception, SystemExit) as error:
-            self._set_aside(owner, _summary(error), "".join(traceback.format_exception(error)))
+            with calling(f"plugin {point.name}"):
+                records = self._collect(point.load(), point.name)
+        # A plugin's own exit must not end the program; an interrupt is the user's.
+        except (SyncollError, MemoryError) as error:
+            cause = error.__cause__ or error
+            details = "" if cause is error else "".join(traceback.format_exception(cause))
+            # Wherever this is told the plugin is named already.
+            named = f"plugin {point.name}"
+            told = str(error).removeprefix(f"{named} failed: ").removeprefix(f"{named}: ")
+            self._set_aside(owner, told or type(error).__name__, details)
         else:
             for record in records:
                 self._add(record, owner)
@@ -304,7 +319,10 @@ class PluginManager:
         for caller in self._pluggy.get_hookcallers(plugin) or []:
             one = self._pluggy.subset_hook_caller(caller.name, others)
             expected = _RECORD_TYPES[caller.name]
-            for records in one():
+            with calling(f"plugin {name}", caller.name):
+                # One plugin has one implementation; pluggy leaves out a result that is None.
+                returned = [_listed(records) for records in one()] or [None]
+            for records in returned:
                 if not isinstance(records, Iterable):
                     raise PluginError(
                         f"{caller.name} of plugin {name} returned "
@@ -315,6 +333,12 @@ class PluginManager:
                         raise PluginError(
                             f"{caller.name} of plugin {name} returned a "
                             f"{type(record).__name__} in its list, not a {expected.__name__}"
+                        )
+                    if not _NAME.fullmatch(record.name):
+                        raise PluginError(
+                            f"{caller.name} of plugin {name} returned a {expected.__name__} "
+                            f"named {record.name!r}; a name starts with a letter or digit, and "
+                            "goes on with these or any of _ . -"
                         )
                     result.append(record)
         names = [(type(record), record.name) for record in result]
@@ -360,9 +384,11 @@ class PluginManager:
                     f"is broken: {broken.error}"
                 )
         known = sorted(registry.records)
+        aside = sorted({broken.plugin for broken in self._broken})
         raise PluginError(
             f"there is no {registry.noun} {name!r}{_did_you_mean(name, known)}; "
             f"known {registry.plural}: {', '.join(known) or 'none'}"
+            + (f"; set aside as broken: {', '.join(aside)}" if aside else "")
         )
 
 
@@ -374,6 +400,9 @@ _RECORD_TYPES: dict[str, type[Record]] = {
     "syncoll_importers": ImporterRecord,
     "syncoll_exporters": ExporterRecord,
 }
+
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 
 def _claimed_twice(registry: _Registry[Any], name: str, owners: list[Provenance]) -> str:
@@ -388,5 +417,6 @@ def _did_you_mean(name: str, known: list[str]) -> str:
     return f" (did you mean {close[0]}?)" if close else ""
 
 
-def _summary(error: BaseException) -> str:
-    return "".join(traceback.format_exception_only(error)).strip()
+def _listed(records: object) -> object:
+    """A hook's result, run through where it is lazy: what it raises on the way is the plugin's."""
+    return list(records) if isinstance(records, Iterable) else records

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from syncoll.errors import OptionError
+from syncoll.errors import OptionError, PluginError
+from syncoll.plugins import fields
 
-__all__ = ["Option", "OptionValue", "parse_options", "resolve_options"]
+__all__ = ["Option", "OptionValue", "check_table", "parse_options", "resolve_options"]
 
 OptionValue = bool | int | float | str
 
@@ -31,6 +32,20 @@ class Option:
     low: float | None = None
     high: float | None = None
     choices: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        number = fields.Field(
+            lambda value: value is None or isinstance(value, int | float), "a number or None"
+        )
+        kinds = {
+            "name": fields.text,
+            "default": fields.instance(bool, int, float, str),
+            "summary": fields.text,
+            "low": number,
+            "high": number,
+            "choices": fields.tuple_of(str),
+        }
+        fields.check_fields(self, kinds)
 
     @property
     def kind(self) -> str:
@@ -78,6 +93,26 @@ class Option:
         if not (self.high is None or number <= self.high):
             raise ValueError
         return number
+
+
+def check_table(table: Sequence[Option], owner: str) -> None:
+    """Passes an option table that has every name once, and defaults that it allows.
+
+    Args:
+        table: the plugin's options.
+        owner: the plugin in words, for errors: ``backend cpsat``.
+
+    Raises:
+        PluginError: naming the option.
+    """
+    names = [option.name for option in table]
+    for option in table:
+        if names.count(option.name) > 1:
+            raise PluginError(f"{owner} has two options named {option.name!r}")
+        try:
+            option.check(option.default, owner)
+        except OptionError as error:
+            raise PluginError(f"a default is not allowed: {error}") from error
 
 
 def resolve_options(

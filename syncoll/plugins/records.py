@@ -11,15 +11,21 @@ import importlib.util
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-import numpy as np
-import numpy.typing as npt
+from syncoll.deadline import NEVER, Deadline
+from syncoll.formula.features import Feature
+from syncoll.plugins import fields
+from syncoll.plugins.guard import Answer, Returns, guard_loader, guard_question
+from syncoll.plugins.options import Option, OptionValue, check_table
 
-from syncoll.formula import Assignment, Feature, Formula, FormulaSize, Limits, Outcome
-from syncoll.model import Algorithm, Collective, Instance, Topology
-from syncoll.plugins.forests import ForestPacker
-from syncoll.plugins.options import Option, OptionValue
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from syncoll.formula import Assignment, Formula, FormulaSize, Limits, Outcome
+    from syncoll.model import Algorithm, Collective, Instance, Topology
+    from syncoll.plugins.forests import ForestPacker
 
 __all__ = [
     "Answer",
@@ -28,6 +34,7 @@ __all__ = [
     "Encoded",
     "Encoding",
     "EncodingRecord",
+    "EstimatesSize",
     "Proposal",
     "Seed",
     "SeedLimits",
@@ -36,14 +43,6 @@ __all__ = [
     "TakesHints",
     "installed_distribution",
 ]
-
-
-@dataclass(frozen=True)
-class Answer:
-    """Yes or no, with the reason in words."""
-
-    ok: bool
-    reason: str = ""
 
 
 def installed_distribution(distribution: str, module: str, extra: str = "") -> Answer:
@@ -100,6 +99,21 @@ class Encoding(Protocol):
         """
 
 
+@runtime_checkable
+class EstimatesSize(Protocol):
+    """What an `Encoding` may be besides: it can say how large a formula becomes, and build none."""
+
+    def literals(self, instance: Instance, options: Mapping[str, OptionValue]) -> int:
+        """About how many literals all rows of the instance's formula have together.
+
+        Must be quick and small in memory: an instance whose formula would not fit is not begun.
+
+        Args:
+            instance: the problem.
+            options: a value for every option of the record's table.
+        """
+
+
 class Backend(Protocol):
     """Decides formulas.  Runs in a process of its own, so it may crash but must not lie."""
 
@@ -114,6 +128,10 @@ class Backend(Protocol):
 
 def _yes(*_: object) -> Answer:
     return Answer(True)
+
+
+_ENTRY = {"name": fields.text, "summary": fields.text}
+_OPTIONS = {"options": fields.tuple_of(Option)}
 
 
 @dataclass(frozen=True)
@@ -133,6 +151,15 @@ class EncodingRecord:
     load: Callable[[], Encoding]
     options: tuple[Option, ...] = ()
     combining: bool = False
+
+    def __post_init__(self) -> None:
+        kinds = {"load": fields.function, "combining": fields.flag}
+        fields.check_fields(self, {**_ENTRY, **_OPTIONS, **kinds})
+        who = f"encoding {self.name}"
+        check_table(self.options, who)
+        guard_loader(
+            self, who, "load", encode=Returns("syncoll.formula:Formula", attribute="formula")
+        )
 
 
 @dataclass(frozen=True)
@@ -161,6 +188,20 @@ class BackendRecord:
     can_run: Callable[[FormulaSize], Answer] = _yes
     should_run: Callable[[FormulaSize], Answer] = _yes
 
+    def __post_init__(self) -> None:
+        questions = ("installed", "licensed", "can_run", "should_run")
+        kinds = {
+            **_ENTRY,
+            **_OPTIONS,
+            "features": fields.tuple_of(Feature, collection=frozenset),
+            **dict.fromkeys(("load", *questions), fields.function),
+        }
+        fields.check_fields(self, kinds)
+        check_table(self.options, f"backend {self.name}")
+        for name in questions:
+            guard_question(self, name)
+        # `load` stays as it is: a worker process imports it by its name, and is its guard.
+
 
 @dataclass(frozen=True)
 class SeedLimits:
@@ -170,13 +211,20 @@ class SeedLimits:
         max_steps: S at most; None for no limit.
         max_rounds: R at most; None for no limit.
         max_chunks: C at most; None for no limit.
-        seconds: after these it should yield nothing more; None for no limit.
+        seconds: of work, CPU time as `Deadline.working` measures it; after these it should begin
+            nothing more, and yield what it has.  None for no limit.
+        until: when it is stopped, however little a busy machine let it work.
     """
 
     max_steps: int | None = None
     max_rounds: int | None = None
     max_chunks: int | None = None
     seconds: float | None = None
+    until: Deadline = NEVER
+
+    def deadline(self) -> Deadline:
+        """For a seed that begins now: both limits of time in one."""
+        return self.until.working(self.seconds)
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,6 +241,12 @@ class Proposal:
     chunks: int
     algorithm: Algorithm
     note: str = ""
+
+    def __post_init__(self) -> None:
+        from syncoll.model import Algorithm
+
+        kinds = {"chunks": fields.whole, "algorithm": fields.instance(Algorithm)}
+        fields.check_fields(self, {**kinds, "note": fields.text})
 
 
 class Seed(Protocol):
@@ -231,6 +285,8 @@ class SeedRecord:
         by_default: whether a search starts from it when nobody says otherwise.
         forest: imports and returns a packer of forests, for ``syncoll forest``; None where the seed
             has none to offer.
+        first_seconds: about how long its first algorithm takes, say for an allgather among 64
+            nodes.  A search asks the quick ones first.
     """
 
     name: str
@@ -241,6 +297,26 @@ class SeedRecord:
     fits: Callable[[Topology, Collective], Answer] = _yes
     by_default: bool = True
     forest: Callable[[], ForestPacker] | None = None
+    first_seconds: float = 1.0
+
+    def __post_init__(self) -> None:
+        kinds = {
+            **_ENTRY,
+            **_OPTIONS,
+            **dict.fromkeys(("load", "installed", "fits"), fields.function),
+            "by_default": fields.flag,
+            "forest": fields.or_none(fields.function),
+            "first_seconds": fields.at_least(0, fields.number),
+        }
+        fields.check_fields(self, kinds)
+        who = f"seed {self.name}"
+        check_table(self.options, who)
+        for name in ("installed", "fits"):
+            guard_question(self, name)
+        guard_loader(self, who, "load", propose=Returns(Proposal, each=True))
+        if self.forest is not None:
+            packs = {"pack": Returns(tuple), "any_roots": Returns(tuple, or_none=True)}
+            guard_loader(self, who, "forest", **packs)
 
 
 @dataclass(frozen=True)
@@ -256,3 +332,6 @@ class SpecLibraryRecord:
     name: str
     summary: str
     folder: Path
+
+    def __post_init__(self) -> None:
+        fields.check_fields(self, {**_ENTRY, "folder": fields.folder})

@@ -5,6 +5,8 @@ A block may carry a mark ``<!-- file: NAME -->`` on the line above it: it is (a 
 
 from __future__ import annotations
 
+import contextlib
+import io
 import re
 import shlex
 from collections import defaultdict
@@ -20,6 +22,13 @@ _BLOCK = re.compile(
     r"(?:^<!-- (?P<mark>[^\n]+?) -->\n)?^```(?P<language>\w*)\n(?P<text>.*?)^```$",
     re.MULTILINE | re.DOTALL,
 )
+
+
+FIRST = (
+    "syncoll pareto dgx1 allgather",
+    'syncoll pareto "ring(5)" allreduce --max-chunks 5 --proofs proofs -o ring5.json',
+)
+"""Commands of the README whose files others there need: `folder` has run them."""
 
 
 class Block(NamedTuple):
@@ -116,16 +125,20 @@ def words(command: str) -> list[str]:
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the files that README and the language reference speak of."""
+    """A folder with the files that the pages speak of."""
     from syncoll.cli.main import main
 
     result = tmp_path_factory.mktemp("reader")
-    for name, text in written_files(ROOT / "README.md").items():
-        (result / name).write_text(text, encoding="utf-8")
+    for page in (ROOT / "README.md", ROOT / "docs" / "topology-files.md"):
+        for name, text in written_files(page).items():
+            (result / name).write_text(text, encoding="utf-8")
     language = [b.text for b in blocks(ROOT / "docs" / "language.md") if b.language == "syncoll"]
     (result / "language.syncoll").write_text("\n".join(language), encoding="utf-8")
     (result / "other.syncoll").write_text("relation Elsewhere = { (0, 0) }\n", encoding="utf-8")
-    ring5 = ["ring(5)", "allreduce", "--max-chunks", "5", "--proofs", str(result / "proofs")]
-    assert main(["pareto", *ring5, "-o", str(result / "ring5.json")]) == 0
-    assert main(["pareto", "dgx1", "allgather", "-o", str(result / "frontier.json")]) == 0
+    first, proved = FIRST
+    out = io.StringIO()
+    with contextlib.chdir(result), contextlib.redirect_stdout(out):
+        assert main([*words(first), "-o", "frontier.json"]) == 0
+        (result / "first-screen").write_text(out.getvalue(), encoding="utf-8")
+        assert main(words(proved)) == 0
     return result

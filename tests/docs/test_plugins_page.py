@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -10,11 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import ROOT, Command, blocks, commands, words, written_files
+from .conftest import ROOT, blocks, commands, words, written_files
 
 PAGE = ROOT / "docs" / "plugins.md"
 EXAMPLE = ROOT / "tests" / "plugins" / "thirdparty" / "dpll-for-syncoll"
-COMMANDS = commands(PAGE)
+
+
 SCRIPTS = [b for b in blocks(PAGE) if b.language == "python" and not b.file]
 
 Python = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -47,10 +49,12 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def python(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Python:
-    """An interpreter for which both packages of the page are installed."""
+    """An interpreter for which the packages of the page are installed."""
     site = tmp_path_factory.mktemp("site")
-    packages = sorted(str(path) for path in source.iterdir())
-    assert [Path(package).name for package in packages] == ["dpll-for-syncoll", "plain-for-syncoll"]
+    packages = sorted(str(path) for path in source.iterdir() if path.is_dir())
+    assert [Path(package).name for package in packages] == [
+        f"{name}-for-syncoll" for name in ("cables", "dpll", "plain")
+    ]
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
     how = ["--no-index", "--no-deps", "--no-build-isolation", "--target", str(site)]
     subprocess.run([*pip, *how, *packages], check=True, timeout=120)
@@ -70,11 +74,28 @@ def python(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Python:
     return run
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=str)
-def test_a_command_runs(command: Command, python: Python) -> None:
-    done = python("-m", "syncoll", *words(command.text))
+ALL_COMMANDS = """\
+import contextlib, io, json, sys
+from syncoll.cli.main import main
+
+told = []
+for arguments in json.loads(sys.argv[1]):
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        code = main(arguments)
+    told.append([int(code), bool(out.getvalue())])
+print(json.dumps(told))
+"""
+
+
+def test_commands_run(python: Python) -> None:
+    """In their order, for one may read what another saved; in one process, which starts once."""
+    shown = commands(PAGE)
+    assert len(shown) >= 7
+    done = python("-c", ALL_COMMANDS, json.dumps([words(command.text) for command in shown]))
     assert done.returncode == 0, done.stderr
-    assert done.stdout
+    for command, told in zip(shown, json.loads(done.stdout), strict=True):
+        assert told == [0, True], f"{command}: {done.stderr}"
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda block: f"line {block.line}")
@@ -94,10 +115,14 @@ def test_the_kit_runs_as_shown(python: Python, source: Path) -> None:
     assert f"{len(BACKEND_CHECKS)} passed" in done.stdout
 
 
-def test_both_show_where_the_page_says(python: Python) -> None:
+def test_they_show_where_the_page_says(python: Python) -> None:
     shown = python("-m", "syncoll", "plugins", "--options").stdout
     encodings, _, rest = shown.partition("solver backends")
-    backends, _, libraries = rest.partition("spec libraries")
+    backends, _, rest = rest.partition("spec libraries")
+    libraries, _, rest = rest.partition("\nimporters")
+    importers, _, exporters = rest.partition("\nexporters")
+    assert "plugin cables (cables-for-syncoll 0.1)" in importers
+    assert "plugin cables (cables-for-syncoll 0.1)" in exporters
     assert "plugin plain (plain-for-syncoll 0.1)" in encodings
     assert "plugin dpll (dpll-for-syncoll 0.3)" in backends
     assert "first" in backends

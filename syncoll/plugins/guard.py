@@ -1,0 +1,317 @@
+"""What stands between a plugin's code and everything else.
+
+A plugin may raise anything, exit, print, or return what it should not.  Its records wrap their
+functions in what is here, so whoever calls them meets a `PluginError` that names the plugin, or an
+`Answer` that says no with the reason, and nothing else:
+
+* `Question` asks ``installed``, ``licensed`` and their like; what fails is a no;
+* `Recogniser` asks ``recognises``;
+* `Loader` loads the heavy part, whose methods are guarded too, with the types that they return.
+
+What a plugin prints goes to standard error: standard output belongs to the command's result.
+Errors of syncoll's own tree are the contract of a plugin's methods and pass as they are.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, TextIO, cast
+
+from syncoll.errors import OutOfTimeError, PluginError, SyncollError
+
+__all__ = [
+    "Answer",
+    "Loader",
+    "Question",
+    "Recogniser",
+    "Returns",
+    "calling",
+    "error_in_words",
+    "guard_loader",
+    "guard_question",
+    "guard_recogniser",
+]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Yes or no, with the reason in words.
+
+    Args:
+        ok: yes.
+        reason: in words; a no has one.
+        failed: whether the plugin could not answer, which counts as a no.
+    """
+
+    ok: bool
+    reason: str = ""
+    failed: bool = False
+
+
+def error_in_words(error: BaseException) -> str:
+    """An exception in one line, also one whose own text cannot be made."""
+    text = "".join(traceback.format_exception_only(error)).strip()
+    return " ".join(text.split()) or type(error).__name__
+
+
+@contextlib.contextmanager
+def calling(who: str, what: str = "") -> Iterator[None]:
+    """Runs a plugin's code; whatever it raises becomes an error that names it.
+
+    Errors of syncoll's own pass, and so do the user's interrupt and an exhausted memory, which are
+    not the plugin's fault.
+
+    Args:
+        who: the plugin in words: ``seed rings``.
+        what: which function of it: ``propose``.
+
+    Raises:
+        PluginError: for everything else that it raises, ``SystemExit`` included.
+    """
+    try:
+        with _quiet():
+            yield
+    except PluginError as error:
+        # Of the types that the host offers, whose messages do not know who made them.
+        if type(error) is PluginError and who not in str(error):
+            raise PluginError(f"{who}: {error}") from error
+        raise
+    except (SyncollError, MemoryError, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        where = f" in `{what}`" if what else ""
+        raise PluginError(f"{who} failed{where}: {error_in_words(error)}") from error
+
+
+@dataclass(frozen=True)
+class Question:
+    """A record's function that answers in words; one that fails says no.
+
+    Args:
+        function: the plugin's.
+        name: of the field: ``installed``.
+    """
+
+    function: Callable[..., object]
+    name: str
+
+    def __call__(self, *arguments: object) -> Answer:
+        """The plugin's answer, or a no that says how it failed.
+
+        Raises:
+            OutOfTimeError: when the caller's time is over.
+            MemoryError: when the command's memory is exhausted.
+        """
+        try:
+            with _quiet():
+                answer = self.function(*arguments)
+            if not isinstance(answer, Answer):
+                raise TypeError(f"it returned a {type(answer).__name__}, not an Answer")
+            kinds = (type(answer.ok), type(answer.reason))
+            if kinds != (bool, str):
+                raise TypeError(f"its Answer holds {kinds[0].__name__} and {kinds[1].__name__}")
+            return answer
+        except (KeyboardInterrupt, MemoryError, OutOfTimeError):
+            raise
+        except BaseException as error:
+            return Answer(False, f"its `{self.name}` failed: {error_in_words(error)}", failed=True)
+
+
+def guard_question(record: object, name: str) -> None:
+    """Wraps a function of a (frozen) record that answers in words."""
+    asked = getattr(record, name)
+    if not isinstance(asked, Question):
+        object.__setattr__(record, name, Question(asked, name))
+
+
+@dataclass(frozen=True)
+class Recogniser:
+    """A record's `recognises`.
+
+    Args:
+        function: the plugin's.
+        who: the plugin in words.
+    """
+
+    function: Callable[..., object]
+    who: str
+
+    def __call__(self, *arguments: object) -> bool:
+        """Whether it recognises something.
+
+        Raises:
+            PluginError: when it fails.
+        """
+        with calling(self.who, "recognises"):
+            answer = self.function(*arguments)
+            if not isinstance(answer, bool):
+                raise TypeError(f"it returned a {type(answer).__name__}, not True or False")
+            return answer
+
+
+def guard_recogniser(record: object, who: str) -> None:
+    """Wraps the `recognises` of a (frozen) record."""
+    asked = record.recognises  # type: ignore[attr-defined]
+    function = asked.function if isinstance(asked, Recogniser) else asked
+    object.__setattr__(record, "recognises", Recogniser(function, who))
+
+
+@dataclass(frozen=True)
+class Returns:
+    """What a method of a plugin must return.
+
+    Args:
+        kind: its type, or where it is, as ``syncoll.formula:Formula``: importing one must not be
+            needed to register a plugin.
+        each: whether it returns an iterator of these.
+        attribute: the attribute of the result that must be of this type; empty for the result.
+        or_none: whether it may also return None, and only some objects have the method.
+    """
+
+    kind: type | str
+    each: bool = False
+    attribute: str = ""
+    or_none: bool = False
+
+    def check(self, value: object) -> None:
+        """Passes what is of the type.
+
+        Raises:
+            TypeError: saying what it is instead.
+        """
+        if self.attribute:
+            value = getattr(value, self.attribute)
+        kind = self.kind
+        if isinstance(kind, str):
+            module, _, name = kind.partition(":")
+            kind = cast("type", getattr(importlib.import_module(module), name))
+        if not (isinstance(value, kind) or (self.or_none and value is None)):
+            what = f"as its {self.attribute} " if self.attribute else ""
+            raise TypeError(f"it returned {what}a {type(value).__name__}, not a {kind.__name__}")
+
+
+@dataclass(frozen=True)
+class Loader:
+    """A record's `load`: the plugin's object, guarded.
+
+    Args:
+        function: the plugin's.
+        who: the plugin in words.
+        name: of the field.
+        methods: what the object can do, and what that must return.
+    """
+
+    function: Callable[[], object]
+    who: str
+    name: str
+    methods: Mapping[str, Returns]
+
+    def __call__(self) -> Any:
+        """Imports and returns the plugin's object.
+
+        Raises:
+            PluginError: when it cannot be loaded, or lacks a method.
+        """
+        with calling(self.who, self.name):
+            loaded = self.function()
+            for method, returns in self.methods.items():
+                if not returns.or_none and not callable(getattr(loaded, method, None)):
+                    raise TypeError(
+                        f"it returned a {type(loaded).__name__}, which has no method `{method}`"
+                    )
+        return _Guarded(loaded, self.who, self.methods)
+
+
+def guard_loader(record: object, who: str, name: str, **methods: Returns) -> None:
+    """Wraps a function of a (frozen) record that loads the plugin's object; see `Loader`."""
+    load = getattr(record, name)
+    function = load.function if isinstance(load, Loader) else load
+    object.__setattr__(record, name, Loader(function, who, name, methods))
+
+
+class _Guarded:
+    """An object of a plugin; what its methods raise or return wrongly is a `PluginError`."""
+
+    def __init__(self, loaded: object, who: str, methods: Mapping[str, Returns]) -> None:
+        self._loaded, self._who, self._methods = loaded, who, methods
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):  # not ours yet, as while it is copied, and none of anybody else's
+            raise AttributeError(name)
+        returns = self._methods.get(name)
+        if returns is None:
+            return getattr(self._loaded, name)
+
+        def call(*arguments: Any, **named: Any) -> Any:
+            with calling(self._who, name):
+                result = getattr(self._loaded, name)(*arguments, **named)
+                if returns.each and not isinstance(result, Iterable):
+                    raise TypeError(f"it returned a {type(result).__name__}, not an iterator")
+                if not returns.each:
+                    returns.check(result)
+            return self._each(result, name, returns) if returns.each else result
+
+        return call
+
+    def _each(self, results: Iterable[object], name: str, returns: Returns) -> Iterator[object]:
+        end = object()
+        with calling(self._who, name):
+            rest = iter(results)
+        while True:
+            with calling(self._who, name):
+                result = next(rest, end)
+                if result is not end:
+                    returns.check(result)
+            if result is end:
+                return
+            yield result
+
+
+# Standard output -------------------------------------------------------------------------------
+
+
+class _Inside(threading.local):
+    """Whether this thread runs a plugin's code."""
+
+    depth = 0
+
+
+class _Shared:
+    """Standard output while some thread runs a plugin's code: for that one it is standard error."""
+
+    def __init__(self, own: TextIO | None) -> None:
+        self.own = own
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(sys.stderr if _inside.depth else self.own, name)
+
+
+_inside = _Inside()
+_lock = threading.Lock()
+_running: set[object] = set()
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """What this thread prints goes to standard error; what others print, where it did before."""
+    # Ctrl-C may come between any two lines: whatever was done until then is undone exactly.
+    me, depth = object(), _inside.depth
+    try:
+        with _lock:  # standard output is one for all threads
+            if not _running:
+                sys.stdout = cast("TextIO", _Shared(sys.stdout))
+            _running.add(me)
+        _inside.depth = depth + 1
+        yield
+    finally:
+        _inside.depth = depth
+        with _lock:
+            _running.discard(me)
+            if not _running and isinstance(sys.stdout, _Shared):
+                sys.stdout = cast("TextIO", sys.stdout.own)

@@ -1,0 +1,540 @@
+"""Whatever is wrong with a plugin, it is named and set aside, and no other command changes.
+
+Every fault is planted in every function that a plugin has.  All of them are installed at once:
+commands that need none of them must answer as before, and each that is asked for by name must give
+its name and its error.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import re
+import sys
+import threading
+import types
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, is_dataclass
+from dataclasses import fields as fields_of
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from syncoll.cli.main import main
+from syncoll.errors import OutOfTimeError, PluginError
+from syncoll.formula import Feature
+from syncoll.model import Algorithm, Fabric
+from syncoll.plugins import (
+    Answer,
+    BackendRecord,
+    CheckedExport,
+    EncodingRecord,
+    Exported,
+    ExporterRecord,
+    Imported,
+    ImporterRecord,
+    NetworkCard,
+    Option,
+    PluginManager,
+    Proposal,
+    SeedRecord,
+    SpecLibraryRecord,
+    exporters,
+    fields,
+    hookimpl,
+    importers,
+    options,
+    records,
+)
+from syncoll.plugins.guard import Question
+
+sys.path.insert(0, str(Path(__file__).parent / "fakes"))  # a worker process finds it there too
+
+from faults import FAULTS  # type: ignore[import-not-found]
+
+Fault = Callable[..., Any]
+RUNNING = "ring(2)", "broadcast", "-C", "1", "-S", "1", "-R", "1"
+
+
+@dataclass(frozen=True)
+class Point:
+    """An entry point that no installer wrote."""
+
+    name: str
+    load: Callable[[], Any]
+    value: str = "strange"
+    dist: Any = None
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a fault is planted.
+
+    Args:
+        make: the records of a plugin of this name with this fault.
+        chosen: the command that asks for it.
+    """
+
+    make: Callable[[str, Fault], Mapping[str, Any]]
+    chosen: tuple[str, ...]
+
+
+def yes(*_: object) -> Answer:
+    return Answer(True)
+
+
+def known(*_: object) -> bool:
+    return True
+
+
+class Loaded:
+    """A plugin's object, of which some methods do what they are told."""
+
+    def __init__(self, **methods: Fault) -> None:
+        for name, fault in methods.items():
+            setattr(self, name, lambda *_, fault=fault, **__: fault())
+
+
+def backend(field: str) -> Callable[[str, Fault], Mapping[str, Any]]:
+    def make(name: str, fault: Fault) -> Mapping[str, Any]:
+        act: Any = fault if field == "load" else lambda *_: fault()
+        fields: dict[str, Any] = {"load": FAULTS["text"][0], "installed": yes, field: act}
+        every = frozenset(Feature)
+        return {"syncoll_backends": BackendRecord(name, "a backend", features=every, **fields)}
+
+    return make
+
+
+def seed(field: str, method: str = "") -> Callable[[str, Fault], Mapping[str, Any]]:
+    def make(name: str, fault: Fault) -> Mapping[str, Any]:
+        act = (lambda: Loaded(**{method: fault})) if method else (lambda *_: fault())
+        fields: dict[str, Any] = {"load": FAULTS["text"][0], field: act}
+        return {"syncoll_seeds": SeedRecord(name, "a seed", **fields)}
+
+    return make
+
+
+def importer(field: str, method: str = "") -> Callable[[str, Fault], Mapping[str, Any]]:
+    def make(name: str, fault: Fault) -> Mapping[str, Any]:
+        act = (lambda: Loaded(**{method: fault})) if method else (lambda *_: fault())
+        fields: dict[str, Any] = {"load": FAULTS["text"][0], field: act}
+        return {"syncoll_importers": ImporterRecord(name, "an importer", **fields)}
+
+    return make
+
+
+def exporter(field: str, method: str = "") -> Callable[[str, Fault], Mapping[str, Any]]:
+    def make(name: str, fault: Fault) -> Mapping[str, Any]:
+        act = (lambda: Loaded(**{method: fault})) if method else (lambda *_: fault())
+        load = lambda: Loaded(export=lambda: Exported({"a": b""}))  # noqa: E731
+        fields: dict[str, Any] = {"load": load, "load_checker": load, field: act}
+        return {"syncoll_exporters": ExporterRecord(name, "an exporter", **fields)}
+
+    return make
+
+
+def encoding(method: str = "") -> Callable[[str, Fault], Mapping[str, Any]]:
+    def make(name: str, fault: Fault) -> Mapping[str, Any]:
+        act = (lambda: Loaded(**{method: fault})) if method else fault
+        return {"syncoll_encodings": EncodingRecord(name, "an encoding", act)}
+
+    return make
+
+
+SOLVE = ("solve", *RUNNING, "--backend", "{name}")
+SEARCH = ("pareto", "ring(2)", "broadcast", "--backend", "{name}")
+EXPORT = ("export", "{frontier}", "--to", "{name}", "-o", "{folder}/out")
+VERIFY = ("verify", "{frontier}", "--as", "{name}")
+IMPORT = ("import", "{name}", "{frontier}")
+EXPLAIN = ("explain", *RUNNING, "--encoding", "{name}")
+FOREST = ("forest", "ring(2)", "--backend", "{name}")
+
+PLACES: dict[str, Place] = {
+    "backend-installed": Place(backend("installed"), SOLVE),
+    "backend-licensed": Place(backend("licensed"), SOLVE),
+    "backend-can_run": Place(backend("can_run"), SOLVE),
+    "backend-load": Place(backend("load"), SOLVE),
+    "seed-installed": Place(seed("installed"), SEARCH),
+    "seed-fits": Place(seed("fits"), SEARCH),
+    "seed-load": Place(seed("load"), SEARCH),
+    "seed-propose": Place(seed("load", "propose"), SEARCH),
+    "seed-forest": Place(seed("forest"), FOREST),
+    "seed-pack": Place(seed("forest", "pack"), FOREST),
+    "importer-load": Place(importer("load"), IMPORT),
+    "importer-read": Place(importer("load", "read"), IMPORT),
+    "importer-recognises": Place(importer("recognises"), ("plugins",)),
+    "exporter-installed": Place(exporter("installed"), EXPORT),
+    "exporter-load": Place(exporter("load"), EXPORT),
+    "exporter-export": Place(exporter("load", "export"), EXPORT),
+    "exporter-load_checker": Place(exporter("load_checker"), VERIFY),
+    "exporter-check": Place(exporter("load_checker", "check"), VERIFY),
+    "exporter-recognises": Place(exporter("recognises"), ("plugins",)),
+    "encoding-load": Place(encoding(), EXPLAIN),
+    "encoding-encode": Place(encoding("encode"), EXPLAIN),
+}
+MATRIX = [(place, fault) for place in PLACES for fault in FAULTS]
+
+
+def plugin(**hooks: Callable[[], Any]) -> types.ModuleType:
+    module = types.ModuleType("strange")
+    for name, returned in hooks.items():
+
+        def hook(_returned: Callable[[], Any] = returned) -> Any:
+            return _returned()
+
+        hook.__name__ = name
+        setattr(module, name, hookimpl(hook))
+    return module
+
+
+def name_of(place: str, fault: str) -> str:
+    return f"{fault}-in-{place}"
+
+
+def strangers(folder: Path) -> Iterator[Point]:
+    """Every broken plugin."""
+    for place, fault in MATRIX:
+        name, act = name_of(place, fault), FAULTS[fault][0]
+        ((hook, record),) = PLACES[place].make(name, act).items()
+        yield Point(name, lambda h=hook, r=record: plugin(**{h: lambda: [r]}))
+    for fault, (act, _) in FAULTS.items():
+        yield Point(name_of("import", fault), act)
+        yield Point(name_of("hook", fault), lambda act=act: plugin(syncoll_backends=act))
+    library = SpecLibraryRecord("house", "machines", folder / "house")
+    gone = SpecLibraryRecord("gone", "machines", folder / "gone")
+    yield Point("a-house", lambda: plugin(syncoll_spec_libraries=lambda: [library, gone]))
+
+    def noisy() -> Any:
+        sys.stdout.write("noise at import\n")
+        return plugin(syncoll_seeds=lambda: sys.stdout.write("noise") and [loud])
+
+    def chatty(*_: object) -> Any:
+        sys.stdout.write("noise in an answer\n")
+        return Answer(True)
+
+    def gossip() -> Any:
+        sys.stdout.write("noise while loading\n")
+        return Loaded(propose=lambda: [] if sys.stdout.write("noise") else None)
+
+    loud = SeedRecord("loud", "a seed", gossip, installed=chatty, fits=chatty)
+    yield Point("noisy", noisy)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A frontier, an export of it, a spec of a machine, and a library full of faults."""
+    folder = tmp_path_factory.mktemp("faults")
+    frontier = str(folder / "frontier.json")
+    assert main(["pareto", "ring(2)", "broadcast", "--store", "none", "-o", frontier]) == 0
+    export = ["export", frontier, "--to", "msccl-xml", "--point", "0", "-o"]
+    assert main([*export, str(folder / "export.xml")]) == 0
+    house = folder / "house"
+    house.mkdir()
+    (house / "broken.syncoll").write_text(
+        "topology ring(n) {\n    nodes n n\n}\ntopology wreck { nodes 2 }\ncollective allgather {\n"
+    )
+    (house / "shadow.syncoll").write_text(
+        "topology dgx1 { nodes 2 }\ncollective broadcast(root = 0) { chunks C pre All post All }\n"
+    )
+    (house / "bytes.syncoll").write_bytes(b"\xff\xfetopology line(n) {}\x00")
+    (house / "folder.syncoll").mkdir()
+    (house / "right.syncoll").write_text(
+        "topology cottage { nodes 2 link (0, 1) both ways bandwidth 1 }\n"
+    )
+    return folder
+
+
+@pytest.fixture(scope="module")
+def everything(folder: Path) -> PluginManager:
+    """What is found where every broken plugin is installed beside ours."""
+    with pytest.MonkeyPatch.context() as patch:
+        points = [*importlib.metadata.entry_points(group="syncoll"), *strangers(folder)]
+        patch.setattr(importlib.metadata, "entry_points", lambda group: points)
+        return PluginManager.discover()
+
+
+@pytest.fixture
+def installed(everything: PluginManager, monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Installs every broken plugin at once."""
+    monkeypatch.setenv("SYNCOLL_STORE", "none")
+
+    def install() -> None:
+        monkeypatch.setattr(PluginManager, "discover", classmethod(lambda _: everything))
+
+    return install
+
+
+_WHO_AND_WHEN = re.compile(
+    r"[0-9.]+ s\b|^Encoding.*|─+|\b(?:start|build|encode|lower|load|solve|check) [0-9.]+,?",
+    re.MULTILINE,
+)
+
+
+def words(text: str) -> list[str]:
+    """What an output answers, without who was asked, times, and the widths of columns."""
+    if text.startswith("{"):
+        document = json.loads(text)
+        points = [[p["steps"], p["rounds"], p["chunks"]] for p in document.get("points", [])]
+        return [document["schema"], *map(str, [points, document.get("open")])]
+    return _WHO_AND_WHEN.sub("", text).split()
+
+
+COMMANDS = {
+    "pareto": ("pareto", "ring(2)", "broadcast", "--format", "json"),
+    "auto": ("solve", *RUNNING),
+    "solve": ("solve", *RUNNING, "--backend", "pysat"),
+    "show": ("show", "dgx1"),
+    "spec list": ("spec", "list"),
+    "spec check": ("spec", "check", "{folder}/house/right.syncoll"),
+    "export": ("export", "{frontier}", "--to", "msccl-xml", "-o", "{folder}/again"),
+    "import": ("import", "msccl-topology", "{folder}/none"),
+    "explain": ("explain", *RUNNING),
+    "verify": ("verify", "{frontier}"),
+    "verify an export": ("verify", "{folder}/export.xml"),
+    "check": ("check", "{frontier}"),
+    "forest": ("forest", "ring(2)"),
+    "bounds": ("bounds", "ring(2)", "broadcast"),
+    "store": ("store",),
+    "help": ("--help",),
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_that_needs_none_of_them_answers_as_before(
+    command: str,
+    folder: Path,
+    installed: Callable[[], None],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    arguments = [
+        word.format(folder=folder, frontier=folder / "frontier.json") for word in COMMANDS[command]
+    ]
+
+    def answer() -> tuple[int, list[str], str]:
+        try:
+            code = main(arguments)
+        except SystemExit as end:  # of --help
+            code = int(end.code or 0)
+        said = capsys.readouterr()
+        return code, words(said.out), said.err
+
+    before = answer()
+    installed()
+    code, out, err = answer()
+    assert "Traceback" not in err
+    assert "noise" not in out
+    if command == "spec list":
+        assert "cottage" in out
+        assert err.count("broken.syncoll:2") == 1
+        return
+    assert (code, out) == before[:2], err
+    notes = [line for line in err.splitlines() if line.startswith("syncoll: ")]
+    assert len(set(notes)) == len(notes), "a note is given once"
+
+
+@pytest.mark.parametrize(("place", "fault"), MATRIX, ids=lambda value: str(value))
+def test_the_one_that_was_chosen_gives_its_name_and_its_error(
+    place: str,
+    fault: str,
+    folder: Path,
+    installed: Callable[[], None],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    name, (_, says) = name_of(place, fault), FAULTS[fault]
+    installed()
+    frontier = str(folder / "frontier.json")
+    chosen = PLACES[place].chosen
+    code = main([word.format(name=name, folder=folder, frontier=frontier) for word in chosen])
+    said = capsys.readouterr()
+    text = " ".join((said.out if chosen == ("plugins",) else said.err).split())
+    assert "Traceback" not in said.err
+    assert name in text
+    assert says in text
+    assert code == (0 if chosen == ("plugins",) else 2)
+
+
+def test_each_is_listed_with_its_error(
+    installed: Callable[[], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    installed()
+    assert main(["plugins", "--format", "json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    broken = {one["plugin"]: one["error"] for one in document["broken"]}
+    assert set(broken) == {name_of(place, f) for place in ("import", "hook") for f in FAULTS}
+    for place in ("import", "hook"):
+        for fault, (_, says) in FAULTS.items():
+            assert (says if place == "hook" else "") in broken[name_of(place, fault)]
+    entries = {one["name"]: one for one in document["plugins"]}
+    for place in ("backend-installed", "seed-installed", "exporter-installed"):
+        for fault, (_, says) in FAULTS.items():
+            entry = entries[name_of(place, fault)]
+            assert not entry["able"]
+            assert says in entry["installed"]["reason"]
+    assert "broken.syncoll:2" in entries["house"]["problem"]
+    assert "there is no folder" in entries["gone"]["problem"]
+
+
+@pytest.mark.parametrize(
+    ("reference", "code", "says"),
+    [
+        ("ring(4)", 0, "passed over a file that may also define `ring`"),
+        ("dgx1", 0, "topology `dgx1` is already defined in"),
+        ("cottage", 0, ""),
+        ("wreck", 2, "broken.syncoll:2"),
+    ],
+)
+def test_a_library_takes_no_name_from_another(
+    reference: str,
+    code: int,
+    says: str,
+    installed: Callable[[], None],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    installed()
+    assert main(["show", reference]) == code
+    notes = [line for line in capsys.readouterr().err.splitlines() if line.startswith("syncoll: ")]
+    assert len(notes) == (1 if says else 0)
+    assert says in "".join(notes)
+
+
+def test_whoever_asks_sees_where_an_error_came_from(
+    folder: Path,
+    installed: Callable[[], None],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    installed()
+    monkeypatch.setenv("SYNCOLL_TRACEBACK", "1")
+    name = name_of("importer-read", "raises")
+    assert main(["import", name, str(folder / "frontier.json")]) == 2
+    said = capsys.readouterr().err
+    assert "faults.py" in said
+    assert said.index("Traceback") < said.index(f"syncoll: importer {name} failed")
+
+
+def test_only_the_thread_of_the_plugin_is_led_to_standard_error(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    began, spoke = threading.Event(), threading.Event()
+
+    def noisy() -> Answer:
+        began.set()
+        assert spoke.wait(30)
+        sys.stdout.write("of the plugin\n")
+        return Answer(True)
+
+    thread = threading.Thread(target=Question(noisy, "installed"))
+    thread.start()
+    assert began.wait(30)
+    sys.stdout.write("of the command\n")
+    spoke.set()
+    thread.join()
+    sys.stdout.write("later\n")
+    assert capsys.readouterr() == ("of the command\nlater\n", "of the plugin\n")
+
+
+@pytest.mark.parametrize("error", [MemoryError, KeyboardInterrupt, OutOfTimeError])
+def test_what_is_no_fault_of_a_plugin_is_no_answer(error: type[BaseException]) -> None:
+    def stopped() -> Answer:
+        raise error("stop")
+
+    with pytest.raises(error):
+        Question(stopped, "installed")()
+
+
+def test_auto_says_which_of_its_backends_is_broken(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    points = importlib.metadata.entry_points(group="syncoll")
+    broken = [Point("cpsat", FAULTS["raises"][0]), *(p for p in points if p.name != "cpsat")]
+    monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: broken)
+    assert main(["explain", *RUNNING]) == 0
+    said = capsys.readouterr()
+    assert "backend pysat" in said.out
+    assert said.err.count("going on without backend cpsat: plugin cpsat is broken") == 1
+    assert "ValueError: boom" in said.err
+    assert main(["explain", *RUNNING, "--backend", "cpsat"]) == 2
+    assert "ValueError: boom" in capsys.readouterr().err
+
+
+def load() -> Any:
+    """A loader of the right type."""
+
+
+FABRIC = Fabric("f", 1, 0, ())
+
+
+def of(kind: Any, **fields: Any) -> Callable[[], Any]:
+    right: dict[Any, dict[str, Any]] = {
+        BackendRecord: {"features": frozenset(Feature), "installed": yes},
+        ExporterRecord: {"load_checker": load},
+    }
+    common = {"name": "x", "summary": "x", "load": load}
+    return lambda: kind(**{**common, **right.get(kind, {}), **fields})
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (of(BackendRecord, name=7), "`name` is 7 (int); it must be text"),
+        (of(BackendRecord, features=["clause"]), "`features` is ['clause'] (list)"),
+        (of(BackendRecord, features=frozenset({"clause"})), "a frozenset of Feature"),
+        (of(BackendRecord, installed=True), "`installed` is True (bool); it must be a function"),
+        (of(BackendRecord, options=Option("a", 1, "b")), "it must be a tuple of Option"),
+        (of(EncodingRecord, combining="no"), "it must be True or False"),
+        (of(EncodingRecord, load=None), "EncodingRecord 'x': `load` is None"),
+        (of(SeedRecord, by_default=None), "`by_default`"),
+        (of(SeedRecord, forest=3), "a function or None"),
+        (of(SeedRecord, first_seconds="1"), "`first_seconds` is '1' (str)"),
+        (of(SeedRecord, first_seconds=float("nan")), "a number of at least 0"),
+        (lambda: NetworkCard("nic", [1]), "a tuple of int"),  # type: ignore[arg-type]
+        (lambda: NetworkCard("nic", (1,), "25"), "a number or None"),  # type: ignore[arg-type]
+        (lambda: Imported(FABRIC, cards=("nic",)), "NetworkCard"),  # type: ignore[arg-type]
+        (lambda: Imported(FABRIC, boxes=0), "a whole number of at least 1"),
+        (lambda: Imported(FABRIC, hubs=None), "`hubs`"),  # type: ignore[arg-type]
+        (lambda: CheckedExport("f", "c", 2, None, {}, steps=1.5), "`steps`"),  # type: ignore[arg-type]
+        (lambda: CheckedExport("f", "c", 2, None, {}, links=[(0, 1)]), "pairs of ranks"),  # type: ignore[arg-type]
+        (lambda: CheckedExport("f", "c", 2, None, {}, instance=3), "Instance or None"),  # type: ignore[arg-type]
+        (of(SeedRecord, options=(Option("a", 1, "b"), Option("a", 2, "b"))), "two options named"),
+        (of(SeedRecord, options=(Option("a", 1, "b", low=2),)), "default is not allowed"),
+        (of(ImporterRecord, recognises="yes"), "`recognises`"),
+        (of(ExporterRecord, folder=1), "`folder`"),
+        (lambda: SpecLibraryRecord("x", "x", "a/folder"), "pathlib.Path"),  # type: ignore[arg-type]
+        (lambda: Option("a", [], "b"), "bool or int or float or str"),  # type: ignore[arg-type]
+        (lambda: Option("a", "b", "c", choices="bc"), "a tuple of str"),  # type: ignore[arg-type]
+        (lambda: Proposal(1.5, Algorithm((), [])), "a whole number"),  # type: ignore[arg-type]
+        (lambda: Imported("machine"), "Fabric or Topology"),  # type: ignore[arg-type]
+        (lambda: Exported({"a": "text"}), "from str to bytes"),  # type: ignore[dict-item]
+        (lambda: Exported({"../a": b""}), "not the plain name of a file"),
+    ],
+)
+def test_a_record_says_which_of_its_fields_is_wrong(make: Callable[[], Any], says: str) -> None:
+    with pytest.raises(PluginError, match=re.escape(says)):
+        make()
+
+
+def test_every_field_of_a_record_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    checked: dict[type, set[str]] = {}
+
+    def check(record: object, kinds: Mapping[str, fields.Field]) -> None:
+        checked.setdefault(type(record), set()).update(kinds)
+
+    monkeypatch.setattr(fields, "check_fields", check)
+    for kind in (BackendRecord, EncodingRecord, ExporterRecord, ImporterRecord, SeedRecord):
+        of(kind)()
+    SpecLibraryRecord("x", "x", Path())
+    Proposal(1, Algorithm((), []))
+    Option("a", 1, "b")
+    NetworkCard("nic", (1,))
+    Imported(FABRIC)
+    Exported({})
+    CheckedExport("f", "c", 2, None, {})
+    own = {exporters.ExportRequest, records.SeedLimits}  # which plugins get and do not make
+    kinds = {
+        kind
+        for module in (exporters, importers, options, records)
+        for kind in vars(module).values()
+        if isinstance(kind, type) and is_dataclass(kind) and kind.__module__ == module.__name__
+    }
+    assert checked == {kind: {field.name for field in fields_of(kind)} for kind in kinds - own}
