@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from syncoll.errors import VerificationError
+from syncoll.errors import UncheckedError, VerificationError
 from syncoll.model import Instance
 from syncoll.plugins import CheckedExport, OptionValue
 from syncoll_chakra.contents import require_achieved
@@ -69,6 +69,13 @@ class ChakraChecker:
                 "what their messages carry; only that all of them arrive",
             },
             goal is not None,
+            links=frozenset(
+                (trace.rank, node.peer)
+                for trace in traces
+                for node in trace.nodes.values()
+                if node.kind is NodeKind.SEND and node.peer is not None
+            ),
+            num_chunks=None if goal is None else goal.num_chunks,
         )
 
 
@@ -114,7 +121,7 @@ def _require_same(traces: Sequence[Trace], goal: Goal | None, instance: Instance
             "nodes"
         )
     if goal is None:
-        raise VerificationError(
+        raise UncheckedError(
             f"{traces[0].where}: the traces do not say what their messages carry, so that nobody "
             f"can tell whether they do {instance.collective}"
         )

@@ -8,16 +8,19 @@ and why the others do not.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from syncoll.errors import VerificationError
+from syncoll.errors import UncheckedError, VerificationError
 from syncoll.model import Instance
 from syncoll.plugins import CheckedExport, OptionValue
 from syncoll.programs import Contract, Schedule, execute
 from syncoll_msccl_xml.reading import (
     DIALECTS,
+    SENDS,
     Algorithm,
     Dialect,
+    disagreements,
     promise_of,
     read_algorithm,
     require_loadable,
@@ -43,6 +46,8 @@ class MscclXmlChecker:
         Args:
             files: one file.
             options: ``dialect``, if it is known who reads the file; ``any`` or nothing, if not.
+                ``ends``: with ``same`` both ends of a message must say the same about it; else, as
+                the runtimes do not compare them, it is only told where they differ.
             instance: what it must do; None for what it says of itself.
         """
         if len(files) != 1:
@@ -51,11 +56,17 @@ class MscclXmlChecker:
         chosen = str(options.get("dialect", "any"))
         try:
             algorithm = read_algorithm(content)
-            if chosen in DIALECTS:
-                return _Check(algorithm, instance).as_dialect(DIALECTS[chosen])
-            return _Check(algorithm, instance).as_any()
+            check = _Check(algorithm, instance)
+            found = check.as_dialect(DIALECTS[chosen]) if chosen in DIALECTS else check.as_any()
+            differing, first = disagreements(algorithm)
+            if first is None:
+                return found
+            if options.get("ends") == "same":
+                raise first
+            told = "messages told differently at their ends"
+            return replace(found, facts={**found.facts, told: f"{differing} ({first})"})
         except VerificationError as error:
-            raise VerificationError(f"{name}: {error}") from None
+            raise type(error)(f"{name}: {error}") from None
 
 
 class _Check:
@@ -70,32 +81,28 @@ class _Check:
         """The verdict of the dialects that accept the file; of the likeliest if none does."""
         accepted: list[CheckedExport] = []
         names: list[str] = []
-        refusals: dict[str, str] = {}
+        refusals: dict[str, VerificationError] = {}
         for dialect in DIALECTS.values():
             try:
                 accepted.append(self.as_dialect(dialect))
                 names.append(dialect.name)
             except VerificationError as error:
-                refusals[dialect.name] = str(error)
+                refusals[dialect.name] = error
         if accepted:
             first = accepted[0]
             facts = {
                 **first.facts,
-                **{f"refused by {name}": reason for name, reason in refusals.items()},
+                **{f"refused by {name}": str(why) for name, why in refusals.items()},
             }
             label = f"MSCCL XML ({', '.join(names)})"
-            return CheckedExport(
-                label,
-                first.collective,
-                first.num_nodes,
-                first.in_place,
-                facts,
-                first.result_checked,
-            )
-        reasons = list(dict.fromkeys(refusals.values()))
+            return replace(first, format=label, facts=facts)
+        reasons = list(dict.fromkeys(map(str, refusals.values())))
+        # What could not be followed for one of them might run there.
+        unchecked = any(isinstance(why, UncheckedError) for why in refusals.values())
+        kind = UncheckedError if unchecked else VerificationError
         if len(reasons) == 1:
-            raise VerificationError(reasons[0])
-        raise VerificationError(
+            raise kind(reasons[0])
+        raise kind(
             "no runtime runs it; "
             + "; ".join(f"{DIALECTS[name].runtime}: {why}" for name, why in refusals.items())
         )
@@ -114,7 +121,7 @@ class _Check:
                 "choose alike: only the root has both buffers"
             )
         if self.instance is not None and promise is None:
-            raise VerificationError(
+            raise UncheckedError(
                 f"line {algorithm.line}: coll {algorithm.coll} does not say which chunk lies "
                 f"where, so it cannot be compared with {self.instance.collective}"
             )
@@ -130,6 +137,12 @@ class _Check:
             placements[0] if len(placements) == 1 else None,
             _facts(algorithm, run, found, pieces),
             found is not None,
+            links=frozenset(
+                (gpu.id, block.send)
+                for gpu in algorithm.gpus
+                for block in gpu.blocks
+                if any(step.type in SENDS for step in block.steps)
+            ),
         )
 
     def execute(
@@ -144,7 +157,7 @@ class _Check:
         result = self.results[key]
         if isinstance(result, VerificationError):
             placement = ("out of place: ", "in place: ")[in_place] if name_placement else ""
-            raise VerificationError(f"{placement}{result}")
+            raise type(result)(f"{placement}{result}")
         return result
 
     def _execute(
@@ -153,7 +166,7 @@ class _Check:
         steps = (s for gpu in self.algorithm.gpus for block in gpu.blocks for s in block.steps)
         chunks = sum(step.cnt for step in steps)
         if chunks > _MOST_INSTRUCTIONS:
-            raise VerificationError(f"its steps move {chunks} chunks, too many to follow them all")
+            raise UncheckedError(f"its steps move {chunks} chunks, too many to follow them all")
         threads = threads_of(self.algorithm, promise, in_place)
         return execute(threads.program, promise, threads.inputs, threads.outputs, pieces)
 

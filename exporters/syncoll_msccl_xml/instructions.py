@@ -13,7 +13,7 @@ the order of a rank's list stays right:
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
@@ -69,14 +69,22 @@ class Instruction:
         return tuple(slots)
 
 
-def instructions_of(operations: Sequence[Operation], *, fuse: bool) -> list[Instruction]:
+def instructions_of(
+    operations: Sequence[Operation], *, fuse: bool, apart: Collection[int] = ()
+) -> list[Instruction]:
     """The instructions of a rank in an order that is right.
 
     Args:
         operations: of the rank.
         fuse: whether to reduce what is received as it comes.
+        apart: messages that are not.
     """
     absorbed = _reductions(operations) if fuse else {}
+    absorbed = {
+        reduce: receive
+        for reduce, receive in absorbed.items()
+        if operations[receive].message not in apart
+    }
     by_receive = {receive: reduce for reduce, receive in absorbed.items()}
     result: list[Instruction] = []
     for i, operation in enumerate(operations):

@@ -2,12 +2,14 @@
 
 from syncoll.plugins import Option
 
-__all__ = ["DIALECTS", "OPTIONS", "PROTOCOLS"]
+__all__ = ["DIALECTS", "ENDS", "OPTIONS", "PROTOCOLS"]
 
 DIALECTS = ("msccl", "executor", "rccl")
 """Of microsoft/msccl, of Azure's msccl-executor-nccl, and of RCCL."""
 
 PROTOCOLS = ("Simple", "LL", "LL128")
+
+ENDS = ("same", "own")
 
 OPTIONS = (
     Option(
@@ -23,5 +25,12 @@ OPTIONS = (
         "into how many parts each chunk is split, each on channels of its own",
         low=1,
         high=128,
+    ),
+    Option(
+        "ends",
+        "same",
+        "what the two ends of a message say of it: the same, as msccl-tools and verifiers have it; "
+        "or own, what each uses itself, which lets more steps be fused",
+        choices=ENDS,
     ),
 )

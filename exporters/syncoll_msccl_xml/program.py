@@ -9,16 +9,25 @@ The messages of a link are spread over more channels until no block has too many
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from syncoll.errors import ExportError
-from syncoll.exporting import LoweredAlgorithm, lower
+from syncoll.exporting import LoweredAlgorithm, RankOperations, Slot, lower
 from syncoll.plugins import ExportRequest
+from syncoll_msccl_xml.agreement import (
+    Apart,
+    alike,
+    apart_of,
+    copied,
+    read_copies,
+    stated_of,
+)
 from syncoll_msccl_xml.blocks import Block, blocks_of
 from syncoll_msccl_xml.channels import Connection, channels_of, pairs_of
 from syncoll_msccl_xml.instructions import (
     Instruction,
+    Op,
     compact,
     forward,
     instructions_of,
@@ -40,6 +49,9 @@ class Program:
         scratch: slots of every rank.
         channels: used, from 0.
         connections: of every message.
+        stated: of every message the source and destination that both ends state; empty where each
+            end states its own.
+        apart: messages at whose receiver a step is not fused, for that.
     """
 
     lowered: LoweredAlgorithm
@@ -47,6 +59,8 @@ class Program:
     scratch: tuple[int, ...]
     channels: int
     connections: tuple[Connection, ...]
+    stated: tuple[tuple[Slot, Slot], ...]
+    apart: int
 
 
 @dataclass(frozen=True)
@@ -58,12 +72,14 @@ class _Plan:
         forward: what is received, with the send that passes it on.
         strict: whether slots are not received into in the step in which they are read.
         share: whether one block receives and sends wherever it can, so that there are fewer.
+        agree: whether only that is fused of which both ends of a message can say the same.
     """
 
     reduce: bool
     forward: bool
     strict: bool
     share: bool = False
+    agree: bool = True
 
 
 _FUSING = (_Plan(True, True, False), _Plan(True, False, False))
@@ -86,6 +102,7 @@ def program_of(request: ExportRequest, runtime: Runtime, instances: int) -> Prog
     """
     plans = [*(_FUSING if runtime.fuses else ()), *_PLAIN]
     plans += [replace(plan, share=True) for plan in plans]
+    plans = [replace(plan, agree=runtime.same_ends) for plan in plans]
     lowered = {strict: lower(request, zero_copy=strict) for strict in (False, True)}
     refusal = None
     for plan in plans:
@@ -162,12 +179,15 @@ def _assemble(
         for one, channel in zip(messages, channels, strict=True)
     )
     ranks = [instructions_of(rank.operations, fuse=plan.reduce) for rank in lowered.ranks]
+    copies = copied(lowered) if plan.forward and plan.agree else {}
     pairs: dict[Connection, Connection] = {}
     for instructions in ranks:
-        gains = _gains(instructions, connections) if plan.forward else Counter()
+        may = _alike(lowered, plan, instructions, copies)
+        gains = _gains(instructions, connections, may) if plan.forward else Counter()
         ends = _ends(instructions, connections) if plan.share else ()
         pairs.update(pairs_of(gains, ends))
-    ordered = _ordered(ranks, connections, pairs if plan.forward else {})
+    apart = Apart()
+    ordered = _ordered(lowered, plan, connections, pairs if plan.forward else {}, copies, apart)
     if ordered is None:
         return None
     fused, waiting, places = ordered
@@ -186,28 +206,38 @@ def _assemble(
     )
     used = max((channel for *_, channel in connections), default=0) + 1
     scratch = tuple(slots for _, slots in compacted)
-    return Program(lowered, blocks, scratch, used, connections)
+    stated = tuple(stated_of(ranks, len(messages))) if plan.agree else ()
+    return Program(
+        lowered,
+        blocks,
+        scratch,
+        used,
+        connections,
+        stated,
+        len(apart.added | apart.stored | apart.unlike),
+    )
 
 
 def _ordered(
-    ranks: Sequence[Sequence[Instruction]],
+    lowered: LoweredAlgorithm,
+    plan: _Plan,
     connections: Sequence[Connection],
     pairs: Mapping[Connection, Connection],
+    copies: Mapping[int, Slot],
+    apart: Apart,
 ) -> tuple[list[list[Instruction]], list[list[tuple[int, ...]]], tuple[Place, ...]] | None:
     """The instructions fused as far as they do not block, what they wait for, and an order.
 
     Args:
-        ranks: the instructions of each.
+        lowered: what every rank does.
+        plan: what is fused.
         connections: of every message.
         pairs: incoming connections whose messages may be passed on as they come, and where to.
+        copies: see `copied`.
+        apart: what is not fused; what must not be besides is added.
     """
-    unfused: set[int] = set()  # messages that are stored before they are sent on
-
-    def leads(one: int, two: int) -> bool:
-        return one not in unfused and pairs.get(connections[one]) == connections[two]
-
     for _ in range(_MOST_UNFUSED):
-        fused = [forward(instructions, leads) for instructions in ranks]
+        fused = _fused(lowered, plan, connections, pairs, copies, apart)
         waiting = [waits(instructions) for instructions in fused]
         order = order_of(fused, waiting, connections)
         if not order.blocked:
@@ -217,8 +247,80 @@ def _ordered(
         again = {message for message in both if message is not None}
         if not again:
             return None
-        unfused |= again
+        apart.stored |= again
     return None
+
+
+def _fused(
+    lowered: LoweredAlgorithm,
+    plan: _Plan,
+    connections: Sequence[Connection],
+    pairs: Mapping[Connection, Connection],
+    copies: Mapping[int, Slot],
+    apart: Apart,
+) -> list[list[Instruction]]:
+    """The instructions of all ranks, fused as far as both ends of each message can agree.
+
+    What had to be taken apart for that is added to `apart`.
+    """
+    chosen = dict(copies)
+    while True:
+        fused = [
+            _forwarded(rank, lowered, plan, connections, pairs, chosen, apart)
+            for rank in lowered.ranks
+        ]
+        if not plan.agree:
+            return fused
+        more = apart_of(fused)
+        apart.add(more)
+        passed_on = {one.incoming for steps in fused for one in steps if one.op is Op.RECEIVE_SEND}
+        # Nothing is gained by waiting for a copy where nobody passes it on.
+        needed = {message: slot for message, slot in chosen.items() if message in passed_on}
+        if not more and needed == chosen:
+            return fused
+        chosen = needed
+
+
+def _forwarded(
+    rank: RankOperations,
+    lowered: LoweredAlgorithm,
+    plan: _Plan,
+    connections: Sequence[Connection],
+    pairs: Mapping[Connection, Connection],
+    copies: Mapping[int, Slot],
+    apart: Apart,
+) -> list[Instruction]:
+    """The instructions of one rank, for `_fused`."""
+    plain = instructions_of(rank.operations, fuse=plan.reduce, apart=apart.added)
+    plain = list(read_copies(plain, copies))
+    may = _alike(lowered, plan, plain, copies)
+
+    def leads(one: int, two: int) -> bool:
+        if one in apart.stored or pairs.get(connections[one]) != connections[two]:
+            return False
+        if not may(one, two):
+            apart.unlike.add(one)
+            return False
+        return True
+
+    return forward(plain, leads)
+
+
+def _alike(
+    lowered: LoweredAlgorithm,
+    plan: _Plan,
+    instructions: Sequence[Instruction],
+    copies: Mapping[int, Slot],
+) -> Callable[[int, int], bool]:
+    """Whether one step may receive the first message and send the second, as far as slots go."""
+    stored = {one.incoming for one in instructions if one.op is Op.RECEIVE}
+    messages = lowered.messages
+
+    def may(one: int, two: int) -> bool:
+        source = copies.get(one, messages[one].source_slot)
+        return not plan.agree or one not in stored or alike(messages[one], messages[two], source)
+
+    return may
 
 
 def _ends(
@@ -231,13 +333,15 @@ def _ends(
 
 
 def _gains(
-    instructions: Sequence[Instruction], connections: Sequence[Connection]
+    instructions: Sequence[Instruction],
+    connections: Sequence[Connection],
+    may: Callable[[int, int], bool],
 ) -> Counter[tuple[Connection, Connection]]:
     """How many messages of each pair of connections could be passed on as they come."""
     gains: Counter[tuple[Connection, Connection]] = Counter()
 
     def note(one: int, two: int) -> bool:
-        gains[connections[one], connections[two]] += 1
+        gains[connections[one], connections[two]] += may(one, two)
         return False
 
     forward(instructions, note)

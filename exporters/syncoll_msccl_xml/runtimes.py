@@ -38,6 +38,8 @@ class Runtime:
         most_channels: of a rank.
         exclusive_end: whether the size range ends before its ``maxBytes``.
         most_bytes: the ``maxBytes`` that stands for no limit.
+        same_ends: whether both ends of a message are to say the same of it; none of them asks for
+            that, and users choose it.
     """
 
     name: str
@@ -51,6 +53,7 @@ class Runtime:
     most_channels: int
     exclusive_end: bool
     most_bytes: int
+    same_ends: bool = True
 
 
 _NEWER: dict[Kind, str] = {kind: str(kind) for kind in Kind if kind is not Kind.CUSTOM}

@@ -11,14 +11,14 @@ a copy of the program on channels of its own that moves its part of every chunk.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from syncoll.errors import ExportError
 from syncoll.exporting import Buffer, Kind, Slot, StandardCollective, kind_of
 from syncoll.plugins import Exported, ExportRequest, OptionValue
 from syncoll.plugins.exporters import UNLIMITED
 from syncoll_msccl_xml.blocks import Block, Step
-from syncoll_msccl_xml.instructions import Instruction, Op
+from syncoll_msccl_xml.instructions import Instruction
 from syncoll_msccl_xml.program import Program, program_of
 from syncoll_msccl_xml.runtimes import (
     MOST_CHUNK_INDEX,
@@ -42,6 +42,7 @@ class MscclXmlExporter:
     def export(self, request: ExportRequest, options: Mapping[str, OptionValue]) -> Exported:
         """See `syncoll.plugins.Exporter`."""
         runtime = RUNTIMES[str(options["dialect"])]
+        runtime = replace(runtime, same_ends=options["ends"] == "same")
         instances = int(options["instances"])
         collective = kind_of(request.instance)
         _require_known(collective, request.in_place, runtime)
@@ -144,6 +145,12 @@ class _Writing:
             f"for messages whose number of elements is a multiple of {self._loop_chunks}; the "
             "runtime does not choose it for others"
         )
+        if self.program.stated and self.program.apart:
+            yield (
+                f"{self.program.apart} messages are stored before they are added or sent on, so "
+                "that both ends of each message state the same slots; --option ends=own fuses "
+                "these steps, for runtimes, which do not compare the ends"
+            )
 
     def lines(self, name: str) -> Iterator[str]:
         """The lines of the file."""
@@ -213,14 +220,13 @@ class _Writing:
                 },
             )
             for place, step in enumerate(block.steps):
-                yield "      " + self._step(place, step, rank, instance, numbers)
+                yield "      " + self._step(place, step, instance, numbers)
             yield "    </tb>"
 
     def _step(
         self,
         place: int,
         step: Step,
-        rank: int,
         instance: int,
         numbers: Mapping[tuple[Block, int], int],
     ) -> str:
@@ -231,7 +237,7 @@ class _Writing:
             op, source, target = "nop", ("i", -1), ("o", -1)
         else:
             op = str(step.instruction.op)
-            source, target = self._ends(step.instruction, rank, instance)
+            source, target = self._ends(step.instruction, instance)
         return _element(
             "step",
             {
@@ -250,15 +256,13 @@ class _Writing:
         )
 
     def _ends(
-        self, instruction: Instruction, rank: int, instance: int
+        self, instruction: Instruction, instance: int
     ) -> tuple[tuple[str, int], tuple[str, int]]:
-        """Both slots; where an operation does not use one, what stands there is for people."""
+        """Both slots; of a message what both ends of it state, if they should say the same."""
         source, target = instruction.source, instruction.target
-        if instruction.op is Op.SEND and instruction.outgoing is not None:
-            there = self.program.lowered.messages[instruction.outgoing].target_slot
-            if there.buffer is Buffer.OUTPUT:
-                chunks = self.program.lowered.layout.output_chunks[rank]
-                target = there if there.index < chunks else None
+        message = instruction.outgoing if instruction.incoming is None else instruction.incoming
+        if message is not None and self.program.stated:
+            source, target = self.program.stated[message]
         source, target = source or target, target or source
         assert source is not None
         assert target is not None

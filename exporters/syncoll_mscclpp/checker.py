@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from syncoll.errors import VerificationError
+from syncoll.errors import UncheckedError, VerificationError
 from syncoll.model import Instance
 from syncoll.plugins import CheckedExport, OptionValue
 from syncoll.programs import Contract, execute, schedule
@@ -12,6 +12,7 @@ from syncoll.programs.matching import require_matched
 from syncoll_mscclpp.reading import (
     Plan,
     Threads,
+    links_of,
     promise_of,
     read_plan,
     require_loadable,
@@ -47,26 +48,28 @@ class MscclppChecker:
         try:
             return _check(read_plan(content), instance)
         except VerificationError as error:
-            raise VerificationError(f"{name}: {error}") from None
+            raise type(error)(f"{name}: {error}") from None
 
 
 def _check(plan: Plan, instance: Instance | None) -> CheckedExport:
     require_loadable(plan)
     promise = promise_of(plan)
     if instance is not None and promise is None:
-        raise VerificationError(
+        raise UncheckedError(
             f"collective {plan.collective!r} does not say which chunk lies where, so it cannot be "
             f"compared with {instance.collective}"
         )
-    found, threads = promise, None
+    found, doubt = promise, None
     for units in units_of(plan):
         _require_followable(plan, units)
         threads = threads_of(plan, promise, units)
         scaled = None if promise is None else _cut(promise, units)
-        found = _follow(plan, threads, scaled, promise)
+        found, doubted = _follow(plan, threads, scaled, promise)
+        doubt = doubt or doubted
     if instance is not None and found is not None:
         found.require_same(instance)
-    assert threads is not None
+    if doubt is not None:
+        raise UncheckedError(doubt)
     return CheckedExport(
         "MSCCL++ execution plan",
         plan.collective,
@@ -74,6 +77,7 @@ def _check(plan: Plan, instance: Instance | None) -> CheckedExport:
         plan.inplace,
         _facts(plan, found),
         found is not None,
+        links=links_of(plan),
     )
 
 
@@ -87,9 +91,7 @@ def _require_followable(plan: Plan, units: int) -> None:
     )
     chunks = sum(g.input_chunks + g.output_chunks + g.scratch_chunks for g in plan.gpus)
     if (pieces + chunks) * units > _MOST_INSTRUCTIONS:
-        raise VerificationError(
-            f"it has and moves about {pieces + chunks} chunks, too many to follow"
-        )
+        raise UncheckedError(f"it has and moves about {pieces + chunks} chunks, too many to follow")
 
 
 def _cut(promise: Contract, units: int) -> Contract:
@@ -99,15 +101,15 @@ def _cut(promise: Contract, units: int) -> Contract:
 
 def _follow(
     plan: Plan, threads: Threads, scaled: Contract | None, promise: Contract | None
-) -> Contract | None:
-    """Executes a plan; returns its collective, with its root."""
+) -> tuple[Contract | None, str | None]:
+    """Executes a plan; returns its collective, with its root, and what cannot be judged."""
     require_matched(threads.program)
     run = schedule(threads.program)
-    require_ordered(threads, run, double_scratch=plan.double_scratch)
+    doubt = require_ordered(threads, run, double_scratch=plan.double_scratch)
     _, found = execute(threads.program, scaled, threads.inputs, threads.outputs)
     if promise is None or found is None:
-        return None
-    return Contract(promise.collective, promise.num_ranks, promise.share, found.root)
+        return None, doubt
+    return Contract(promise.collective, promise.num_ranks, promise.share, found.root), doubt
 
 
 def _facts(plan: Plan, found: Contract | None) -> dict[str, int | str]:

@@ -2,10 +2,13 @@
 
 from syncoll.plugins import Option
 
-__all__ = ["CHANNELS", "OPTIONS"]
+__all__ = ["CHANNELS", "OPTIONS", "SMALL"]
 
 CHANNELS = ("memory", "port")
 """Written by the GPU itself over NVLink or xGMI; or by a proxy, over InfiniBand as well."""
+
+SMALL = 1 << 16
+"""Bytes up to which messages go by packets, if nothing else is said."""
 
 OPTIONS = (
     Option(
@@ -28,5 +31,12 @@ OPTIONS = (
         "bytes of which chunks are multiples; itself a multiple of 16",
         low=16,
         high=1 << 20,
+    ),
+    Option(
+        "packets",
+        "auto",
+        "protocol LL, data with flags in place of signals: auto for plans of at most 64 KiB over "
+        "memory channels",
+        choices=("auto", "yes", "no"),
     ),
 )

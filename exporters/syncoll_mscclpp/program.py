@@ -18,6 +18,12 @@ memory there belongs to somebody else until then.  Every put is awaited by a blo
 it goes, so that no call ends while somebody writes to its memory.  Over port channels a proxy reads
 the source at its leisure; so at the end every receiver answers, and no call ends while somebody
 reads from its memory.
+
+By packets (`syncoll_mscclpp.packets`) there are no signals but those at the beginning: 3 is a put
+of packets, 4 is part of what reads them, and 1, 2 and 5 are not needed, since nobody writes to what
+others read.  All packets of a call are read before it ends at their receiver, and are not sent
+before it has begun there; so scratch is never overwritten too early, whatever was called in
+between.
 """
 
 from __future__ import annotations
@@ -29,6 +35,7 @@ from dataclasses import dataclass, field
 from syncoll.errors import ExportError
 from syncoll.exporting import Action, Hazard, LoweredAlgorithm, Operation
 from syncoll_mscclpp.blocks import Block, Division
+from syncoll_mscclpp.packets import Packed, Packets
 from syncoll_mscclpp.script import Move, Script, merge
 
 __all__ = ["Program", "RankProgram", "program_of"]
@@ -38,9 +45,6 @@ MOST_OPERATIONS = 64
 
 MOST_TABLE = 16
 """Channels, and remote buffers, of one thread block."""
-
-MOST_SEMAPHORES = 16
-"""Of one rank."""
 
 
 @dataclass(frozen=True)
@@ -73,13 +77,16 @@ class Program:
     split: bool
 
 
-def program_of(lowered: LoweredAlgorithm, kind: str, most_blocks: int) -> Program:
+def program_of(
+    lowered: LoweredAlgorithm, kind: str, most_blocks: int, packets: Packets | None = None
+) -> Program:
     """The program of an algorithm.
 
     Args:
         lowered: what every rank does.
         kind: of the channels: memory or port.
         most_blocks: thread blocks of a rank, if no limit asks for more.
+        packets: how it is done by packets; None for data with signals.
 
     Raises:
         ExportError: when a step of one chunk at one rank exceeds the limits of a thread block.
@@ -87,7 +94,7 @@ def program_of(lowered: LoweredAlgorithm, kind: str, most_blocks: int) -> Progra
     division = Division.of(lowered, most_blocks)
     split = False
     while True:
-        draft = _Draft(lowered, kind, division.owners(lowered))
+        draft = _Draft(lowered, kind, division.owners(lowered), packets)
         scripts = draft.scripts()
         groups: set[int] = set()
         for block, script in scripts.items():
@@ -110,11 +117,6 @@ def program_of(lowered: LoweredAlgorithm, kind: str, most_blocks: int) -> Progra
             idle = Script(kind, [])
             idle.nop()
             mine = [idle]
-        if draft.semaphores[rank] > MOST_SEMAPHORES:
-            raise ExportError(
-                f"rank {rank} needs {draft.semaphores[rank]} semaphores between thread blocks; "
-                f"MSCCL++ has {MOST_SEMAPHORES}"
-            )
         ranks.append(RankProgram(draft.peers[rank], draft.semaphores[rank], tuple(mine)))
     return Program(lowered, tuple(ranks), split)
 
@@ -148,14 +150,24 @@ class _Draft:
     """Scripts for one division of the operations."""
 
     def __init__(
-        self, lowered: LoweredAlgorithm, kind: str, owners: Sequence[Sequence[Block]]
+        self,
+        lowered: LoweredAlgorithm,
+        kind: str,
+        owners: Sequence[Sequence[Block]],
+        packets: Packets | None,
     ) -> None:
         self.lowered = lowered
         self.kind = kind
+        self.packets = packets
+        self.packed: defaultdict[tuple[Block, int], list[Packed]] = defaultdict(list)
         self.steps: defaultdict[Block, dict[int, _Step]] = defaultdict(dict)
         for rank in lowered.ranks:
             for index, operation in enumerate(rank.operations):
-                step = self.steps[owners[rank.rank][index]].setdefault(operation.step, _Step())
+                block = owners[rank.rank][index]
+                step = self.steps[block].setdefault(operation.step, _Step())
+                if packets is not None:
+                    done = packets.operations[rank.rank][index]
+                    self.packed[block, operation.step] += done
                 if operation.action is Action.SEND:
                     step.sends.append(operation)
                 elif operation.action is Action.RECEIVE:
@@ -213,14 +225,33 @@ class _Draft:
         script.synchronise(f"{relaxed}wait", sorted(sends))
         if block in self.before:
             script.semaphore("sem_acquire", self.before[block])
-        for step in steps:
-            self.step(block, script, step)
+        for number, step in zip(self.steps_of(block), steps, strict=True):
+            if self.packets is None:
+                self.step(block, script, step)
+            else:
+                self.packet_step(script, self.packets, self.packed[block, number])
         if block in self.after:
             script.semaphore("sem_release", self.after[block])
         if self.kind == "port":
             script.synchronise("signal", sorted(receives))
             script.synchronise("wait", sorted(sends))
         return script
+
+    def packet_step(self, script: Script, packets: Packets, done: Sequence[Packed]) -> None:
+        """What a block does in a step by packets, in the order of the rank's list."""
+        for one in done:
+            remote = None
+            if one.message is not None:
+                peer = self.lowered.messages[one.message].destination
+                remote = (peer, packets.arrivals[one.message])
+            if one.name == "copy":
+                assert one.target is not None
+                script.copy(Move(-1, -1, one.data[0], one.target))
+            elif one.name == "re":
+                assert one.target is not None
+                script.reduce(one.data, one.target)
+            else:
+                script.packet(one.name, one.data, one.packets, one.target, remote)
 
     def step(self, block: Block, script: Script, step: _Step) -> None:
         def channels(
@@ -241,7 +272,8 @@ class _Draft:
             moves.append(
                 Move(message.destination, channel, message.source_slot, message.target_slot)
             )
-        script.put(merge(moves))
+        ranks = len(self.lowered.ranks)
+        script.put(merge(moves, block[0], ranks))
         script.synchronise("signal", channels(step.sends, every))
         script.synchronise("wait", channels(step.receives, every))
         script.synchronise("signal", channels(step.receives, self.answered.__contains__))
@@ -255,7 +287,7 @@ class _Draft:
             if one.action is Action.REDUCE:
                 assert one.target is not None
                 script.reduce(one.sources, one.target)
-        for move in merge(copies):
+        for move in merge(copies, block[0], ranks):
             script.copy(move)
 
 

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from syncoll.exporting import Buffer, Slot
+from syncoll.exporting import Buffer, Slot, distance
 
 __all__ = ["MOST_PER_OPERATION", "MOST_SOURCES", "Move", "Script", "merge"]
 
@@ -48,11 +48,12 @@ class Move:
     size: int = 1
 
 
-def merge(moves: Sequence[Move]) -> list[Move]:
-    """The same with neighbours put together."""
+def merge(moves: Sequence[Move], rank: int, num_ranks: int) -> list[Move]:
+    """The same with neighbours put together, in the order in which a rank sends to others."""
 
     def key(move: Move) -> tuple[Any, ...]:
-        return (move.peer, move.channel, move.source, move.target)
+        away = distance(rank, move.peer, num_ranks)
+        return (away, move.channel, move.source, move.target)
 
     result: list[Move] = []
     for move in sorted(moves, key=key):
@@ -157,6 +158,66 @@ class Script:
             self._data("re", [first, *chosen], target, 1)
             first = target
 
+    def packet(
+        self,
+        name: str,
+        data: Sequence[Slot],
+        packets: Sequence[int],
+        target: Slot | None = None,
+        remote: tuple[int, int] | None = None,
+    ) -> None:
+        """An operation on packets in scratch, put together with the one before where that does it.
+
+        Args:
+            name: ``ppkt``, ``rppkt``, ``upkt`` or ``repkt``.
+            data: slots that it reads.
+            packets: slots of packets that it reads.
+            target: the slot that it writes.
+            remote: the rank, and the slot of packets there, to which it puts.
+        """
+        sources = [_local(slot, 1) for slot in data] + [_packets(number) for number in packets]
+        targets: list[dict[str, Any]] = [_local(target, 1)] if target is not None else []
+        if remote is not None:
+            targets.append(self._place(remote[0], Buffer.SCRATCH, remote[1], 1))
+        if self._joined(name, sources, targets):
+            return
+        before = len(self.operations)
+        self._before(set(data), {target} if target is not None else set())
+        last = self.operations[-1] if len(self.operations) == before and before else None
+        if last is not None and last["name"] == name == "ppkt":
+            same = last["src_buff"][0]["type"] == sources[0]["type"]
+            if same and len(last["dst_buff"]) < MOST_PER_OPERATION:
+                last["src_buff"] += sources
+                last["dst_buff"] += targets
+                return
+        operation: dict[str, Any] = {"name": name, "src_buff": sources, "dst_buff": targets}
+        if remote is not None:
+            operation["channel_type"] = self.kind
+        self.operations.append(operation)
+
+    def _joined(
+        self, name: str, sources: list[dict[str, Any]], targets: list[dict[str, Any]]
+    ) -> bool:
+        """Adds to the last operation what the same threads can do with the same pieces of data."""
+        if not self.operations:
+            return False
+        last = self.operations[-1]
+        if name == "rppkt" and last["name"] == "rppkt" and last["src_buff"] == sources:
+            room = len(last["dst_buff"]) < MOST_PER_OPERATION
+            last["dst_buff"] += targets if room else []
+            return room
+        if last["name"] not in ("repkt", "respkt") or last["dst_buff"][:1] != sources[:1]:
+            return False
+        if name == "repkt" and last["name"] == "repkt" and last["dst_buff"] == targets:
+            room = len(last["src_buff"]) < MOST_SOURCES
+            last["src_buff"] += sources[1:] if room else []
+            return room
+        if name == "ppkt" and len(last["dst_buff"]) <= MOST_PER_OPERATION:
+            last.update(name="respkt", channel_type=self.kind)
+            last["dst_buff"] += targets
+            return True
+        return False
+
     def _data(self, name: str, sources: Sequence[Slot], target: Slot, size: int) -> None:
         self.operations.append(
             {
@@ -176,18 +237,21 @@ class Script:
         self._written |= writes
 
     def _remote(self, move: Move) -> dict[str, int]:
-        buffer = (move.peer, LETTERS[move.target.buffer])
+        return self._place(move.peer, move.target.buffer, move.target.index, move.size)
+
+    def _place(self, peer: int, kind: Buffer, index: int, size: int) -> dict[str, int]:
+        buffer = (peer, LETTERS[kind])
         if buffer not in self.remotes:
             self.remotes.append(buffer)
-        return {
-            "buffer_id": self.remotes.index(buffer),
-            "index": move.target.index,
-            "size": move.size,
-        }
+        return {"buffer_id": self.remotes.index(buffer), "index": index, "size": size}
 
 
 def _local(slot: Slot, size: int) -> dict[str, int | str]:
     return {"type": LETTERS[slot.buffer], "index": slot.index, "size": size}
+
+
+def _packets(number: int) -> dict[str, int | str]:
+    return _local(Slot(Buffer.SCRATCH, number), 1)
 
 
 def _slots(pieces: Sequence[tuple[Slot, int]] | Iterator[tuple[Slot, int]]) -> set[Slot]:

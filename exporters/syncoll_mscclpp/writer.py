@@ -13,6 +13,8 @@ from typing import Any
 from syncoll.errors import ExportError
 from syncoll.exporting import Kind, StandardCollective, kind_of, lower
 from syncoll.plugins import Exported, ExportRequest, OptionValue
+from syncoll_mscclpp.options import SMALL
+from syncoll_mscclpp.packets import Packets, packets_of
 from syncoll_mscclpp.program import Program, RankProgram, program_of
 from syncoll_mscclpp.script import Script
 
@@ -36,14 +38,16 @@ class MscclppExporter:
         collective = kind_of(request.instance)
         _require_known(collective, request, kind)
         _require_options(options)
-        lowered = lower(request, zero_copy=True)
-        program = program_of(lowered, kind, int(options["blocks"]))
-        sizes = _Sizes(collective, program, request, int(options["alignment"]))
+        program, packets = _program(request, collective, options)
+        lowered = program.lowered
+        scratch = packets.scratch if packets else [one.scratch_chunks for one in lowered.ranks]
+        room = max(scratch) * (2 if packets else 1)
+        sizes = _Sizes(collective, room, request, int(options["alignment"]))
         name = _name(request.name)
         plan: dict[str, Any] = {
             "name": name,
             "collective": str(collective.kind),
-            "protocol": "Simple",
+            "protocol": "LL" if packets else "Simple",
             "inplace": request.in_place,
             "reuse_resources": False,
             "use_double_scratch_buffer": False,
@@ -52,12 +56,37 @@ class MscclppExporter:
             "min_message_size": sizes.smallest,
             "max_message_size": sizes.largest,
             "gpus": [
-                _gpu(rank, one, kind, sizes.buffers, lowered.ranks[rank].scratch_chunks)
+                _gpu(rank, one, kind, sizes.buffers, scratch[rank])
                 for rank, one in enumerate(program.ranks)
             ],
         }
-        notes = _notes(request, collective, program, sizes, kind, int(options["blocks"]))
+        notes = [*_notes(request, collective, program, sizes, kind, int(options["blocks"]))]
+        if packets:
+            notes.append("by packets (protocol LL), which is for small messages")
         return Exported({f"{name}.json": _text(plan).encode("ascii")}, tuple(notes))
+
+
+def _program(
+    request: ExportRequest, collective: StandardCollective, options: Mapping[str, OptionValue]
+) -> tuple[Program, Packets | None]:
+    """The program, and how it is done by packets; None if it is not.
+
+    Raises:
+        ExportError: when packets were asked for over port channels, or a limit is exceeded.
+    """
+    kind, wanted, most = str(options["channel"]), options["packets"], int(options["blocks"])
+    if wanted == "yes" and kind != "memory":
+        raise ExportError("packets go over memory channels only; expected channel=memory")
+    small = kind == "memory" and request.max_bytes <= SMALL
+    if wanted == "yes" or (wanted == "auto" and small):
+        lowered = lower(request)
+        packets = packets_of(lowered)
+        try:
+            return program_of(lowered, kind, most, packets), packets
+        except ExportError:
+            if wanted == "yes":
+                raise
+    return program_of(lower(request, zero_copy=True), kind, most), None
 
 
 def _require_known(collective: StandardCollective, request: ExportRequest, kind: str) -> None:
@@ -104,7 +133,7 @@ class _Sizes:
     def __init__(
         self,
         collective: StandardCollective,
-        program: Program,
+        scratch: int,
         request: ExportRequest,
         alignment: int,
     ) -> None:
@@ -116,7 +145,6 @@ class _Sizes:
         self.buffers = (inputs, outputs)
         self.measured = outputs if kind is Kind.ALLGATHER else inputs
         ratio = collective.loop_chunks // self.measured
-        scratch = max(rank.scratch_chunks for rank in program.lowered.ranks)
         self.limit = _LARGEST_OFFSET // max(inputs, outputs, scratch) * self.measured
         self.smallest = -(-request.min_bytes // ratio)
         wanted = request.max_bytes // ratio

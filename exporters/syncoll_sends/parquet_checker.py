@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -66,7 +67,7 @@ class ParquetChecker:
         if instance is not None:
             require_solves(rows, instance, name)
         collective = "" if instance is None else instance.collective
-        return checked(rows, "Parquet", collective, instance)
+        return replace(checked(rows, "Parquet", collective, instance), instance=told)
 
 
 def _rows(table: pa.Table, name: str) -> list[SendRow]:

@@ -126,8 +126,19 @@ def checked(
         "steps": len({row.step for row in rows}),
         "chunks": len({row.chunk for row in rows}),
     }
+    facts["solves"] = "replayed"
     if instance is None:
         facts["solves"] = "not checked, as a table of sends does not say what is to be done"
-        return CheckedExport(kind, "not stated", max(nodes, default=-1) + 1, None, facts, False)
-    facts["solves"] = "replayed"
-    return CheckedExport(kind, collective, instance.topology.num_nodes, None, facts)
+    return CheckedExport(
+        kind,
+        "not stated" if instance is None else collective,
+        max(nodes, default=-1) + 1 if instance is None else instance.topology.num_nodes,
+        None,
+        facts,
+        instance is not None,
+        links=frozenset((row.source, row.destination) for row in rows),
+        all_nodes=instance is not None,
+        num_chunks=max((row.chunk + 1 for row in rows), default=0),
+        steps=max((row.step + 1 for row in rows), default=0),
+        rounds=sum({row.step: row.rounds for row in rows}.values()),
+    )

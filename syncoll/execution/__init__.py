@@ -5,6 +5,17 @@ Also the semantics of algorithms in their most readable form: `memory` is what a
 """
 
 from syncoll.execution.execute import Execution, Mismatch, execute
+from syncoll.execution.halves import BFLOAT16, dtype_of, name_of
 from syncoll.execution.workload import DTYPES, Operation, Workload
 
-__all__ = ["DTYPES", "Execution", "Mismatch", "Operation", "Workload", "execute"]
+__all__ = [
+    "BFLOAT16",
+    "DTYPES",
+    "Execution",
+    "Mismatch",
+    "Operation",
+    "Workload",
+    "dtype_of",
+    "execute",
+    "name_of",
+]

@@ -7,8 +7,13 @@ Copies, integers, maxima and minima must be met bit for bit.  Sums and products 
 the order of the operations.  However k numbers are added, rounding errors stay below about
 k/2 * eps * sum |x_i| (Higham, Accuracy and Stability of Numerical Algorithms, section 4.2), so the
 tolerance is twice that: relative to the sum of the magnitudes, which is to a sum that cancels what
-its condition number says.  For products it is k * eps relative to the product.  The reference
-itself is computed in numpy's longest float.
+its condition number says.  For products it is k * eps relative to the product, and k times the
+least number above 0, as numbers below the normal ones are coarser.  eps is 2^-23 of float32, 2^-10
+of float16 and 2^-7 of bfloat16.  (The bound on k - 1 additions is (k-1) u / (1 - (k-1) u) with
+u = eps/2, at most k eps while (k-1) u <= 1/2: up to 129 contributions in bfloat16, 1025 in
+float16.  Beyond about as many the tolerance reaches the sum itself and tells little.)
+
+The reference itself is computed in numpy's longest float, in which sums of few halves are exact.
 """
 
 from __future__ import annotations
@@ -18,6 +23,7 @@ from functools import reduce
 
 import numpy as np
 
+from syncoll.execution.halves import exactly, rounding
 from syncoll.execution.inputs import Inputs
 from syncoll.execution.workload import Array, Operation, Workload
 from syncoll.model import Instance
@@ -41,13 +47,13 @@ class Demand:
         """For each element whether a result is not what is demanded."""
         if self.tolerance is None:
             return np.asarray(result != self.value)
-        return np.asarray(~(np.abs(result.astype(np.longdouble) - self.value) <= self.tolerance))
+        return np.asarray(~(np.abs(exactly(result) - self.value) <= self.tolerance))
 
     def error(self, result: Array) -> float:
         """The largest difference of any element."""
-        if not len(result) or np.array_equal(result, self.value):
+        if not len(result):
             return 0.0
-        return float(np.abs(result.astype(np.longdouble) - self.value).max())
+        return float(np.abs(exactly(result) - exactly(self.value)).max())
 
 
 def demand(instance: Instance, inputs: Inputs, workload: Workload, chunk: int) -> Demand:
@@ -63,7 +69,10 @@ def reduction(contributions: list[Array], operation: Operation) -> Demand:
     dtype = contributions[0].dtype
     if dtype.kind == "i" or operation in (Operation.MAX, Operation.MIN):
         return Demand(reduce(operation, contributions), None)
-    wide = [one.astype(np.longdouble) for one in contributions]
+    wide = [exactly(one) for one in contributions]
     value = reduce(operation, wide)
     scale = reduce(operation, map(np.abs, wide))
-    return Demand(value, len(wide) * np.finfo(dtype).eps * scale)
+    eps, least = rounding(dtype)
+    if operation is Operation.SUM:
+        least = 0.0  # sums of numbers that coarse are exact
+    return Demand(value, len(wide) * (eps * scale + least))

@@ -14,10 +14,12 @@ import psutil
 
 from syncoll.errors import UsageError
 from syncoll.execution.definition import Demand, demand, reduction
+from syncoll.execution.halves import widen
 from syncoll.execution.inputs import Inputs
 from syncoll.execution.memory import COPY, Label, Memory
 from syncoll.execution.workload import Array, Workload
 from syncoll.model import Algorithm, Instance
+from syncoll.wording import counted
 
 __all__ = ["Execution", "Mismatch", "execute"]
 
@@ -201,13 +203,14 @@ def _compare(
     """A result against the definition; where they differ, what the result looks like instead."""
     chunk, node = place
     if result.shape != wanted.value.shape:
-        message = f"chunk {chunk} at node {node} has {len(result)} elements"
+        message = f"chunk {chunk} at node {node} has {counted(len(result), 'element')}"
         return Mismatch(f"{message}, not {len(wanted.value)}", chunk, node)
     wrong = wanted.wrong(result)
     if not wrong.any():
         return None
     i = int(wrong.argmax())
-    message = f"chunk {chunk} at node {node}: element {i} is {result[i]}, not {wanted.value[i]}"
+    shown = widen(result[i : i + 1])[0], widen(wanted.value[i : i + 1])[0]
+    message = f"chunk {chunk} at node {node}: element {i} is {shown[0]}, not {shown[1]}"
     everybody = _everybody(instance, chunk)
     for who in sorted(everybody):
         rest = [inputs.of(chunk, n) for n in sorted(everybody) if n != who]

@@ -10,13 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from syncoll.errors import UsageError
+from syncoll.execution.halves import BFLOAT16, dtype_of, narrow, widen
 
 __all__ = ["DTYPES", "Array", "Operation", "Workload"]
 
 Array = npt.NDArray[Any]
 
-DTYPES = ("float32", "float64", "int32", "int64")
-"""The element types, by numpy's names."""
+DTYPES = ("float32", "float64", "float16", "bfloat16", "int32", "int64", "int8")
+"""The element types, by numpy's names; bfloat16, which it does not have, is `BFLOAT16`."""
 
 
 class Operation(StrEnum):
@@ -28,9 +29,22 @@ class Operation(StrEnum):
     MIN = "min"
 
     def __call__(self, one: Array, other: Array) -> Array:
-        """Element by element; integers wrap around, in whatever order they are reduced."""
+        """Element by element; integers wrap around, in whatever order they are reduced.
+
+        What has two bytes is reduced in float32 and rounded to its own type after each operation:
+        numpy does so with float16.
+        """
+        if one.dtype == BFLOAT16:
+            return narrow(_FUNCTIONS[self](widen(one), widen(other)))
         result: Array = _FUNCTIONS[self](one, other)
         return result
+
+    def into(self, target: Array, one: Array, other: Array) -> None:
+        """Stores the result in an array, which may be one of the two."""
+        if one.dtype == BFLOAT16:
+            np.copyto(target, self(one, other))
+        else:
+            _FUNCTIONS[self](one, other, out=target)
 
 
 _FUNCTIONS = {
@@ -65,7 +79,7 @@ class Workload:
             raise UsageError(
                 f"there is no type {self.dtype!r}; expected one of {', '.join(DTYPES)}"
             )
-        width = np.dtype(self.dtype).itemsize
+        width = dtype_of(self.dtype).itemsize
         if self.size < width or self.size % width:
             raise UsageError(
                 f"a size of {self.size} bytes; expected a multiple of {width}, the bytes of one "
@@ -75,7 +89,7 @@ class Workload:
     @property
     def elements(self) -> int:
         """How many elements one node's data has."""
-        return self.size // np.dtype(self.dtype).itemsize
+        return self.size // dtype_of(self.dtype).itemsize
 
     def draw(self, count: int, *stream: int) -> Array:
         """So many random elements; the same for the same seed and stream.
@@ -86,11 +100,13 @@ class Workload:
         nor vanish.
         """
         rng = np.random.default_rng((self.seed, *stream))
-        dtype = np.dtype(self.dtype)
+        dtype = dtype_of(self.dtype)
         if dtype.kind == "i":
             info = np.iinfo(dtype)
             numbers: Array = rng.integers(info.min, info.max, count, dtype, endpoint=True)
             return numbers | 1 if self.operation is Operation.PROD else numbers
         magnitudes = np.exp2(rng.uniform(-0.5, 0.5, count))
-        signed: Array = (magnitudes * rng.choice((-1.0, 1.0), count)).astype(dtype)
-        return signed
+        signed: Array = magnitudes * rng.choice((-1.0, 1.0), count)
+        if dtype == BFLOAT16:
+            return narrow(signed.astype(np.float32))
+        return signed.astype(dtype)

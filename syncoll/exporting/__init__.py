@@ -26,6 +26,8 @@ Rules that hold for what `lower` returns:
   written before it is read.
 * Every message has one send and one receive.  Sends of a step read what is there when it begins;
   the list of a rank is in the order of steps, and in a step: sends, receives, reduces, copies.
+* Sends of a step, and receives, are in an order in which ranks do not all begin at the same one
+  (`syncoll.exporting.turns`).  A format that orders them anew uses `distance` for it.
 * ``dependencies`` name every earlier operation of the rank whose result is read (RAW), whose source
   is overwritten (WAR) or whose target is overwritten (WAW).  They and the messages are all the
   order that is needed; steps are no barriers.
@@ -53,6 +55,7 @@ from syncoll.exporting.operations import (
     Operation,
     RankOperations,
 )
+from syncoll.exporting.turns import distance
 
 __all__ = [
     "Action",
@@ -68,6 +71,7 @@ __all__ = [
     "RankOperations",
     "Slot",
     "StandardCollective",
+    "distance",
     "export_verified",
     "kind_of",
     "layout_of",

@@ -136,8 +136,8 @@ class LoweredAlgorithm:
         layout: where chunks start and end, and of which collective.
         steps: S.
         ranks: one for each node.
-        messages: ordered by step, then as the algorithm's sends; those of the algorithm that bring
-            nothing needed are left out.
+        messages: ordered by step, and within one as `syncoll.exporting.turns` says; those of the
+            algorithm that bring nothing needed are left out.
     """
 
     layout: Layout

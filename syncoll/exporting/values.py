@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from syncoll.errors import ExportError
+from syncoll.exporting.turns import in_turn
 from syncoll.model import Algorithm, Instance
 
 __all__ = ["Sent", "Value", "Values", "values_of"]
@@ -72,7 +73,7 @@ class Values:
 
     Args:
         values: in order of creation.
-        messages: in order of steps.
+        messages: in order of steps, and within one as `syncoll.exporting.turns` says.
         finals: what must stand in the output, by chunk and rank.
     """
 
@@ -120,9 +121,10 @@ def values_of(instance: Instance, algorithm: Algorithm) -> Values:
 
     for chunk, node in np.argwhere(instance.pre).tolist():
         make(node, chunk, 1 << node if instance.combining else 0, 0)
-    masks = _masks(algorithm)
+    masks, sends = _masks(algorithm), algorithm.sends.tolist()
     everyone = [sum(1 << n for n in np.flatnonzero(row).tolist()) for row in instance.pre]
-    for i, (chunk, source, destination, step) in enumerate(algorithm.sends.tolist()):
+    for i in in_turn(algorithm.sends, instance.topology.num_nodes).tolist():
+        chunk, source, destination, step = sends[i]
         there = held.get((chunk, destination), {}).get(masks[i])
         if there is not None and there.ready <= step + 1:
             continue  # it has that already, or gets it in the same step from another

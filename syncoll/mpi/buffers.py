@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from syncoll.errors import UsageError
-from syncoll.execution import DTYPES
+from syncoll.execution import BFLOAT16, DTYPES, dtype_of, name_of
 from syncoll.execution.workload import Array
 from syncoll.exporting import Kind, StandardCollective
 
-__all__ = ["Buffers", "buffers_of", "total_of"]
+__all__ = ["Buffers", "buffers_of", "message", "total_of"]
 
-_DTYPES = frozenset(np.dtype(name) for name in DTYPES)
+_DTYPES = frozenset(dtype_of(name) for name in DTYPES)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +57,8 @@ def buffers_of(sendbuf: object, recvbuf: object) -> Buffers:
         )
     if given[0].dtype != given[-1].dtype:
         raise UsageError(
-            f"sendbuf is of {given[0].dtype}, recvbuf of {given[-1].dtype}; expected one type"
+            f"sendbuf is of {name_of(given[0].dtype)}, recvbuf of {name_of(given[-1].dtype)}; "
+            "expected one type"
         )
     if receive is not None and not receive.flags.writeable:
         raise UsageError("recvbuf is read-only; expected an array that can be written")
@@ -66,6 +67,13 @@ def buffers_of(sendbuf: object, recvbuf: object) -> Buffers:
             "sendbuf and recvbuf overlap; pass MPI.IN_PLACE (or None) for one of them, as to MPI"
         )
     return Buffers(send, receive, given[0].dtype)
+
+
+def message(array: Array) -> Array:
+    """An array as MPI can move it: floats of two bytes, for which it has no type, as integers."""
+    if array.dtype == BFLOAT16 or array.dtype == np.float16:
+        return array.view(np.uint16)
+    return array
 
 
 def total_of(collective: StandardCollective, rank: int, buffers: Buffers) -> int | None:
@@ -99,6 +107,8 @@ def _flat(buffer: object, name: str) -> Array | None:
             f"{name} is of {type(buffer).__name__}; expected a numpy array, or an object that has "
             "its data in memory as one (the buffer protocol)"
         ) from None
+    if array.dtype.name == "bfloat16" and array.dtype.itemsize == 2 and array.flags.c_contiguous:
+        array = array.view(BFLOAT16)  # as other packages have it
     if array.dtype not in _DTYPES:
         raise UsageError(f"{name} is of {array.dtype}; expected one of {', '.join(DTYPES)}")
     if not array.flags.c_contiguous:

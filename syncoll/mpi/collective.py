@@ -12,23 +12,17 @@ from syncoll.execution import Operation
 from syncoll.execution.workload import Array
 from syncoll.exporting import Kind, Layout, LoweredAlgorithm, StandardCollective, kind_of, lower
 from syncoll.model import Algorithm, Instance
-from syncoll.mpi.buffers import Buffers, buffers_of, total_of
+from syncoll.mpi.buffers import Buffers, buffers_of, message, total_of
 from syncoll.mpi.communicators import mpi, private
 from syncoll.mpi.program import Program, Region, program_of
 from syncoll.mpi.shares import Shares, shares_of, split
 from syncoll.plugins import ExportRequest
+from syncoll.wording import counted
 
 if TYPE_CHECKING:
     from mpi4py import MPI
 
 __all__ = ["Collective", "Solved"]
-
-_FUNCTIONS: dict[Operation, np.ufunc] = {
-    Operation.SUM: np.add,
-    Operation.PROD: np.multiply,
-    Operation.MAX: np.maximum,
-    Operation.MIN: np.minimum,
-}
 
 _HELD_IN_OUTPUT = (Kind.ALLGATHER, Kind.GATHER, Kind.BROADCAST)
 
@@ -140,13 +134,13 @@ class Collective:
                 none or too long or too short.  Other ranks are not told, and would wait.
         """
         module = mpi()
-        function = _FUNCTIONS[_operation(op)]
+        reduced = _operation(op)
         if comm.Is_inter():
             raise UsageError("the communicator is an intercommunicator; expected one group")
         if comm.size != self.num_ranks:
             raise UsageError(
-                f"the communicator has {comm.size} ranks, but the algorithm is for "
-                f"{self.num_ranks} nodes; expected one rank for each node"
+                f"the communicator has {counted(comm.size, 'rank')}, but the algorithm is for "
+                f"{counted(self.num_ranks, 'node')}; expected one rank for each node"
             )
         rank = comm.rank
         buffers = buffers_of(sendbuf, recvbuf)
@@ -163,8 +157,8 @@ class Collective:
         with np.errstate(all="ignore"):  # as MPI does: an overflow is the caller's business
             for step in bound.program.steps:
                 self.working = f"step {step.number}"
-                pending = [own.Irecv(view(t.region), t.peer, t.tag) for t in step.receives]
-                pending += [own.Isend(view(t.region), t.peer, t.tag) for t in step.sends]
+                pending = [own.Irecv(message(view(t.region)), t.peer, t.tag) for t in step.receives]
+                pending += [own.Isend(message(view(t.region)), t.peer, t.tag) for t in step.sends]
                 if pending:
                     module.Request.Waitall(pending)
                 for local in step.locals:
@@ -172,7 +166,7 @@ class Collective:
                         np.copyto(view(local.target), view(local.sources[0]))
                     else:
                         one, other = local.sources
-                        function(view(one), view(other), out=view(local.target))
+                        reduced.into(view(local.target), view(one), view(other))
         if in_place and self.collective.kind is Kind.REDUCESCATTER:
             # It was computed where runtimes for accelerators want it; MPI wants it in front.
             before = int(split(total, self.num_ranks)[:rank].sum())
@@ -241,14 +235,14 @@ class Collective:
 
     def _require_lengths(self, rank: int, total: int, buffers: Buffers, *, in_place: bool) -> None:
         if total < 0:
-            raise UsageError(f"a total of {total} elements; expected at least 0")
+            raise UsageError(f"a total of {counted(total, 'element')}; expected at least 0")
         shares = self.shares(total)
         kind = self.collective.kind
         sent, received = int(shares.inputs[rank]), int(shares.outputs[rank])
         if in_place:
             if kind is Kind.ALLTOALL and total % self.num_ranks:
                 raise UsageError(
-                    f"alltoall in place of {total} elements; expected a multiple of "
+                    f"alltoall in place of {counted(total, 'element')}; expected a multiple of "
                     f"{self.num_ranks}, as what a rank sends and what it gets must be as long"
                 )
             sent, received = (sent, 0) if kind is Kind.SCATTER else (0, max(sent, received))
@@ -260,7 +254,7 @@ class Collective:
             if length != wanted and (wanted or not self._ignores(rank, name)):
                 raise UsageError(
                     f"{name} of rank {rank} has {length} elements; {self.collective} of {total} "
-                    f"elements between {self.num_ranks} ranks expects {wanted}"
+                    f"elements between {counted(self.num_ranks, 'rank')} expects {wanted}"
                 )
 
     def _ignores(self, rank: int, name: str) -> bool:
@@ -313,7 +307,7 @@ def _taken_apart(solved: object, instance: Instance | None) -> tuple[Instance, A
     if several is not None:
         if len(several) != 1:
             raise UsageError(
-                f"{len(several)} algorithms in one file; pass one of them, such as "
+                f"{counted(len(several), 'algorithm')} in one file; pass one of them, such as "
                 "Collective(file.algorithms[0])"
             )
         solved = several[0]

@@ -16,6 +16,7 @@ import contextlib
 import json
 import os
 import pickle
+import re
 import shutil
 import signal
 import subprocess
@@ -205,12 +206,19 @@ def _output(folder: Path) -> Path:
     return folder / "output"
 
 
+_KILLED = re.compile(r"EXIT STRING: .*\(signal [0-9]+\)")
+"""What MPICH's mpiexec says of a rank that a signal ended."""
+
+
 def _failure(
     folder: Path, code: int | None, seconds: float, mpiexec: Mpiexec, ranks: int
 ) -> ExecutionError:
     """What went wrong, by what the ranks said, or else by what mpiexec said."""
     late, failures = read_failures(folder)
-    if failures:
+    output = _output(folder).read_text("utf-8", "replace")
+    # Where a rank was killed, those that wait for it may report that first.
+    killed = _KILLED.search(output) is not None
+    if failures and not (killed and all("MPI.Exception" in text for text in failures.values())):
         rank, text = min(failures.items())
         others = f" (and {len(failures) - 1} more)" if len(failures) > 1 else ""
         return ExecutionError(f"rank {rank}{others} failed: {text}")
@@ -223,7 +231,7 @@ def _failure(
             f"not done after {seconds:g} s, the time limit; all ranks were ended while at:{doing}",
             timed_out=True,
         )
-    lines = _output(folder).read_text("utf-8", "replace").splitlines()
+    lines = output.splitlines()
     told = [text for line in lines if (text := line.strip(" |=-"))]
     told = [text for text in told if not text.startswith(_CHATTER)]
     said = "".join(f"\n  {line}" for line in told[-_LAST_LINES:])

@@ -21,6 +21,7 @@ import psutil
 from syncoll.errors import UsageError
 from syncoll.execution import Workload
 from syncoll.execution.definition import Demand
+from syncoll.execution.halves import exactly, widen
 from syncoll.execution.workload import Array
 from syncoll.exporting import Kind
 from syncoll.mpi.collective import Collective
@@ -28,6 +29,7 @@ from syncoll.mpi.communicators import mpi
 from syncoll.mpi.job import Comparison, Job, Result, Run
 from syncoll.mpi.program import chunk_at
 from syncoll.mpi.reference import MpiReference, reference_of
+from syncoll.wording import counted
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -60,7 +62,7 @@ def measure(
         runs = []
         for size in job.sizes:
             if tell is not None:
-                tell(f"{work.where} with {size} bytes", collective)
+                tell(f"{work.where} with {counted(size, 'byte')}", collective)
             runs.append(_run(comm, collective, job.workload(size), job.repeats))
         comparisons.append(Comparison(work.where, str(collective.collective), tuple(runs)))
     hosts = set(comm.allgather(mpi().Get_processor_name()))
@@ -126,8 +128,8 @@ def _run(comm: MPI.Intracomm, collective: Collective, workload: Workload, repeat
         i = int(wrong.argmax())
         chunk = chunk_at(collective.layout, comm.rank, shares, i)
         return (
-            f"element {i} of rank {comm.rank}'s output, in chunk {chunk}, is {receive[i]}, but "
-            f"{reference.name} has {demand.value[i]}"
+            f"element {i} of rank {comm.rank}'s output, in chunk {chunk}, is "
+            f"{widen(receive)[i]}, but {reference.name} has {widen(demand.value)[i]}"
         )
 
     _soil(receive)
@@ -184,7 +186,7 @@ def _used(demand: Demand, result: Array) -> float | None:
     """The largest error as a share of the tolerance; None where none is allowed."""
     if demand.tolerance is None:
         return None
-    difference = np.abs(result.astype(np.longdouble) - demand.value)
+    difference = np.abs(exactly(result) - demand.value)
     with np.errstate(all="ignore"):
         share = np.where(difference == 0, 0, difference / demand.tolerance)
     largest = float(share.max(initial=0))

@@ -5,6 +5,9 @@ In whatever order k numbers are added, rounding makes an error of at most about
 k/2 * eps * sum |x_i| (see `syncoll.execution.definition`), so that two results differ by no more
 than k * eps * sum |x_i|; products by k * eps times the product.  The sum of the magnitudes comes
 from MPI too: the same collective on |x_i|.
+
+MPI has no types for float16 and bfloat16: it moves them as integers of two bytes, and cannot reduce
+them, so that their reductions are compared with the definition.
 """
 
 from __future__ import annotations
@@ -16,8 +19,10 @@ import numpy as np
 from syncoll.errors import UsageError
 from syncoll.execution import Operation, Workload
 from syncoll.execution.definition import Demand, reduction
+from syncoll.execution.halves import rounding
 from syncoll.execution.workload import Array
 from syncoll.exporting import Kind
+from syncoll.mpi.buffers import message
 from syncoll.mpi.collective import Collective
 from syncoll.mpi.communicators import mpi
 from syncoll.mpi.shares import split
@@ -60,6 +65,7 @@ class MpiReference:
 
     def run(self, comm: MPI.Intracomm, send: Array, receive: Array) -> None:
         """Calls it; out of place, but of a broadcast, whose root has its data in `receive`."""
+        send, receive = message(send), message(receive)
         kind, counts, even = self._what.kind, self._counts, self._even
         root = self._what.root or 0
         at_root = comm.rank == root
@@ -104,7 +110,7 @@ class MpiReference:
         if not self._what.combining or not rounds:
             return Demand(value, None)
         scale = self._result(comm, np.abs(send), length).astype(np.longdouble)
-        return Demand(value, comm.size * np.finfo(send.dtype).eps * scale)
+        return Demand(value, comm.size * rounding(send.dtype)[0] * scale)
 
     def _result(self, comm: MPI.Intracomm, send: Array, length: int) -> Array:
         receive = np.empty(length, send.dtype)
@@ -126,36 +132,39 @@ class Definition:
     name = "the definition"
 
     def __init__(self, collective: Collective, total: int, workload: Workload) -> None:
-        self._instance = collective.instance
+        self._instance, self._layout = collective.instance, collective.layout
         self._shares = collective.shares(total)
         self._workload = workload
 
     def demand(self, comm: MPI.Intracomm, send: Array, length: int) -> Demand:
         """What must come out at this rank, and by how much it may differ."""
         instance, lengths = self._instance, self._shares.chunks
-        wanted = np.flatnonzero(instance.post[:, comm.rank]).tolist()
+        wanted = _in_order(self._layout.outputs[:, comm.rank])
         pieces: dict[int, list[Array]] = {chunk: [] for chunk in wanted}
         for node in np.flatnonzero(instance.pre[wanted].any(axis=0)).tolist():
             drawn = self._workload.draw(int(self._shares.inputs[node]), node)
             start = 0
-            for chunk in np.flatnonzero(instance.pre[:, node]).tolist():
+            for chunk in _in_order(self._layout.inputs[:, node]):
                 if chunk in pieces and (instance.combining or not pieces[chunk]):
                     pieces[chunk].append(drawn[start : start + int(lengths[chunk])])
                 start += int(lengths[chunk])
-        value, tolerance = np.empty(length, np.longdouble), np.zeros(length, np.longdouble)
-        if send.dtype.kind == "i":
-            value = np.empty(length, send.dtype)
-        start = 0
-        for chunk in wanted:
-            stop = start + int(lengths[chunk])
-            one = Demand(pieces[chunk][0], None)
-            if instance.combining:
-                one = reduction(pieces[chunk], self._workload.operation)
-            value[start:stop] = one.value
-            if one.tolerance is not None:
-                tolerance[start:stop] = one.tolerance
-            start = stop
-        return Demand(value, tolerance if tolerance.any() else None)
+        demands = [
+            reduction(pieces[chunk], self._workload.operation)
+            if instance.combining
+            else Demand(pieces[chunk][0], None)
+            for chunk in wanted
+        ]
+        if not demands:
+            return Demand(np.empty(length, send.dtype), None)
+        value = np.concatenate([one.value for one in demands])
+        tolerances = [one.tolerance for one in demands if one.tolerance is not None]
+        return Demand(value, np.concatenate(tolerances) if tolerances else None)
+
+
+def _in_order(places: Array) -> list[int]:
+    """The chunks that lie in a rank's buffer, as they lie there."""
+    chunks: list[int] = np.argsort(places, kind="stable")[np.count_nonzero(places < 0) :].tolist()
+    return chunks
 
 
 Reference = MpiReference | Definition
@@ -163,6 +172,7 @@ Reference = MpiReference | Definition
 
 def reference_of(collective: Collective, total: int, workload: Workload) -> Reference:
     """What a collective is compared with."""
-    if collective.collective.kind is Kind.CUSTOM:
+    halves = workload.dtype in ("float16", "bfloat16")
+    if collective.collective.kind is Kind.CUSTOM or (halves and collective.collective.combining):
         return Definition(collective, total, workload)
     return MpiReference(collective, total, workload.operation)

@@ -29,6 +29,7 @@ import numpy as np
 from syncoll.errors import VerificationError
 from syncoll.model import Instance
 from syncoll.programs.contents import Value
+from syncoll.wording import counted
 
 __all__ = ["STANDARD", "Contract", "contract", "find_root"]
 
@@ -178,7 +179,7 @@ class Contract:
         times = sum(given.values()) // max(1, sum(asked.values()))
         if times < 1 or given != Counter({key: n * times for key, n in asked.items()}):
             raise VerificationError(
-                f"the file does {name} with {self.share} chunks a part, and collective "
+                f"the file does {name} with {counted(self.share, 'chunk')} a part, and collective "
                 f"{instance.collective} asks for something else: its chunks start and end elsewhere"
             )
 

@@ -19,6 +19,7 @@ from syncoll.model import Algorithm, Instance
 from syncoll.verify.copies import Copies
 from syncoll.verify.partials import Partials
 from syncoll.verify.violation import Violation
+from syncoll.wording import counted
 
 __all__ = ["require_valid", "violations"]
 
@@ -83,7 +84,8 @@ def violations(
                 found.append(
                     Violation(
                         "bandwidth",
-                        f"step {step} of {rounds} rounds sends {total} chunks over {what}, "
+                        f"step {step} of {counted(rounds, 'round')} sends "
+                        f"{counted(total, 'chunk')} over {what}, "
                         f"more than {per_round} a round",
                     )
                 )
@@ -99,11 +101,13 @@ def _shape(instance: Instance, algorithm: Algorithm, limit: int) -> list[Violati
     found: list[Violation] = []
     topology, sends = instance.topology, algorithm.sends
     if algorithm.steps != instance.steps:
-        found.append(Violation("shape", f"{algorithm.steps} steps, not {instance.steps}"))
+        steps = counted(algorithm.steps, "step")
+        found.append(Violation("shape", f"{steps}, not {instance.steps}"))
     if any(r < 0 for r in algorithm.rounds_per_step):
         found.append(Violation("shape", f"negative rounds in {algorithm.rounds_per_step}"))
     if algorithm.rounds != instance.rounds:
-        found.append(Violation("shape", f"{algorithm.rounds} rounds, not {instance.rounds}"))
+        rounds = counted(algorithm.rounds, "round")
+        found.append(Violation("shape", f"{rounds}, not {instance.rounds}"))
     given = instance.rounds_per_step
     if given is not None and algorithm.rounds_per_step != given:
         found.append(Violation("shape", f"rounds {algorithm.rounds_per_step}, not {given}"))
@@ -129,7 +133,7 @@ def _shape(instance: Instance, algorithm: Algorithm, limit: int) -> list[Violati
     elif algorithm.contributions is not None:
         if algorithm.contributions.shape[1] != topology.num_nodes:
             width = algorithm.contributions.shape[1]
-            found.append(Violation("shape", f"contributions of {width} nodes"))
+            found.append(Violation("shape", f"contributions of {counted(width, 'node')}"))
         # One link may carry several partial results of a chunk in a step, but none twice.
         sends = np.concatenate([sends, algorithm.contributions], axis=1)
     distinct, counts = np.unique(sends, axis=0, return_counts=True)

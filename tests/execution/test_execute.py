@@ -6,6 +6,7 @@ import ast
 import random
 from collections.abc import Callable
 from dataclasses import replace
+from functools import reduce
 from math import prod
 from pathlib import Path
 
@@ -14,7 +15,9 @@ import pytest
 
 import syncoll.execution
 from syncoll.errors import UsageError
-from syncoll.execution import DTYPES, Operation, Workload, execute
+from syncoll.execution import BFLOAT16, DTYPES, Operation, Workload, execute
+from syncoll.execution.definition import reduction
+from syncoll.execution.halves import narrow, widen
 from syncoll.execution.inputs import Inputs
 from syncoll.execution.memory import Memory
 from syncoll.execution.workload import Array
@@ -84,7 +87,7 @@ def test_what_the_search_finds_is_right(
     assert pairs
     for instance, algorithm in pairs:
         for dtype in DTYPES:
-            for operation in Operation:
+            for operation in Operation if instance.combining else (Operation.SUM,):
                 result = execute(instance, algorithm, Workload(1000, dtype, operation))
                 assert result.mismatch is None
                 if not instance.combining:
@@ -232,7 +235,9 @@ def test_wrong_data_is_noticed_and_explained(
     keep = Memory.keep
 
     def tamper(self: Memory, chunk: int, label: frozenset[int], data: Array) -> None:
-        keep(self, chunk, label, data * factor if label == {2} and chunk == 1 else data)
+        if label == {2} and chunk == 1:
+            data = data * factor if data.dtype != BFLOAT16 else narrow(widen(data) * factor)
+        keep(self, chunk, label, data)
 
     monkeypatch.setattr(Memory, "keep", tamper)
     instance, algorithm = ring_allreduce(4)
@@ -250,7 +255,11 @@ def test_one_wrong_element_is_noticed(dtype: str, monkeypatch: pytest.MonkeyPatc
     def tamper(self: Memory, chunk: int, label: frozenset[int], data: Array) -> None:
         data = data.copy()
         if len(label) == 4 and chunk == 3:
-            data[7] = data[7] + 1 if data.dtype.kind == "i" else data[7] + data.dtype.type(1e-4)
+            if data.dtype == BFLOAT16:
+                data[7:8] = narrow(widen(data[7:8]) + np.float32(0.5))
+            else:
+                small = 1 if data.dtype.kind == "i" else 1e-4 if data.dtype.itemsize > 2 else 0.1
+                data[7] += data.dtype.type(small)
         keep(self, chunk, label, data)
 
     monkeypatch.setattr(Memory, "keep", tamper)
@@ -343,8 +352,10 @@ def test_requests_that_make_no_sense() -> None:
         Workload(12, "float64")
     with pytest.raises(UsageError, match="multiple of 4"):
         Workload(0)
-    with pytest.raises(UsageError, match="no type 'int8'"):
-        Workload(8, "int8")
+    with pytest.raises(UsageError, match="multiple of 2"):
+        Workload(5, "bfloat16")
+    with pytest.raises(UsageError, match="no type 'int16'"):
+        Workload(8, "int16")
     with pytest.raises(UsageError, match="use a smaller size"):
         execute(*ring_allreduce(4), Workload(1 << 60))
 
@@ -353,4 +364,44 @@ def test_it_shares_no_code_with_the_verifier() -> None:
     for file in Path(syncoll.execution.__file__).parent.glob("*.py"):
         for node in ast.walk(ast.parse(file.read_text())):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("syncoll"):
-                assert (node.module or "").split(".")[1] in {"errors", "execution", "model"}
+                shared = {"errors", "execution", "model", "wording"}
+                assert (node.module or "").split(".")[1] in shared
+
+
+def test_bfloat16_is_what_it_should_be() -> None:
+    """Each of the 65,536 is a float32 and back; halfway between two the even one is taken."""
+    every = np.arange(1 << 16, dtype=np.uint16).view(BFLOAT16)
+    wide = widen(every)
+    finite = np.isfinite(wide)
+    assert (narrow(wide)[finite] == every[finite]).all()
+    assert np.isnan(widen(narrow(wide[np.isnan(wide)]))).all()
+    bits = np.arange(0x3F00, 0x4000, dtype=np.uint32)
+    for below, rounded in ((0x7FFF, bits), (0x8000, bits + bits % 2), (0x8001, bits + 1)):
+        between = ((bits << np.uint32(16)) + np.uint32(below)).view(np.float32)
+        assert (narrow(between).view(np.uint16) == rounded).all()
+    assert widen(narrow(np.float32([3.4e38, -np.inf]))).tolist() == [np.inf, -np.inf]
+    drawn = widen(Workload(4096, "bfloat16").draw(2048, 1))
+    assert (narrow(drawn) == Workload(4096, "bfloat16").draw(2048, 1)).all()
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
+def test_the_tolerance_of_sums_holds_and_tells(dtype: str) -> None:
+    """Sums in any order stay within k eps sum |x|; a contribution more or less does not."""
+    rng = random.Random(dtype)
+    for nodes in (2, 8, 64):
+        parts = [Workload(2000, dtype, seed=7).draw(1000, node) for node in range(nodes)]
+        wanted = reduction(parts, Operation.SUM)
+        for _ in range(5):
+            heap = parts.copy()
+            while len(heap) > 1:
+                one, other = (heap.pop(rng.randrange(len(heap))) for _ in range(2))
+                heap.append(Operation.SUM(one, other))
+            assert not wanted.wrong(heap[0]).any()
+        if nodes == 8:
+            assert wanted.wrong(reduce(Operation.SUM, parts[1:])).mean() > 0.9
+
+
+def test_int8_wraps_around() -> None:
+    one = np.array([100, -128, 127], np.int8)
+    assert Operation.SUM(one, one).tolist() == [-56, 0, -2]
+    assert reduction([one, one, one], Operation.SUM).value.tolist() == [44, -128, 125]

@@ -163,7 +163,7 @@ def refusals(collective: Collective, comm: MPI.Intracomm) -> Iterator[str]:
     fixed = np.zeros(n, "f4")
     fixed.setflags(write=False)
     for words, arguments in {
-        "has 1 ranks, but the algorithm is for 8": (MPI.COMM_SELF, array, other),
+        "has 1 rank, but the algorithm is for 8": (MPI.COMM_SELF, array, other),
         "recvbuf of rank": (comm, array, np.zeros(n - 1, "f4")),
         "sendbuf is of float32, recvbuf of float64": (comm, array, np.zeros(n)),
         "sendbuf is of complex128": (comm, np.zeros(n, complex), other),

@@ -239,3 +239,25 @@ def test_ranks_do_not_outlive_the_command(begin: Callable[..., Background]) -> N
     running = begin(*ENDLESS)
     running.process.kill()
     running.require_all_gone()
+
+
+@pytest.mark.parametrize(
+    ("dtype", "named", "reference"),
+    [
+        ("fp16", "float16", "the definition"),
+        ("bf16", "bfloat16", "the definition"),
+        ("int8", "int8", "MPI_Allreduce"),
+    ],
+)
+def test_types_of_one_and_two_bytes(dtype: str, named: str, reference: str, say: Say) -> None:
+    """MPI cannot reduce floats of two bytes; what it moves of them is right all the same."""
+    code, out, err = say(
+        *("--via", "mpi", "--sizes", "2,1002", "--repeats", "1"),
+        *("--dtype", dtype, "--format", "json"),
+    )
+    assert (code, err) == (0, "")
+    document = json.loads(out)
+    assert (document["dtype"], document["ok"]) == (named, True)
+    for run in document["algorithms"][0]["runs"]:
+        assert run["compared_with"] == reference
+        assert run["bound_used"] is None if dtype == "int8" else 0 <= run["bound_used"] < 1

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from syncoll.combining import compose, invert
-from syncoll.errors import ExportError
+from syncoll.errors import ExportError, VerificationError
 from syncoll.exporting import Kind, kind_of, layout_of
 from syncoll.model import Algorithm, Instance, Topology
 from syncoll.plugins import Exported, ExportRequest, resolve_options
@@ -22,6 +22,7 @@ from syncoll.plugins.exporters import UNLIMITED
 from syncoll.testing.classics import hub, one_way_ring, ring
 from syncoll.testing.combining import connected_topology, random_case, random_trees
 from syncoll_msccl_xml import RECORD
+from syncoll_msccl_xml.checker import MscclXmlChecker
 from syncoll_msccl_xml.options import DIALECTS
 
 DEPTH = 2
@@ -172,8 +173,10 @@ def require_limits(algo: ElementTree.Element, dialect: str) -> None:
             assert lines[-1]["type"] != "nop"
             for line in lines:
                 assert line["cnt"] == "1"
-                assert int(line["srcoff"]) < sizes[line["srcbuf"]]
-                assert int(line["dstoff"]) < sizes[line["dstbuf"]]
+                if line["type"] in ("s", "cpy", "re", "rrc", "rrs", "rrcs"):
+                    assert int(line["srcoff"]) < sizes[line["srcbuf"]]
+                if line["type"] not in ("s", "rrs"):
+                    assert int(line["dstoff"]) < sizes[line["dstbuf"]]
                 assert int(line["depid"]) < 128
                 if line["type"] == "nop":
                     assert line["depid"] != "-1"
@@ -189,10 +192,32 @@ def require_limits(algo: ElementTree.Element, dialect: str) -> None:
     assert sends == {end[1:] for end in open_ends if end[0] == "recv"}
 
 
+def differing_ends(algo: ElementTree.Element) -> int:
+    """Messages whose ends do not say the same of them."""
+    sends: dict[tuple[str, str, str], list[tuple[str | None, ...]]] = defaultdict(list)
+    receives: dict[tuple[str, str, str], list[tuple[str | None, ...]]] = defaultdict(list)
+    keys = ("srcbuf", "srcoff", "dstbuf", "dstoff", "cnt")
+    for gpu in algo.findall("gpu"):
+        rank = gpu.get("id", "")
+        for tb in gpu.findall("tb"):
+            for step in tb.findall("step"):
+                kind, told = step.get("type", ""), tuple(step.get(key) for key in keys)
+                if kind in ("s", "rcs", "rrs", "rrcs"):
+                    sends[rank, tb.get("send", ""), tb.get("chan", "")].append(told)
+                if kind in ("r", "rcs", "rrc", "rrs", "rrcs"):
+                    receives[tb.get("recv", ""), rank, tb.get("chan", "")].append(told)
+                if kind == "rcs":
+                    assert told[:2] == told[2:4], "it has one slot"
+    assert sends.keys() == receives.keys()
+    pairs = (zip(sends[key], receives[key], strict=True) for key in sends)
+    return sum(one != other for queue in pairs for one, other in queue)
+
+
 def check(wanted: ExportRequest, rng: random.Random, dialect: str, instances: int = 1) -> str:
     text = text_of(write(wanted, dialect=dialect, instances=instances))
     algo = ElementTree.fromstring(text)
     require_limits(algo, dialect)
+    assert differing_ends(algo) == 0
     machine = Machine(wanted.instance, algo, rng)
     assert machine.parts == instances
     machine.run()
@@ -315,6 +340,30 @@ def test_rings_are_fused() -> None:
             (tb,) = gpu.findall("tb")
             assert [step.get("type") for step in tb.findall("step")] == wanted
             assert gpu.get("s_chunks") == "0"
+
+
+def test_both_ends_say_the_same_without_losing_what_is_passed_on() -> None:
+    """Out of place, what others pass on is read from the rank's own copy of its input."""
+    instance, algorithm = tree("allgather", ring(6), 2)
+    inside = check(request(instance, algorithm, in_place=True), random.Random(0), "msccl")
+    outside = check(request(instance, algorithm), random.Random(0), "msccl")
+    assert inside.count('"rcs"') == outside.count('"rcs"') > 0
+    wanted = request(*tree("allreduce", ring(6), 2))
+    same, own = (text_of(write(wanted, ends=ends)) for ends in ("same", "own"))
+    fused = [
+        sum(text.count(f'"{op}"') for op in ("rcs", "rrc", "rrs", "rrcs")) for text in (same, own)
+    ]
+    assert 0 < fused[0] < fused[1]
+    assert differing_ends(ElementTree.fromstring(own)) > 0
+    content = {"x.xml": own.encode()}
+    told = MscclXmlChecker().check(content, {"dialect": "msccl"}).facts
+    assert "it receives a message from" in str(told["messages told differently at their ends"])
+    assert MscclXmlChecker().check(content, {"ends": "own"}).result_checked
+    with pytest.raises(VerificationError, match="it receives a message from"):
+        MscclXmlChecker().check(content, {"ends": "same"})
+    text = re.sub(r'("rcs" srcbuf="o" srcoff=")', r"\g<1>1", outside, count=1)
+    with pytest.raises(VerificationError, match="it sends on what it stores in"):
+        MscclXmlChecker().check({"x.xml": text.encode()}, {"ends": "same"})
 
 
 def _backwards(sends: np.ndarray[Any, np.dtype[np.int64]], nodes: int) -> Any:

@@ -331,6 +331,77 @@ def plans() -> dict[str, Callable[..., Plan]]:
     return PLANS
 
 
+def by_memory(name: str, sources: list[Op], targets: list[Op]) -> Op:
+    return {"name": name, "src_buff": sources, "dst_buff": targets, "channel_type": "memory"}
+
+
+def gathered() -> Plan:
+    """Allgather in place, 3 ranks: one block puts to each other one, others unpack."""
+    gpus = []
+    for r in range(3):
+        gpu = Gpu(r, (1, 3, 3))
+        for away in (1, 2):
+            peer = (r + away) % 3
+            ops = [by_memory("ppkt", [local("o", r)], [remote(0, r)])]
+            gpu.block([peer], [(peer, "s")], ops)
+        for away in (1, 2):
+            peer = (r + away) % 3
+            gpu.block([], [], [move("upkt", [local("s", peer)], [local("o", peer)])])
+        gpus.append(gpu)
+    plan = write("allgather", gpus, inplace=True, use_double_scratch_buffer=True)
+    return {**plan, "protocol": "LL"}
+
+
+def reduced() -> Plan:
+    """Allreduce in place, 2 ranks, 2 chunks: packets are added, and the sum is put back."""
+    gpus = []
+    for r in range(2):
+        gpu, other = Gpu(r, (2, 2, 2)), 1 - r
+        gpu.block(
+            [other],
+            [(other, "s")],
+            [
+                by_memory("ppkt", [local("i", other)], [remote(0, 0)]),
+                by_memory(
+                    "respkt",
+                    [local("i", r), local("s", 0)],
+                    [local("i", r), remote(0, 1)],
+                ),
+            ],
+        )
+        gpu.block([], [], [move("upkt", [local("s", 1)], [local("i", other)])])
+        gpus.append(gpu)
+    plan = write("allreduce", gpus, inplace=True, use_double_scratch_buffer=True)
+    return {**plan, "protocol": "LL"}
+
+
+def passed_on() -> Plan:
+    """Broadcast along three ranks, packets passed on as they come; a call says when it begins."""
+    gpus = []
+    for r in range(3):
+        gpu = Gpu(r, (1, 1, 2))
+        before, after = [r - 1] * (r > 0), [r + 1] * (r < 2)
+        last = len(before)
+        ops = [sync("rlxsignal", 0)] if before else []
+        ops += [sync("rlxwait", last), nop()] if after else []
+        if r == 0:
+            ops.append(by_memory("ppkt", [local("i", 0)], [remote(0, 0)]))
+            ops.append(move("copy", [local("i", 0)], [local("o", 0)]))
+        elif r == 1:
+            ops.append(by_memory("rppkt", [local("s", 0)], [remote(0, 1)]))
+        if r:
+            ops.append(move("upkt", [local("s", r - 1)], [local("o", 0)]))
+        gpu.block(before + after, [(r + 1, "s")] * (r < 2), ops)
+        gpus.append(gpu)
+    return {**write("broadcast", gpus), "protocol": "LL"}
+
+
+@pytest.fixture(scope="session")
+def packet_plans() -> dict[str, Callable[[], Plan]]:
+    """Functions that write a small plan of packets each, by name."""
+    return {"gathered": gathered, "reduced": reduced, "passed_on": passed_on}
+
+
 @pytest.fixture(scope="session")
 def kit() -> SimpleNamespace:
     """What plans are written with."""

@@ -51,7 +51,7 @@ class Simulation:
         self.views: dict[tuple[int, str], tuple[str, int]] = {}
         for r, gpu in enumerate(self.gpus):
             i, o, s = (gpu[f"{x}_chunks"] * ELEMENTS for x in ("input", "output", "scratch"))
-            self.memory[r, "s"], self.views[r, "s"] = [None] * s, ("s", 0)
+            self.memory[r, "s"], self.views[r, "s"] = [None] * 2 * s, ("s", 0)
             if plan["inplace"]:
                 self.memory[r, "c"] = [None] * max(i, o)
                 self.views[r, "i"] = ("c", r * i if i < o else 0)
@@ -79,6 +79,7 @@ class Simulation:
             for n, one in enumerate(gpu["semaphores"])
         }
         self.queues: dict[Any, list[Callable[[], None]]] = {}
+        self.packets: dict[tuple[int, int, int], tuple[int, int | None]] = {}
         self.data: dict[tuple[int, int], list[int]] = {}
         self.call = [0] * self.ranks
 
@@ -161,8 +162,43 @@ class Simulation:
                         yield False
                     self.semaphores[semaphore] -= 1
             yield True
+        elif name.endswith("pkt"):
+            yield from self.move_packets(r, block, op, t)
         else:
             yield from self.move(r, block, op, t, start)
+
+    def move_packets(self, r: int, block: Plan, op: Plan, t: int) -> Iterator[bool]:
+        """Each packet has the number of its call; whoever reads it waits for that."""
+        flag, name = self.call[r] + 1, op["name"]
+        half = flag % 2 if self.plan.get("use_double_scratch_buffer") else 0
+        sources = [self.place(r, block, op, one) for one in op["src_buff"]]
+        targets = [self.place(r, block, op, one) for one in op["dst_buff"]]
+        data_in = {"rppkt": 0, "upkt": 0}.get(name, len(sources) if name == "ppkt" else 1)
+        data_out = 0 if name in ("ppkt", "rppkt", "cpkt") else 1
+        pairs = [(sources, targets)]
+        if name == "ppkt":
+            pairs = [([a], [b]) for a, b in zip(sources, targets, strict=True)]
+        for n, (read, written) in enumerate(pairs):
+            turn = n + read[0][2] + 3 * written[0][2]
+            for e in range(read[0][3]):
+                if (e + turn) % THREADS != t:
+                    continue
+                values = [self.memory[rank, kind][at + e] for rank, kind, at, _ in read[:data_in]]
+                for rank, kind, at, _ in read[data_in:]:
+                    assert kind == "s"
+                    key = (rank, half, at + e)
+                    while self.packets.get(key, (0, None))[0] != flag:
+                        yield False
+                    values.append(self.packets[key][1])
+                    yield True
+                total = None if None in values else sum(values)
+                for i, (rank, kind, at, _) in enumerate(written):
+                    if i < data_out:
+                        self.memory[rank, kind][at + e] = total
+                    else:
+                        self.packets[rank, half, at + e] = (flag, total)
+                    yield True
+        yield True
 
     def meet(self, state: Plan, t: int) -> Iterator[bool]:
         state["met"][t] += 1
@@ -185,7 +221,8 @@ class Simulation:
         name, at = self.views[rank, kind]
         first, last = one["index"] * ELEMENTS, (one["index"] + one["size"]) * ELEMENTS
         limit = {"i": "input", "o": "output", "s": "scratch"}[kind]
-        if not 0 <= first < last <= self.gpus[rank][f"{limit}_chunks"] * ELEMENTS:
+        room = 2 if kind == "s" and self.plan["protocol"] == "LL" else 1
+        if not 0 <= first < last <= room * self.gpus[rank][f"{limit}_chunks"] * ELEMENTS:
             raise WrongError("bounds")
         return rank, name, at + first, last - first
 
@@ -286,7 +323,7 @@ def simulate(plan: Plan, root: int, runs: int, dice: random.Random) -> list[str]
     results = []
     for _ in range(runs):
         try:
-            Simulation(plan, dice).run(2, root)
+            Simulation(plan, dice).run(4 if plan.get("use_double_scratch_buffer") else 2, root)
         except WrongError as error:
             results.append(str(error))
         else:
@@ -320,6 +357,7 @@ _SWAPS = {
     "i": "o", "o": "i", "s": "o", "signal": "wait", "wait": "signal", "rlxsignal": "signal",
     "rlxwait": "wait", "put": "copy", "copy": "put", "re": "copy", "rres": "rre", "memory": "port",
     "port": "memory", "sem_acquire": "sem_release", "sem_release": "sem_acquire", "nop": "barrier",
+    "ppkt": "rppkt", "rppkt": "ppkt", "upkt": "cpkt", "respkt": "repkt",
     "allgather": "alltoall", "allreduce": "reduce", "reducescatter": "scatter",
     "alltoall": "allgather", "broadcast": "allreduce",
 }  # fmt: skip
@@ -363,13 +401,19 @@ def mutants(plan: Plan) -> Iterator[Plan]:
         ("port_reducescatter", (3,)),
         ("barrier_broadcast", (3, 1)),
         ("piped_alltoall", (2,)),
+        ("gathered", ()),
+        ("reduced", ()),
+        ("passed_on", ()),
     ],
 )
 def test_mutants(
-    plans: dict[str, Callable[..., Plan]], name: str, arguments: tuple[int, ...]
+    plans: dict[str, Callable[..., Plan]],
+    packet_plans: dict[str, Callable[..., Plan]],
+    name: str,
+    arguments: tuple[int, ...],
 ) -> None:
     dice = random.Random(name)
-    plan = plans[name](*arguments)
+    plan = (plans | packet_plans)[name](*arguments)
     assert set(simulate(plan, check(plan), 20, dice)) == {""}
     everything = list(mutants(plan))
     chosen = everything if len(everything) <= 220 else dice.sample(everything, 220)
@@ -380,17 +424,33 @@ def test_mutants(
         except VerificationError as error:
             message = str(error)
             verdicts["caught"] += 1
-            sure = re.search(r"deadlock: |wrong result|waits for ever: a signal", message)
+            sure = re.search(
+                r"deadlock: |wrong result|waits for ever: (a signal|the packets)", message
+            )
             if sure and "semaphore" not in message:
                 verdicts["sure"] += 1
                 # The simulator does not look at what a plan must have.
                 with suppress(IndexError, KeyError, ValueError):
-                    assert "" not in simulate(mutant, arguments[-1], 2, dice), message
+                    assert "" not in simulate(mutant, [0, *arguments][-1], 2, dice), message
         else:
             verdicts["accepted"] += 1
             assert set(simulate(mutant, root, 6, dice)) == {""}, json.dumps(mutant)
     assert verdicts["caught"] > 2 * verdicts["accepted"], verdicts
     assert verdicts["sure"] > 5, verdicts
+
+
+def test_packets_that_are_overwritten_too_early_do_go_wrong(
+    packet_plans: dict[str, Callable[..., Plan]],
+) -> None:
+    """One half of scratch is too few: somebody waits for a flag that is gone."""
+    dice = random.Random(6)
+    plan = {**packet_plans["gathered"](), "use_double_scratch_buffer": False}
+    with pytest.raises(VerificationError, match="race"):
+        check(plan)
+    assert any(simulate(plan, 0, 200, dice))
+    # Here each rank hears that its packets were read before its call ends.
+    plan = {**packet_plans["reduced"](), "use_double_scratch_buffer": False}
+    assert set(simulate(plan, check(plan), 100, dice)) == {""}
 
 
 def test_what_is_called_a_race_does_go_wrong(plans: dict[str, Callable[..., Plan]]) -> None:
@@ -418,7 +478,8 @@ def test_written_plans(seed: int) -> None:
     dice = random.Random(seed)
     while kind_of((case := random_case(dice))[0]).kind is Kind.CUSTOM:
         pass
-    options = {"channel": dice.choice(["memory", "port"]), "blocks": dice.choice([1, 2, 32])}
+    channel, packets = dice.choice([("memory", "no"), ("memory", "yes"), ("port", "no")])
+    options = {"channel": channel, "packets": packets, "blocks": dice.choice([1, 2, 32])}
     handed = export_verified(RECORD, ExportRequest("x", "x", *case, seed % 2 == 1), options)
     ((_, content),) = handed.exported.files.items()
     root = int(handed.checked.facts.get("root", 0))

@@ -83,8 +83,10 @@ KINDS = [kind for kind in Kind if kind is not Kind.CUSTOM]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("channel", ["memory", "port"])
+@pytest.mark.parametrize("channel", ["memory", "port", "packets"])
 def test_every_collective(kind: Kind, channel: str) -> None:
+    packets = "yes" if channel == "packets" else "no"
+    channel = "memory" if channel == "packets" else channel
     for share, root in ((1, 0), (2, 3)):
         case = direct(kind, 4, share, root)
         for in_place in (False, True):
@@ -93,9 +95,10 @@ def test_every_collective(kind: Kind, channel: str) -> None:
             )
             if refused:
                 with pytest.raises(ExportError, match="begins elsewhere at each rank"):
-                    export(case, in_place=True, channel=channel)
+                    export(case, in_place=True, channel=channel, packets=packets)
                 continue
-            plan, handed = export(case, in_place=in_place, channel=channel)
+            plan, handed = export(case, in_place=in_place, channel=channel, packets=packets)
+            assert plan["protocol"] == ("LL" if packets == "yes" else "Simple")
             assert plan["collective"] == kind
             assert plan["inplace"] is in_place
             assert handed.checked.collective == kind
@@ -110,13 +113,17 @@ def test_random_algorithms(seed: int) -> None:
     rng = random.Random(seed)
     case = random_case(rng)
     for in_place in (False, True):
-        for channel in ("memory", "port"):
+        for channel, packets in (("memory", "no"), ("memory", "yes"), ("port", "auto")):
+            options: dict[str, Any] = {
+                "channel": channel,
+                "packets": packets,
+                "blocks": rng.choice([1, 2, 3, 32]),
+            }
             if kind_of(case[0]).kind is Kind.CUSTOM:
                 with pytest.raises(ExportError, match="a collective of its own"):
-                    export(case, in_place=in_place, channel=channel)
+                    export(case, in_place=in_place, **options)
                 continue
-            blocks = rng.choice([1, 2, 3, 32])
-            plan, _ = export(case, in_place=in_place, channel=channel, blocks=blocks)
+            plan, _ = export(case, in_place=in_place, **options)
             for gpu in plan["gpus"]:
                 for block in gpu["threadblocks"]:
                     require_within_limits(block)
@@ -165,6 +172,50 @@ def long_chain(nodes: int) -> tuple[Instance, Algorithm]:
     return invert(*plain, "x")
 
 
+def test_small_messages_go_by_packets() -> None:
+    case = direct(Kind.ALLGATHER, 4, share=3)
+    for most, protocol in ((1 << 16, "LL"), ((1 << 16) + 1, "Simple"), (UNLIMITED, "Simple")):
+        assert export(case, sizes=(0, most))[0]["protocol"] == protocol
+    for packets, protocol in (("yes", "LL"), ("no", "Simple")):
+        assert export(case, sizes=(0, 4096), packets=packets)[0]["protocol"] == protocol
+    assert export(case, sizes=(0, 4096), channel="port")[0]["protocol"] == "Simple"
+    plan, _ = export(case, packets="yes")
+    names = Counter(op["name"] for b in plan["gpus"][0]["threadblocks"] for op in b["ops"])
+    assert names.keys() == {"rlxsignal", "rlxwait", "nop", "ppkt", "upkt", "copy"}
+    assert plan["gpus"][0]["scratch_chunks"] == 9  # one for each message, doubled by the runtime
+
+
+def test_packets_are_added_and_passed_on_as_they_come() -> None:
+    """Down the chain each rank adds what comes and sends it on; nothing is stored on the way."""
+    plan, _ = export(chain_reduce(4), packets="yes")
+    ops = [[op for b in gpu["threadblocks"] for op in b["ops"]] for gpu in plan["gpus"]]
+    assert [[op["name"] for op in one if "pkt" in op["name"]] for one in ops] == [
+        ["repkt"],
+        ["respkt"],
+        ["respkt"],
+        ["ppkt"],
+    ]
+    # What is only passed on has room as packets alone.
+    spread = one_way_broadcast(4)
+    plan, _ = export(spread, packets="yes")
+    ops = [[op for b in gpu["threadblocks"] for op in b["ops"]] for gpu in plan["gpus"]]
+    assert [op["name"] for op in ops[1] if "pkt" in op["name"]] == ["upkt", "rppkt"]
+
+
+def one_way_broadcast(nodes: int) -> tuple[Instance, Algorithm]:
+    """One chunk from rank 0 along a ring."""
+    pre = np.zeros((1, nodes), dtype=bool)
+    pre[0, 0] = True
+    sends = np.array([[0, n, n + 1, n] for n in range(nodes - 1)])
+    instance = Instance(one_way_ring(nodes), "x", 1, nodes - 1, nodes - 1, pre, np.ones_like(pre))
+    return instance, Algorithm((1,) * (nodes - 1), sends)
+
+
+def chain_reduce(nodes: int) -> tuple[Instance, Algorithm]:
+    """The same backwards, with everybody's contribution."""
+    return invert(*one_way_broadcast(nodes), "x")
+
+
 @pytest.mark.parametrize("channel", ["memory", "port"])
 def test_a_single_chunk_is_handed_on_by_semaphores(channel: str) -> None:
     plan, _ = export(long_chain(40), channel=channel)
@@ -180,8 +231,15 @@ def test_limits_are_refused_in_words() -> None:
     with pytest.raises(ExportError, match="17 channels in one step for one chunk"):
         export(direct(Kind.BROADCAST, 18))
     assert export(direct(Kind.BROADCAST, 17))[1].checked.num_nodes == 17
-    with pytest.raises(ExportError, match=r"semaphores between thread blocks; MSCCL\+\+ has 16"):
-        export(long_chain(300))
+    with pytest.raises(ExportError, match="packets go over memory channels only"):
+        export(direct(Kind.ALLGATHER, 3), packets="yes", channel="port")
+
+
+def test_a_rank_has_as_many_semaphores_as_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """16 is the most of one operation."""
+    monkeypatch.setattr("syncoll_mscclpp.program.MOST_OPERATIONS", 10)
+    plan, _ = export(long_chain(48))
+    assert len(plan["gpus"][0]["semaphores"]) > 16
 
 
 def test_options() -> None:

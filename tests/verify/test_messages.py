@@ -55,7 +55,7 @@ def test_nothing_is_wrong(instance: Instance) -> None:
         (
             ROUNDS,
             {2: (1, 0, 1, 0)},
-            "step 0 of 1 rounds sends 2 chunks over 0->1, more than 1 a round",
+            "step 0 of 1 round sends 2 chunks over 0->1, more than 1 a round",
         ),
         (ROUNDS, {3: None}, "chunk 1 never reaches node 2"),
     ],
@@ -90,7 +90,7 @@ def test_an_overloaded_set_is_named_by_its_label() -> None:
     instance = broadcast().instantiate(topology, chunks=1, steps=1, rounds=1)
     sends = [(0, 0, 1, 0), (0, 0, 2, 0)]
     assert said(instance, (1,), sends) == [
-        "step 0 of 1 rounds sends 2 chunks over egress of node 0, more than 3/2 a round"
+        "step 0 of 1 round sends 2 chunks over egress of node 0, more than 3/2 a round"
     ]
 
 
@@ -101,8 +101,8 @@ def test_every_link_set_is_counted_for_itself() -> None:
     sends = [(c, 0, n, 0) for c in range(2) for n in (1, 2)]
     found = said(instance, (1,), sends)
     assert found == [
-        "step 0 of 1 rounds sends 2 chunks over 0->1, more than 1 a round",
-        "step 0 of 1 rounds sends 4 chunks over 0->1, 0->2, more than 3 a round",
+        "step 0 of 1 round sends 2 chunks over 0->1, more than 1 a round",
+        "step 0 of 1 round sends 4 chunks over 0->1, 0->2, more than 3 a round",
     ]
 
 

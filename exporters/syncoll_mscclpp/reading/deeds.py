@@ -38,6 +38,7 @@ class Deed:
             n.  Of a push, the proxy's channel.
         relaxed: whether a signal or wait says nothing about memory.
         signals: the counter that the proxy raises, of a push that only signals; else -1.
+        multicast: whether it goes through a switch.
     """
 
     act: Act
@@ -46,3 +47,4 @@ class Deed:
     counters: tuple[int, ...] = ()
     relaxed: bool = False
     signals: int = -1
+    multicast: bool = False

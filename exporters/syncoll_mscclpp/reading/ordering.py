@@ -13,6 +13,12 @@ Happens-before as the GPU gives it, which is less than program order:
 * A relaxed signal or wait holds operations back, but does not make what was written visible: it
   orders a read before a later write, and what was there before the call; not a write before
   anything.
+* A packet has the flag of its call beside its data, and whoever reads it waits for that flag.  So
+  it orders its own data, and in time what its writer had done before, with what it read for this
+  very packet; nothing else becomes visible by it.  A slot that a call writes twice orders nothing,
+  as both have the same flag.
+* What goes through a switch (multicast) and is followed by relaxed signals alone may be there or
+  not: that is up to the hardware, and how plans of this kind are written.  It is not judged.
 * A call begins at a rank when that rank's caller has filled its input and has done with its output,
   and ends when all its thread blocks end; then the caller reads the output and fills the input
   anew.  Nobody says when it begins or ends elsewhere.  So the plan is followed for two calls in a
@@ -31,10 +37,10 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.errors import VerificationError
+from syncoll.errors import UncheckedError, VerificationError
 from syncoll.programs import Schedule
 from syncoll_mscclpp.reading.deeds import Act, Deed
-from syncoll_mscclpp.reading.threads import Threads
+from syncoll_mscclpp.reading.threads import PACKET_BUFFER, Threads
 
 __all__ = ["require_ordered"]
 
@@ -42,7 +48,7 @@ _MOST_WORK = 20_000_000_000
 """Bound on entries of clocks that are joined."""
 
 
-def require_ordered(threads: Threads, schedule: Schedule, *, double_scratch: bool) -> None:
+def require_ordered(threads: Threads, schedule: Schedule, *, double_scratch: bool) -> str | None:
     """Passes a plan in which all that touches the same memory is in order.
 
     Args:
@@ -50,16 +56,22 @@ def require_ordered(threads: Threads, schedule: Schedule, *, double_scratch: boo
         schedule: one of its executions; whichever it is, the answer is the same.
         double_scratch: whether calls take turns with two halves of scratch.
 
+    Returns:
+        What cannot be judged, in words; None if everything could be.
+
     Raises:
-        VerificationError: naming both accesses, or when the plan is too large to tell.
+        VerificationError: naming both accesses.
+        UncheckedError: when the plan is too large to tell.
     """
     agents = len(threads.deeds) + len(threads.inputs) + threads.proxies
     if agents * len(schedule.order) > _MOST_WORK:
-        raise VerificationError(
+        raise UncheckedError(
             f"{len(threads.deeds)} thread blocks with {len(schedule.order)} operations are too "
             "many to check for races"
         )
-    _Detector(threads, schedule, double_scratch).run()
+    detector = _Detector(threads, schedule, double_scratch)
+    detector.run()
+    return detector.doubt
 
 
 Vector = npt.NDArray[np.int32]
@@ -101,14 +113,23 @@ class _Pushed:
         return bool(self.writes & (other.reads | other.writes) or self.reads & other.writes)
 
 
+Instant = tuple[int, int]
+"""A thread block and one of its instructions, counted over calls, all of whose reads are done."""
+
+
 @dataclass
 class _Block:
-    """A thread block: the clock of all its threads when they met last, and news of some since."""
+    """A thread block: the clock of all its threads when they met last, and news of some since.
+
+    Packets tell of single instructions of others: what all threads know, and what some heard since.
+    """
 
     clock: _Clock
     start: Vector
     stretch: int = 0
     news: dict[int, _Clock] = field(default_factory=dict)
+    known: frozenset[Instant] = frozenset()
+    heard: frozenset[Instant] = frozenset()
     users: dict[tuple[str, int], int] = field(default_factory=dict)
     pushed: dict[int, dict[int, _Pushed]] = field(default_factory=dict)
 
@@ -117,8 +138,11 @@ class _Block:
         return self.news.get(thread, self.clock)
 
 
-Access = tuple[int, int, int, str]
-"""Who, in which of its stretches, by which operation, and its description."""
+Access = tuple[int, int, int, str, bool]
+"""Who, in which of its stretches, by which operation, its description, and whether by multicast."""
+
+_UNPACKED = -1
+"""In place of a thread: whichever read packets."""
 
 
 class _Detector:
@@ -136,18 +160,23 @@ class _Detector:
         self.dims = blocks + ranks + threads.proxies
         zero = _Clock(np.zeros(self.dims, dtype=np.int32), np.zeros(self.dims, dtype=np.int32))
         self.ranks = [zero] * ranks
+        self.known: list[frozenset[Instant]] = [frozenset()] * ranks
+        self.instructions = max(len(thread.instructions) for thread in self.program.threads)
+        self.call = 0
         self.blocks: list[_Block] = []
         self.proxies = [zero] * threads.proxies
         self.pushes = [0] * threads.proxies
         self.signals: defaultdict[int, list[tuple[_Clock, Vector]]] = defaultdict(list)
         self.taken: defaultdict[int, int] = defaultdict(int)
         self.writes: dict[int, Access] = {}
-        self.reads: defaultdict[int, dict[tuple[int, int], Access]] = defaultdict(dict)
+        self.reads: defaultdict[int, dict[tuple[int, int, int], Access]] = defaultdict(dict)
         self.releases: defaultdict[int, dict[int, list[_Clock]]] = defaultdict(dict)
         self.acquired: defaultdict[int, int] = defaultdict(int)
         self.totals: defaultdict[int, dict[int, int]] = defaultdict(dict)
         self.shift = 0
         self.stretches = [0] * blocks
+        self.packed: dict[int, tuple[_Clock, frozenset[Instant]]] = {}
+        self.doubt: str | None = None
         for t, deeds in enumerate(threads.deeds):
             for deed in deeds:
                 if deed.act is Act.RELEASE:
@@ -171,14 +200,17 @@ class _Detector:
             what = f"the caller at rank {rank}, between two calls,"
             for start, size in self.threads.shared[rank]:
                 for slot in range(start, start + size):
-                    self.write(slot, (agent, call, -1, what), clock)
+                    self.write(slot, (agent, call, -1, what, False), clock)
             self.ranks[rank] = clock.done(agent, call + 1)
+        self.call = call
         self.blocks = []
         for t, thread in enumerate(self.program.threads):
             clock = self.ranks[thread.rank]
-            self.blocks.append(_Block(clock, clock.seen, self.stretches[t]))
+            block = _Block(clock, clock.seen, self.stretches[t], known=self.known[thread.rank])
+            self.blocks.append(block)
         self.releases.clear()
         self.acquired.clear()
+        self.packed.clear()
 
     def end(self) -> None:
         """A rank's call ends when all its blocks do."""
@@ -186,6 +218,7 @@ class _Detector:
             self.meet(t)
             self.stretches[t] = self.blocks[t].stretch
             self.ranks[thread.rank] = self.ranks[thread.rank].join(self.blocks[t].clock)
+            self.known[thread.rank] |= self.blocks[t].known
 
     def follow(self, at: int) -> int:
         """The next instruction; at a barrier, those of all that meet.  Returns the one after."""
@@ -220,6 +253,7 @@ class _Detector:
             clock = clock.join(news)
         block.stretch += 1
         block.clock = clock.done(t, block.stretch)
+        block.known |= block.heard
         block.news = {}
         block.users = {}
         block.pushed = {}
@@ -229,8 +263,9 @@ class _Detector:
         if deed.act is Act.SYNC:
             self.meet(t)
         elif deed.act is Act.MOVE:
-            who = (t, block.stretch, deed.operation, self.program.place(t, position))
-            self.touch(t, position, who, block.clock)
+            place = self.program.place(t, position)
+            who = (t, block.stretch, deed.operation, place, deed.multicast)
+            self.touch(t, position, who, *self.unpack(t, position))
         elif deed.act is Act.PUSH:
             self.push(t, position, deed)
         elif deed.act is Act.SIGNAL:
@@ -292,7 +327,7 @@ class _Detector:
             self.signals[deed.signals].append((clock, block.start))
         else:
             place = self.program.place(t, position)
-            who = (agent, self.pushes[number], -1 - self.pushes[number], place)
+            who = (agent, self.pushes[number], -1 - self.pushes[number], place, False)
             self.touch(t, position, who, clock)
             self.pushes[number] += 1
             clock = clock.done(agent, self.pushes[number])
@@ -316,43 +351,84 @@ class _Detector:
         there.writes |= mine.writes
         there.signals = there.signals or mine.signals
 
-    def touch(self, t: int, position: int, who: Access, clock: _Clock) -> None:
+    def unpack(self, t: int, position: int) -> tuple[_Clock, frozenset[Instant]]:
+        """What lies before an instruction of all threads; reading packets, it waits for them."""
+        block = self.blocks[t]
+        clock, known = block.clock, block.known
+        for slot in self.program.threads[t].instructions[position].reads:
+            if self.threads.packets.get(slot) == 1:
+                there, heard = self.packed[slot]
+                clock = clock.join(_Clock(there.before, clock.seen))
+                known |= heard
+        if clock is not block.clock:
+            block.news[_UNPACKED] = block.of(_UNPACKED).join(clock)
+            block.heard |= known
+        return clock, known
+
+    def touch(
+        self,
+        t: int,
+        position: int,
+        who: Access,
+        clock: _Clock,
+        known: frozenset[Instant] = frozenset(),
+    ) -> None:
         """All that an instruction reads and writes."""
-        instruction = self.program.threads[t].instructions[position]
+        instruction, packets = self.program.threads[t].instructions[position], self.threads.packets
+        packs = any(slot in packets for slot in instruction.writes)
+        instant = self.call * self.instructions + position
+        part = instant if packs else -1
         for slot in instruction.reads:
-            self.read(self.turned(slot), who, clock)
+            if packets.get(slot) == 1:  # it waited for just that
+                self.reads[self.turned(slot)][who[0], who[2], part] = who
+            else:
+                self.read(self.turned(slot), who, clock, part)
         for slot in instruction.writes:
-            self.write(self.turned(slot), who, clock)
+            self.write(self.turned(slot), who, clock, known)
+            if slot in packets:
+                self.packed[slot] = clock, known | {(t, instant)}
 
     def turned(self, slot: int) -> int:
         """The address in this call; scratch may have two halves."""
-        if self.shift and self.program.memory.owner(slot).name == "s":
+        if self.shift and self.program.memory.owner(slot).name in ("s", PACKET_BUFFER):
             return -1 - slot
         return slot
 
-    def read(self, slot: int, who: Access, clock: _Clock) -> None:
+    def read(self, slot: int, who: Access, clock: _Clock, part: int = -1) -> None:
         if (earlier := self.writes.get(slot)) is not None:
-            self.require(slot, who, clock.seen, earlier, "reads", "writes")
-        self.reads[slot][who[0], who[2]] = who
+            self.require(slot, who, clock, earlier, "reads", "writes")
+        self.reads[slot][who[0], who[2], part] = who
 
-    def write(self, slot: int, who: Access, clock: _Clock) -> None:
+    def write(
+        self, slot: int, who: Access, clock: _Clock, known: frozenset[Instant] = frozenset()
+    ) -> None:
         if (earlier := self.writes.get(slot)) is not None:
-            self.require(slot, who, clock.seen, earlier, "writes", "writes")
-        for reader in self.reads.pop(slot, {}).values():
-            self.require(slot, who, clock.before, reader, "writes", "reads")
+            self.require(slot, who, clock, earlier, "writes", "writes")
+        for (agent, _, part), reader in self.reads.pop(slot, {}).items():
+            if (agent, part) not in known:
+                self.require(slot, who, clock, reader, "writes", "reads")
         self.writes[slot] = who
 
     def require(
-        self, slot: int, who: Access, known: Vector, earlier: Access, what: str, other_what: str
+        self, slot: int, who: Access, clock: _Clock, earlier: Access, what: str, other_what: str
     ) -> None:
-        """Passes when an earlier access lies before."""
-        agent, stretch, operation, place = earlier
+        """Passes when an earlier access lies before: a write visibly, a read at all."""
+        agent, stretch, operation, place, multicast = earlier
+        known = clock.seen if other_what == "writes" else clock.before
         if known[agent] > stretch or (agent == who[0] and operation == who[2]):
             return
         address = slot if slot >= 0 else -1 - slot
+        where = self.program.memory.describe(address)
+        subject = f"{who[3]}{'' if who[0] >= self.caller else ':'}"
+        if clock.before[agent] > stretch and (multicast or who[4]):
+            self.doubt = self.doubt or (
+                f"cannot be judged: {subject} {what} {where}, which {place} {other_what}; after "
+                "what goes through a switch there are relaxed signals alone, and the hardware "
+                "decides whether it is there then"
+            )
+            return
         hint = " (no nop is between them)" if agent == who[0] else ""
         raise VerificationError(
-            f"{who[3]}{'' if who[0] >= self.caller else ':'} race: {what} "
-            f"{self.program.memory.describe(address)}, which {place} {other_what}, and nothing "
-            f"orders the two{hint}"
+            f"{subject} race: {what} {where}, which {place} {other_what}, and nothing orders the "
+            f"two{hint}"
         )

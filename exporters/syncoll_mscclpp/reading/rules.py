@@ -11,17 +11,19 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import NoReturn, Protocol
 
-from syncoll.errors import VerificationError
+from syncoll.errors import UncheckedError, VerificationError
 from syncoll.programs import STANDARD, Contract, contract
 from syncoll_mscclpp.reading.plan import Block, Gpu, Operation, Plan, Reference
-from syncoll_mscclpp.reading.shapes import PACKETS, SHAPES, wrong_shape
+from syncoll_mscclpp.reading.shapes import PACKETS, SHAPES, in_packets, wrong_shape
 
-__all__ = ["flat", "peers_of", "promise_of", "require_loadable", "units_of"]
+__all__ = ["flat", "links_of", "peers_of", "promise_of", "require_loadable", "units_of"]
 
 _MOST_OPERATIONS = 64
 _MOST_TABLE = 16
 _MOST_SYNCERS = 16
 _MOST_SEMAPHORES = 16
+"""Of one operation; a rank has as many as its plan asks for."""
+
 _MOST_THREADS = 1024
 _MOST_BLOCKS = 1024
 _MOST_MIN_SIZE = (1 << 31) - 1
@@ -30,6 +32,7 @@ _VECTOR = 16
 
 _MOST_UNITS = 64
 _REDUCE = ("re", "rre", "res", "rres")
+_NOT_FOLLOWED = ("gstorepkt",)
 
 
 def require_loadable(plan: Plan) -> None:
@@ -37,6 +40,7 @@ def require_loadable(plan: Plan) -> None:
 
     Raises:
         VerificationError: naming the rule that is broken, and where.
+        UncheckedError: naming what is not followed here.
     """
     _require_header(plan)
     for rank, gpu in enumerate(plan.gpus):
@@ -46,6 +50,7 @@ def require_loadable(plan: Plan) -> None:
         _require_gpu(plan, gpu)
         _require_barriers(gpu)
     _require_switches(plan)
+    _require_apart(plan)
 
 
 def promise_of(plan: Plan) -> Contract | None:
@@ -81,6 +86,23 @@ def promise_of(plan: Plan) -> Contract | None:
     return promise
 
 
+def links_of(plan: Plan) -> frozenset[tuple[int, int]]:
+    """The ranks between which a plan that `require_loadable` passed moves data."""
+
+    def fail(message: str) -> NoReturn:
+        raise VerificationError(message)
+
+    found = set()
+    for gpu in plan.gpus:
+        for block in gpu.blocks:
+            for _, op, _ in flat(block):
+                for references, comes in ((op.sources, True), (op.targets, False)):
+                    for one in references:
+                        for owner, _ in owners(plan, gpu, block, op, one, fail):
+                            found.add((owner.id, gpu.id) if comes else (gpu.id, owner.id))
+    return frozenset((a, b) for a, b in found if a != b)
+
+
 def units_of(plan: Plan) -> tuple[int, ...]:
     """Into how many equal pieces chunks are cut to follow a plan, for each time it is followed.
 
@@ -88,7 +110,7 @@ def units_of(plan: Plan) -> tuple[int, ...]:
     then the pieces' borders depend on the size of a chunk, and two sizes are looked at.
 
     Raises:
-        VerificationError: when the groups are too large.
+        UncheckedError: when the groups are too large.
     """
     most, pipelined = 1, False
     for gpu in plan.gpus:
@@ -99,7 +121,7 @@ def units_of(plan: Plan) -> tuple[int, ...]:
                     smallest = min(one.size for one in (*op.sources, *op.targets))
                     most = max(most, -(-op.group[1] // smallest))
     if most > _MOST_UNITS:
-        raise VerificationError(f"a chunk shared by {most} thread blocks is not followed here")
+        raise UncheckedError(f"a chunk shared by {most} thread blocks is not followed here")
     if pipelined:
         return most, 2 * most + 1
     return (most, most + 1) if most > 1 else (1,)
@@ -164,8 +186,6 @@ def _require_gpu(plan: Plan, gpu: Gpu) -> None:
                 f"remote_buffers[{i}] is the scratch of rank {remote.rank}, which has no chunks; "
                 "nothing can be registered"
             )
-    if len(gpu.semaphores) > _MOST_SEMAPHORES:
-        fail(f"{len(gpu.semaphores)} semaphores; the runtime has room for {_MOST_SEMAPHORES}")
     if not gpu.blocks:
         fail("no thread blocks; a kernel of none cannot be launched")
     if len(gpu.blocks) > _MOST_BLOCKS:
@@ -223,20 +243,26 @@ def _require_operation(
     if op.name in PACKETS:
         if plan.protocol != "LL":
             fail("an operation on packets needs the protocol LL, for which scratch is doubled")
-        fail("operations on packets are not followed here; only plans without them are checked")
+        if op.channel_type == "port":
+            raise UncheckedError(f"{place}: packets over port channels are not followed here")
     if op.name == "pwsf":
-        fail("the runtime passes an address where the source's offset belongs; expected pws")
+        fail(
+            "the runtime of v0.8.0 and v0.9.0 passes an address where the source's offset belongs "
+            "(mended after v0.9.0, in June 2026); expected pws"
+        )
+    if op.name in _NOT_FOLLOWED:
+        raise UncheckedError(f"{place}: the operation is not followed here")
     if op.name not in SHAPES:
         fail("the runtime knows no such operation")
     if (wrong := wrong_shape(op)) is not None:
         fail(wrong)
-    if inner and op.name in ("pipeline", "barrier"):
-        fail("is not followed within a pipeline")
+    if inner and op.name in ("pipeline", "barrier", *PACKETS):
+        raise UncheckedError(f"{place}: is not followed within a pipeline")
     if op.name == "pipeline":
-        _require_pipeline(plan, op, fail)
+        _require_pipeline(plan, op, place, fail)
     if op.name in ("sem_acquire", "sem_release"):
         if not 1 <= len(op.semaphores) <= _MOST_SEMAPHORES:
-            fail(f"{len(op.semaphores)} semaphores; expected 1 to {_MOST_SEMAPHORES}")
+            fail(f"{len(op.semaphores)} semaphores in one operation; expected 1 to 16")
         for one in op.semaphores:
             if one >= len(gpu.semaphores):
                 fail(f"semaphore {one}, but the rank has {len(gpu.semaphores)} of them")
@@ -254,8 +280,19 @@ def _require_operation(
                     f"channel_ids: {channel}, but the thread block's table of {op.channel_type} "
                     f"channels has {len(block.channels[op.channel_type])}"
                 )
+    packets = [one for side in in_packets(op) for one in side]
     for i, reference in enumerate((*op.sources, *op.targets)):
-        _require_reference(plan, gpu, block, op, reference, fail)
+        for owner, buffer in owners(plan, gpu, block, op, reference, fail):
+            size = owner.chunks(buffer)
+            if packets[i] and buffer != "s":
+                fail(f"puts packets to {buffer} of rank {owner.id}; they can only be in scratch")
+            if buffer == "s" and plan.protocol == "LL" and not packets[i]:
+                size *= 2  # as a packet is half flags
+            if reference.index + reference.size > size:
+                fail(
+                    f"{buffer}[{reference.index + reference.size - 1}] of rank {owner.id}, whose "
+                    f"{buffer} has {size} chunks"
+                )
         if op.channel_type == "port" and reference.remote >= 0:
             target = gpu.remote_buffers[block.remote_buffers["port"][reference.remote]]
             peer = peers_of(gpu, block, "port", op.channels[i - len(op.sources)])
@@ -272,13 +309,13 @@ class _Fail(Protocol):
     def __call__(self, message: str) -> NoReturn: ...
 
 
-def _require_pipeline(plan: Plan, op: Operation, fail: _Fail) -> None:
+def _require_pipeline(plan: Plan, op: Operation, place: str, fail: _Fail) -> None:
     if not op.inner:
         fail("has no operations")
     if op.loop_unit < 1 or op.loop_chunks < 1:
         fail("unit_size and num_chunks of iter_context must be at least 1")
     if plan.reuse_resources:
-        fail("a pipeline with reuse_resources is not followed here")
+        raise UncheckedError(f"{place}: a pipeline with reuse_resources is not followed here")
     for inner in op.inner:
         for one in (*inner.sources, *inner.targets):
             if one.size < op.loop_chunks:
@@ -288,9 +325,10 @@ def _require_pipeline(plan: Plan, op: Operation, fail: _Fail) -> None:
                 )
 
 
-def _require_reference(
+def owners(
     plan: Plan, gpu: Gpu, block: Block, op: Operation, one: Reference, fail: _Fail
-) -> None:
+) -> list[tuple[Gpu, str]]:
+    """Whose buffers a reference means, and which; several through a switch channel."""
     if one.remote >= 0:
         kind = op.channel_type
         table = block.remote_buffers.get(kind, ())
@@ -300,21 +338,46 @@ def _require_reference(
                 f"has {len(table)}"
             )
         remote = gpu.remote_buffers[table[one.remote]]
-        owner, buffer = plan.gpus[remote.rank], remote.buffer
-    elif one.switch >= 0:
+        return [(plan.gpus[remote.rank], remote.buffer)]
+    if one.switch >= 0:
         table = block.channels["switch"]
         if one.switch >= len(table):
             fail(f"switch_channel_id {one.switch}, but its table has {len(table)}")
         switch = gpu.switches[table[one.switch]]
-        if one.index + one.size > switch.size:
-            fail(f"chunk {one.index + one.size - 1} of a switch channel of {switch.size} chunks")
-        owner, buffer = gpu, switch.buffer
-    else:
-        owner, buffer = gpu, one.buffer
-    if one.index + one.size > owner.chunks(buffer):
-        fail(
-            f"{buffer}[{one.index + one.size - 1}] of rank {owner.id}, whose {buffer} has "
-            f"{owner.chunks(buffer)} chunks"
+        return [(plan.gpus[rank], switch.buffer) for rank in switch.ranks if rank < len(plan.gpus)]
+    return [(gpu, one.buffer)]
+
+
+def _require_apart(plan: Plan) -> None:
+    """Packets in scratch take twice the room, so that data beside them may lie where they do."""
+    if plan.protocol != "LL":
+        return
+    packets: set[tuple[int, int]] = set()
+    data: set[tuple[int, int]] = set()
+
+    def fail(message: str) -> NoReturn:
+        raise VerificationError(message)
+
+    for gpu in plan.gpus:
+        for block in gpu.blocks:
+            for _, op, _ in flat(block):
+                flags = [one for side in in_packets(op) for one in side]
+                for packed, one in zip(flags, (*op.sources, *op.targets), strict=False):
+                    for owner, buffer in owners(plan, gpu, block, op, one, fail):
+                        if buffer != "s":
+                            continue
+                        places = range(one.index, one.index + one.size)
+                        if packed:
+                            packets.update(
+                                (owner.id, 2 * i + half) for i in places for half in (0, 1)
+                            )
+                        else:
+                            data.update((owner.id, i) for i in places)
+    if both := packets & data:
+        rank, place = min(both)
+        raise UncheckedError(
+            f"rank {rank} keeps data in s[{place}], where it has packets as well (s[{place // 2}] "
+            "of the packets); that is not followed here"
         )
 
 
@@ -346,9 +409,12 @@ def _require_barriers(gpu: Gpu) -> None:
 
 
 def _require_switches(plan: Plan) -> None:
-    """All ranks of a multicast group must make it, in the same order, of the same buffer."""
-    made: dict[int, list[tuple[tuple[int, ...], str, int]]] = {
-        gpu.id: [(one.ranks, one.buffer, one.size) for one in gpu.switches] for gpu in plan.gpus
+    """All ranks of a multicast group must make it, in the same order, of the same buffer.
+
+    The size that a file states of it the runtime stores and never reads.
+    """
+    made: dict[int, list[tuple[tuple[int, ...], str]]] = {
+        gpu.id: [(one.ranks, one.buffer) for one in gpu.switches] for gpu in plan.gpus
     }
     for gpu in plan.gpus:
         counts = Counter(made[gpu.id])

@@ -10,7 +10,16 @@ from dataclasses import dataclass
 
 from syncoll_mscclpp.reading.plan import Operation, Reference
 
-__all__ = ["MOST_BUFFERS", "MOST_CHANNELS", "PACKETS", "SHAPES", "Shape", "wrong_shape"]
+__all__ = [
+    "MOST_BUFFERS",
+    "MOST_CHANNELS",
+    "MULTICAST",
+    "PACKETS",
+    "SHAPES",
+    "Shape",
+    "in_packets",
+    "wrong_shape",
+]
 
 MOST_CHANNELS = 8
 """Channels of one operation."""
@@ -21,14 +30,17 @@ MOST_BUFFERS = 10
 PACKETS = ("ppkt", "rppkt", "cpkt", "upkt", "repkt", "recpkt", "respkt", "recspkt")
 """Operations on data with a flag in every packet, as of protocol LL."""
 
+MULTICAST = ("glres", "gstore")
+"""Operations through a switch, to the memory of a group of ranks at once."""
+
 
 @dataclass(frozen=True)
 class Shape:
     """What an operation needs.
 
     Args:
-        sources: kinds of its sources: l local, r remote, s switch; a ``*`` repeats the kind before
-            it, at least once.
+        sources: kinds of its sources: l local, r remote, s switch, L and R the same of packets in
+            scratch; a ``*`` repeats the kind before it, at least once.
         targets: the same of its targets.
         channel_types: the types one of which it needs; empty if any or none.
         ids: whether it needs channels by number.
@@ -65,8 +77,27 @@ SHAPES = {
     "rres": Shape("lr*", "lr*", ("memory",)),
     "glres": Shape("s", "s", ("switch",)),
     "gstore": Shape("l", "s", ("switch",)),
+    "ppkt": Shape("l*", "R*", ("memory",), paired=True),
+    "rppkt": Shape("L", "R*", ("memory",)),
+    "cpkt": Shape("l", "L"),
+    "upkt": Shape("L", "l"),
+    "repkt": Shape("lL*", "l"),
+    "respkt": Shape("lL*", "lR*", ("memory",)),
+    "recpkt": Shape("lL*", "lL"),
+    "recspkt": Shape("lL*", "lLR*", ("memory",)),
 }
 """All that is followed here, by name."""
+
+
+def in_packets(op: Operation) -> tuple[tuple[bool, ...], tuple[bool, ...]]:
+    """Which sources, and which targets, of an operation of a right shape are packets."""
+    shape = SHAPES[op.name]
+    kinds = [pattern.removesuffix("*") for pattern in (shape.sources, shape.targets)]
+    sources, targets = (
+        tuple(kind[min(i, len(kind) - 1)].isupper() for i in range(len(given)))
+        for kind, given in zip(kinds, (op.sources, op.targets), strict=True)
+    )
+    return sources, targets
 
 
 def wrong_shape(op: Operation) -> str | None:
@@ -126,6 +157,8 @@ _KINDS: dict[str, tuple[str, Callable[[Reference], bool]]] = {
     "l": ("a buffer of this rank ('type')", lambda one: one.buffer != ""),
     "r": ("a remote buffer ('buffer_id')", lambda one: one.remote >= 0),
     "s": ("a switch channel ('switch_channel_id')", lambda one: one.switch >= 0),
+    "L": ("scratch of this rank ('type' s), where packets lie", lambda one: one.buffer == "s"),
+    "R": ("a remote buffer ('buffer_id')", lambda one: one.remote >= 0),
 }
 
 

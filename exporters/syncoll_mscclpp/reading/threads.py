@@ -14,7 +14,7 @@ that peer to the rank.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from syncoll.errors import VerificationError
@@ -22,8 +22,12 @@ from syncoll.programs import Contract, Instruction, Memory, Program, Thread
 from syncoll_mscclpp.reading.deeds import Act, Deed
 from syncoll_mscclpp.reading.plan import Block, Gpu, Operation, Plan, Reference
 from syncoll_mscclpp.reading.rules import flat
+from syncoll_mscclpp.reading.shapes import MULTICAST, SHAPES, in_packets
 
-__all__ = ["Threads", "threads_of"]
+__all__ = ["PACKET_BUFFER", "Threads", "threads_of"]
+
+PACKET_BUFFER = "packet s"
+"""Scratch as a place of packets."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,7 @@ class Threads:
         shared: for each rank the first slots, and sizes, of what belongs to the caller.
         proxies: how many port channels there are; their numbers in deeds are below.
         semaphores: for each semaphore, by its counter, the value at which it begins.
+        packets: for each slot of packets that is written how often a call writes it.
     """
 
     program: Program
@@ -47,6 +52,7 @@ class Threads:
     shared: Sequence[Sequence[tuple[int, int]]]
     proxies: int
     semaphores: dict[int, int]
+    packets: Mapping[int, int]
 
 
 def threads_of(plan: Plan, promise: Contract | None, units: int) -> Threads:
@@ -79,6 +85,7 @@ def threads_of(plan: Plan, promise: Contract | None, units: int) -> Threads:
         build.shared,
         len(build.proxies),
         build.semaphores,
+        build.packets,
     )
 
 
@@ -103,6 +110,8 @@ class _Build:
     semaphores: dict[int, int] = field(default_factory=dict)
     semaphore_of: dict[tuple[int, int], int] = field(default_factory=dict)
     barrier_of: dict[tuple[int, int], int] = field(default_factory=dict)
+    packets: Counter[int] = field(default_factory=Counter)
+    packet_counter: dict[int, int] = field(default_factory=dict)
     acquirers: dict[int, set[int]] = field(default_factory=dict)
     acquires: Counter[int] = field(default_factory=Counter)
     posted: Counter[int] = field(default_factory=Counter)
@@ -123,7 +132,10 @@ class _Build:
         else:
             starts = {kind: self.memory.add(gpu.id, kind, sizes[kind]).start for kind in "io"}
             self.shared.append([(starts[kind], sizes[kind]) for kind in "io"])
-        starts["s"] = self.memory.add(gpu.id, "s", sizes["s"]).start
+        doubled = 2 if self.plan.protocol == "LL" else 1
+        starts["s"] = self.memory.add(gpu.id, "s", doubled * sizes["s"]).start
+        if doubled > 1:  # apart from the data there, as `require_loadable` has seen
+            starts["packets"] = self.memory.add(gpu.id, PACKET_BUFFER, sizes["s"]).start
         self.starts.append(starts)
 
     def add_counters(self, gpu: Gpu) -> None:
@@ -185,6 +197,8 @@ class _Build:
         for counter, name in enumerate(self.names):
             posted, taken = self.posted[counter], self.taken[counter]
             if posted != taken:
+                if counter in self.packet_counter.values():
+                    continue  # a flag is of one call
                 what = "released" if counter in self.semaphores else "sent"
                 if counter not in self.semaphores and posted < taken:
                     continue  # found as waiting for ever, with the place
@@ -339,7 +353,9 @@ class _Maker:
                             self.build.acquires[self.build.semaphore_of[self.gpu.id, one]] += times
         return self.build.acquires[counter]
 
-    def slots(self, op: Operation, one: Reference, window: tuple[int, int] | None) -> list[range]:
+    def slots(
+        self, op: Operation, one: Reference, window: tuple[int, int] | None, packed: bool
+    ) -> list[range]:
         """The addresses of a piece, in each memory where it is."""
         units = self.build.units
         size = one.size * units
@@ -359,7 +375,7 @@ class _Maker:
             places = [(self.gpu.id, one.buffer)]
         result = []
         for rank, buffer in places:
-            start = self.build.starts[rank][buffer] + one.index * units
+            start = self.build.starts[rank]["packets" if packed else buffer] + one.index * units
             result.append(range(start + first, start + last))
         return result
 
@@ -367,15 +383,16 @@ class _Maker:
         self, op: Operation, window: tuple[int, int] | None
     ) -> list[list[tuple[tuple[int, ...], tuple[int, ...]]]]:
         """For each target of a put, else at once: what each instruction reads and writes."""
-        pairs: list[tuple[Sequence[Reference], Sequence[Reference]]]
-        if op.name in ("put", "pws", "get"):
-            pairs = [((a,), (b,)) for a, b in zip(op.sources, op.targets, strict=True)]
-        else:
-            pairs = [(op.sources, op.targets)]
+        flags = in_packets(op)
+        sources = list(zip(op.sources, flags[0], strict=True))
+        targets = list(zip(op.targets, flags[1], strict=True))
+        pairs = [(sources, targets)]
+        if SHAPES[op.name].paired:
+            pairs = [([a], [b]) for a, b in zip(sources, targets, strict=True)]
         result = []
         for reads, writes in pairs:
-            read = [slots for one in reads for slots in self.slots(op, one, window)]
-            written = [slots for one in writes for slots in self.slots(op, one, window)]
+            read = [slots for one, p in reads for slots in self.slots(op, one, window, p)]
+            written = [slots for one, p in writes for slots in self.slots(op, one, window, p)]
             result.append(
                 [
                     (tuple(slots[i] for slots in read), tuple(slots[i] for slots in written))
@@ -386,9 +403,39 @@ class _Maker:
 
     def move(self, number: int, op: Operation, window: tuple[int, int] | None) -> None:
         pieces = [piece for target in self.pieces(op, window) for piece in target]
-        deed = Deed(Act.MOVE, self.operation)
+        deed = Deed(Act.MOVE, self.operation, multicast=op.name in MULTICAST)
         for i, (reads, writes) in enumerate(pieces):
-            self.append(number, op, deed, reads=reads, writes=writes, part=i, parts=len(pieces))
+            waits = tuple((self.packet(slot), 1) for slot in reads if self.is_packet(slot))
+            written = [slot for slot in writes if self.is_packet(slot)]
+            self.build.packets.update(written)
+            self.append(
+                number,
+                op,
+                deed,
+                reads=reads,
+                writes=writes,
+                waits=waits,
+                posts=tuple(map(self.packet, written)),
+                part=i,
+                parts=len(pieces),
+            )
+
+    def is_packet(self, slot: int) -> bool:
+        """Whether a slot is one of packets."""
+        if self.build.plan.protocol != "LL":
+            return False
+        return self.build.memory.owner(slot).name == PACKET_BUFFER
+
+    def packet(self, slot: int) -> int:
+        """The counter of a slot of packets: how often this call has written there.
+
+        Who reads it waits until its flag is that of the call.
+        """
+        counter = self.build.packet_counter.get(slot)
+        if counter is None:
+            counter = self.build.packet_counter[slot] = len(self.build.names)
+            self.build.names.append(f"the packets of {self.build.memory.describe(slot)}")
+        return counter
 
     def push(self, number: int, op: Operation, window: tuple[int, int] | None) -> None:
         """Thread n hands the n-th put to the proxy of the n-th channel."""

@@ -1,0 +1,59 @@
+"""Ends: what the two ends of a message say about where it is read and where it is stored.
+
+No runtime compares them: each rank reads its own part of a file, and of that what a step uses.
+So a file in which they differ runs.  But msccl-tools writes the same on both ends, and other
+people's verifiers refuse a file in which they differ, or in which an ``rcs``, which stores what
+comes and sends it on from there, has a source that is not its destination.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from syncoll.errors import VerificationError
+from syncoll_msccl_xml.reading.algorithm import Algorithm, Step, place
+from syncoll_msccl_xml.reading.rules import RECEIVES, SENDS
+
+__all__ = ["disagreements"]
+
+
+def disagreements(algorithm: Algorithm) -> tuple[int, VerificationError | None]:
+    """How many messages are not the same at both ends, and the first of them in words.
+
+    Args:
+        algorithm: a file whose messages are all received, in the order in which they are sent.
+    """
+    sends: defaultdict[tuple[int, int, int], list[tuple[str, Step]]] = defaultdict(list)
+    receives: defaultdict[tuple[int, int, int], list[tuple[str, Step]]] = defaultdict(list)
+    first: VerificationError | None = None
+    for gpu in algorithm.gpus:
+        for block in gpu.blocks:
+            for position, step in enumerate(block.steps):
+                here = place(gpu.id, block, position)
+                if step.type in SENDS:
+                    sends[gpu.id, block.send, block.chan].append((here, step))
+                if step.type in RECEIVES:
+                    receives[block.recv, gpu.id, block.chan].append((here, step))
+                if step.type == "rcs" and _pair(step)[:2] != _pair(step)[2:] and first is None:
+                    first = VerificationError(
+                        f"{here}: it sends on what it stores in {step.dstbuf}[{step.dstoff}], and "
+                        f"says that it comes from {step.srcbuf}[{step.srcoff}]"
+                    )
+    number = int(first is not None)
+    for connection, sent in sends.items():
+        for (there, one), (here, other) in zip(sent, receives[connection], strict=False):
+            if _pair(one) == _pair(other):
+                continue
+            number += 1
+            first = first or VerificationError(
+                f"{here}: it receives a message {_words(other)}, and {there} sends it {_words(one)}"
+            )
+    return number, first
+
+
+def _pair(step: Step) -> tuple[str, int, str, int]:
+    return step.srcbuf, step.srcoff, step.dstbuf, step.dstoff
+
+
+def _words(step: Step) -> str:
+    return f"from {step.srcbuf}[{step.srcoff}] to {step.dstbuf}[{step.dstoff}]"

@@ -1,0 +1,165 @@
+"""Packets: the same operations, with every message as packets into scratch of the receiver.
+
+A packet has a flag beside its data, so that its reader needs no signal: it waits for the packet.
+That takes half of the bandwidth and saves a signal at every step, which is worth it for small
+messages.  Every message has scratch of its own, which a call writes once; what is only sent on, or
+added, is read from there and stored nowhere else.
+
+Scratch of such plans is doubled.  Slot k of packets lies where slots 2k and 2k + 1 of data would;
+so the data of a rank come first, and its packets behind them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from syncoll.exporting import Action, Buffer, LoweredAlgorithm, Operation, RankOperations, Slot
+
+__all__ = ["Packed", "Packets", "packets_of"]
+
+
+@dataclass(frozen=True)
+class Packed:
+    """One operation of a plan.
+
+    Args:
+        name: ``ppkt``, ``rppkt``, ``upkt``, ``repkt``, ``copy`` or ``re``.
+        data: the slots of data that it reads.
+        packets: the slots of packets that it reads.
+        target: the slot of data that it writes; None if it sends.
+        message: that it sends; else None.
+    """
+
+    name: str
+    data: tuple[Slot, ...] = ()
+    packets: tuple[int, ...] = ()
+    target: Slot | None = None
+    message: int | None = None
+
+
+@dataclass(frozen=True)
+class Packets:
+    """An algorithm by packets.
+
+    Args:
+        operations: for each rank and operation of its list, what is done.
+        arrivals: of each message the slot of packets where it arrives.
+        scratch: slots of each rank, each with room for a chunk of packets.
+    """
+
+    operations: tuple[tuple[tuple[Packed, ...], ...], ...]
+    arrivals: tuple[int, ...]
+    scratch: tuple[int, ...]
+
+
+def packets_of(lowered: LoweredAlgorithm) -> Packets:
+    """What is done by packets in place of each operation."""
+    ranks = [_Rank(rank) for rank in lowered.ranks]
+    arrivals = [0] * len(lowered.messages)
+    for rank in ranks:
+        for number, message in enumerate(rank.incoming):
+            arrivals[message] = rank.first + number
+    return Packets(
+        tuple(tuple(rank.done) for rank in ranks),
+        tuple(arrivals),
+        tuple(rank.first + len(rank.incoming) for rank in ranks),
+    )
+
+
+@dataclass
+class _Rank:
+    """Where the values of a rank are while its list is gone through."""
+
+    rank: RankOperations
+    incoming: list[int] = field(default_factory=list)
+    done: list[tuple[Packed, ...]] = field(default_factory=list)
+    packet: dict[Slot, int] = field(default_factory=dict)
+    """Slots whose value is in packets too, or in them alone; by number of arrival."""
+    stored: dict[Slot, Slot] = field(default_factory=dict)
+    """Scratch that ever has data, with its new name."""
+    absent: set[Slot] = field(default_factory=set)
+    """Slots whose value is in packets alone now."""
+    last: dict[Slot, int] = field(default_factory=dict)
+    """The last operation that writes a slot."""
+
+    def __post_init__(self) -> None:
+        for index, operation in enumerate(self.rank.operations):
+            if operation.target is not None:
+                self.last[operation.target] = index
+        drafts = [self.replace(i, operation) for i, operation in enumerate(self.rank.operations)]
+        self.first = -(-len(self.stored) // 2)  # behind the data
+        for draft in drafts:
+            self.done.append(
+                tuple(
+                    Packed(
+                        one.name,
+                        one.data,
+                        tuple(self.first + number for number in one.packets),
+                        one.target,
+                        one.message,
+                    )
+                    for one in draft
+                )
+            )
+
+    def replace(self, index: int, operation: Operation) -> list[Packed]:
+        """What is done in place of an operation, packets by number of arrival."""
+        sources, target = operation.sources, operation.target
+        if operation.action is Action.SEND:
+            (source,) = sources
+            if source in self.packet:
+                return [Packed("rppkt", (), (self.packet[source],), message=operation.message)]
+            return [Packed("ppkt", (self.data(source),), message=operation.message)]
+        assert target is not None
+        if operation.action is Action.RECEIVE:
+            assert operation.message is not None
+            number = len(self.incoming)
+            self.incoming.append(operation.message)
+            self.packet[target] = number
+            # Data are needed where it stays; else it is read from the packets.
+            if target.buffer is Buffer.SCRATCH or self.last[target] != index:
+                self.absent.add(target)
+                return []
+            self.absent.discard(target)
+            return [Packed("upkt", (), (number,), target)]
+        if operation.action is Action.COPY:
+            (source,) = sources
+            return [self.write(target, "copy", source)]
+        one, two = sources
+        if self.has_data(one) and two in self.packet:
+            return [self.write(target, "repkt", one, two)]
+        if self.has_data(two) and one in self.packet:
+            return [self.write(target, "repkt", two, one)]
+        if self.has_data(one) and self.has_data(two):
+            return [self.write(target, "re", one, two)]
+        # Both are packets, and the sum needs one of them as data.
+        number = self.packet[two]
+        first = self.write(target, "copy", one)
+        assert first.target is not None
+        return [first, Packed("repkt", (first.target,), (number,), first.target)]
+
+    def write(self, target: Slot, name: str, source: Slot, added: Slot | None = None) -> Packed:
+        """Writes data: a copy, or a sum of data and what is added."""
+        data: tuple[Slot, ...] = (self.data(source),) if self.has_data(source) else ()
+        numbers: tuple[int, ...] = ()
+        if name == "copy" and source in self.packet:
+            name, data, numbers = "upkt", (), (self.packet[source],)
+        elif name == "repkt":
+            assert added is not None
+            numbers = (self.packet[added],)
+        elif name == "re":
+            assert added is not None
+            data += (self.data(added),)
+        self.packet.pop(target, None)
+        self.absent.discard(target)
+        if target.buffer is Buffer.SCRATCH:
+            self.stored.setdefault(target, Slot(Buffer.SCRATCH, len(self.stored)))
+        return Packed(name, data, numbers, self.data(target))
+
+    def has_data(self, slot: Slot) -> bool:
+        """Whether the value of a slot is there as data."""
+        return slot not in self.absent
+
+    def data(self, slot: Slot) -> Slot:
+        """Where it is."""
+        return self.stored.get(slot, slot)

@@ -1,0 +1,110 @@
+"""Packets: data with the flag of its call beside it, as plans of protocol LL move them."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from syncoll.errors import UncheckedError, VerificationError
+from syncoll.plugins import CheckedExport
+from syncoll_mscclpp.checker import MscclppChecker
+
+Plan = dict[str, Any]
+Plans = dict[str, Callable[[], Plan]]
+
+
+def check(plan: Plan) -> CheckedExport:
+    return MscclppChecker().check({"plan.json": json.dumps(plan).encode()}, {})
+
+
+def refuse(plan: Plan, match: str, error: type[VerificationError] = VerificationError) -> None:
+    with pytest.raises(VerificationError, match=match) as caught:
+        check(plan)
+    assert type(caught.value) is error
+
+
+def ops_of(plan: Plan, rank: int = 0, block: int = 0) -> list[dict[str, Any]]:
+    ops = plan["gpus"][rank]["threadblocks"][block]["ops"]
+    assert isinstance(ops, list)
+    return ops
+
+
+@pytest.fixture
+def gathered(packet_plans: Plans) -> Plan:
+    return packet_plans["gathered"]()
+
+
+@pytest.fixture
+def reduced(packet_plans: Plans) -> Plan:
+    return packet_plans["reduced"]()
+
+
+@pytest.fixture
+def passed_on(packet_plans: Plans) -> Plan:
+    return packet_plans["passed_on"]()
+
+
+def test_plans_of_packets_are_followed(gathered: Plan, reduced: Plan, passed_on: Plan) -> None:
+    for plan, does in ((gathered, "allgather"), (reduced, "allreduce"), (passed_on, "broadcast")):
+        checked = check(plan)
+        assert (checked.collective, checked.result_checked) == (does, True)
+        assert checked.facts["protocol"] == "LL"
+
+
+def test_packets_of_the_next_call_must_not_overwrite_those_of_this_one(
+    gathered: Plan, reduced: Plan, passed_on: Plan
+) -> None:
+    refuse({**gathered, "use_double_scratch_buffer": False}, r"race: writes packet s\[\d\]")
+    check({**reduced, "use_double_scratch_buffer": False})  # both hear that it was read
+    # Two halves are no help where a rank hears from nobody.
+    for gpu in passed_on["gpus"]:
+        block = gpu["threadblocks"][0]
+        block["ops"] = [op for op in block["ops"] if "rlx" not in op["name"]]
+    refuse({**passed_on, "use_double_scratch_buffer": True}, r"race: writes packet s\[0\]")
+
+
+def test_what_is_wrong_with_packets_is_found(gathered: Plan, reduced: Plan) -> None:
+    plan = copy.deepcopy(gathered)
+    ops_of(plan, 1, 0)[0]["dst_buff"][0]["index"] = 0
+    refuse(plan, "waits for ever|deadlock|race|wrong result")
+    plan = copy.deepcopy(gathered)
+    ops_of(plan)[0]["src_buff"][0]["index"] = 1
+    refuse(plan, "race|wrong result|nothing is stored")
+    plan = copy.deepcopy(reduced)
+    ops_of(plan, 0, 1)[0]["src_buff"][0]["index"] = 0
+    refuse(plan, "race|wrong result")
+    plan = copy.deepcopy(gathered)
+    plan["gpus"][0]["remote_buffers"][0]["type"] = "o"
+    refuse(plan, "they can only be in scratch")
+    plan = copy.deepcopy(gathered)
+    ops_of(plan, 0, 2)[0]["src_buff"][0]["index"] = 3
+    refuse(plan, r"s\[3\] of rank 0, whose s has 3 chunks")
+    refuse({**gathered, "protocol": "Simple"}, "needs the protocol LL")
+
+
+def test_a_slot_written_twice_tells_nothing(passed_on: Plan) -> None:
+    """Both packets have the same flag, so that the reader takes whichever is there."""
+    ops = ops_of(passed_on)
+    ops.insert(-1, {"name": "nop"})
+    ops.insert(-1, copy.deepcopy(ops[2]))
+    refuse(passed_on, r"race: .*packet s\[0\] of rank 1")
+
+
+def test_what_is_not_followed_is_said(gathered: Plan) -> None:
+    plan = copy.deepcopy(gathered)
+    ops_of(plan)[0]["channel_type"] = "port"
+    refuse(plan, "over port channels are not followed", UncheckedError)
+    plan = copy.deepcopy(gathered)
+    ops_of(plan)[0]["name"] = "gstorepkt"
+    refuse(plan, "is not followed here", UncheckedError)
+    plan = copy.deepcopy(gathered)
+    ops_of(plan)[0]["name"] = "put"
+    refuse(plan, r"rank 1 keeps data in s\[0\], where it has packets as well", UncheckedError)
+    plan = copy.deepcopy(gathered)
+    copies = {"name": "copy", "src_buff": [{"type": "o", "index": 0, "size": 1}]}
+    ops_of(plan).append({**copies, "dst_buff": [{"type": "s", "index": 2, "size": 1}]})
+    refuse(plan, r"rank 0 keeps data in s\[2\], where it has packets as well", UncheckedError)
