@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from syncoll.plugins import Importer, ImporterRecord, Option, hookimpl
+from syncoll.plugins import CLUSTER_OPTIONS, Importer, ImporterRecord, Option, hookimpl
 
 __all__ = ["RECORD", "syncoll_importers"]
 
@@ -55,6 +55,7 @@ RECORD = ImporterRecord(
             "bandwidth between two CPUs and direction, such as 20GB/s; empty for what NCCL "
             "assumes of the CPU",
         ),
+        *CLUSTER_OPTIONS,
     ),
 )
 

@@ -51,13 +51,16 @@ class Graph:
         """Whether there is a way between any two compute nodes."""
         return self.reached().issuperset(self.nodes)
 
-    def thin(self) -> None:
+    def thin(self, kept: Iterable[Vertex] = ()) -> None:
         """Drops switches that lead nowhere, and makes one link of two with only a switch between.
+
+        Args:
+            kept: switches that stay whatever they lead to.
 
         Neither changes what the nodes can send to one another.  A switch between two neighbours
         that are linked already is kept: that link and the way through it are two.
         """
-        nodes = set(self.nodes)
+        nodes = {*self.nodes, *kept}
         todo = [vertex for vertex in self._links if vertex not in nodes]
         while todo:
             switch = todo.pop()

@@ -8,7 +8,8 @@ What becomes what:
 * Where these connect all GPUs, PCIe is left out: no collective of a machine with NVLink uses it.
 * Where they do not, the bridges of PCIe become switches, and so do the CPUs, each joined to each
   other CPU of its host.  A bridge with nothing but one GPU below it is part of that GPU's link.
-* Network cards are left out always: the file does not say what is at the other end.
+* Network cards are no part of the machine, as the file does not say what is at the other end; with
+  the option boxes they join it to others like it.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from syncoll.importing import complaint, rate_option
 from syncoll.importing.foreign import foreign_text
 from syncoll.importing.xml_text import parse_xml
 from syncoll.plugins import Imported, OptionValue
+from syncoll_nccl_xml.cards import Cards
 from syncoll_nccl_xml.graph import Graph, Vertex
 from syncoll_nccl_xml.speeds import between_cpus, nvlink_bandwidth, xgmi_bandwidth
 from syncoll_nccl_xml.system import Cpu, Gpu, Place, System, read_system
@@ -64,6 +66,7 @@ class _Machine:
     def __init__(self, system: System, label: str, options: Mapping[str, OptionValue]) -> None:
         self.system = system
         self.above = {device.place: device.parent for device in system.devices}
+        self.merged = self._merged()
         self.label = label
         self.network = str(options["network"])
         self.given_link = rate_option(options, "link", _OWNER) if options["link"] else None
@@ -72,6 +75,9 @@ class _Machine:
         self.gpus = self._gpus()
         kinds = {link.kind for gpu in self.gpus for link in gpu.links} - {"C2C"}
         self.direct = " and ".join(_KINDS[kind][1] for kind in sorted(kinds)) or "NVLinks"
+        self.options = options
+        self.several_hosts = len({gpu.place[0] for gpu in self.gpus}) > 1
+        self.cards = Cards(system, [gpu.place for gpu in self.gpus], self.merged, options, label)
         self.number = {gpu.place: i for i, gpu in enumerate(self.gpus)}
 
     def imported(self) -> Imported:
@@ -106,14 +112,24 @@ class _Machine:
                 + (f"; the GPUs are on {hosts} hosts, and no NVSwitch joins them" * (hosts > 1)),
                 expected="links between all; what lies between network cards is not in such files",
             )
-        graph.thin()
+        if int(self.options["boxes"]) > 1 and self.several_hosts:
+            raise complaint(
+                self.label,
+                f"boxes={self.options['boxes']}, but its GPUs are on several hosts already",
+                expected="the file of one host, or boxes=1",
+            )
+        hooks = self.cards.hooks(graph.reached())
+        graph.thin(hooks.values())
         cables, switches = graph.cables()
-        self._note_nets()
+        if self.cards.others:
+            few = ", ".join(self.cards.others[:8]) + (", …" if len(self.cards.others) > 8 else "")
+            self.notes.append(f"Left out: network interfaces that are no PCI devices ({few}).")
         return Imported(
             cables.fabric(),
             tuple(self.notes),
             tuple(_gpu_name(gpu) for gpu in self.gpus),
             tuple(_switch_name(switch) for switch in switches),
+            self.cards.told({place: switches.index(hook) for place, hook in hooks.items()}),
         )
 
     def _reached(self, graph: Graph) -> str:
@@ -254,15 +270,14 @@ class _Machine:
 
     def _join_pcie(self, graph: Graph) -> None:
         """Bridges, CPUs, and the links of GPUs to their CPUs."""
-        merged = self._merged()
         for device in self.system.devices:
-            child, parent = merged.get(device.place, device.place), device.parent
-            parent = merged.get(parent, parent)
+            child = self.merged.get(device.place, device.place)
+            parent = self.merged.get(device.parent, device.parent)
             if child != parent:
                 graph.join(child, parent, device.bandwidth, "PCIe")
         speeds: set[str] = set()
         for gpu in self.gpus:
-            cpu = self._cpu_of(gpu)
+            cpu = self._cpu_of(gpu.place)
             for link in gpu.links:
                 if link.to == "cpu":
                     bandwidth = link.bandwidth or link.count * self._link_bandwidth(gpu, speeds)
@@ -298,7 +313,8 @@ class _Machine:
 
     def _join_cpus(self, graph: Graph) -> None:
         """CPUs of one host that have GPUs, each with each."""
-        used = {self._cpu_of(gpu) for gpu in self.gpus}
+        used = {self._cpu_of(gpu.place) for gpu in self.gpus}
+        used |= {self._cpu_of(place) for place in self.cards.places}
         assumed: set[str] = set()
         for one, other in combinations([cpu for cpu in self.system.cpus if cpu.place in used], 2):
             if one.place[0] == other.place[0]:
@@ -306,8 +322,7 @@ class _Machine:
                 graph.join(one.place, other.place, bandwidth, "between CPUs")
         self.notes += sorted(assumed)
 
-    def _cpu_of(self, gpu: Gpu) -> Place:
-        place = gpu.place
+    def _cpu_of(self, place: Place) -> Place:
         while place in self.above:
             place = self.above[place]
         return place
@@ -327,16 +342,6 @@ class _Machine:
             f"{why}."
         )
         return bandwidth
-
-    def _note_nets(self) -> None:
-        nets = [name for device in self.system.devices for name in device.nets]
-        nets += self.system.other_nets
-        if nets:
-            few = ", ".join(nets[:8]) + (", …" if len(nets) > 8 else "")
-            self.notes.append(
-                f"Left out: what leads to the network ({few}); the file does not say what is at "
-                "the other end."
-            )
 
 
 def _kind(gpu: Gpu) -> str:

@@ -17,7 +17,6 @@ only one.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from xml.etree.ElementTree import Element
@@ -27,7 +26,7 @@ from syncoll.importing.complaints import complaint
 from syncoll.importing.json_text import shown
 from syncoll_nccl_xml.speeds import pcie_bandwidth
 
-__all__ = ["Cpu", "Device", "Gpu", "GpuLink", "Place", "System", "read_system"]
+__all__ = ["Cpu", "Device", "Gpu", "GpuLink", "Net", "Place", "System", "read_system"]
 
 Place = tuple[str, str]
 """(host, bus address), the address in its usual form: ``0000:1b:00.0``; a CPU has ``cpu 0``."""
@@ -35,6 +34,7 @@ Place = tuple[str, str]
 _BUS = re.compile(r"([0-9a-f]{1,8}):([0-9a-f]{1,2}):([0-9a-f]{1,2})\.([0-9a-f])", re.IGNORECASE)
 _SWITCH_TARGET = "fffffff:ff:ff.0"
 _MOST_LINKS = 4096
+_UNKNOWN_NET = 10_000
 _MOST_CPUS = 1024
 _MOST_DEVICES = 1 << 17
 _GPU_CLASSES = ("0x03", "0x12")
@@ -77,7 +77,6 @@ class Device:
         device_class: in lower case; empty when the file does not say.
         same_switch: whether it and its parent are two levels of one switch chip.
         peers: bridges that it is joined to as if they were one (``pcilink``).
-        nets: names of its network interfaces.
     """
 
     place: Place
@@ -86,7 +85,6 @@ class Device:
     device_class: str
     same_switch: bool
     peers: tuple[Place, ...]
-    nets: tuple[str, ...]
 
     @property
     def is_gpu(self) -> bool:
@@ -135,6 +133,21 @@ class Gpu:
 
 
 @dataclass(frozen=True)
+class Net:
+    """A network interface: a port of a card, or what the system has besides.
+
+    Args:
+        name: the system's.
+        place: the PCI device that it belongs to, or the CPU below which it stands alone.
+        bandwidth: GB/s in each direction.
+    """
+
+    name: str
+    place: Place
+    bandwidth: Fraction
+
+
+@dataclass(frozen=True)
 class System:
     """A whole file.
 
@@ -142,13 +155,13 @@ class System:
         cpus: in the order of the file, as all that follow.
         devices: PCI devices and bridges, each behind its parent.
         gpus: those with a ``gpu`` element.
-        other_nets: names of network interfaces that are no PCI devices of their own.
+        nets: network interfaces.
     """
 
     cpus: tuple[Cpu, ...]
     devices: tuple[Device, ...]
     gpus: tuple[Gpu, ...]
-    other_nets: tuple[str, ...]
+    nets: tuple[Net, ...]
 
 
 @dataclass
@@ -158,7 +171,7 @@ class _Reader:
     cpus: list[Cpu] = field(default_factory=list)
     devices: list[Device] = field(default_factory=list)
     gpus: list[Gpu] = field(default_factory=list)
-    nets: list[str] = field(default_factory=list)
+    nets: list[Net] = field(default_factory=list)
     seen: set[Place] = field(default_factory=set)
 
     def error(self, message: str, expected: str = "") -> ImportFormatError:
@@ -209,15 +222,24 @@ class _Reader:
             if child.tag == "pci":
                 self.pci(child, cpu.place, None)
             elif child.tag == "nic":
-                self.nets += _nets(child)
+                self.nic(child, cpu.place, where)
+
+    def nic(self, element: Element, place: Place, where: str) -> None:
+        """The interfaces of a network card; speeds are in Mb/s, and 10 Gb/s where there is none."""
+        for net in element.iter("net"):
+            name = " ".join((net.get("name") or "").split())[:40] or "a network interface"
+            speed = self.number(net, "speed", f"{where}: {name}") or 0
+            rate = Fraction(speed if speed > 0 else _UNKNOWN_NET, 8000)
+            self.nets.append(Net(name, place, rate))
 
     def pci(self, element: Element, parent: Place, above: Element | None) -> None:
         host = parent[0]
         place = self.place(host, element, "busid", "a <pci>")
         where = place[1]
-        nets = [name for nic in element.findall("nic") for name in _nets(nic)]
-        if nets and place in self.seen and element.find("gpu") is None:
-            self.nets += nets  # the ports of one network card, which NCCL merges as well
+        nics = element.findall("nic")
+        if nics and place in self.seen and element.find("gpu") is None:
+            for nic in nics:  # the ports of one network card, which NCCL merges as well
+                self.nic(nic, place, where)
             return
         self.new(place)
         width = self.number(element, "link_width", where) or 0
@@ -240,9 +262,10 @@ class _Reader:
                     self.place(host, link, "target", f"{where}: a <pcilink>")
                     for link in element.findall("pcilink")
                 ),
-                tuple(nets),
             )
         )
+        for nic in nics:
+            self.nic(nic, place, where)
         if gpus:
             self.gpu(gpus[0], place)
             return
@@ -339,11 +362,6 @@ def read_system(root: Element, label: str) -> System:
 
 def _host(cpu: Element) -> str:
     return (cpu.get("host_hash") or "").strip()[:40]
-
-
-def _nets(nic: Element) -> Iterator[str]:
-    for net in nic.iter("net"):
-        yield net.get("name") or "a network interface"
 
 
 def _two_levels(above: Element, below: Element) -> bool:

@@ -16,13 +16,19 @@ __all__ = ["AMD_SMI", "NVIDIA_SMI", "ROCM_SMI", "syncoll_importers"]
 _GLANCE = 200_000
 """Characters in which an importer looks for its own."""
 
-_BEFORE = r"^(?:[^\w\n\x1b]|\x1b\[[0-9;]*m)*"
+_BEFORE = r"^(?:[^\w\n\x1b]|\x1b?\[[0-9;]{0,16}m)*"
 _NVIDIA = re.compile(
     _BEFORE + r"GPU\d+(?:[^\w\n\x1b]|\x1b\[[0-9;]*m)+(?:X|NV\d+|PIX|PXB|PHB|NODE|SYS|SOC)\b",
     re.MULTILINE,
 )
 _ROCM = re.compile(r"\b(?:Weight|Hops|Link Type|Link accessibility) between two GPUs\b")
-_AMD = re.compile(_BEFORE + r"(?:ACCESS|WEIGHT|HOPS|LINK TYPE|NUMA BW) TABLE:", re.MULTILINE)
+_AMD = re.compile(
+    r'"gpu"\s*:\s*\d+\s*,\s*"(?:bdf|link_accessibility|link_type|weight|hops)"|'
+    + _BEFORE
+    + r"(?:ACCESS|WEIGHT|HOPS|LINK TYPE|NUMA BW|CACHE COHER[AE]NCY|ATOMICS|DMA|"
+    r"BI-DIRECTIONAL) TABLE\b",
+    re.MULTILINE,
+)
 
 
 def _load_nvidia() -> Importer:
@@ -59,7 +65,7 @@ ROCM_SMI = ImporterRecord(
 )
 AMD_SMI = ImporterRecord(
     name="amd-smi",
-    summary="the tables that `amd-smi topology` prints",
+    summary="the tables that `amd-smi topology` prints, or its JSON (--json)",
     load=_load_amd,
     recognises=lambda text: _AMD.search(text, 0, _GLANCE) is not None,
     options=AMD_OPTIONS,

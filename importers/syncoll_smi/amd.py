@@ -1,4 +1,4 @@
-"""``amd-smi topology``: tables of access, weights, hops, link types and bandwidths."""
+"""``amd-smi topology``: tables of access, weights, hops, link types and bandwidths, or as JSON."""
 
 from __future__ import annotations
 
@@ -8,19 +8,22 @@ from fractions import Fraction
 
 from syncoll.importing import complaint
 from syncoll.plugins import Imported, OptionValue
+from syncoll_smi.amd_json import is_json, tables_of_json
 from syncoll_smi.matrices import Line, Matrix, lines_of, read_matrix
 from syncoll_smi.options import link_speed, pcie_option
+from syncoll_smi.pcie import named
 from syncoll_smi.xgmi import Told, columns_of, machine_of, require_same
 
 __all__ = ["AmdSmiImporter"]
 
 _OWNER = "importer amd-smi"
 _COMMAND = "amd-smi topology"
-_TITLE = re.compile(r"([A-Z][A-Z -]*) TABLE:")
+_TITLE = re.compile(r"([A-Z][A-Z -]{0,30}) TABLE:?")
 _DEVICE = re.compile(
     r"(?:[0-9a-fA-F]{4,8}:)?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-9a-fA-F]|GPU_?\d{1,4}"
 )
 _NEEDED = {"LINK TYPE", "HOPS", "WEIGHT", "NUMA BW"}
+"""Other tables say whether pairs have access, coherence, atomics, DMA and both directions."""
 _RANGE = re.compile(r"([0-9]{1,9})-([0-9]{1,9})")
 
 
@@ -31,7 +34,7 @@ class AmdSmiImporter:
         """The machine that the tables describe.
 
         Args:
-            text: what ``amd-smi topology`` printed.
+            text: what ``amd-smi topology`` printed, with ``--json`` or without.
             label: what the user calls the file.
             options: values of `AMD_OPTIONS`.
 
@@ -42,16 +45,7 @@ class AmdSmiImporter:
         """
         pcie = pcie_option(options, _OWNER)
         speed = link_speed(options, _OWNER)
-        if text.lstrip()[:1] in ("[", "{"):
-            raise complaint(
-                label, "this looks like JSON", expected=f"the output of `{_COMMAND}` without --json"
-            )
-        found = _tables(lines_of(text), label)
-        if "LINK TYPE" not in found:
-            what = "only " + " and ".join(found) if found else "no table at all"
-            raise complaint(
-                label, f"no LINK TYPE TABLE, but {what}", expected=f"the output of `{_COMMAND}`"
-            )
+        found = tables_of_json(text, label) if is_json(text) else _printed(text, label)
         types = found["LINK TYPE"]
         for other in ("HOPS", "WEIGHT", "NUMA BW"):
             require_same(types, found.get(other), label)
@@ -64,6 +58,28 @@ class AmdSmiImporter:
             _COMMAND,
         )
         return machine_of(told, speed, pcie, label)
+
+
+def _printed(text: str, label: str) -> dict[str, Matrix]:
+    """The tables that are needed, of a text as people read it.
+
+    Raises:
+        ImportFormatError: when the one of link types is missing, or one is cut off or there twice.
+    """
+    lines = lines_of(text)
+    found = _tables(lines, label)
+    if "LINK TYPE" in found:
+        return found
+    titles = list(dict.fromkeys(t for line in lines if (t := _title(line))))
+    what = (
+        f"only {named(titles)}: none of these tells xGMI from PCIe" if titles else "no table at all"
+    )
+    raise complaint(
+        label,
+        f"no LINK TYPE TABLE, but {what}",
+        expected=f"the output of `{_COMMAND}`; its options -t, -o, -w and -b print the tables of "
+        "link types, hops, weights and bandwidths",
+    )
 
 
 def _rates(table: Matrix | None) -> dict[tuple[int, int], Fraction]:
@@ -79,6 +95,12 @@ def _rates(table: Matrix | None) -> dict[tuple[int, int], Fraction]:
     return rates
 
 
+def _title(line: Line) -> str:
+    """The words of a table's title before ``TABLE:``; empty when the line is none."""
+    match = _TITLE.fullmatch(" ".join(line.words))
+    return match[1] if match else ""
+
+
 def _tables(lines: Sequence[Line], label: str) -> dict[str, Matrix]:
     """The tables that are needed, by the words of their titles.
 
@@ -87,10 +109,9 @@ def _tables(lines: Sequence[Line], label: str) -> dict[str, Matrix]:
     """
     found: dict[str, Matrix] = {}
     for i, line in enumerate(lines):
-        title = _TITLE.fullmatch(" ".join(line.words))
-        if title is None or title[1] not in _NEEDED:
+        kind = _title(line)
+        if kind not in _NEEDED:
             continue
-        kind = title[1]
         if kind in found:
             raise complaint(
                 label,
@@ -115,7 +136,7 @@ def _tables(lines: Sequence[Line], label: str) -> dict[str, Matrix]:
             columns,
             columns,
             lines[start + 1 :],
-            ends=lambda line: line.words[-1].upper() in ("TABLE:", "LEGEND:"),
+            ends=lambda line: bool(_title(line)) or line.words[-1].upper() == "LEGEND:",
             again=_COMMAND,
         )
     return found

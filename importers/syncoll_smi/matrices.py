@@ -1,7 +1,8 @@
 """Matrices between devices as tools print them, and as people paste them.
 
 Lines are split at white space, so that tabs, spaces and the bars of a table are alike; colours are
-removed first.
+removed first, also those whose escape character was lost on the way or is written out: a terminal
+shows ``ESC [4m`` as an underline, a copied text has ``[4m``, ``^[[4m`` or ``\\x1b[4m``.
 """
 
 from __future__ import annotations
@@ -17,6 +18,9 @@ from syncoll.importing import complaint
 __all__ = ["Line", "Matrix", "lines_of", "read_matrix", "refuse_difference"]
 
 _ESCAPE = re.compile(r"\x1b(?:\[[0-9;:?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])?")
+_LOST_ESCAPE = re.compile(
+    r"(?:\N{SYMBOL FOR ESCAPE}|\^\[|\\(?:x1[bB]|0?33|e|u001[bB]))?\[[0-9;]{0,16}m"
+)
 _INVISIBLE = re.compile("[\ufeff\u200b-\u200f\u2060]")
 _MOST_DEVICES = 1024
 
@@ -40,7 +44,7 @@ def lines_of(text: str) -> list[Line]:
     """The lines of a text, without colours and quotation marks of mails and tables."""
     lines = []
     for number, raw in enumerate(text.split("\n"), 1):
-        line = _INVISIBLE.sub("", _ESCAPE.sub("", raw)).rstrip()
+        line = _LOST_ESCAPE.sub("", _INVISIBLE.sub("", _ESCAPE.sub("", raw))).rstrip()
         words = tuple(re.sub(r"^[ \t>|#]*", "", line).replace("|", " ").split())
         lines.append(Line(number, line, words))
     return lines
@@ -53,9 +57,10 @@ class Matrix:
     Args:
         names: of the devices that were asked for, in the order of the columns.
         cells: a row for each.
-        lines: where each row stands.
+        lines: where each row stands; numbered 0 where it stands in no line of its own.
         rest: what follows the cells in each row.
         header: where the columns are named.
+        beside: the other columns, with their cells in these rows.
     """
 
     names: tuple[str, ...]
@@ -63,6 +68,7 @@ class Matrix:
     lines: tuple[Line, ...]
     rest: tuple[tuple[str, ...], ...]
     header: Line
+    beside: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
@@ -163,12 +169,14 @@ def read_matrix(
         )
     where = [columns.index(name) for name in wanted]
     rows = [found[name] for name in wanted]
+    beside = [(i, name) for i, name in enumerate(columns) if name not in needed]
     return Matrix(
         tuple(wanted),
         tuple(tuple(words[i] for i in where) for _, words in rows),
         tuple(line for line, _ in rows),
         tuple(words[len(columns) :] for _, words in rows),
         header,
+        tuple((name, tuple(words[i] for _, words in rows)) for i, name in beside),
     )
 
 
@@ -181,10 +189,11 @@ def _few(names: Sequence[str]) -> str:
 def refuse_difference(label: str, matrix: Matrix, a: int, b: int) -> ImportFormatError:
     """An error: the matrix says one thing from a to b, and another from b to a."""
     names, cells, lines = matrix.names, matrix.cells, matrix.lines
+    where = f" (line {lines[a].number})" if lines[a].number else ""
     return complaint(
         label,
         f"{names[b]} to {names[a]} is {cells[b][a]}, but {names[a]} to {names[b]} is "
-        f"{cells[a][b]} (line {lines[a].number})",
+        f"{cells[a][b]}{where}",
         line=lines[b].number,
         text=lines[b].text,
         expected="the same in both directions",

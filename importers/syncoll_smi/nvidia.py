@@ -12,10 +12,10 @@ from collections.abc import Mapping, Sequence
 
 from syncoll.errors import ImportFormatError
 from syncoll.importing import Cables, complaint
-from syncoll.plugins import Imported, OptionValue
+from syncoll.plugins import Imported, NetworkCard, OptionValue
 from syncoll_smi.islands import Island, islands
 from syncoll_smi.matrices import Line, Matrix, lines_of, read_matrix, refuse_difference
-from syncoll_smi.options import link_speed, pcie_option
+from syncoll_smi.options import Pcie, link_speed, pcie_option
 from syncoll_smi.pcie import Level, Meeting, add_pcie, named
 
 __all__ = ["NvidiaSmiImporter"]
@@ -27,6 +27,7 @@ _NAME = re.compile(r"[A-Za-z]\w*\d\w*")
 _NVLINKS = re.compile(r"NV(\d{1,2})")
 _TAIL = {"CPU", "NUMA", "GPU", "Affinity"}
 """Words of the columns behind the devices: CPU Affinity, NUMA Affinity, GPU NUMA ID."""
+_PCIE_ONLY = re.compile(r"nvidia-smi\s.{0,80}?(?:-mp\b|--matrix_pci\b)")
 _LEVELS = {
     "PIX": Level.SWITCH,
     "PXB": Level.SWITCHES,
@@ -55,7 +56,7 @@ class NvidiaSmiImporter:
         pcie = pcie_option(options, _OWNER)
         speed = link_speed(options, _OWNER)
         lines = lines_of(text)
-        matrix, others = _matrix(lines, label)
+        matrix = _matrix(lines, label)
         if len(matrix.names) < 2:
             raise complaint(
                 label,
@@ -64,6 +65,7 @@ class NvidiaSmiImporter:
                 text=matrix.header.text,
             )
         counts, levels = _cells(matrix, label)
+        hidden = "" if counts else _hides_nvlinks(lines, matrix, label, pcie)
         found = islands(matrix, counts, str(options["nvswitch"]), label)
         cables = Cables(len(matrix.names))
         switched = [island for island in found if island.add(cables, speed.rate)]
@@ -71,17 +73,18 @@ class NvidiaSmiImporter:
             f"NVSwitches of {named([matrix.names[gpu] for gpu in island.gpus])}"
             for island in switched
         ]
-        notes = []
+        notes = [hidden] if hidden else []
         if found:
             notes.append(
                 f"Each NVLink carries {float(speed.rate):g} GB/s in each direction, "
                 f"{speed.reason}; the matrix does not tell."
             )
             notes += [text for island in found for text in island.notes(matrix.names)]
+        above: dict[Level, list[int]] = {}
         whole = len(found) == 1 and len(found[0].gpus) == len(matrix.names)
         if pcie.use == "always" or (pcie.use == "auto" and not whole):
             meeting = Meeting(levels, _sockets(matrix))
-            more, tree = add_pcie(cables, matrix.names, meeting, pcie, label)
+            more, tree, above = add_pcie(cables, matrix.names, meeting, pcie, label)
             notes += more
             switches += tree
         elif not whole:
@@ -91,13 +94,8 @@ class NvidiaSmiImporter:
                 f"{len(levels)} of {len(matrix.pairs)} pairs have no NVLinks, and no link here: "
                 f"PCIe is left out (pcie={float(pcie.rate):g} takes it too)."
             )
-        if others:
-            legend = _legend(lines)
-            shown = [f"{name} ({legend[name]})" if name in legend else name for name in others]
-            notes.append(
-                f"Left out: {named(shown)}; the matrix does not tell what networks they lead to."
-            )
-        return Imported(cables.fabric(), tuple(notes), matrix.names, tuple(switches))
+        cards = _cards(matrix, _legend(lines), above, label, strict=int(options["boxes"]) > 1)
+        return Imported(cables.fabric(), tuple(notes), matrix.names, tuple(switches), cards)
 
 
 def _devices(line: Line) -> tuple[str, ...]:
@@ -116,8 +114,8 @@ def _devices(line: Line) -> tuple[str, ...]:
     return devices
 
 
-def _matrix(lines: Sequence[Line], label: str) -> tuple[Matrix, tuple[str, ...]]:
-    """The cells between GPUs, and the other devices.
+def _matrix(lines: Sequence[Line], label: str) -> Matrix:
+    """The cells between GPUs, and beside them those of network cards.
 
     Raises:
         ImportFormatError: when there is no whole matrix, or more than one.
@@ -159,7 +157,7 @@ def _matrix(lines: Sequence[Line], label: str) -> tuple[Matrix, tuple[str, ...]]
             text=second.text,
             expected="the matrix of one machine",
         )
-    return matrix, tuple(name for name in columns if name not in gpus)
+    return matrix
 
 
 def _cells(
@@ -199,10 +197,95 @@ def _cells(
     return counts, levels
 
 
+def _hides_nvlinks(lines: Sequence[Line], matrix: Matrix, label: str, pcie: Pcie) -> str:
+    """A note on a matrix without NVLinks, which may be that of ``nvidia-smi topo -mp``.
+
+    That command prints PCIe alone, on machines with NVLinks too, and neither its matrix nor a
+    machine without NVLinks has an ``NV`` in it.  Only the legend differs: that of ``-m`` explains
+    ``NV#`` behind ``PIX``, that of ``-mp`` does not.  (Drivers that have ``SOC`` in place of
+    ``SYS`` may be older than NVLink, and explain it in neither.)
+
+    Returns:
+        Empty where the matrix is known to show all there is.
+
+    Raises:
+        ImportFormatError: when the text is known to hide NVLinks, and its user has not said that
+            PCIe is to be taken.
+    """
+    legend = {line.words[0] for line in lines if len(line.words) > 2 and line.words[1] == "="}
+    if "NV#" in legend:
+        return ""
+    above = lines[: matrix.header.number]
+    told = next((line for line in above if _PCIE_ONLY.search(line.text)), None)
+    if told is None and not legend >= {"SYS", "PIX"}:
+        return (
+            "No pair of GPUs has NVLinks here. If the machine has some, this was printed by "
+            f"`nvidia-smi topo -mp`, which leaves them out; `{_COMMAND}` shows them."
+        )
+    if pcie.use == "always":
+        return "Printed by `nvidia-smi topo -mp`, which leaves NVLinks out: PCIe alone is taken."
+    why = "" if told else " (its legend does not explain NV#)"
+    raise complaint(
+        label,
+        f"this is what `nvidia-smi topo -mp` prints{why}: PCIe alone, without the NVLinks that "
+        "there may be",
+        line=told.number if told else matrix.header.number,
+        text=told.text if told else matrix.header.text,
+        expected=f"the output of `{_COMMAND}`; where PCIe alone is wanted, its speed in GB/s such "
+        f"as pcie={float(pcie.rate):g}",
+    )
+
+
 def _sockets(matrix: Matrix) -> tuple[str, ...]:
     """The CPU affinity of each GPU; empty where it is not there for all."""
     found = tuple(rest[0] if rest else "" for rest in matrix.rest)
     return found if all(re.fullmatch(r"[0-9][0-9,-]*", text) for text in found) else ()
+
+
+def _cards(
+    matrix: Matrix,
+    legend: Mapping[str, str],
+    above: Mapping[Level, Sequence[int]],
+    label: str,
+    *,
+    strict: bool,
+) -> tuple[NetworkCard, ...]:
+    """The devices that are no GPUs: nvidia-smi lists network cards only.
+
+    Args:
+        matrix: with their columns beside.
+        legend: their names as the system has them.
+        above: for each level the vertices above the GPUs, where PCIe is in the machine.
+        label: what the user calls the file.
+        strict: whether it matters how near they are.
+
+    Raises:
+        ImportFormatError: when a cell does not say how near, and that matters.
+    """
+    cards = []
+    for name, cells in matrix.beside:
+        for gpu, cell in enumerate(cells):
+            if strict and cell not in _LEVELS:
+                raise complaint(
+                    label,
+                    f"{matrix.names[gpu]} to {name} is {cell!r}",
+                    line=matrix.lines[gpu].number,
+                    text=matrix.lines[gpu].text,
+                    expected=f"one of {', '.join(_LEVELS)}",
+                )
+        levels = [_LEVELS.get(cell, Level.SOCKETS) for cell in cells]
+        least = min(levels)
+        hooks = {above[least][gpu] for gpu, far in enumerate(levels) if far == least and above}
+        switch = hooks.pop() - len(cells) if len(hooks) == 1 else -1
+        cards.append(
+            NetworkCard(
+                name,
+                tuple(levels),
+                switch=switch if switch >= 0 else None,
+                alias=legend.get(name, ""),
+            )
+        )
+    return tuple(cards)
 
 
 def _legend(lines: Sequence[Line]) -> dict[str, str]:

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from syncoll.errors import OptionError
-from syncoll.importing import parse_rate, rate_option
-from syncoll.plugins import Option, OptionValue
+from syncoll.importing.rates import parse_rate, rate_option
+from syncoll.plugins import CLUSTER_OPTIONS, Option, OptionValue
 
 __all__ = ["AMD_OPTIONS", "NVIDIA_OPTIONS", "Pcie", "Speed", "link_speed", "pcie_option"]
 
@@ -46,6 +46,7 @@ _SHARED_OPTIONS = (
         f"{float(_PCIE):g}, only where GPUs are not joined otherwise; no never does",
     ),
     Option("socket", "16", "GB/s in each direction between CPU sockets, where PCIe is taken"),
+    *CLUSTER_OPTIONS,
 )
 NVIDIA_OPTIONS = (
     Option(

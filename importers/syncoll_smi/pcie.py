@@ -45,7 +45,7 @@ class Meeting:
 
 def add_pcie(
     cables: Cables, names: Sequence[str], meeting: Meeting, pcie: Pcie, label: str
-) -> tuple[list[str], list[str]]:
+) -> tuple[list[str], list[str], dict[Level, list[int]]]:
     """Adds the tree to the links of a machine.
 
     Args:
@@ -56,7 +56,8 @@ def add_pcie(
         label: what the user calls the file.
 
     Returns:
-        Notes on what was assumed, and the names of the switches that were added.
+        Notes on what was assumed, the names of the switches that were added, and for each level the
+        highest vertex above each GPU that is not above the level.
 
     Raises:
         ImportFormatError: when no tree gives this.
@@ -70,11 +71,14 @@ def add_pcie(
     tops = list(range(len(names)))
     lower = _groups(names, meeting, Level.SWITCH, label)
     tops = _join(cables, names, lower, tops, pcie, lambda n: new(f"PCIe switch of {n}"))
+    above = {Level.SWITCH: tops}
     upper = _groups(names, meeting, Level.SWITCHES, label)
     tops = _join(cables, names, upper, tops, pcie, lambda n: new(f"upper PCIe switch of {n}"))
+    above[Level.SWITCHES] = tops
     sockets = _groups(names, meeting, Level.SOCKET, label, hidden=True)
     several = len(sockets) > 1
     tops = _join(cables, names, sockets, tops, pcie, lambda n: new(f"CPU of {n}"), always=several)
+    above[Level.HOST_BRIDGE] = above[Level.SOCKET] = above[Level.SOCKETS] = tops
     heads = [tops[group[0]] for group in sockets]
     if len(heads) == 2:
         cables.add(heads[0], heads[1], pcie.socket, "between CPU sockets")
@@ -98,7 +102,7 @@ def add_pcie(
             f"Between CPU sockets {float(pcie.socket):g} GB/s in each direction are assumed "
             "(option socket)."
         )
-    return notes, switches
+    return notes, switches, above
 
 
 def _join(

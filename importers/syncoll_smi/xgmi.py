@@ -115,7 +115,7 @@ def machine_of(told: Told, speed: Speed, pcie: Pcie, label: str) -> Imported:
     switches: list[str] = []
     if pcie.use == "always" or (pcie.use == "auto" and not whole):
         meeting = Meeting(levels, told.sockets)
-        more, switches = add_pcie(cables, matrix.names, meeting, pcie, label)
+        more, switches, _ = add_pcie(cables, matrix.names, meeting, pcie, label)
         notes += more
         if not told.sockets:
             notes.append("NUMA nodes are not in the text: all GPUs are taken to be on one CPU.")

@@ -15,6 +15,9 @@ What an importer uses::
             cables.add(0, 1, speed, both_ways=False)
             return Imported(cables.fabric(), notes=(...,), names=("GPU0", ...), switch_names=(...,))
 
+Of a machine with network cards it adds ``*CLUSTER_OPTIONS`` to its table of options and
+``cards=(NetworkCard(…), …)`` to the result; the core makes the cluster that ``boxes=4`` asks for.
+
 An importer may as well build a `Fabric` or a `Topology` itself; the name in it does not matter.
 What the core sees to, so that importers need not: the size of the file (`LARGEST_FILE` characters)
 and its encoding, at least two nodes and a way from each to each (name a better reason where you
@@ -29,12 +32,31 @@ What the command line uses::
     read_description(file)          # a file's text, or that of standard input for "-"
 """
 
-from syncoll.importing.cables import Cables
-from syncoll.importing.complaints import complaint
-from syncoll.importing.description import LARGEST_FILE, read_description
-from syncoll.importing.importing import import_machine, import_spec, readers
-from syncoll.importing.rates import parse_rate, rate_option
-from syncoll.importing.writer import spec_text, topology_name
+from typing import TYPE_CHECKING
+
+from syncoll.lazy import lazily
+
+if TYPE_CHECKING:
+    from syncoll.importing.cables import Cables
+    from syncoll.importing.clusters import used_cards
+    from syncoll.importing.complaints import complaint
+    from syncoll.importing.description import LARGEST_FILE, read_description
+    from syncoll.importing.importing import import_machine, import_spec, readers
+    from syncoll.importing.rates import parse_rate, rate_option
+    from syncoll.importing.writer import spec_text, topology_name
+else:
+    __getattr__ = lazily(
+        __name__,
+        {
+            "cables": "Cables",
+            "clusters": "used_cards",
+            "complaints": "complaint",
+            "description": "LARGEST_FILE read_description",
+            "importing": "import_machine import_spec readers",
+            "rates": "parse_rate rate_option",
+            "writer": "spec_text topology_name",
+        },
+    )
 
 __all__ = [
     "LARGEST_FILE",
@@ -48,4 +70,5 @@ __all__ = [
     "readers",
     "spec_text",
     "topology_name",
+    "used_cards",
 ]

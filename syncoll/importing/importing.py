@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from syncoll.errors import ImportFormatError, LocatedError, PluginError
+from syncoll.importing.clusters import join_boxes
 from syncoll.importing.description import LARGEST_FILE, read_description
 from syncoll.importing.writer import spec_text, topology_name
 from syncoll.model import Fabric, Topology
@@ -17,6 +18,7 @@ from syncoll.plugins import (
     resolve_options,
 )
 from syncoll.spec import SpecLibrary, limits
+from syncoll.wording import counted
 
 __all__ = ["import_machine", "import_spec", "readers"]
 
@@ -47,13 +49,14 @@ def import_machine(
     options = resolve_options(record.options, given or {}, f"importer {record.name}")
     try:
         imported = _read(record, text, label, options)
+        if "boxes" in options:
+            imported = join_boxes(imported, options, label, f"importer {record.name}")
         _check(imported, label)
     except ImportFormatError as error:
-        right = [] if record.recognises(text) else _that_recognise(text, record, others or {})
-        if not right:
+        hints = _hints(text, record, others or {})
+        if not hints:
             raise
-        hint = f"it looks like something for the importer {' or '.join(right)}"
-        raise ImportFormatError(f"{error}\n{hint}") from None
+        raise ImportFormatError("\n".join([str(error), *hints])) from None
     return imported
 
 
@@ -64,7 +67,9 @@ def _read(
         raise ImportFormatError(f"{label}: longer than {LARGEST_FILE} characters")
     try:
         return record.load().read(text, label, options)
-    except RecursionError:
+    except PluginError as error:
+        if not isinstance(error.__cause__, RecursionError):
+            raise
         raise ImportFormatError(
             f"{label}: it is nested too deeply for a description of a machine"
         ) from None
@@ -72,14 +77,19 @@ def _read(
         raise ImportFormatError(f"{label}: {error}") from None
 
 
-def _that_recognise(
-    text: str, record: ImporterRecord, others: Mapping[str, ImporterRecord]
-) -> list[str]:
-    return [
-        name
-        for name, other in sorted(others.items())
-        if name != record.name and other.recognises(text)
-    ]
+def _hints(text: str, record: ImporterRecord, others: Mapping[str, ImporterRecord]) -> list[str]:
+    """Which importers know a text that this one refused, and which could not be asked."""
+    names, failed = [], []
+    for name, one in sorted({**others, record.name: record}.items()):
+        try:
+            if one.recognises(text):
+                names.append(name)
+        except PluginError as error:
+            failed.append(str(error))
+    if record.name in names:
+        return []
+    found = [f"it looks like something for the importer {' or '.join(names)}"] if names else []
+    return found + failed
 
 
 def _check(imported: Imported, label: str) -> None:
@@ -104,7 +114,8 @@ def _check(imported: Imported, label: str) -> None:
         )
     if max(nodes, switches) > limits.MAX_NODES or len(machine.links) > limits.MAX_LINKS:
         raise ImportFormatError(
-            f"{label}: {nodes} compute nodes, {switches} switches and {len(machine.links)} links; "
+            f"{label}: {counted(nodes, 'compute node')}, {counted(switches, 'switch')} and "
+            f"{counted(len(machine.links), 'link')}; "
             f"at most {limits.MAX_NODES}, {limits.MAX_NODES} and {limits.MAX_LINKS} can be handled"
         )
     parts = _parts(machine)

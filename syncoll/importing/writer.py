@@ -14,6 +14,8 @@ from fractions import Fraction
 from pathlib import PurePath
 
 from syncoll.errors import SpecError
+from syncoll.importing.cluster_text import cluster_text
+from syncoll.importing.statements import INDENT, WIDTH, pair_lines
 from syncoll.model import BandwidthBound, Fabric, Topology
 from syncoll.plugins import Imported
 from syncoll.spec import topology_to_spec
@@ -21,8 +23,6 @@ from syncoll.spec.words import RESERVED
 
 __all__ = ["spec_text", "topology_name"]
 
-_WIDTH = 96
-_INDENT = "    "
 _LEAST_MESH = 4
 _LEAST_STAR = 3
 _LONGEST_NAME = 60
@@ -62,6 +62,10 @@ def spec_text(imported: Imported, name: str, heading: str = "") -> str:
         machine = machine.fabric
     if isinstance(machine, Topology):
         body = topology_to_spec(replace(machine, bounds=tuple(map(_plain, machine.bounds))), name)
+    elif imported.boxes > 1:
+        links = tuple(replace(link, label=_printable(link.label)) for link in machine.links)
+        plain = replace(machine, links=links)
+        body = cluster_text(plain, imported.boxes, imported.hubs, name, _number)
     else:
         body = _fabric_text(machine, name)
     return "".join(f"{line}\n" for line in _comments(imported, heading)) + body
@@ -86,10 +90,29 @@ def _comments(imported: Imported, heading: str) -> list[str]:
         lines += ["#", "# What was assumed, and what was left out:"]
         for note in imported.notes:
             lines += _wrapped(note, "# * ", "#   ")
-    told = [_told("Nodes", imported.names), _told("Switches", imported.switch_names)]
+    told = _told_boxes(imported) if imported.boxes > 1 else _told_names(imported)
     if any(told):
         lines.append("#")
     return lines + [line for text in told for line in _wrapped(text, "# ", "#   ")]
+
+
+def _told_names(imported: Imported) -> list[str]:
+    return [_told("Nodes", imported.names), _told("Switches", imported.switch_names)]
+
+
+def _told_boxes(imported: Imported) -> list[str]:
+    """What the vertices of the first box are, and of the network; the other boxes are alike."""
+    own = (len(imported.switch_names) - imported.hubs) // imported.boxes
+    parts = (
+        ("Nodes", imported.names[: len(imported.names) // imported.boxes]),
+        ("Switches", imported.switch_names[:own]),
+    )
+    told = [
+        _told(noun, [name.removesuffix(" of box 0") for name in names]) for noun, names in parts
+    ]
+    return [
+        f"{text.removesuffix('.')}; so on in the other boxes." if text else "" for text in told
+    ] + [f"Last switches: {', '.join(imported.switch_names[-imported.hubs :])}."]
 
 
 def _told(noun: str, names: Sequence[str]) -> str:
@@ -109,7 +132,7 @@ def _told(noun: str, names: Sequence[str]) -> str:
 def _wrapped(text: str, first: str, later: str) -> list[str]:
     return textwrap.wrap(
         _printable(text),
-        _WIDTH,
+        WIDTH,
         initial_indent=first,
         subsequent_indent=later,
         break_long_words=False,
@@ -122,11 +145,11 @@ def _wrapped(text: str, first: str, later: str) -> list[str]:
 
 def _fabric_text(fabric: Fabric, name: str) -> str:
     rate = " GB/s" if fabric.measure == "GB/s" else ""
-    lines = [f"topology {name} {{", f"{_INDENT}nodes {fabric.num_nodes}"]
+    lines = [f"topology {name} {{", f"{INDENT}nodes {fabric.num_nodes}"]
     if fabric.num_switches:
-        lines.append(f"{_INDENT}switches {fabric.num_switches}")
+        lines.append(f"{INDENT}switches {fabric.num_switches}")
     if fabric.unit is not None:
-        lines.append(f"{_INDENT}unit {_number(fabric.unit)}{rate}")
+        lines.append(f"{INDENT}unit {_number(fabric.unit)}{rate}")
     groups: dict[tuple[Fraction, str], set[_Pair]] = {}
     for link in fabric.links:
         key = link.bandwidth, _printable(link.label)
@@ -164,7 +187,7 @@ def _group(fabric: Fabric, pairs: set[_Pair], tail: str) -> list[str]:
     single = sorted(x for x in pairs if x not in both and x[::-1] not in both)
     mesh = {(a, b) for a in range(nodes) for b in range(a + 1, nodes)} if _full(both, nodes) else ()
     if mesh and both.issuperset(mesh):
-        lines.append(f"{_INDENT}link (a, b) both ways for a in nodes, b in nodes if a < b{tail}")
+        lines.append(f"{INDENT}link (a, b) both ways for a in nodes, b in nodes if a < b{tail}")
         both.difference_update(mesh)
     for switch in sorted({b for _, b in both if b >= nodes}):
         ends = sorted(a for a, b in both if b == switch and a < nodes)
@@ -172,7 +195,7 @@ def _group(fabric: Fabric, pairs: set[_Pair], tail: str) -> list[str]:
             continue
         turns = "nodes" if len(ends) == nodes else f"range({ends[0]}, {ends[-1] + 1})"
         end = _vertex(fabric, switch)
-        lines.append(f"{_INDENT}link (n, {end}) both ways for n in {turns}{tail}")
+        lines.append(f"{INDENT}link (n, {end}) both ways for n in {turns}{tail}")
         both.difference_update((a, switch) for a in ends)
     lines += _statement(fabric, sorted(both), f" both ways{tail}")
     return lines + _statement(fabric, single, tail)
@@ -189,17 +212,9 @@ def _vertex(fabric: Fabric, vertex: int) -> str:
 
 def _statement(fabric: Fabric, links: Iterable[_Pair], tail: str) -> list[str]:
     """The lines of one statement, broken between pairs."""
-    pairs = [f"({_vertex(fabric, a)}, {_vertex(fabric, b)})" for a, b in links]
-    if not pairs:
+    *lines, line = pair_lines([f"({_vertex(fabric, a)}, {_vertex(fabric, b)})" for a, b in links])
+    if not line:
         return []
-    lines, line = [], f"{_INDENT}link "
-    for i, pair in enumerate(pairs):
-        piece = pair + ("," if i < len(pairs) - 1 else "")
-        if len(line) + len(piece) > _WIDTH and not line.endswith("link "):
-            lines.append(line.rstrip())
-            line = f"{_INDENT}     "
-        line += f"{piece} "
-    line = line.rstrip()
-    if len(line) + len(tail) > _WIDTH:
-        return [*lines, line, f"{_INDENT * 2}{tail.strip()}"]
+    if len(line) + len(tail) > WIDTH:
+        return [*lines, line, f"{INDENT * 2}{tail.strip()}"]
     return [*lines, line + tail]

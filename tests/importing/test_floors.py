@@ -31,7 +31,7 @@ def test_an_importer(package: Path) -> None:
 
 
 def test_the_core() -> None:
-    floors = ("errors", "model", "plugins", "spec", "importing")
+    floors = ("errors", "lazy", "model", "plugins", "spec", "importing", "wording")
     for file in (ROOT / "syncoll" / "importing").rglob("*.py"):
         for name in imported(file):
             assert name.split(".")[1] in floors, f"{file.name} imports {name}"

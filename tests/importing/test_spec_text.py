@@ -52,7 +52,7 @@ def fabrics(draw: st.DrawFn) -> Fabric:
     return Fabric("some", nodes, switches, links, unit=draw(st.one_of(st.none(), RATES)))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=70, deadline=None)
 @given(fabric=fabrics(), notes=st.lists(ANYTHING, max_size=3), name=ANYTHING)
 def test_a_fabric(fabric: Fabric, notes: list[str], name: str) -> None:
     names = tuple(f"{name}{n}" for n in range(fabric.num_nodes))

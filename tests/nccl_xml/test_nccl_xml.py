@@ -276,6 +276,68 @@ def test_nics_and_unused_cpus_are_left_out() -> None:
     assert all(name in " ".join(result.notes) for name in ("mlx5_0", "mlx5_1", "eth0"))
 
 
+NIC = (
+    '<pci busid="0000:{bus}:00.0" class="0x020000" link_speed="{speed} GT/s" link_width="16">'
+    '<nic><net name="mlx5_{bus}" dev="0" speed="{rate}"/></nic></pci>'
+)
+
+
+def card(bus: str, rate: int = 100_000, speed: int = 16) -> str:
+    return NIC.format(bus=bus, rate=rate, speed=speed)
+
+
+def clustered(text: str, **options: str) -> Fabric:
+    machine = imported(text, **options).machine
+    assert isinstance(machine, Fabric)
+    return machine
+
+
+def test_network_cards_join_boxes() -> None:
+    """With the speeds of the file; directly, where PCIe is left out."""
+    links = {0: [(1, 1)], 1: [(0, 1)]}
+    text = system(
+        bridge(1, gpu_xml(0, links[0]) + card("70", 200_000)) + card("71"),
+        bridge(2, gpu_xml(1, links[1])) + card("72"),
+    )
+    machine = clustered(text, boxes="2")
+    assert (machine.num_nodes, machine.num_switches) == (4, 2 * 2 + 1)
+    expected: dict[tuple[int, int], Any] = {}
+    for box in range(2):
+        expected |= {(2 * box, 2 * box + 1): 20, (2 * box, 4 + 2 * box): 25}
+        expected |= {(2 * box + 1, 5 + 2 * box): Fraction("12.5")}
+        expected |= {(4 + 2 * box, 8): 25, (5 + 2 * box, 8): Fraction("12.5")}
+    assert machine.bandwidths == both_ways(expected)
+    slow = clustered(text, boxes="2", card="1GB/s", cards="mlx5_71")
+    assert slow.num_switches == 3
+    assert slow.bandwidths[0, 4] == slow.bandwidths[3, 5] == slow.bandwidths[4, 6] == 1
+    with pytest.raises(
+        OptionError, match=r"names 'mlx5_0', .* its network cards: mlx5_70, mlx5_71"
+    ):
+        imported(text, boxes="2", cards="mlx5_0")
+
+
+def test_network_cards_on_bridges_and_cpus() -> None:
+    """Where PCIe is taken they hang on it, also on a CPU that has no GPU, by their own lanes."""
+    text = system(bridge(1, gpu_xml(0) + gpu_xml(1) + card("70", 200_000)), card("71", speed=8))
+    near = clustered(text, boxes="2")
+    assert near.num_switches == 2 * 2 + 1  # the bridge, its card, and the network
+    assert near.bandwidths[4, 5] == 24  # 16 lanes of 16 GT/s, slower than the card
+    assert near.bandwidths[5, 8] == 25
+    far = clustered(text, boxes="2", cards="mlx5_71", card="100GB/s")
+    assert far.num_switches == 2 * 3 + 1  # the bridge, the other CPU, the card there
+    names = imported(text, boxes="2", cards="mlx5_71").switch_names
+    assert sorted(names[:3]) == ["CPU 1 of box 0", "PCIe 0000:01:01.0 of box 0", "mlx5_71 of box 0"]
+    assert set(far.bandwidths.values()) == {12, 10, 100}
+
+
+def test_boxes_of_several_hosts_are_refused() -> None:
+    text = hosts([(SWITCH, 12)])
+    assert "on several hosts already" in refusal(
+        text.replace("</cpu>", card("70") + "</cpu>"), boxes="2"
+    )
+    assert "names no network cards" in refusal(text, boxes="2")
+
+
 # Several hosts ---------------------------------------------------------------------------------
 
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import random
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import Any
 
 import pytest
 
 from syncoll.errors import ImportFormatError
 from syncoll_smi import AMD_SMI, ROCM_SMI
+from syncoll_smi import amd_json as amd_json_module
+from syncoll_smi.pcie import named
 
 from .conftest import Import, bandwidths
 
@@ -197,8 +202,13 @@ def test_rocm_nonsense(text: str, words: list[str], rocm: Import) -> None:
     ("text", "words"),
     [
         ("hello", ["no LINK TYPE TABLE, but no table at all", "`amd-smi topology`"]),
-        ('[{"gpu": 0, "links": []}]', ["looks like JSON", "without --json"]),
         (amd_text({"HOPS": HOPS, "WEIGHT": WEIGHT}), ["but only HOPS and WEIGHT"]),
+        (
+            amd_text(
+                {"ATOMICS": square("SELF", "64,32", "64,32"), "DMA": square("SELF", "T", "T")}
+            ),
+            ["no LINK TYPE TABLE, but only ATOMICS and DMA: none of these tells", "-t, -o, -w and"],
+        ),
         (amd_text(TABLES) + "\n" + amd_text(TABLES), ["a second WEIGHT TABLE"]),
         ("LINK TYPE TABLE:\n  0000:0c:00.0 what\n", [":1: below `LINK TYPE TABLE:` no line"]),
         ("\n".join(AMD_LINES[:30]), ["no rows of", "0000:af:00.0"]),
@@ -208,6 +218,117 @@ def test_rocm_nonsense(text: str, words: list[str], rocm: Import) -> None:
 def test_amd_nonsense(text: str, words: list[str], amd: Import) -> None:
     with pytest.raises(ImportFormatError) as caught:
         amd(text)
+    for word in words:
+        assert word in str(caught.value)
+
+
+FURTHER = {
+    "CACHE COHERANCY": square("SELF", "C", "NC"),
+    "ATOMICS": square("SELF", "64,32", "N/A"),
+    "DMA": square("SELF", "T", "F"),
+    "BI-DIRECTIONAL": square("SELF", "T", "F"),
+}
+
+
+def test_amd_excerpts_with_further_tables(amd: Import) -> None:
+    """Of any tables in any order, with what a terminal shows around them."""
+    rng = random.Random(14)
+    every = {**TABLES, **FURTHER}
+    for _ in range(40):
+        titles = rng.sample(sorted(every), rng.randint(1, len(every)))
+        text = amd_text({title: every[title] for title in titles})
+        if rng.random() < 0.5:
+            text = text.replace("\n\n", "\n").replace("TABLE:", rng.choice(["TABLE:", "TABLE"]))
+        if rng.random() < 0.5:
+            text = (
+                f"[root@host ~]# amd-smi topology\n{text}\n\n[root@host ~]# rocm-smi\n{BDF[0]} …\n"
+            )
+        assert AMD_SMI.recognises(text)
+        if "LINK TYPE" in titles:
+            links = amd(text).machine.links
+            assert len(links) == (14 if {"HOPS", "WEIGHT"} & set(titles) else 30)
+            continue
+        with pytest.raises(ImportFormatError) as caught:
+            amd(text)
+        assert f"no LINK TYPE TABLE, but only {named(titles)}" in str(caught.value)
+
+
+def amd_json(titles: Sequence[str], *, older: bool = False) -> list[dict[str, Any]]:
+    """What ``amd-smi topology --json`` prints of some tables."""
+    new, old = zip(*(amd_json_module._FIELDS[title] for title in titles), strict=True)
+    if older:
+        return [
+            {
+                "gpu": a,
+                "link_accessibility": {f"gpu_{b}": "ENABLED" for b in SIX},
+                **{
+                    field: {f"gpu_{b}": TABLES[title][a][b] for b in SIX}
+                    for field, title in zip(old, titles, strict=True)
+                },
+            }
+            for a in SIX
+        ]
+    return [
+        {
+            "gpu": a,
+            "bdf": BDF[a],
+            "links": [
+                {
+                    "gpu": b,
+                    "bdf": BDF[b],
+                    "link_status": "ENABLED",
+                    **{f: TABLES[t][a][b] for f, t in zip(new, titles, strict=True)},
+                    "coherent": "C",
+                }
+                for b in reversed(SIX)
+            ],
+        }
+        for a in SIX
+    ]
+
+
+FIELDS = list(amd_json_module._FIELDS)
+
+
+@pytest.mark.parametrize("titles", [FIELDS, ["LINK TYPE"], ["HOPS", "LINK TYPE"]])
+def test_amd_json_is_what_the_tables_are(titles: list[str], amd: Import) -> None:
+    right = amd(amd_text({title: TABLES[title] for title in titles}))
+    new = json.dumps(amd_json(titles), indent=4)
+    old = amd(json.dumps(amd_json(titles, older=True)))
+    wrapped = json.dumps({"gpu_data": amd_json(titles)})
+    for text in (new, f"[root@host ~]# amd-smi topology --json\n{new}\n[root@host ~]# \n", wrapped):
+        assert AMD_SMI.recognises(text)
+        assert amd(text) == right
+    assert old.machine == right.machine
+    assert old.names == tuple(f"GPU{g}" for g in SIX)
+
+
+def without_links(data: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    del data[2]["links"][0]
+    return data
+
+
+def otherwise(data: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    data[2]["links"][0]["link_type"] = "PCIE"
+    return data
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        ([], ["no list of GPUs", "`amd-smi topology --json`"]),
+        ({"a": 1}, ["a GPU's number is None"]),
+        ([{"gpu": 0, "links": []}], ["GPU 0 is the only GPU"]),
+        ([{"gpu": 0}, {"gpu": 0}], ["GPU 0 occurs twice"]),
+        ([{"gpu": 0, "links": 3}, {"gpu": 1}], ["GPU 0: its links are 3"]),
+        (amd_json(["HOPS", "WEIGHT"]), ["no link_type of any link", "only num_hops and weight"]),
+        (without_links(amd_json(FIELDS)), ["GPU 2 has no link_type for its link to GPU 5", "each"]),
+        (otherwise(amd_json(FIELDS)), [f"to {BDF[2]} is XGMI, but {BDF[2]} to {BDF[5]} is PCIE\n"]),
+    ],
+)
+def test_amd_json_nonsense(data: object, words: list[str], amd: Import) -> None:
+    with pytest.raises(ImportFormatError) as caught:
+        amd(json.dumps(data))
     for word in words:
         assert word in str(caught.value)
 

@@ -17,6 +17,7 @@ from syncoll.spec import SpecLibrary
 from syncoll_smi import NVIDIA_SMI
 
 from .conftest import Import, bandwidths, nvidia_text, uniform
+from .test_amd import TABLES, amd_text
 
 DGX1 = """\
 X NV1 NV1 NV2 NV2 SYS SYS SYS
@@ -153,9 +154,97 @@ def test_nics_are_told_and_left_out(nvidia: Import) -> None:
     nics = {"NIC0": ["PIX"] * 8, "NIC1": ["SYS"] * 8}
     imported = nvidia(nvidia_text(MESH, nics=nics, legend=legend))
     assert imported.machine == nvidia(nvidia_text(MESH)).machine
-    assert "NIC0 (mlx5_0) and NIC1 (mlx5_bond_0)" in imported.notes[-1]
+    assert "NIC0 (mlx5_0), nearest to GPU0, GPU1" in imported.notes[-1]
+    assert "; NIC1 (mlx5_bond_0))" in imported.notes[-1]
     imported = nvidia(nvidia_text(MESH, nics={"mlx5_0": ["PIX"] * 8}))
-    assert "Left out: mlx5_0;" in imported.notes[-1]
+    assert "Left out: network cards (mlx5_0, nearest" in imported.notes[-1]
+
+
+NICS = {
+    "NIC0": ["PXB", "PXB", "SYS", "SYS"],
+    "NIC1": ["SYS", "SYS", "PIX", "NODE"],
+    "NIC2": ["NODE", "NODE", "SYS", "SYS"],
+    "NIC3": ["SYS", "SYS", "NODE", "NODE"],
+}
+
+
+def test_network_cards_make_a_cluster(nvidia: Import) -> None:
+    """Each GPU reaches its nearest cards; what several share, they share also to the network."""
+    text = nvidia_text(uniform(4, "NV4"), nics=NICS, legend="NIC Legend:\n  NIC1: mlx5_7\n")
+    one = nvidia(text).machine
+    many = nvidia(text, boxes="3", card="400Gb/s")
+    machine = many.machine
+    assert (machine.num_nodes, machine.num_switches) == (12, 3 * 3 + 1)
+    hub = 12 + 9
+    expected: dict[tuple[int, int], int | Fraction] = {}
+    for box in range(3):
+        for (a, b), rate in one.bandwidths.items():
+            expected[4 * box + a, 4 * box + b] = rate
+        cards = [12 + 3 * box + c for c in range(3)]  # NIC0, NIC1, NIC3
+        for gpu, card in [(0, 0), (1, 0), (2, 1), (3, 1), (3, 2)]:
+            expected[4 * box + gpu, cards[card]] = expected[cards[card], 4 * box + gpu] = 50
+        expected |= {pair: 50 for card in cards for pair in ((card, hub), (hub, card))}
+    assert machine.bandwidths == expected
+    assert many.names[5] == "GPU1 of box 1"
+    assert many.switch_names[4] == "NIC1 (mlx5_7) of box 1"
+    assert many.switch_names[-1] == "network"
+    assert "Left out: NIC2, as each GPU is nearer to another" in many.notes[-1]
+    rails = nvidia(text, boxes="2", card="50GB/s", rails="yes", cards="NIC0+mlx5_7")
+    assert rails.machine.num_switches == 2 * 2 + 2
+    assert [rails.machine.bandwidths[8 + c, 12 + c % 2] for c in range(4)] == [50] * 4
+    assert rails.switch_names[-2:] == ("network of NIC0", "network of NIC1 (mlx5_7)")
+    assert "Left out: NIC2, NIC3, which were not chosen" in rails.notes[-1]
+
+
+def test_network_cards_on_pcie_switches(nvidia: Import) -> None:
+    """Where PCIe is in the machine, a card hangs where the GPUs nearest to it meet."""
+    cells = [["X" if a == b else "PIX" if a // 2 == b // 2 else "SYS" for b in range(4)]
+             for a in range(4)]  # fmt: skip
+    nics = {"NIC0": ["PIX", "PIX", "SYS", "SYS"], "NIC1": ["SYS", "SYS", "NODE", "NODE"]}
+    text = nvidia_text(cells, affinity=["0-1", "0-1", "2-3", "2-3"], nics=nics, legend=LEGEND)
+    alone = nvidia(text)
+    names = ["PCIe switch of GPU0 and GPU1", "CPU of GPU2 and GPU3"]
+    hooks = [4 * 2 + alone.switch_names.index(name) for name in names]
+    machine = nvidia(text, boxes="2", card="25GB/s").machine
+    cards = [8 + alone.machine.num_switches + c for c in range(2)]
+    assert [machine.bandwidths[h, c] for h, c in zip(hooks, cards, strict=True)] == [25, 25]
+    assert not any((gpu, card) in machine.bandwidths for gpu in range(8) for card in cards)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"boxes": "0"}, "option boxes of importer nvidia-smi is '0'; it must be a whole number"),
+        ({"boxes": "2.5"}, "it must be a whole number of at least 1"),
+        ({"boxes": "2"}, "with boxes=2 needs the speed of the network cards, which topo.txt does"),
+        ({"boxes": "2", "card": "50"}, "option card of importer nvidia-smi is '50'; it must be a"),
+        ({"card": "0 GB/s"}, "with its unit, such as 50GB/s or 400Gb/s"),
+        ({"cards": "NIC9"}, "names 'NIC9', which topo.txt does not; its network cards: NIC0, NIC1"),
+        ({"boxes": "2", "card": "50GB/s", "cards": "NIC0+"}, "names '', which topo.txt does not"),
+        ({"boxes": "2", "card": "50GB/s", "rails": "2"}, "it must be one of no, yes"),
+        ({"boxen": "2"}, "has no option 'boxen'; it has: boxes, card, cards, gpu"),
+    ],
+)
+def test_clusters_that_make_no_sense(options: dict[str, str], words: str, nvidia: Import) -> None:
+    with pytest.raises(OptionError) as caught:
+        nvidia(nvidia_text(uniform(4, "NV4"), nics=NICS), **options)
+    assert words in str(caught.value)
+
+
+def test_clusters_that_a_matrix_does_not_give(nvidia: Import, amd: Import) -> None:
+    options = {"boxes": "2", "card": "50GB/s"}
+    for call, text in (
+        (nvidia, nvidia_text(uniform(4, "NV4"))),
+        (amd, amd_text({"LINK TYPE": TABLES["LINK TYPE"]})),
+    ):
+        with pytest.raises(ImportFormatError, match="boxes=2, but it names no network cards by"):
+            call(text, **options)
+    text = nvidia_text(uniform(4, "NV4"), nics={**NICS, "NIC1": ["PIX", "what", "SYS", "SYS"]})
+    with pytest.raises(ImportFormatError, match=r"3: GPU1 to NIC1 is 'what'\n3 \| GPU1"):
+        nvidia(text, **options)
+    text = nvidia_text(uniform(4, "NV4"), nics=NICS)
+    with pytest.raises(ImportFormatError, match="5000 boxes, each of 4 compute nodes, 3 switches"):
+        nvidia(text, boxes="5000", card="50GB/s")
 
 
 # The text -----------------------------------------------------------------------------------------
@@ -272,3 +361,64 @@ def test_rows_in_another_order(nvidia: Import) -> None:
     shuffled = ROWS[1:9]
     random.Random(1).shuffle(shuffled)
     assert nvidia("\n".join([ROWS[0], *shuffled])).machine == nvidia("\n".join(ROWS)).machine
+
+
+LEGEND = "\nLegend:\n\n  X    = Self\n" + "".join(
+    f"  {word:<4} = Connection traversing {what}\n"
+    for word, what in [
+        ("SYS", "PCIe as well as the SMP interconnect between NUMA nodes"),
+        ("NODE", "PCIe as well as the interconnect between PCIe Host Bridges"),
+        ("PHB", "PCIe as well as a PCIe Host Bridge"),
+        ("PXB", "multiple PCIe bridges"),
+        ("PIX", "at most a single PCIe bridge"),
+        ("NV#", "a bonded set of # NVLinks"),
+    ]
+)
+PCIE = uniform(4, "SYS")
+
+
+@pytest.mark.parametrize(
+    ("begin", "end"),
+    [
+        ("\x1b[4m", "\x1b[0m"),
+        ("[4m", "[0m"),
+        ("^[[4m", "^[[0m"),
+        (r"\x1b[4m", r"\x1b[0m"),
+        (r"\033[4m", r"\033[m"),
+        (r"\u001b[1;4m", r"\u001b[0m"),
+        ("\N{SYMBOL FOR ESCAPE}[4m", "\N{SYMBOL FOR ESCAPE}[0m"),
+    ],
+)
+def test_headers_pasted_without_escape_characters(begin: str, end: str, nvidia: Import) -> None:
+    plain = nvidia_text(MESH, nics={"NIC0": ["PIX"] * 8})
+    first, rest = plain.split("\n", 1)
+    underlined = f"\t{begin}{first.strip()}{end}\n{rest}"
+    assert NVIDIA_SMI.recognises(underlined)
+    assert nvidia(underlined) == nvidia(plain)
+
+
+def test_a_matrix_that_hides_nvlinks(nvidia: Import) -> None:
+    """``topo -mp`` is known by its legend, or by its command; without these nothing is certain."""
+    whole, hidden = nvidia_text(PCIE, legend=LEGEND), LEGEND[: LEGEND.index("  NV#")]
+    told = " ".join(nvidia(whole).notes)
+    assert "topo -mp" not in told
+    certain = [
+        nvidia_text(PCIE, legend=hidden),
+        "$ nvidia-smi topo -mp\n" + nvidia_text(PCIE, legend=""),
+        "host# nvidia-smi topo --matrix_pci -i 0,1,2,3\n" + nvidia_text(PCIE, legend=""),
+    ]
+    for text in certain:
+        for pcie in ("auto", "no"):
+            with pytest.raises(
+                ImportFormatError, match="this is what `nvidia-smi topo -mp`"
+            ) as got:
+                nvidia(text, pcie=pcie)
+            assert "expected the output of `nvidia-smi topo -m`; where PCIe" in str(got.value)
+        imported = nvidia(text, pcie="31.5")
+        assert imported.machine == nvidia(whole, pcie="31.5").machine
+        assert "leaves NVLinks out: PCIe alone is taken" in imported.notes[0]
+    older = hidden.replace("SYS", "SOC")
+    for text in (nvidia_text(PCIE, legend=""), nvidia_text(PCIE, legend=older)):
+        assert nvidia(text).machine == nvidia(whole).machine
+        assert "If the machine has some, this was printed by `nvidia-smi" in nvidia(text).notes[0]
+    assert nvidia(nvidia_text(MESH, legend=hidden)).machine == nvidia(nvidia_text(MESH)).machine

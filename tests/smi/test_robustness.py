@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import time
 from pathlib import Path
@@ -14,7 +15,7 @@ from syncoll.plugins import ImporterRecord
 from syncoll_smi import AMD_SMI, NVIDIA_SMI, ROCM_SMI
 
 from .conftest import nvidia_text, uniform
-from .test_amd import TABLES, TITLES, amd_text, rocm_text
+from .test_amd import FIELDS, TABLES, TITLES, amd_json, amd_text, rocm_text
 from .test_nvidia import MESH
 
 DUMPS = Path(__file__).parents[3] / "shared" / "reference" / "topology-dumps"
@@ -25,6 +26,7 @@ TEXTS = {
     "pcie": (NVIDIA_SMI, nvidia_text(uniform(4, "PXB"))),
     "rocm": (ROCM_SMI, rocm_text(TITLES, numa=[0, 0, 1, 1, 2, 2])),
     "amd": (AMD_SMI, amd_text(TABLES)),
+    "json": (AMD_SMI, json.dumps(amd_json(FIELDS), indent=1)),
 }
 BITS = [
     "\n",
@@ -100,8 +102,12 @@ def test_mutations(name: str) -> None:
         "=" * 500_000,
         "GPU[" * 100_000,
         "A " * 300_000,
+        "[" * 30_000,
+        "{\n" * 20_000,
+        "[4m" * 30_000,
+        "\\x1b" * 30_000,
     ],
-    ids=range(12),
+    ids=range(16),
 )
 def test_large_nonsense_is_refused_soon(record: ImporterRecord, text: str) -> None:
     began = time.perf_counter()

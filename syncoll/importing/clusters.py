@@ -1,0 +1,266 @@
+"""Clusters: several boxes like the machine of a dump, joined by the network cards that it names.
+
+A dump tells which cards a machine has and how near each GPU is to each, not what is at the other
+end.  So the network is the plainest one: the cards of all boxes meet in one switch that blocks
+nowhere, or, with rails, each card in a switch of its own with the same card of the other boxes.
+
+Within a box a GPU uses the cards that are nearest to it, as NCCL and RCCL choose theirs, over a
+link as fast as the card; GPUs that share a card share what it carries to the network.  A card that
+hangs on a switch of the machine (where PCIe is in it) is reached through that.  A card that is not
+the nearest of any GPU, as those for storage mostly are, is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+from syncoll.errors import ImportFormatError, OptionError, PluginError
+from syncoll.importing.rates import parse_rate
+from syncoll.model import Fabric, FabricLink
+from syncoll.plugins import Imported, NetworkCard, OptionValue
+from syncoll.spec import limits
+
+__all__ = ["CARD", "LANES", "REACH", "join_boxes", "nearest_nodes", "used_cards"]
+
+CARD = "network card"
+"""The label of a link between a card and the network."""
+REACH = "to a network card"
+"""The label of a link between the machine and a card, which is as fast as the card."""
+LANES = "PCIe of a network card"
+"""The label of one that is slower than the card."""
+_MOST_SHOWN = 16
+
+
+def join_boxes(
+    imported: Imported, options: Mapping[str, OptionValue], label: str, owner: str
+) -> Imported:
+    """As many boxes as the options say, or the machine alone with a note on its cards.
+
+    Args:
+        imported: one machine.
+        options: values of `CLUSTER_OPTIONS`, among others.
+        label: what the user calls the file.
+        owner: the importer in words: ``importer nvidia-smi``.
+
+    Raises:
+        OptionError: when the speed of a card is none, or unknown, or a card is.
+        ImportFormatError: when the file names no cards, or the cluster would be too large.
+    """
+    boxes = int(options["boxes"])
+    given = _given_rate(options, owner)
+    if boxes == 1:
+        if str(options["cards"]).strip():
+            _chosen(imported.cards, options, label, owner)
+        if not imported.cards:
+            return imported
+        return replace(imported, notes=(*imported.notes, _left_out(imported)))
+    used = used_cards(imported.cards, options, label, owner)
+    rates = []
+    for card in used:
+        rate = given or card.bandwidth
+        if rate is None:
+            raise OptionError(
+                f"{owner} with boxes={boxes} needs the speed of the network cards, which {label} "
+                "does not tell: say card=50GB/s or card=400Gb/s"
+            )
+        rates.append(rate)
+    chosen = _chosen(imported.cards, options, label, owner)
+    return _cluster(imported, used, rates, chosen, boxes, options, label)
+
+
+def used_cards(
+    cards: Sequence[NetworkCard], options: Mapping[str, OptionValue], label: str, owner: str
+) -> tuple[NetworkCard, ...]:
+    """Those of the chosen cards that are nearest to some node, in the order of the dump.
+
+    Raises:
+        OptionError: when a card is chosen that there is not.
+        ImportFormatError: when there are no cards.
+    """
+    if not cards:
+        raise ImportFormatError(
+            f"{label}: boxes={options['boxes']}, but it names no network cards by which boxes could"
+            " be joined\nexpected a description that does: what `nvidia-smi topo -m` prints where "
+            "there are cards, or the XML that NCCL and RCCL write (importer nccl-xml)"
+        )
+    chosen = _chosen(cards, options, label, owner)
+    near = nearest_nodes(chosen)
+    return tuple(card for card, nodes in zip(chosen, near, strict=True) if nodes)
+
+
+def nearest_nodes(cards: Sequence[NetworkCard]) -> list[list[int]]:
+    """For each card the nodes to which no other one is nearer."""
+    least = [min(column) for column in zip(*(card.distances for card in cards), strict=True)]
+    return [[n for n, far in enumerate(card.distances) if far == least[n]] for card in cards]
+
+
+def _given_rate(options: Mapping[str, OptionValue], owner: str) -> Fraction | None:
+    """What the option `card` says; None when it says nothing.
+
+    A bare number would be read as GB/s by one and as Gb/s by another: cards are sold by bits.
+    """
+    text = str(options["card"]).strip()
+    if not text:
+        return None
+    rate = parse_rate(text)
+    if rate is None or text[-1:].isdigit():
+        raise OptionError(
+            f"option card of {owner} is {text!r}; it must be a bandwidth above 0 with its unit, "
+            "such as 50GB/s or 400Gb/s"
+        )
+    return rate
+
+
+def _chosen(
+    cards: Sequence[NetworkCard], options: Mapping[str, OptionValue], label: str, owner: str
+) -> list[NetworkCard]:
+    text = str(options["cards"]).strip()
+    if not text:
+        return list(cards)
+    names = [name.strip() for name in text.split("+")]
+    for name in names:
+        if not any(name and name in (card.name, card.alias) for card in cards):
+            known = _few([_called(card) for card in cards]) or "none"
+            raise OptionError(
+                f"option cards of {owner} names {name!r}, which {label} does not; its network "
+                f"cards: {known}"
+            )
+    return [card for card in cards if {card.name, card.alias}.intersection(names)]
+
+
+def _called(card: NetworkCard) -> str:
+    return f"{card.name} ({card.alias})" if card.alias else card.name
+
+
+def _few(names: Sequence[str]) -> str:
+    if len(names) <= _MOST_SHOWN:
+        return ", ".join(names)
+    return f"{', '.join(names[:_MOST_SHOWN])} and {len(names) - _MOST_SHOWN} more"
+
+
+def _node(imported: Imported, node: int) -> str:
+    return imported.names[node] if imported.names else f"node {node}"
+
+
+def _left_out(imported: Imported) -> str:
+    told = []
+    for card, nodes in zip(imported.cards, nearest_nodes(imported.cards), strict=True):
+        speed = "" if card.bandwidth is None else f", {float(card.bandwidth):g} GB/s"
+        near = ", ".join(_node(imported, node) for node in nodes)
+        told.append(f"{_called(card)}{speed}" + (f", nearest to {near}" if near else ""))
+    what = "; ".join(told[:_MOST_SHOWN]) + ("; …" if len(told) > _MOST_SHOWN else "")
+    known = all(card.bandwidth is not None for card in imported.cards)
+    how = "boxes=2" if known else "boxes=2 and their speed, such as card=50GB/s,"
+    return f"Left out: network cards ({what}). With {how} they join two such machines."
+
+
+def _cluster(
+    imported: Imported,
+    used: Sequence[NetworkCard],
+    rates: Sequence[Fraction],
+    chosen: Sequence[NetworkCard],
+    boxes: int,
+    options: Mapping[str, OptionValue],
+    label: str,
+) -> Imported:
+    machine = imported.machine
+    if not isinstance(machine, Fabric) or machine.measure != "GB/s":
+        raise PluginError("an importer with network cards has to give a fabric in GB/s")
+    rails = options["rails"] == "yes"
+    nodes, own = machine.num_nodes, machine.num_switches
+    switches = own + len(used)
+    hubs = len(used) if rails else 1
+    near = nearest_nodes(used)
+    # The links of one box; what is behind its own vertices is the network.
+    network = nodes + switches
+    links = [(x.source, x.destination, x.bandwidth, x.label) for x in machine.links]
+    for j, (card, rate) in enumerate(zip(used, rates, strict=True)):
+        vertex = nodes + own + j
+        speed = rate if card.lanes is None else min(rate, card.lanes)
+        what = REACH if speed == rate else LANES
+        ends = near[j] if card.switch is None else [nodes + card.switch]
+        for end in ends:
+            links += [(end, vertex, speed, what), (vertex, end, speed, what)]
+        hub = network + (j if rails else 0)
+        links += [(vertex, hub, rate, CARD), (hub, vertex, rate, CARD)]
+    if boxes * max(nodes, switches) > limits.MAX_NODES or boxes * len(links) > limits.MAX_LINKS:
+        raise ImportFormatError(
+            f"{label}: {boxes} boxes, each of {nodes} compute nodes, {switches} switches and "
+            f"{len(links)} links; at most {limits.MAX_NODES}, {limits.MAX_NODES} and "
+            f"{limits.MAX_LINKS} can be handled in all"
+        )
+
+    def placed(vertex: int, box: int) -> int:
+        if vertex < nodes:
+            return box * nodes + vertex
+        first = boxes * nodes
+        if vertex < network:
+            return first + box * switches + vertex - nodes
+        return first + boxes * switches + vertex - network
+
+    every = sorted(
+        (placed(a, box), placed(b, box), rate, what)
+        for box in range(boxes)
+        for a, b, rate, what in links
+    )
+    cluster = replace(
+        machine,
+        num_nodes=boxes * nodes,
+        num_switches=boxes * switches + hubs,
+        links=tuple(FabricLink(*link) for link in every),
+    )
+    names = [_node(imported, node) for node in range(nodes)]
+    inner = imported.switch_names or tuple(f"switch {s}" for s in range(own))
+    inner = (*inner, *(_called(card) for card in used))
+    networks = [f"network of {_called(card)}" for card in used] if rails else ["network"]
+    return Imported(
+        cluster,
+        (*imported.notes, *_notes(imported, used, rates, near, boxes, rails, chosen)),
+        tuple(f"{name} of box {box}" for box in range(boxes) for name in names),
+        (*(f"{name} of box {box}" for box in range(boxes) for name in inner), *networks),
+        imported.cards,
+        boxes,
+        hubs,
+    )
+
+
+def _notes(
+    imported: Imported,
+    used: Sequence[NetworkCard],
+    rates: Sequence[Fraction],
+    near: Sequence[Sequence[int]],
+    boxes: int,
+    rails: bool,
+    chosen: Sequence[NetworkCard],
+) -> list[str]:
+    where = (
+        "each card meets the same card of all other boxes in a switch of its own"
+        if rails
+        else "the cards of all boxes meet in one switch"
+    )
+    notes = [
+        f"{boxes} such boxes, box after box, are joined by their network cards: {where}, which "
+        "blocks nowhere; the dump does not tell what network there is (options boxes and rails)."
+    ]
+    told = [
+        f"{_called(card)} of {float(rate):g} GB/s nearest to "
+        + ", ".join(_node(imported, node) for node in nodes)
+        for card, rate, nodes in zip(used, rates, near, strict=True)
+    ]
+    shown = "; ".join(told[:_MOST_SHOWN]) + ("; …" if len(told) > _MOST_SHOWN else "")
+    notes.append(f"Network cards of a box, with GB/s in each direction: {shown}.")
+    if any(card.switch is None for card in used):
+        notes.append(
+            "A GPU reaches the cards nearest to it as fast as these are, beside all its other "
+            "links; GPUs that share a card share what it carries."
+        )
+    rest = [card for card in imported.cards if card not in used]
+    for why, names in (
+        ("which were not chosen", [_called(card) for card in rest if card not in chosen]),
+        ("as each GPU is nearer to another", [_called(card) for card in rest if card in chosen]),
+    ):
+        if names:
+            notes.append(f"Left out: {_few(names)}, {why} (option cards).")
+    return notes
