@@ -8,9 +8,12 @@ and the congestion is counted hop by hop.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from syncoll.model import Collective, Topology
 from syncoll.plugins import Answer, Option, Seed, SeedRecord, hookimpl
+
+if TYPE_CHECKING:
+    from syncoll.model import Collective, Topology
 
 __all__ = ["RECORDS", "syncoll_seeds"]
 
@@ -19,6 +22,9 @@ _SEGMENTS = Option("segments", 16, "pieces of a pipeline, at most", low=1, high=
 
 _BY_DEFAULT = ("all_pairs", "ring")
 """Those whose points others seldom dominate; see benchmarks/seeds.py."""
+
+_FIRST_SECONDS = {"all_pairs": 0.6, "ring": 0.05}
+"""How long the first algorithm takes among 64 nodes: all pairs have far more ways to find."""
 
 
 def _record(name: str, summary: str, *options: Option) -> SeedRecord:
@@ -29,6 +35,7 @@ def _record(name: str, summary: str, *options: Option) -> SeedRecord:
         options,
         fits=_fits(name),
         by_default=name in _BY_DEFAULT,
+        first_seconds=_FIRST_SECONDS.get(name, 0.2),
     )
 
 

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
+from syncoll.deadline import Deadline
 from syncoll.model import Algorithm, Collective, Topology
 from syncoll.plugins import OptionValue, Proposal, SeedLimits
 from syncoll_classics.combining import Carrying, joined
 from syncoll_classics.demand import Demand, least_chunks, read_demand
 from syncoll_classics.dissemination import Dissemination, logical_sends
-from syncoll_classics.routing import OutOfTimeError, Router
+from syncoll_classics.routing import Router
 
 __all__ = ["Ask"]
 
@@ -37,7 +37,7 @@ class Ask:
         collective: which `refusal` did not refuse.
         limits: how far to go.
         options: of the seed.
-        deadline: a time of `time.monotonic`, or None.
+        deadline: when no more is to be begun.
         too_large: says, in words, what was left out because it would have been too large.
     """
 
@@ -45,7 +45,7 @@ class Ask:
     collective: Collective
     limits: SeedLimits
     options: Mapping[str, OptionValue]
-    deadline: float | None
+    deadline: Deadline
     too_large: list[str] = field(default_factory=list)
 
     @property
@@ -74,12 +74,11 @@ class Ask:
     @property
     def seconds_left(self) -> float | None:
         """Until the deadline; None without one."""
-        return None if self.deadline is None else max(0.0, self.deadline - time.monotonic())
+        return self.deadline.seconds
 
     def check(self) -> None:
         """Raises OutOfTimeError past the deadline."""
-        if self.seconds_left == 0.0:
-            raise OutOfTimeError
+        self.deadline.check()
 
     def _most(self, ever: int, a_second: int) -> int:
         """How much may be made in the time that is left."""
@@ -88,7 +87,7 @@ class Ask:
     def _leave_out(self, what: str) -> None:
         self.too_large.append(
             f"{self.collective.name} on {self.topology.name} would take {what}, too many "
-            "to be made" + ("" if self.deadline is None else " in the time that is left")
+            "to be made" + ("" if self.deadline.is_never else " in the time that is left")
         )
 
     def segments(self) -> list[int]:

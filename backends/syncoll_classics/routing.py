@@ -12,26 +12,22 @@ rounds that its most loaded link set needs.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.deadline import NEVER, Deadline
 from syncoll.model import Algorithm, BoolArray, Topology
 from syncoll_classics.demand import Demand
 
-__all__ = ["OutOfTimeError", "Router"]
+__all__ = ["Router"]
 
 IntArray = npt.NDArray[np.int64]
 
 _MOST_TRIED = 1 << 17
 """Links on the paths of all starts of a step's sends, beyond which they look less far ahead."""
-
-
-class OutOfTimeError(Exception):
-    """The time that a seed was given has run out; never leaves this package."""
 
 
 @dataclass(frozen=True)
@@ -48,10 +44,10 @@ class Router:
 
     Args:
         topology: P and B.
-        deadline: a time of `time.monotonic`, or None.
+        deadline: looked at for every send.
     """
 
-    def __init__(self, topology: Topology, deadline: float | None = None) -> None:
+    def __init__(self, topology: Topology, deadline: Deadline = NEVER) -> None:
         self._topology, self._deadline = topology, deadline
         nodes = topology.num_nodes
         self._number = np.full((nodes, nodes), -1, dtype=np.int64)
@@ -135,8 +131,7 @@ class Router:
         loads = [[0.0] * len(self._share) for _ in range(longest)]
         places: list[_Place] = []
         for row in rows.tolist():
-            if self._deadline is not None and time.monotonic() > self._deadline:
-                raise OutOfTimeError
+            self._deadline.check()
             source, destination = int(logical[row, 1]), int(logical[row, 2])
             away = int(distances[row])
             if hasty:

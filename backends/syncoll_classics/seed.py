@@ -6,14 +6,14 @@ of the textbook: the plain form first, then those that use more links or shorter
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from math import lcm
 
 import numpy as np
 
-from syncoll.errors import UsageError
+from syncoll.deadline import NEVER
+from syncoll.errors import OutOfTimeError, UsageError
 from syncoll.model import Collective, Topology
 from syncoll.plugins import OptionValue, Proposal, SeedLimits
 from syncoll_classics import binary, exchanges, grid, rings
@@ -23,7 +23,6 @@ from syncoll_classics.combining import exchanged, one_shot, up_and_down
 from syncoll_classics.demand import refusal
 from syncoll_classics.hamiltonian import a_cycle
 from syncoll_classics.packing import RingSet, pack_rings
-from syncoll_classics.routing import OutOfTimeError
 
 __all__ = ["CLASSICS", "ClassicSeed"]
 
@@ -60,19 +59,20 @@ class ClassicSeed:
         Raises:
             UsageError: when, without a limit of time, all that it could propose is too large.
         """
-        deadline = None if limits.seconds is None else time.monotonic() + limits.seconds
+        deadline = limits.deadline()
         if self.refusal(topology, collective):
             return
         ask = Ask(topology, collective, limits, options, deadline)
         empty = True
         try:
+            ask.check()
             for proposal in self.plan(ask):
-                ask.check()
                 empty = False
                 yield proposal
+                ask.check()
         except OutOfTimeError:
             return
-        if empty and deadline is None and ask.too_large:
+        if empty and deadline.is_never and ask.too_large:
             raise UsageError(ask.too_large[0])
 
 
@@ -213,7 +213,7 @@ def _binomial(ask: Ask) -> Iterator[Proposal]:
 
 
 def _no_root(topology: Topology, collective: Collective) -> str:
-    ask = Ask(topology, collective, SeedLimits(), {}, None)
+    ask = Ask(topology, collective, SeedLimits(), {}, NEVER)
     if ask.least.one_source is None and ask.least.one_destination is None:
         return f"a binomial tree has one root; in {collective.name} many nodes send to many"
     return ""
@@ -251,7 +251,7 @@ def _double_binary_tree(ask: Ask) -> Iterator[Proposal]:
 def _no_source(topology: Topology, collective: Collective) -> str:
     if collective.combining:
         return ""
-    ask = Ask(topology, collective, SeedLimits(), {}, None)
+    ask = Ask(topology, collective, SeedLimits(), {}, NEVER)
     if ask.least.one_source is None:
         return f"a double binary tree has one root; in {collective.name} many nodes send"
     return ""

@@ -134,6 +134,7 @@ RECORD = SeedRecord(
     installed=_installed,
     fits=_fits,
     forest=load_packer,
+    first_seconds=0.3,
 )
 
 

@@ -7,7 +7,6 @@ are lower and need a smaller C, come first (ForestColl paper, section 4.5).
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -15,6 +14,7 @@ from math import gcd
 
 import numpy as np
 
+from syncoll.deadline import NEVER, Deadline
 from syncoll.errors import ModelError
 from syncoll.model import Collective, Fabric, RelationTable, Topology
 from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits
@@ -93,8 +93,8 @@ class ForestSeed:
         fabric, shares = _fabric(topology), _shares(topology, collective)
         if not answer.ok or fabric is None or shares is None:
             raise ModelError(f"{collective.name} on {topology.name}: {answer.reason}")
-        clock = _Clock(limits.seconds)
-        if clock.is_up():
+        clock = _Clock(limits.deadline())
+        if clock.is_late():
             return
         forests = _Forests(topology, fabric, shares, clock)
         fixed_k = int(options["k"])
@@ -116,14 +116,12 @@ class ForestSeed:
             if found and not forests.in_time(k):
                 continue
             trees = forests.of(k)
-            if clock.is_up():
-                return
             if k * segments > max(ks):
                 fruitless.add(k * segments)
-            within = replace(limits, seconds=clock.slice() if found else clock.left_at_first())
+            within = replace(
+                limits, seconds=None, until=clock.slice() if found else clock.all_of_it
+            )
             for one in schedule_trees(topology, collective, trees, within, (segments,), found):
-                if clock.is_up():
-                    return
                 found.append((one.algorithm.steps, Fraction(one.algorithm.rounds, one.chunks)))
                 fruitless.clear()
                 yield Proposal(one.chunks, one.algorithm, f"k = {k}, {one.note}")
@@ -135,33 +133,26 @@ class _Clock:
     """How much time is left.
 
     Args:
-        seconds: after these nothing more may be yielded; None: all that the first algorithm takes,
-            and then a reasonable time for more.
+        deadline: after it nothing more is begun; never: all that the first algorithm takes, and
+            then a reasonable time for more.
     """
 
-    def __init__(self, seconds: float | None) -> None:
-        self._strict = seconds is not None
-        self._until = time.monotonic() + (_REASONABLE_SECONDS if seconds is None else seconds)
+    def __init__(self, deadline: Deadline) -> None:
+        self.all_of_it = deadline
+        """What the first schedule may take."""
+        self._until = NEVER.sooner(_REASONABLE_SECONDS) if deadline.is_never else deadline
 
     def left(self) -> float:
         """Seconds, below 0 when it is late."""
-        return self._until - time.monotonic()
+        return self._until.left()
 
     def is_late(self) -> bool:
         """Whether nothing new should be begun."""
         return self.left() <= 0
 
-    def is_up(self) -> bool:
-        """Whether nothing may be yielded any more."""
-        return self._strict and self.is_late()
-
-    def left_at_first(self) -> float | None:
-        """What the first schedule may take; None for all that it needs."""
-        return self.left() if self._strict else None
-
-    def slice(self) -> float:
+    def slice(self) -> Deadline:
         """What one forest or one schedule may take: a part, for others come after it."""
-        return max(0.0, self.left() / 4)
+        return self._until.working(max(0.0, self.left() / 4))
 
 
 def _shapes(ks: Sequence[int], max_chunks: int | None, most: int) -> list[tuple[int, int]]:
@@ -206,13 +197,12 @@ class _Forests:
     def of(self, k: int) -> list[Tree]:
         """The trees of one k."""
         if k not in self._trees:
-            began = time.monotonic()
+            before = self._clock.left()
             forest = weighted_broadcast(self._fabric, self._shares, fixed_k=k).forest
-            seconds = min(_MOST_SECONDS, self._clock.slice())
-            forest = shortened(forest, time.monotonic() + seconds)
+            forest = shortened(forest, self._clock.slice().working(_MOST_SECONDS))
             verify_forest(forest)
             self._trees[k] = _trees(forest, self._topology)
-            self._longest = max(self._longest, time.monotonic() - began)
+            self._longest = max(self._longest, before - self._clock.left())
         return self._trees[k]
 
 

@@ -9,13 +9,13 @@ over all nodes of all trees.  Nodes take turns until none can improve.
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from math import floor
 
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.deadline import NEVER, Deadline
 from syncoll.plugins.forest import Forest
 
 __all__ = ["shortened"]
@@ -31,12 +31,12 @@ _MOST_CELLS = 1 << 21
 """Trees times nodes; larger forests stay as they are."""
 
 
-def shortened(forest: Forest, until: float | None = None) -> Forest:
+def shortened(forest: Forest, until: Deadline = NEVER) -> Forest:
     """The forest with the same loads, or less idle links, and lower trees where they can be had.
 
     Args:
         forest: of out-trees.
-        until: on the monotonic clock, when to stop improving; None for no limit.
+        until: when to stop improving.
     """
     count = int(forest.multiplicity.sum())
     if count * forest.fabric.num_nodes > _MOST_CELLS:
@@ -46,7 +46,7 @@ def shortened(forest: Forest, until: float | None = None) -> Forest:
     while improved:
         improved = False
         for node in range(forest.fabric.num_nodes):
-            if until is not None and time.monotonic() > until:
+            if until.passed:
                 return exchange.forest()
             improved |= exchange.at(node)
     return exchange.forest()

@@ -7,8 +7,12 @@ composition, as in the paper.
 
 from __future__ import annotations
 
-from syncoll.model import Collective, Topology
+from typing import TYPE_CHECKING
+
 from syncoll.plugins import Answer, Option, Seed, SeedRecord, hookimpl
+
+if TYPE_CHECKING:
+    from syncoll.model import Collective, Topology
 
 __all__ = ["RECORD", "load", "syncoll_seeds"]
 
@@ -56,6 +60,7 @@ RECORD = SeedRecord(
         Option("seconds", 10.0, "begin no trees beyond the first after so many", low=0.0),
     ),
     fits=_fits,
+    first_seconds=0.02,
 )
 
 

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.deadline import NEVER, Deadline
 from syncoll.errors import ModelError
 from syncoll_multitree.turns import Turns
 from syncoll_multitree.unit_network import UnitNetwork
@@ -35,7 +36,7 @@ def grow(
     roots: Sequence[int],
     turns: str,
     distances: Callable[[], IntArray],
-    until: float | None = None,
+    until: Deadline = NEVER,
 ) -> Additions:
     """Spanning trees from these roots.
 
@@ -44,7 +45,7 @@ def grow(
         roots: the root of each tree; trees take turns in this order where nothing else decides.
         turns: which trees go first in a time step, one of `TURNS`.
         distances: gives ``[P, P]``, links between nodes; called for ``height`` only.
-        until: a time of `time.perf_counter` after which no time step begins; None for no limit.
+        until: after it no time step begins.
 
     Raises:
         ModelError: on unknown turns, or when a tree cannot reach a node over links that have a unit
@@ -73,6 +74,7 @@ def grow(
     while growing:
         order.sort(growing)
         free, left = bytearray(usable), list(network.limits)
+        open_pools = sum(map(bool, left))
         walks: dict[int, Iterator[int]] = {}
         for tree in growing:
             has = inside[tree]
@@ -96,12 +98,13 @@ def grow(
                 for pool in pools_of[link]:
                     left[pool] -= 1
                     if not left[pool]:
+                        open_pools -= 1
                         for member in members[pool]:
                             free[member] = 0
                 missing[tree] -= 1
                 if missing[tree]:
                     again.append(tree)
-            taking = again
+            taking = again if open_pools else []
         for tree, nodes in fresh.items():
             for node in nodes:
                 waiting[tree] += out[node]

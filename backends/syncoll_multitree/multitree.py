@@ -6,16 +6,22 @@ from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 
+from syncoll.deadline import NEVER, Deadline
 from syncoll.errors import ModelError
 from syncoll.model import Topology
 from syncoll_multitree.construction import grow
+from syncoll_multitree.products import find_products
+from syncoll_multitree.quotient import Quotient, fewest_steps
 from syncoll_multitree.timed_trees import TimedTrees
-from syncoll_multitree.translations import Translations, find_translations
+from syncoll_multitree.translations import Translations
 from syncoll_multitree.turns import TURNS
 from syncoll_multitree.unit_network import ORDERS, UnitNetwork
 
-__all__ = ["multitree", "symmetry_of", "usual_turns"]
+__all__ = ["copies_of", "multitree", "places_of", "usual_turns"]
+
+IntArray = npt.NDArray[np.int64]
 
 _MOST_HEIGHTS = 1 << 17
 """Trees x nodes up to which the remaining heights of trees are followed unless asked for."""
@@ -28,8 +34,9 @@ def multitree(
     rounds: int = 1,
     order: str = "far",
     turns: str = "any",
-    translations: Translations | None = None,
-    until: float | None = None,
+    translations: Sequence[Translations] = (),
+    places: IntArray | None = None,
+    until: Deadline = NEVER,
 ) -> TimedTrees:
     """Spanning trees that share the links of each time step (MultiTree paper, Algorithm 1).
 
@@ -39,10 +46,13 @@ def multitree(
         rounds: q, the rounds of a time step: a link of bandwidth b is used ``floor(b q)`` times.
         order: of a node's neighbours, a name of `ORDERS`.
         turns: one of `TURNS`, or ``any`` for those of `usual_turns`.
-        translations: of the topology, when known: then one tree for each copy of the roots is
-            grown and moved to the others, in the order of differences; `order` and `turns` do not
-            matter.  The roots must be ``0 … P-1``, once or several times over.
-        until: a time of `time.perf_counter` after which no time step begins; None for no limit.
+        translations: groups of them, when known: then one tree for each copy of the roots is grown
+            and moved to the others, with nodes' neighbours in the order that takes the fewest time
+            steps; `order` and `turns` do not matter.  The roots must be ``0 … P-1``,
+            once or several times over.
+        places: ``[P]``, the numbers that nodes count as in the order of neighbours; their own when
+            missing.
+        until: after it no time step begins.
 
     Raises:
         ModelError: on an unknown name, or when a tree cannot reach a node over links that have
@@ -55,13 +65,16 @@ def multitree(
     if turns not in (*TURNS, "any"):
         raise ModelError(f"turns {turns!r}", None, "any or one of " + ", ".join(TURNS))
     roots = range(nodes) if roots is None else roots
-    if translations is not None:
-        if list(roots) != list(range(nodes)) * (len(roots) // nodes):
-            raise ModelError("translations move the tree of node 0 to every node, in order")
-        return _translated(topology, len(roots) // nodes, rounds, translations)
+    if translations:
+        copies = copies_of(topology, roots)
+        if copies is None:
+            raise ModelError("translations move the tree of one node to every node, in order")
+        quotients = [Quotient(topology, group) for group in translations]
+        return fewest_steps(quotients, copies, rounds, until).expand()
     if turns == "any":
         turns = usual_turns(topology, roots)
-    network = UnitNetwork.of(topology, rounds, order)
+    counted = None if places is None else places.tolist()
+    network = UnitNetwork.of(topology, rounds, order, counted)
     added = np.array(
         grow(network, roots, turns, lambda: topology.distances, until), dtype=np.int64
     ).reshape(-1, 3)
@@ -70,12 +83,20 @@ def multitree(
     return TimedTrees(np.array(roots, dtype=np.int64), edges)
 
 
-def symmetry_of(topology: Topology, roots: Sequence[int]) -> Translations | None:
-    """Translations of the topology when they map the roots onto themselves."""
-    nodes = topology.num_nodes
-    if len(roots) % nodes or list(roots) != list(range(nodes)) * (len(roots) // nodes):
-        return None
-    return find_translations(topology)
+def copies_of(topology: Topology, roots: Sequence[int]) -> int | None:
+    """How many times over the roots are ``0 … P-1``; None if they are not."""
+    copies, rest = divmod(len(roots), topology.num_nodes)
+    return copies if not rest and list(roots) == list(range(topology.num_nodes)) * copies else None
+
+
+def places_of(topology: Topology) -> IntArray:
+    """``[P]``: the numbers of nodes that serve orders: row by row on grids, else their own.
+
+    On a grid with lines, the slowest dimension is the longest, so that the order ``far`` has it
+    first.  Its links in one dimension must have one bandwidth, each its own.
+    """
+    products = find_products(topology)
+    return products[0].places if products and products[0].even else np.arange(topology.num_nodes)
 
 
 def usual_turns(topology: Topology, roots: Sequence[int]) -> str:
@@ -91,26 +112,3 @@ def usual_turns(topology: Topology, roots: Sequence[int]) -> str:
         return "root" if len(kinds) == 1 else "missing"
     regular = len(kinds) == 1 and len(set(topology.distances.max(axis=1).tolist())) == 1
     return "root" if regular else "height"
-
-
-def _translated(
-    topology: Topology, copies: int, rounds: int, translations: Translations
-) -> TimedTrees:
-    """The trees of node 0 in the quotient, moved to every node."""
-    nodes = topology.num_nodes
-    network = translations.quotient(topology, rounds)
-    added = np.array(
-        grow(network, [0] * copies, "root", lambda: topology.distances), dtype=np.int64
-    ).reshape(-1, 3)
-    links = np.array(topology.links, dtype=np.int64)[added[:, 1]]
-    by = np.arange(nodes, dtype=np.int64)[None, :]
-    columns = (
-        added[:, :1] * nodes + by,
-        translations.move(links[:, :1], by),
-        translations.move(links[:, 1:], by),
-        np.repeat(added[:, 2:], nodes, axis=1),
-    )
-    return TimedTrees(
-        np.tile(np.arange(nodes, dtype=np.int64), copies),
-        np.stack([column.reshape(-1) for column in columns], axis=1),
-    )

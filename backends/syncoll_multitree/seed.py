@@ -15,20 +15,26 @@ word on how many rounds a step takes.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property, partial
 from math import lcm
 
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.model import UNREACHABLE, Collective, Topology
+from syncoll.deadline import Deadline
+from syncoll.errors import OutOfTimeError
+from syncoll.model import UNREACHABLE, Algorithm, Collective, Topology
 from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits
 from syncoll.scheduling import schedule_trees
-from syncoll_multitree.multitree import multitree, symmetry_of, usual_turns
+from syncoll_multitree.multitree import copies_of, multitree, places_of, usual_turns
+from syncoll_multitree.quotient import MOST_ORDERS, Quotient, fewest_steps
 from syncoll_multitree.switched import SEARCHES, multitree_on_fabric
 from syncoll_multitree.timed_trees import TimedTrees
-from syncoll_multitree.turns import OutOfTimeError
+from syncoll_multitree.translations import find_translations
 from syncoll_multitree.unit_network import UnitNetwork
 
 __all__ = ["MultiTreeSeed", "fits"]
@@ -40,6 +46,9 @@ _MOST_TRIED = 64
 
 _MULTIPLES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 """Rounds of a time step, in multiples of the fewest that do."""
+
+_FEW_ORDERS = 6
+"""Orders of neighbours that are tried beyond the paper's schedule: those of two dimensions."""
 
 _SEGMENTS = (2, 4, 8, 16)
 """Into how many segments what goes down a tree is cut, for the trees of the least R/C."""
@@ -89,37 +98,124 @@ class MultiTreeSeed:
         """The paper's schedule first, then other C and rounds, last what is pipelined."""
         if not fits(topology, collective).ok:
             return
-        began = time.perf_counter()
-        until = None if limits.seconds is None else began + limits.seconds
-        ends = began + float(options["seconds"])
-        ends = ends if until is None else min(ends, until)
+        clock = _Clock(limits.deadline(), float(options["seconds"]))
         left = int(options["sends"])
         found: list[tuple[int, Fraction]] = []
-        best: tuple[Fraction, TimedTrees] | None = None
-        for proposal, trees in _grown(topology, collective, limits, options, until, ends):
-            left -= len(proposal.algorithm.sends)
-            if _improves(proposal, found, limits):
-                yield proposal
-            cost = Fraction(proposal.algorithm.rounds, proposal.chunks)
+        best: tuple[tuple[Fraction, int], _Grown] | None = None
+        waiting = bool(options["pipelined"])
+
+        def pipelined() -> Iterator[Proposal]:
+            if best is None:
+                return
+            edges = len(best[1].chunk_of) * (topology.num_nodes - 1)
+            segments = [m for m in _SEGMENTS if m * edges <= left]
+            ends = clock.ends
+            if not segments or ends.passed:
+                return
+            trees = best[1].expand().trees()
+            rest = replace(limits, seconds=None, until=ends)
+            for made in schedule_trees(topology, collective, trees, rest, segments):
+                algorithm = made.algorithm
+                if _improves(algorithm.steps, algorithm.rounds, made.chunks, found, limits):
+                    with clock.stopped():
+                        yield Proposal(made.chunks, algorithm, made.note)
+
+        for grown in _grown(topology, collective, limits, options, clock):
+            if (
+                waiting
+                and best is not None
+                and grown.chunks > best[1].chunks
+                and best[0][0] <= _least_cost(topology, collective, best[1].chunks)
+            ):  # more trees cannot lower R/C any more, but segments may still save steps
+                yield from pipelined()
+                waiting = False
+            # What is pipelined needs full links and low trees, hence the steps.
+            cost = Fraction(grown.rounds, grown.chunks), grown.steps
             if best is None or cost < best[0]:
-                best = cost, trees
+                best = cost, grown
+            if not _improves(grown.steps, grown.rounds, grown.chunks, found, limits):
+                continue
+            algorithm = grown.write()
+            left -= len(algorithm.sends)
+            with clock.stopped():
+                yield Proposal(grown.chunks, algorithm, grown.note)
             if left <= 0:
                 break
-        if not options["pipelined"] or best is None:
-            return
-        trees = best[1]
-        segments = [m for m in _SEGMENTS if m * len(trees.edges) <= left]
-        seconds = ends - time.perf_counter()
-        if not segments or seconds <= 0:
-            return
-        rest = SeedLimits(limits.max_steps, limits.max_rounds, limits.max_chunks, seconds)
-        for made in schedule_trees(topology, collective, trees.trees(), rest, segments):
-            proposal = Proposal(made.chunks, made.algorithm, made.note)
-            if _improves(proposal, found, limits):
-                yield proposal
+        if waiting:
+            yield from pipelined()
 
 
-_Grown = Iterator[tuple[Proposal, TimedTrees]]
+class _Clock:
+    """Until when trees may be grown.
+
+    Args:
+        until: after it nothing more is begun.
+        own: seconds of work after which nothing but the first trees is begun.  What others do with
+            a proposal before they ask for the next is not counted.
+    """
+
+    def __init__(self, until: Deadline, own: float) -> None:
+        self.until = until
+        self._own_ends = time.process_time() + own
+
+    @property
+    def ends(self) -> Deadline:
+        """When all trees must be there."""
+        return self.until.working(self._own_ends - time.process_time())
+
+    @contextmanager
+    def stopped(self) -> Iterator[None]:
+        """While somebody else works."""
+        since = time.process_time()
+        yield
+        self._own_ends += time.process_time() - since
+
+
+@dataclass(frozen=True)
+class _Grown:
+    """Trees whose cost is known, before the sends of all of them are written out.
+
+    Args:
+        chunks: C.
+        chunk_of: ``[N]``, the chunk of each tree.
+        rounds_per_step: the fewest that do.
+        note: how they came about.
+        expand: gives the trees.
+    """
+
+    chunks: int
+    chunk_of: IntArray
+    rounds_per_step: tuple[int, ...]
+    note: str
+    expand: Callable[[], TimedTrees]
+
+    @property
+    def steps(self) -> int:
+        return len(self.rounds_per_step)
+
+    @property
+    def rounds(self) -> int:
+        return sum(self.rounds_per_step)
+
+    def write(self) -> Algorithm:
+        return self.expand().to_algorithm(self.chunk_of, self.rounds_per_step)
+
+
+class _Structure:
+    """What a topology looks like, found when first asked for."""
+
+    def __init__(self, topology: Topology) -> None:
+        self._topology = topology
+
+    @cached_property
+    def quotients(self) -> tuple[Quotient, ...]:
+        """The topology under its groups of translations, if it has any."""
+        return tuple(Quotient(self._topology, group) for group in find_translations(self._topology))
+
+    @cached_property
+    def places(self) -> IntArray:
+        """The numbers of nodes that serve orders."""
+        return places_of(self._topology)
 
 
 def _grown(
@@ -127,33 +223,32 @@ def _grown(
     collective: Collective,
     limits: SeedLimits,
     options: Mapping[str, OptionValue],
-    until: float | None,
-    ends: float,
-) -> _Grown:
-    """The algorithms of all trees, each with its trees.
+    clock: _Clock,
+) -> Iterator[_Grown]:
+    """All trees.
 
     Args:
         topology: P and B.
         collective: which `fits`.
         limits: how many chunks there may be.
         options: of the seed.
-        until: when the first trees must be there.
-        ends: when all trees must be.
+        clock: says when the first trees must be there, and when all.
     """
-    limit = until
+    limit = clock.until
     switched = topology.fabric is not None and topology.fabric.num_switches > 0
+    over_links = partial(_over_links, structure=_Structure(topology))
     for chunks in range(1, min(int(options["trees"]), limits.max_chunks or 1 << 30) + 1):
         if not collective.admits(topology.num_nodes, chunks):
             continue
         table_roots = _roots(collective, topology.num_nodes, chunks)
         if table_roots is None:
             continue
-        for make in (_over_switches, _over_links) if switched else (_over_links,):
+        for make in (_over_switches, over_links) if switched else (over_links,):
             try:
                 for made in make(topology, chunks, table_roots, options, limit):
                     yield made
-                    limit = ends
-                    if time.perf_counter() >= ends:
+                    limit = clock.ends
+                    if limit.passed:
                         return
             except OutOfTimeError:
                 return
@@ -164,32 +259,54 @@ def _over_links(
     chunks: int,
     table_roots: IntArray,
     options: Mapping[str, OptionValue],
-    until: float | None,
-) -> _Grown:
+    until: Deadline,
+    *,
+    structure: _Structure,
+) -> Iterator[_Grown]:
     """Trees whose edges are sent in their own time steps, for longer and longer time steps."""
-    chunk_of = _turn_order(table_roots)
-    roots = table_roots[chunk_of].tolist()
     order, turns = str(options["order"]), str(options["turns"])
     # Somebody who asked for an order or for turns gets them; else symmetry decides if there is any.
-    symmetry = symmetry_of(topology, roots) if order == turns == "any" else None
-    orders = ("far",) if symmetry is not None else ("far", "scarce") if order == "any" else (order,)
+    if order == turns == "any":
+        chunk_of = _turn_order(table_roots)
+        copies = copies_of(topology, table_roots[chunk_of].tolist())
+        if copies is not None and structure.quotients:
+            yield from _translated(structure.quotients, chunks, chunk_of, copies, until)
+            return
+    # Ties are then broken by the place in a grid, where the network is one.
+    places = None if order == "index" else structure.places
+    chunk_of = _turn_order(table_roots, places)
+    roots = table_roots[chunk_of].tolist()
     least_steps = _eccentricity(topology, set(roots))
     for rounds in _rounds(topology, set(roots)):
         fewest = UNREACHABLE
-        for name in orders:
+        for name in ("far", "scarce") if order == "any" else (order,):
             trees = multitree(
-                topology,
-                roots,
-                rounds=rounds,
-                order=name,
-                turns=turns,
-                translations=symmetry,
-                until=until,
+                topology, roots, rounds=rounds, order=name, turns=turns, places=places, until=until
             )
             fewest = min(fewest, trees.num_steps)
-            how = "translated from one root" if symmetry is not None else f"order {name}"
-            yield _proposal(topology, chunks, chunk_of, trees, rounds, how), trees
+            yield _tightened(topology, chunks, chunk_of, trees, rounds, f"order {name}")
         if fewest <= least_steps:  # longer time steps cannot make fewer of them
+            return
+
+
+def _translated(
+    quotients: tuple[Quotient, ...],
+    chunks: int,
+    chunk_of: IntArray,
+    copies: int,
+    until: Deadline,
+) -> Iterator[_Grown]:
+    """The same where the trees of one node stand for all."""
+    topology = quotients[0].topology
+    roots = set(range(topology.num_nodes))
+    least_steps = _eccentricity(topology, roots)
+    for i, rounds in enumerate(_rounds(topology, roots)):
+        # The paper's schedule, one chunk, is what most is done for.
+        most = MOST_ORDERS if chunks == 1 and i == 0 else _FEW_ORDERS
+        trees = fewest_steps(quotients, copies, rounds, until, most)
+        note = _note(chunk_of, rounds, "translated from one root")
+        yield _Grown(chunks, chunk_of, trees.rounds_per_step, note, trees.expand)
+        if len(trees.rounds_per_step) <= least_steps:
             return
 
 
@@ -198,8 +315,8 @@ def _over_switches(
     chunks: int,
     table_roots: IntArray,
     options: Mapping[str, OptionValue],
-    until: float | None,
-) -> _Grown:
+    until: Deadline,
+) -> Iterator[_Grown]:
     """The same over the fabric's switches: a connection carries a chunk in a time step."""
     fabric = topology.fabric
     assert fabric is not None  # the caller looked
@@ -225,24 +342,28 @@ def _over_switches(
             pairs = set(map(tuple, trees.edges[:, 1:3].tolist()))
             if pairs <= topology.link_index.keys():  # else some send has no route of its own
                 how = f"over switches, search {name}"
-                yield _proposal(topology, chunks, chunk_of, trees, rounds, how), trees
+                yield _tightened(topology, chunks, chunk_of, trees, rounds, how)
         if fewest <= least_steps:
             return
 
 
-def _proposal(
+def _tightened(
     topology: Topology,
     chunks: int,
     chunk_of: IntArray,
     trees: TimedTrees,
     rounds: int,
     how: str,
-) -> Proposal:
-    algorithm = trees.to_algorithm(chunk_of, rounds).tightened(topology)
+) -> _Grown:
+    algorithm = trees.to_algorithm(chunk_of, (rounds,) * trees.num_steps)
+    least = tuple(algorithm.least_rounds(topology))
+    return _Grown(chunks, chunk_of, least, _note(chunk_of, rounds, how), lambda: trees)
+
+
+def _note(chunk_of: IntArray, rounds: int, how: str) -> str:
     per_step = "a round" if rounds == 1 else f"{rounds} rounds"
     trees_in_words = "1 tree" if len(chunk_of) == 1 else f"{len(chunk_of)} trees"
-    note = f"{trees_in_words}, {per_step} per time step, {how}"
-    return Proposal(chunks, algorithm, note)
+    return f"{trees_in_words}, {per_step} per time step, {how}"
 
 
 def _roots(collective: Collective, nodes: int, chunks: int) -> IntArray | None:
@@ -254,13 +375,18 @@ def _roots(collective: Collective, nodes: int, chunks: int) -> IntArray | None:
     return roots
 
 
-def _turn_order(roots: IntArray) -> IntArray:
-    """The chunks in the order in which trees take turns: one of every root, by root, then more."""
+def _turn_order(roots: IntArray, places: IntArray | None = None) -> IntArray:
+    """The chunks in the order in which trees take turns: one of every root, by root, then more.
+
+    Args:
+        roots: of each chunk.
+        places: by which roots are sorted; by their own numbers when missing.
+    """
     copy = np.zeros(len(roots), dtype=np.int64)
     seen: dict[int, int] = {}
     for chunk, root in enumerate(roots.tolist()):
         copy[chunk] = seen[root] = seen.get(root, -1) + 1
-    return np.lexsort((roots, copy))
+    return np.lexsort((roots if places is None else places[roots], copy))
 
 
 def _rounds_for_all(topology: Topology) -> int:
@@ -282,19 +408,44 @@ def _rounds(topology: Topology, roots: set[int]) -> Iterator[int]:
     yield from sorted(tried)
 
 
+def _least_cost(topology: Topology, collective: Collective, chunks: int) -> Fraction:
+    """No algorithm has a lower R/C: what a node lacks comes over its links."""
+    roots = _roots(collective, topology.num_nodes, chunks)
+    assert roots is not None  # there are trees for so many chunks
+    width: list[Fraction | None] = [None] * len(topology.links)
+    for bound, links in zip(topology.bounds, topology.bound_links, strict=True):
+        for i in links.tolist():
+            before = width[i]
+            width[i] = (
+                bound.chunks_per_round if before is None else min(before, bound.chunks_per_round)
+            )
+    least = Fraction(0)
+    for node, links_in in enumerate(topology.in_links):
+        lacks = len(roots) - int((roots == node).sum())
+        amount = sum((width[i] or Fraction(0) for i in links_in), start=Fraction(0))
+        if lacks and amount:
+            least = max(least, lacks / amount / chunks)
+    return least
+
+
 def _eccentricity(topology: Topology, roots: set[int]) -> int:
     """Links from a root to the node farthest from it, over all roots."""
     return int(topology.distances[sorted(roots)].max())
 
 
-def _improves(proposal: Proposal, found: list[tuple[int, Fraction]], limits: SeedLimits) -> bool:
+def _improves(
+    steps: int,
+    rounds: int,
+    chunks: int,
+    found: list[tuple[int, Fraction]],
+    limits: SeedLimits,
+) -> bool:
     """Whether it is within the limits and nothing found before is as good; remembers it if so."""
-    algorithm = proposal.algorithm
-    steps, cost = algorithm.steps, Fraction(algorithm.rounds, proposal.chunks)
+    cost = Fraction(rounds, chunks)
     for most, value in (
         (limits.max_steps, steps),
-        (limits.max_rounds, algorithm.rounds),
-        (limits.max_chunks, proposal.chunks),
+        (limits.max_rounds, rounds),
+        (limits.max_chunks, chunks),
     ):
         if most is not None and value > most:
             return False

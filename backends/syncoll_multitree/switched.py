@@ -28,6 +28,7 @@ from math import gcd, lcm
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.deadline import NEVER, Deadline
 from syncoll.errors import ModelError
 from syncoll.model import UNREACHABLE, Fabric, Link
 from syncoll_multitree.timed_trees import TimedTrees
@@ -73,7 +74,7 @@ def multitree_on_fabric(
     search: str = "near",
     order: str = "index",
     turns: str = "root",
-    until: float | None = None,
+    until: Deadline = NEVER,
 ) -> RoutedTrees:
     """Spanning trees over the compute nodes that share the connections of each time step.
 
@@ -84,7 +85,7 @@ def multitree_on_fabric(
         search: one of `SEARCHES`.
         order: of a vertex's neighbours, a name of `ORDERS`; compute nodes come before switches.
         turns: which trees go first in a time step, one of `TURNS`.
-        until: a time of `time.perf_counter` after which no time step begins; None for no limit.
+        until: after it no time step begins.
 
     Raises:
         ModelError: on an unknown search, order or turns or a bad unit, or when a tree cannot reach

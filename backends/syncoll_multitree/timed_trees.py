@@ -42,13 +42,13 @@ class TimedTrees:
             Tree(root, 1, tuple(edges)) for root, edges in zip(self.roots.tolist(), of, strict=True)
         )
 
-    def to_algorithm(self, chunk_of: IntArray, rounds_per_step: int) -> Algorithm:
+    def to_algorithm(self, chunk_of: IntArray, rounds_per_step: tuple[int, ...]) -> Algorithm:
         """Every tree edge sends its tree's chunk in its time step.
 
         Args:
             chunk_of: ``[N]``, the chunk that goes down each tree.
-            rounds_per_step: of every time step.
+            rounds_per_step: of each time step.
         """
         sends = self.edges.copy()
         sends[:, 0] = chunk_of[sends[:, 0]]
-        return Algorithm((rounds_per_step,) * self.num_steps, sends)
+        return Algorithm(rounds_per_step, sends)

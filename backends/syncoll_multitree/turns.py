@@ -6,25 +6,21 @@ first, so that what has farthest to go leaves first (MultiTree paper, section II
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.deadline import NEVER, Deadline
 from syncoll.errors import ModelError
 
-__all__ = ["TURNS", "OutOfTimeError", "Turns"]
+__all__ = ["TURNS", "Turns"]
 
 IntArray = npt.NDArray[np.int64]
 
 TURNS = ("root", "height", "missing")
 """``root``: in the order of the roots.  ``height``: first what lacks the nodes farthest from it.
 ``missing``: first what lacks most nodes."""
-
-
-class OutOfTimeError(Exception):
-    """The time for growing trees has run out; never leaves this package."""
 
 
 class Turns:
@@ -35,7 +31,7 @@ class Turns:
         roots: the root of each tree; where nothing else decides trees go in this order.
         num_nodes: P.
         distances: gives ``[P, P]``, sends between nodes; called for ``height`` only.
-        until: a time of `time.perf_counter` after which no time step begins; None for no limit.
+        until: after it no time step begins.
 
     Raises:
         ModelError: on an unknown kind.
@@ -47,7 +43,7 @@ class Turns:
         roots: Sequence[int],
         num_nodes: int,
         distances: Callable[[], IntArray],
-        until: float | None = None,
+        until: Deadline = NEVER,
     ) -> None:
         self._until = until
         if kind not in TURNS:
@@ -65,8 +61,7 @@ class Turns:
         Raises:
             OutOfTimeError: when it is too late for one.
         """
-        if self._until is not None and time.perf_counter() > self._until:
-            raise OutOfTimeError
+        self._until.check()
         missing = self.missing
         if self._kind == "height":
             heights = self._heights

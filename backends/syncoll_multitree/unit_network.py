@@ -37,15 +37,21 @@ class UnitNetwork:
     pools_of: tuple[tuple[int, ...], ...]
 
     @classmethod
-    def of(cls, topology: Topology, rounds: int, order: str) -> UnitNetwork:
+    def of(
+        cls, topology: Topology, rounds: int, order: str, places: Sequence[int] | None = None
+    ) -> UnitNetwork:
         """The unit links of a topology in a time step of so many rounds.
 
         Args:
             topology: P and B.
             rounds: q.
             order: a name of `ORDERS`.
+            places: the number that each node counts as in the order; its own when missing.
         """
-        links, key = topology.links, ORDERS[order](topology.links)
+        links: Sequence[Link] = topology.links
+        if places is not None:
+            links = [(places[a], places[b]) for a, b in links]
+        key = ORDERS[order](links)
         out = tuple(tuple(sorted(at, key=lambda i: key(links[i]))) for at in topology.out_links)
         members = tuple(tuple(m.tolist()) for m in topology.bound_links)
         pools: list[list[int]] = [[] for _ in topology.links]

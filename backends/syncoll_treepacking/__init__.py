@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from syncoll.model import Collective, Topology
 from syncoll.plugins import Answer, Option, SeedRecord, hookimpl, installed_distribution
 
 if TYPE_CHECKING:
+    from syncoll.model import Collective, Topology
     from syncoll_treepacking.seed import TreePackingSeed
 
 __all__ = ["RECORD", "syncoll_seeds"]

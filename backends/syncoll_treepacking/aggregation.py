@@ -15,9 +15,7 @@ differ: on a line of three nodes a chunk takes one round this way, and four thir
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
-from math import inf
 
 import numpy as np
 
@@ -53,9 +51,9 @@ def aggregations(
     nodes = topology.num_nodes
     trees = [rooted(column, None, count) for column, count in packing.trees]
     height = max(tree.height for tree in trees)
-    ends = inf if limits.seconds is None else time.perf_counter() + limits.seconds
+    ends = limits.deadline()
     for number in segments:
-        if time.perf_counter() >= ends:
+        if ends.passed:
             return
         chunks = packing.parts * number
         if limits.max_chunks is not None and chunks > limits.max_chunks:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -42,10 +41,8 @@ class TreePackingSeed:
         demand = Demand.of(collective, topology.num_nodes)
         if isinstance(demand, str):
             raise ModelError(f"tree packing for {collective.name}: {demand}")
-        ends = None if limits.seconds is None else time.perf_counter() + limits.seconds
-        budget = float(options["seconds"])
-        if limits.seconds is not None:
-            budget = min(budget, limits.seconds / 4)
+        ends = limits.deadline()
+        budget = min(float(options["seconds"]), ends.left() / 4)
         oracle: Oracle
         if demand.combines:
             oracle = SpanningTreeOracle(LinkSystem.undirected(topology))
@@ -54,12 +51,9 @@ class TreePackingSeed:
             oracle = ArborescenceOracle(system, demand.shares)
         found: list[tuple[int, Fraction]] = []
         for whole, segments in _turns(oracle, budget, limits.max_chunks):
-            left = limits
-            if ends is not None:
-                seconds = ends - time.perf_counter()
-                if seconds <= 0:
-                    return
-                left = replace(limits, seconds=seconds)
+            if ends.passed:
+                return
+            left = replace(limits, seconds=None, until=ends)
             for proposal in _schedules(topology, collective, oracle, whole, left, segments):
                 algorithm = proposal.algorithm
                 steps, cost = algorithm.steps, Fraction(algorithm.rounds, proposal.chunks)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import itertools
-import time
 from random import Random
 
 import numpy as np
 import pytest
 
+from syncoll.deadline import Deadline
 from syncoll.errors import ModelError
 from syncoll.testing.fabrics import a100, dgx1, mi250, p2_16xlarge, random_fabric, torus
 from syncoll_forestcoll import Forest, verify_forest, weighted_broadcast
@@ -66,7 +66,7 @@ def test_random_networks_keep_their_throughput() -> None:
 
 def test_time_that_is_up_changes_nothing() -> None:
     forest = weighted_broadcast(dgx1(), [1] * 8).forest
-    after = shortened(forest, time.monotonic() - 1)
+    after = shortened(forest, Deadline.after(-1))
     verify_forest(after)
     assert _mass(after) == _mass(forest)
 

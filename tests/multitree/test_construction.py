@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
-from itertools import pairwise
+from itertools import pairwise, permutations
 
+import numpy as np
 import pytest
 
+from syncoll.deadline import NEVER
 from syncoll.errors import ModelError
 from syncoll.model import Fabric, Topology
 from syncoll.spec import SpecLibrary
 from syncoll.testing.fabrics import bigraph, fat_tree, leaf_spine, random_fabric
-from syncoll_multitree.multitree import multitree, symmetry_of, usual_turns
+from syncoll_multitree.multitree import multitree, places_of, usual_turns
+from syncoll_multitree.products import find_products
+from syncoll_multitree.quotient import Quotient, fewest_steps, neighbour_orders
 from syncoll_multitree.switched import SEARCHES, RoutedTrees, connection_unit, multitree_on_fabric
 from syncoll_multitree.timed_trees import TimedTrees
 from syncoll_multitree.translations import find_translations
@@ -132,7 +137,7 @@ def test_wider_links_are_parallel_unit_links() -> None:
 @pytest.mark.parametrize("symmetric", [True, False])
 def test_shared_bounds_are_pools(symmetric: bool, specs: SpecLibrary) -> None:
     topology = specs.topology("hub(5)")
-    translations = symmetry_of(topology, range(5)) if symmetric else None
+    translations = find_translations(topology) if symmetric else ()
     trees = multitree(topology, translations=translations)
     require_spanning(trees, 5)
     sent = Counter((p, s) for _, p, _, s in rows(trees))
@@ -155,9 +160,114 @@ def test_taller_trees_go_first_where_nodes_differ(network: str, specs: SpecLibra
     assert taller.num_steps <= multitree(topology, turns="root").num_steps
 
 
+def renumbered(topology: Topology, seed: int) -> Topology:
+    """The same links and bandwidths between nodes with other numbers."""
+    number = list(range(topology.num_nodes))
+    random.Random(seed).shuffle(number)
+    widths = {b.links[0]: b.chunks_per_round for b in topology.bounds}
+    links = {(number[a], number[b]): width for (a, b), width in widths.items()}
+    return Topology.from_links(f"{topology.name} renumbered", topology.num_nodes, links)
+
+
 def test_steps_of_the_papers_networks(specs: SpecLibrary) -> None:
     for network, steps in (("torus(8,8)", 17), ("mesh(4,4)", 8), ("mesh(8,8)", 32)):
         assert multitree(specs.topology(network)).num_steps == steps
+
+
+@pytest.mark.parametrize(
+    ("network", "steps"),
+    [("torus(4,4)", 4), ("torus(8,8)", 16), ("torus(4,8)", 8), ("torus(5,3)", 4),
+     ("torus(16,16)", 64), ("torus(4,4,4)", 11), ("torus(5,4,3)", 10), ("hypercube(4)", 4),
+     ("hypercube(6)", 11), ("ring(7)", 3)],
+)  # fmt: skip
+def test_the_best_order_takes_the_fewest_steps(
+    network: str, steps: int, specs: SpecLibrary
+) -> None:
+    """Whatever the numbers of nodes; each node receives all chunks over the links that it has."""
+    given = specs.topology(network)
+    assert steps == -(-(given.num_nodes - 1) // len(given.in_links[0]))
+    costs = set()
+    for topology in (given, renumbered(given, 1)):
+        groups = find_translations(topology)
+        grown = [fewest_steps([Quotient(topology, g)], 1, 3, NEVER, 6) for g in groups]
+        costs.add(tuple(trees.cost for trees in grown))
+        assert multitree(topology, translations=groups).num_steps == steps
+    assert len(costs) == 1
+
+
+def test_orders_of_neighbours_on_tori(specs: SpecLibrary) -> None:
+    """4 and 16 time steps with the ends of a dimension outermost, 5 and 17 in all other orders."""
+    for network, least in (("torus(4,4)", 4), ("torus(8,8)", 16)):
+        topology = specs.topology(network)
+        quotient = Quotient(topology, find_translations(topology)[0])
+        assert [*map(sum, quotient.vectors)] == [1, -1 % math.isqrt(topology.num_nodes)] * 2
+        for order in permutations(range(4)):
+            outermost = {order[0], order[3]} in ({0, 1}, {2, 3})
+            assert quotient.grow(1, 1, order).cost[0] == least + (not outermost)
+    orders = list(neighbour_orders([[0, 1], [2, 3]]))
+    assert orders[:2] == [(0, 2, 3, 1), (2, 0, 1, 3)]
+    assert len(set(orders)) == len(orders) == 6
+    assert len(set(neighbour_orders([[0, 1], [2, 3], [4, 5]]))) == 90
+    assert len(set(neighbour_orders([[0], [1], [2]]))) == 6
+
+
+@pytest.mark.parametrize("network", ["torus(4,4)", "hypercube(3)", "torus(5,3)"])
+def test_one_tree_stands_for_all(network: str, specs: SpecLibrary) -> None:
+    """Algorithm 1 word for word, with the same order at every node, makes the same trees."""
+    topology = renumbered(specs.topology(network), 4)
+    for group in find_translations(topology):
+        quotient = Quotient(topology, group)
+        for order in list(quotient.orders())[:3]:
+            vectors = [tuple(v) for v in group.vectors(topology.links).tolist()]
+            neighbours = [
+                [
+                    next(topology.links[i][1] for i in out if vectors[i] == quotient.vectors[k])
+                    for k in order
+                ]
+                for out in topology.out_links
+            ]
+            grown = quotient.grow(1, 1, order)
+            assert sorted(rows(grown.expand())) == sorted(by_the_book(topology, neighbours))
+            algorithm = grown.expand().to_algorithm(
+                np.arange(topology.num_nodes), grown.rounds_per_step
+            )
+            assert algorithm.least_rounds(topology) == list(grown.rounds_per_step)
+
+
+@pytest.mark.parametrize(
+    ("network", "kinds", "sizes"),
+    [("torus(3,6)", ["ring", "complete"], [6, 3]), ("mesh(2,5)", ["line", "complete"], [5, 2]),
+     ("hypercube(5)", ["ring", "ring", "complete"], [4, 4, 2]), ("line(5)", ["line"], [5]),
+     ("mesh(3,2,4)", ["line", "line", "complete"], [4, 3, 2]), ("ring(9)", ["ring"], [9]),
+     ("fully_connected(5)", ["complete"], [5]), ("star(5)", [], []), ("amd_z52", ["ring"], [8])],
+)  # fmt: skip
+def test_products_are_recognised(
+    network: str, kinds: list[str], sizes: list[int], specs: SpecLibrary
+) -> None:
+    topology = renumbered(specs.topology(network), 2)
+    products = find_products(topology)
+    assert [len(kinds) > 0, "hypercube" in network] == [len(products) > 0, len(products) > 1]
+    for product in products[:1]:
+        assert (list(product.kinds), list(product.sizes)) == (kinds, sizes)
+        assert product.even
+        # Links join neighbours in one factor.
+        places = np.unravel_index(product.places, product.sizes)
+        for a, b in topology.links:
+            apart = [int(abs(along[a] - along[b])) for along in places]
+            ((kind, size, by),) = [x for x in zip(kinds, sizes, apart, strict=True) if x[2] > 0]
+            assert kind == "complete" or by == 1 or (kind == "ring" and by == size - 1)
+
+
+@pytest.mark.parametrize("network", ["mesh(3,5)", "mesh(3,8)", "mesh(2,3,4)", "line(6)"])
+def test_meshes_do_not_depend_on_numbers(network: str, specs: SpecLibrary) -> None:
+    made = set()
+    for topology in (specs.topology(network), renumbered(specs.topology(network), 3)):
+        places = places_of(topology)
+        roots = np.argsort(places).tolist()
+        trees = multitree(topology, roots, places=places)
+        require_spanning(trees, topology.num_nodes)
+        made.add(tuple((int(places[a]), int(places[b]), s) for _, a, b, s in rows(trees)))
+    assert len(made) == 1
 
 
 @pytest.mark.parametrize(
@@ -165,8 +275,8 @@ def test_steps_of_the_papers_networks(specs: SpecLibrary) -> None:
 )
 def test_translated_trees_are_trees_of_the_network(network: str, specs: SpecLibrary) -> None:
     topology = specs.topology(network)
-    symmetry = symmetry_of(topology, range(topology.num_nodes))
-    assert symmetry is not None
+    symmetry = find_translations(topology)
+    assert symmetry
     trees = multitree(topology, translations=symmetry)
     require_spanning(trees, topology.num_nodes)
     used = Counter((p, c, s) for _, p, c, s in rows(trees))
@@ -176,7 +286,7 @@ def test_translated_trees_are_trees_of_the_network(network: str, specs: SpecLibr
 
 def test_what_has_no_translations(specs: SpecLibrary) -> None:
     for network in ("mesh(4,4)", "dgx1", "line(4)"):
-        assert find_translations(specs.topology(network)) is None
+        assert not find_translations(specs.topology(network))
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,168 @@
+"""Products: the grid, torus or hypercube that links form, whatever the numbers of the nodes.
+
+A connected graph is a Cartesian product of graphs that are no such products themselves in one way
+only.  Its factors are the classes of links under the closure of two relations (Feder, Product graph
+representations, 1992): links ab and cd with ``d(a,c) + d(b,d) != d(a,d) + d(b,c)``, and links ab
+and ac where a is the only common neighbour of b and c.  Two nodes agree in a factor when links of
+the other factors join them.  Factors that are lines, rings or complete graphs make up grids; two
+of the form K2 make a ring of four, so that a hypercube counts as the torus that it is.
+
+All distances are needed, so it is done for up to `_MOST_NODES` nodes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+
+import networkx as nx
+import numpy as np
+import numpy.typing as npt
+from networkx.utils import UnionFind
+
+from syncoll.model import UNREACHABLE, Topology
+
+__all__ = ["Product", "find_products"]
+
+IntArray = npt.NDArray[np.int64]
+
+_MOST_NODES = 1024
+_MOST_LINKS = 8192  # a complete graph of 90 nodes
+
+
+@dataclass(frozen=True, eq=False)
+class Product:
+    """Lines, rings and complete graphs whose product a topology's links are.
+
+    Args:
+        kinds: of each factor, ``line``, ``ring`` or ``complete``.
+        sizes: of each factor its nodes; the factors with most nodes come first.
+        places: ``[P]``, for each node its number row by row, the last factor changing fastest.
+        even: whether every link has a bandwidth of its own, the same for all links of a factor.
+    """
+
+    kinds: tuple[str, ...]
+    sizes: tuple[int, ...]
+    places: IntArray
+    even: bool
+
+
+@dataclass(frozen=True, eq=False)
+class _Factor:
+    kind: str
+    size: int
+    bandwidths: tuple[Fraction, ...]
+    along: IntArray
+    """``[P]``: where each node is in it."""
+
+
+def find_products(topology: Topology) -> tuple[Product, ...]:
+    """The products that a topology's links are, both ways; empty if they are none or too many.
+
+    The first has as many rings of four as two K2 each make, the second, if there are any, none of
+    those.  Bandwidths only decide which factors go together and which come first.
+    """
+    nodes, links = topology.num_nodes, set(topology.links)
+    if not 2 <= nodes <= _MOST_NODES or len(links) > _MOST_LINKS:
+        return ()
+    if any((b, a) not in links for a, b in links):
+        return ()
+    distances = topology.distances
+    if (distances == UNREACHABLE).any():
+        return ()
+    edges = np.array([(a, b) for a, b in topology.links if a < b], dtype=np.int64)
+    classes = _classes(edges, distances)
+    widths = {b.links[0]: b.chunks_per_round for b in topology.bounds if len(b.links) == 1}
+    factors = []
+    for name in np.unique(classes).tolist():
+        factor = _factor(nodes, edges[classes == name], edges[classes != name], widths)
+        if factor is None:
+            return ()
+        factors.append(factor)
+    paired = _paired(factors)
+    even = len(widths) == len(topology.bounds) == len(links)
+    found = []
+    for chosen in (paired, factors) if len(paired) < len(factors) else (factors,):
+        chosen.sort(key=lambda f: (-f.size, f.kind, f.bandwidths))
+        sizes = tuple(f.size for f in chosen)
+        if int(np.prod(sizes, dtype=np.int64)) != nodes:
+            return ()
+        places = np.ravel_multi_index([f.along for f in chosen], sizes).astype(np.int64)
+        if len(np.unique(places)) != nodes:
+            return ()
+        uniform = even and all(len(f.bandwidths) == 1 for f in chosen)
+        found.append(Product(tuple(f.kind for f in chosen), sizes, places, uniform))
+    return tuple(found)
+
+
+def _classes(edges: IntArray, distances: IntArray) -> IntArray:
+    """``[E]``: a number for each edge, the same for those of a factor.
+
+    A node has edges of every factor, and in lines, rings and complete graphs the first relation
+    between these and all others does, with the second.
+    """
+    joined: UnionFind[int] = UnionFind(range(len(edges)))
+    neighbours: list[dict[int, int]] = [{} for _ in distances]
+    for i, (a, b) in enumerate(edges.tolist()):
+        neighbours[a][b] = neighbours[b][a] = i
+    linked = (distances == 1).astype(np.float32)
+    common = linked @ linked == 1
+    for around in neighbours:
+        for b, c in combinations(around, 2):
+            if common[b, c]:
+                joined.union(around[b], around[c])
+    for b, i in neighbours[0].items():
+        nearer = distances[0] - distances[b]
+        joined.union(i, *np.flatnonzero(nearer[edges[:, 0]] != nearer[edges[:, 1]]).tolist())
+    return np.array([joined[i] for i in range(len(edges))], dtype=np.int64)
+
+
+def _factor(
+    nodes: int, inside: IntArray, outside: IntArray, widths: dict[tuple[int, int], Fraction]
+) -> _Factor | None:
+    """What the links of a class are, once nodes that other links join are one; None if no grid."""
+    graph: nx.Graph[int] = nx.Graph()
+    graph.add_nodes_from(range(nodes))
+    graph.add_edges_from(outside.tolist())
+    layer = np.empty(nodes, dtype=np.int64)
+    size = 0
+    for size, members in enumerate(nx.connected_components(graph), 1):
+        layer[list(members)] = size - 1
+    small: nx.Graph[int] = nx.Graph(list(map(tuple, layer[inside].tolist())))
+    if len(small) != size or any(a == b for a, b in small.edges):
+        return None
+    if small.number_of_edges() * nodes != len(inside) * size:
+        return None
+    degrees = sorted(degree for _, degree in small.degree)
+    if degrees[0] == size - 1:
+        kind, order = "complete", sorted(small)
+    elif degrees == [1, 1] + [2] * (size - 2) and nx.is_connected(small):
+        kind = "line"
+        start = min(node for node, degree in small.degree if degree == 1)
+        order = list(nx.dfs_preorder_nodes(small, start))
+    elif degrees == [2] * size and nx.is_connected(small):
+        kind, order = "ring", list(nx.dfs_preorder_nodes(small, 0))
+    else:
+        return None
+    position = np.empty(size, dtype=np.int64)
+    position[order] = np.arange(size)
+    found = {widths.get((a, b)) for x, y in inside.tolist() for a, b in ((x, y), (y, x))}
+    bandwidths = tuple(sorted(width for width in found if width is not None))
+    return _Factor(kind, size, bandwidths, position[layer])
+
+
+def _paired(factors: list[_Factor]) -> list[_Factor]:
+    """Two K2 of the same bandwidth become a ring of four."""
+    result = [f for f in factors if f.size > 2]
+    alone: dict[tuple[Fraction, ...], _Factor] = {}
+    for factor in factors:
+        if factor.size > 2:
+            continue
+        other = alone.pop(factor.bandwidths, None)
+        if other is None:
+            alone[factor.bandwidths] = factor
+        else:
+            around = np.array([[0, 3], [1, 2]])[other.along, factor.along]
+            result.append(_Factor("ring", 4, factor.bandwidths, around))
+    return [*result, *alone.values()]

@@ -1,0 +1,261 @@
+"""Quotient: where translations make all trees alike, one tree stands for all.
+
+The tree of one root is grown on a network in which the unit links of an orbit are one pool; that
+costs a P-th of Algorithm 1.  So there is time to try more than one order of a node's neighbours.
+Which is best differs from network to network, and by no rule that we know: with the two ends of one
+dimension outermost, as in (y+, x+, x-, y-), a torus of 4x4 takes 4 time steps and one of 8x8 takes
+16, the fewest there can be, and in all other orders 5 and 17; one of 16x16 takes 65 in the first
+and 64 in the others (benchmarks/results/multitree.md).  Therefore orders of that kind are tried
+first, then the others, until one takes the fewest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from itertools import islice
+from math import ceil
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.deadline import NEVER, Deadline
+from syncoll.errors import OutOfTimeError
+from syncoll.model import Topology
+from syncoll_multitree.construction import Additions, grow
+from syncoll_multitree.timed_trees import TimedTrees
+from syncoll_multitree.translations import Translations
+from syncoll_multitree.unit_network import UnitNetwork
+
+__all__ = ["MOST_ORDERS", "Quotient", "TranslatedTrees", "fewest_steps", "neighbour_orders"]
+
+IntArray = npt.NDArray[np.int64]
+
+MOST_ORDERS = 90
+"""Orders that are tried: as many as three dimensions have, up to reflections."""
+
+_MOST_WORK = 200_000
+"""Links of the trees of a node x orders up to which more orders are tried."""
+
+
+class Quotient:
+    """A topology under its translations.
+
+    Args:
+        topology: P and B.
+        translations: of it.
+    """
+
+    def __init__(self, topology: Topology, translations: Translations) -> None:
+        self.topology, self.translations = topology, translations
+        vectors = [tuple(v) for v in translations.vectors(topology.links).tolist()]
+        sizes = translations.sizes
+        self.vectors = sorted(set(vectors), key=lambda v: _rank(v, sizes))
+        """The distinct vectors of links; a vector and its opposite side by side."""
+        name = {vector: i for i, vector in enumerate(self.vectors)}
+        orbit_of = [name[vector] for vector in vectors]
+        # Each node has one link of each orbit.
+        self._out = np.empty((topology.num_nodes, len(self.vectors)), dtype=np.int64)
+        for i, (source, _) in enumerate(topology.links):
+            self._out[source, orbit_of[i]] = i
+        # Bounds that are translates of one another: the same amount over links of the same orbits.
+        members: dict[tuple[Fraction, frozenset[int]], set[int]] = {}
+        for bound, links in zip(topology.bounds, topology.bound_links, strict=True):
+            inside = links.tolist()
+            kind = bound.chunks_per_round, frozenset(orbit_of[j] for j in inside)
+            members.setdefault(kind, set()).update(inside)
+        self._amounts = [amount for amount, _ in members]
+        self._orbits = [orbits for _, orbits in members]
+        pools: list[list[int]] = [[] for _ in topology.links]
+        for pool, links_of in enumerate(members.values()):
+            for link in sorted(links_of):
+                pools[link].append(pool)
+        self._network = UnitNetwork(
+            topology.num_nodes,
+            tuple(b for _, b in topology.links),
+            (),
+            (),
+            tuple(tuple(sorted(links_of)) for links_of in members.values()),
+            tuple(map(tuple, pools)),
+        )
+
+    def grow(
+        self, copies: int, rounds: int, order: Sequence[int], until: Deadline = NEVER
+    ) -> TranslatedTrees:
+        """Trees of every node, so many each, with neighbours in this order of vectors.
+
+        Args:
+            copies: trees of a node.
+            rounds: of a time step.
+            order: a permutation of the positions of `vectors`.
+            until: see `syncoll_multitree.construction.grow`.
+        """
+        network = replace(
+            self._network,
+            out=tuple(map(tuple, self._out[:, list(order)].tolist())),
+            limits=tuple(int(amount * rounds) for amount in self._amounts),
+        )
+        root = int(self.translations.nodes[0])
+        topology = self.topology
+        added = grow(network, [root] * copies, "root", lambda: topology.distances, until)
+        return TranslatedTrees(self, copies, added)
+
+    def orders(self) -> Iterator[tuple[int, ...]]:
+        """Orders of `vectors`, by position, those with an opposite pair outermost first."""
+        sizes = self.translations.sizes
+        pairs: dict[tuple[int, ...], list[int]] = {}
+        for i, vector in enumerate(self.vectors):
+            pairs.setdefault(min(vector, _opposite(vector, sizes)), []).append(i)
+        return neighbour_orders(list(pairs.values()))
+
+    def least(self, copies: int, rounds: int) -> tuple[int, int]:
+        """Time steps, and rounds when each has as few as it needs, of which no trees have fewer."""
+        nodes = (self.topology.num_nodes - 1) * copies
+        everything = range(len(self.vectors))
+        width = sum(
+            (min(a for a, o in self._kinds if i in o) for i in everything), start=Fraction(0)
+        )
+        width = min([width, *(a for a, orbits in self._kinds if len(orbits) == len(everything))])
+        in_step = sum(min(int(a * rounds) for a, o in self._kinds if i in o) for i in everything)
+        far = int(self.topology.distances[self.translations.nodes[0]].max())
+        steps = max(far, -(-nodes // max(1, min(in_step, int(width * rounds)))))
+        return steps, max(steps, ceil(nodes / width))
+
+    @property
+    def _kinds(self) -> list[tuple[Fraction, frozenset[int]]]:
+        return list(zip(self._amounts, self._orbits, strict=True))
+
+    def rounds_of(self, added: Additions) -> tuple[int, ...]:
+        """The fewest rounds of each step in which all trees' links fit."""
+        steps = added[-1][2] + 1
+        drawn = [[0] * steps for _ in self._amounts]
+        for _, link, step in added:
+            for pool in self._network.pools_of[link]:
+                drawn[pool][step] += 1
+        return tuple(
+            max(ceil(row[step] / amount) for row, amount in zip(drawn, self._amounts, strict=True))
+            for step in range(steps)
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class TranslatedTrees:
+    """The trees of one node, which stand for those of all.
+
+    Args:
+        quotient: that they grew on.
+        copies: trees of a node.
+        added: their links.
+    """
+
+    quotient: Quotient
+    copies: int
+    added: Additions
+
+    @cached_property
+    def rounds_per_step(self) -> tuple[int, ...]:
+        """The fewest rounds of each time step in which all trees' links fit."""
+        return self.quotient.rounds_of(self.added)
+
+    @property
+    def cost(self) -> tuple[int, int]:
+        """Time steps, and rounds when each has as few as it needs."""
+        return len(self.rounds_per_step), sum(self.rounds_per_step)
+
+    def expand(self) -> TimedTrees:
+        """The trees of all nodes: ``copies`` times one for each, by number."""
+        topology, translations = self.quotient.topology, self.quotient.translations
+        nodes = topology.num_nodes
+        added = np.array(self.added, dtype=np.int64).reshape(-1, 3)
+        links = np.array(topology.links, dtype=np.int64)[added[:, 1]]
+        by = np.arange(nodes, dtype=np.int64)[None, :]
+        columns = (
+            added[:, :1] * nodes + by,
+            translations.move(links[:, :1], by),
+            translations.move(links[:, 1:], by),
+            np.repeat(added[:, 2:], nodes, axis=1),
+        )
+        return TimedTrees(
+            np.tile(np.arange(nodes, dtype=np.int64), self.copies),
+            np.stack([column.reshape(-1) for column in columns], axis=1),
+        )
+
+
+def fewest_steps(
+    quotients: Sequence[Quotient],
+    copies: int,
+    rounds: int,
+    until: Deadline = NEVER,
+    most_orders: int = MOST_ORDERS,
+) -> TranslatedTrees:
+    """The trees with the fewest time steps, then rounds, of all orders that are tried.
+
+    Args:
+        quotients: of one topology, at least one.
+        copies: trees of a node.
+        rounds: of a time step.
+        until: see `syncoll_multitree.construction.grow`.
+        most_orders: at most so many are tried on each; one is in any case.
+
+    Raises:
+        ModelError: when links with room for a chunk do not lead everywhere.
+        OutOfTimeError: past `until`, before an order has been tried.
+    """
+    best: TranslatedTrees | None = None
+    for quotient in quotients:
+        work = quotient.topology.num_nodes * copies * len(quotient.vectors)
+        for order in islice(quotient.orders(), max(1, min(most_orders, _MOST_WORK // work))):
+            try:
+                trees = quotient.grow(copies, rounds, order, until)
+            except OutOfTimeError:
+                if best is None:
+                    raise
+                return best
+            if best is None or trees.cost < best.cost:
+                best = trees
+            if best.cost <= quotient.least(copies, rounds):
+                return best
+    assert best is not None  # there is always a first order
+    return best
+
+
+def neighbour_orders(pairs: Sequence[Sequence[int]]) -> Iterator[tuple[int, ...]]:
+    """Orders of all members, in which each pair's first comes before its second.
+
+    Reflections, which map a pair's members to one another, give the rest on a torus.  Those that
+    begin and end with one pair come first.
+
+    Args:
+        pairs: opposite directions, or one that is its own opposite.
+    """
+    words = [tuple(pair) for pair in pairs]
+    for i, pair in enumerate(words):
+        if len(pair) == 2:
+            for between in _shuffles([*words[:i], *words[i + 1 :]]):
+                yield (pair[0], *between, pair[1])
+    for order in _shuffles(words):
+        if (order[0], order[-1]) not in words:
+            yield order
+
+
+def _shuffles(words: Sequence[tuple[int, ...]]) -> Iterator[tuple[int, ...]]:
+    """All ways to deal words into one another, each in its own order."""
+    if not words:
+        yield ()
+    for i, (first, *rest) in enumerate(words):
+        left = [*words[:i], tuple(rest), *words[i + 1 :]] if rest else [*words[:i], *words[i + 1 :]]
+        for further in _shuffles(left):
+            yield (first, *further)
+
+
+def _opposite(vector: tuple[int, ...], sizes: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(-x % size for x, size in zip(vector, sizes, strict=True))
+
+
+def _rank(vector: tuple[int, ...], sizes: tuple[int, ...]) -> tuple[object, ...]:
+    """Slower dimensions first, short before long, and forward before back."""
+    other = _opposite(vector, sizes)
+    dimension = next(i for i, x in enumerate(vector) if x)
+    return dimension, min(vector, other), vector > other
