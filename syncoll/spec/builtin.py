@@ -21,6 +21,7 @@ from syncoll.spec.arithmetic import (
 from syncoll.spec.syntax import Call, Expr
 from syncoll.spec.values import Ragged, Scope, kind_of
 from syncoll.spec.words import BUILTIN_NAMES
+from syncoll.wording import counted
 
 if TYPE_CHECKING:
     from syncoll.spec.evaluator import Evaluator
@@ -37,7 +38,7 @@ def _arguments(call: Call, least: int, most: int | None) -> list[Expr]:
             raise argument.span.error(f"`{call.id}` takes no named arguments", form)
     count = len(call.arguments)
     if count < least or (most is not None and count > most):
-        raise call.span.error(f"`{call.id}` with {count} arguments", form)
+        raise call.span.error(f"`{call.id}` with {counted(count, 'argument')}", form)
     return [argument.value for argument in call.arguments]
 
 
@@ -50,11 +51,22 @@ def _numbers(
         values = [evaluator.number(e, scope, mask) for e in expressions]
         _spend(evaluator, call, values)
         return values
-    values = list(evaluator.items(expressions[0], scope, mask))
+    values = _elements(evaluator, call, expressions[0], scope, mask)
     for value in values:
         if not is_number(value):
             raise expressions[0].span.error(f"a list with {kind_of(value)} in it", "numbers")
-    _spend(evaluator, call, values)
+    return values
+
+
+def _elements(
+    evaluator: Evaluator, call: Call, expression: Expr, scope: Scope, mask: Mask
+) -> list[Any]:
+    """The elements of a list, paid for before a long range becomes one in memory."""
+    items = evaluator.items(expression, scope, mask)
+    evaluator.spend(limits.WORK_PER_SCALAR * len(items), call.span)
+    values = list(items)
+    for value in values:
+        evaluator.spend_on(value, span=call.span)
     return values
 
 
@@ -88,13 +100,12 @@ def _fold(op: str, start: int) -> _Function:
 def _quantifier(decides: bool) -> _Function:
     def function(evaluator: Evaluator, call: Call, scope: Scope, mask: Mask) -> Any:
         (expression,) = _arguments(call, 1, 1)
-        values = list(evaluator.items(expression, scope, mask))
+        values = _elements(evaluator, call, expression, scope, mask)
         result: Any = not decides
         for value in values:
             if not is_boolean(value):
                 raise expression.span.error(f"a list with {kind_of(value)} in it", "Booleans")
             result = result | value if decides else result & value
-        _spend(evaluator, call, values)
         return result
 
     return function

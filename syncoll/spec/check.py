@@ -1,32 +1,26 @@
 """`syncoll spec check`: everything that can be said about a file without searching.
 
-The file is parsed, every definition is checked statically, and what needs no arguments is built:
-topologies whole, collectives on a few small numbers of nodes.
+The file is parsed, every definition is checked statically, and what needs no arguments is built and
+evaluated, see `trials`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from syncoll.errors import LocatedError, ModelError, SpecError
-from syncoll.model import Collective
-from syncoll.spec import instantiate, syntax
+from syncoll.errors import LocatedError, SpecError
 from syncoll.spec.library import DefinitionSummary, SpecLibrary, summarise
-from syncoll.spec.module import Found, Module, load_module
+from syncoll.spec.module import load_module
 from syncoll.spec.parser import parse_file
-from syncoll.spec.resolver import check_definition, find_circles, references
+from syncoll.spec.resolver import check_definition, find_circles, used_by, used_first
 from syncoll.spec.source import read_source
 from syncoll.spec.syntax import Definition
-from syncoll.spec.values import Scope
+from syncoll.spec.trials import Trials
 
 __all__ = ["CheckReport", "check_file"]
-
-_SMALL = (1, 2, 3, 4, 8)
-"""Numbers of nodes on which collectives are tried, with C = 1, P and 2 P."""
 
 _BEGINS = re.compile(r"^(?:relation|collective|topology|search|let|import)\b", re.MULTILINE)
 
@@ -63,17 +57,31 @@ def check_file(path: str | Path, library: SpecLibrary) -> CheckReport:
         module = load_module(Path(path), label, library)
     except SpecError as error:
         return CheckReport(label, (), tuple(_syntax_errors(Path(path), label, error)))
+    if module.is_empty:
+        what = "contains comments only" if module.source.text.strip() else "is empty"
+        nothing = SpecError(f"{label} {what}", None, "a definition, such as a topology")
+        return CheckReport(label, (), (nothing,))
     definitions = [*module.own.values(), *(s for s in module.searches if not s.name)]
     definitions.sort(key=lambda definition: definition.span.start)
     errors: list[LocatedError] = list(find_circles(module))
     notes: list[str] = []
-    sound = not errors
-    for definition in definitions:
+    if not definitions:
+        notes.append("it imports other files and defines nothing itself")
+    trials = None if errors else Trials(module)
+    results: dict[Definition, list[LocatedError]] = {}
+    wrong: set[Definition] = set()  # and what uses something that is: each cause is told once
+    told: dict[Definition, str] = {}
+    for definition in used_first(definitions, module) if trials is not None else definitions:
         found: list[LocatedError] = list(check_definition(definition, module))
-        if not found and sound:
-            found, note = _try(definition, module)
-            notes += [note] if note else []
-        errors += found
+        whole = trials is not None and wrong.isdisjoint(used_by(definition, module))
+        if not found and trials is not None:
+            found, told[definition] = trials.run(definition, whole=whole)
+        if found or not whole:
+            wrong.add(definition)
+        results[definition] = found
+    for definition in definitions:
+        errors += results[definition]
+        notes += [told[definition]] if told.get(definition) else []
     unique = {(error.message, error.origin): error for error in errors}
     return CheckReport(
         label, tuple(map(summarise, definitions)), tuple(unique.values()), tuple(notes)
@@ -97,86 +105,3 @@ def _syntax_errors(path: Path, label: str, first: SpecError) -> list[SpecError]:
     if len(errors) > 1 and first.origin is not None and first.message.startswith("the text ends"):
         return errors[1:]  # the same slip, seen from the end of the file
     return errors
-
-
-def _try(definition: Definition, module: Module) -> tuple[list[LocatedError], str]:
-    """Builds what needs no arguments."""
-    if any(p.default is None for p in definition.parameters):
-        return [], f"{definition.kind} {definition.signature} needs arguments: names checked only"
-    found, scope, span = Found(definition, module), Scope(module, {}), definition.name_span
-    if isinstance(definition, syntax.TopologyDefinition):
-        return _errors_of(lambda: instantiate.make_topology(found, (), scope, span)), ""
-    if isinstance(definition, syntax.SearchDefinition):
-        return _errors_of(lambda: instantiate.make_search(found, (), scope, span)), ""
-    if not isinstance(definition, syntax.CollectiveDefinition | syntax.CombinedDefinition):
-        return [], ""
-    try:
-        collective = instantiate.make_collective(found, (), scope, span)
-    except LocatedError as error:
-        return [error], ""
-    return _try_collective(found, collective)
-
-
-def _try_collective(found: Found, collective: Collective) -> tuple[list[LocatedError], str]:
-    """Makes the tables of a collective for small P and C, as far as its requirements allow.
-
-    What cannot be combined on few nodes (the root is not among them, say) may be on more.
-    """
-    definition = found.definition
-    conditions = {s.condition.span.origin for s in _requirements(found)}
-    if isinstance(definition, syntax.CollectiveDefinition):
-        span = definition.post.value.span
-    else:
-        assert isinstance(definition, syntax.CombinedDefinition)
-        span = definition.combination.span
-    tried, failure = False, None
-    for nodes in _SMALL:
-        for chunks in sorted({1, nodes, 2 * nodes}):
-            try:
-                if not collective.admits(nodes, chunks):
-                    continue
-                table = collective.tabulate(nodes, chunks)
-            except ModelError as error:
-                failure = error
-                break
-            except SpecError as error:
-                if error.origin in conditions and "does not hold" in error.message:
-                    break  # not defined on so few nodes
-                return [error], ""
-            tried, failure = True, None
-            if not table.post.any():
-                return [
-                    span.error(
-                        f"the post of collective {definition.name} is empty for P = {nodes} and "
-                        f"C = {chunks}: nothing is to do",
-                        "at least one chunk that must reach a node",
-                    )
-                ], ""
-    if failure is not None:
-        return [failure], ""
-    if not tried:
-        return [], f"collective {definition.signature} could be tried on no P and C up to 16"
-    return [], ""
-
-
-def _requirements(found: Found) -> Iterator[syntax.Require]:
-    """What a collective requires, and all that it is made of."""
-    waiting, seen = [found], set[Definition]()
-    while waiting:
-        definition, module = waiting[-1].definition, waiting.pop().module
-        if definition in seen:
-            continue
-        seen.add(definition)
-        if isinstance(definition, syntax.CollectiveDefinition):
-            yield from (s for s in definition.body if isinstance(s, syntax.Require))
-        elif isinstance(definition, syntax.CombinedDefinition):
-            for part in references(definition.combination):
-                waiting.append(module.look_up("collective", part.id, part.name_span))
-
-
-def _errors_of(build: Callable[[], object]) -> list[LocatedError]:
-    try:
-        build()
-    except LocatedError as error:
-        return [error]
-    return []

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from syncoll.errors import Origin
 from syncoll.model import Collective, inverse_of, sequence_of
 from syncoll.spec import syntax
 from syncoll.spec.binding import bind_parameters
+from syncoll.spec.blame import Call, blaming
 from syncoll.spec.limits import MAX_PARTS
 from syncoll.spec.module import Found
 from syncoll.spec.movement import build_collective
@@ -27,6 +29,7 @@ class Combiner:
 
     def __init__(self) -> None:
         self._active: list[Definition] = []
+        self._calls: list[Call] = []
         self._made: dict[tuple[Definition, str], tuple[Collective, int]] = {}
 
     def collective(
@@ -60,33 +63,51 @@ class Combiner:
             )
         if len(self._active) >= MAX_PARTS:
             raise _too_many(span)
-        _, scope, name = bind_parameters(found, arguments, seen, span)
+        calls = self._calls_to(Call(found, arguments, span))
+        with blaming(*calls):
+            _, scope, name = bind_parameters(found, arguments, seen, span)
         key = definition, name
         if key not in self._made:
             self._active.append(definition)
-            self._made[key] = self._make(definition, scope, name)
+            self._calls.append(calls[0])
+            with blaming(*calls):
+                self._made[key] = self._make(calls, scope, name)
             self._active.pop()
+            self._calls.pop()
         return self._made[key]
 
-    def _make(self, definition: Definition, scope: Scope, name: str) -> tuple[Collective, int]:
+    def _calls_to(self, call: Call) -> list[Call]:
+        """A call, and behind it those of the shipped definitions in which it stands."""
+        calls = [call]
+        for outer in reversed(self._calls):
+            if not outer.found.module.shipped:
+                break
+            calls.append(outer)
+        return calls
+
+    def _make(self, calls: list[Call], scope: Scope, name: str) -> tuple[Collective, int]:
+        definition = calls[0].found.definition
         if isinstance(definition, syntax.CombinedDefinition):
-            return self._combined(definition.combination, scope, name)
-        assert isinstance(definition, syntax.CollectiveDefinition)
-        return build_collective(definition, scope, name), 1
+            blamed = calls[-1].span.origin if calls[0].found.module.shipped else None
+            return self._combined(definition.combination, scope, name, blamed)
+        return build_collective(calls, scope, name), 1
 
     def _combined(
-        self, node: Combination, scope: Scope, name: str | None
+        self, node: Combination, scope: Scope, name: str | None, call: Origin | None
     ) -> tuple[Collective, int]:
-        """The value of a combination, called `name` or else by what it consists of."""
+        """The value of a combination, called `name` or else by what it consists of.
+
+        Its errors are told at its own place, or at the call where there is one to blame instead.
+        """
         if isinstance(node, syntax.Reference):
             found = scope.module.look_up("collective", node.id, node.name_span)
             other, size = self._sized(found, node.arguments, scope, node.span)
             return (other if name is None else replace(other, name=name)), size
         if isinstance(node, syntax.Inverse):
-            dual, size = self._combined(node.operand, scope, None)
+            dual, size = self._combined(node.operand, scope, None, call)
             if size >= MAX_PARTS:
                 raise _too_many(node.span)
-            made = inverse_of(dual, name or f"inverse {dual.name}", node.span.origin)
+            made = inverse_of(dual, name or f"inverse {dual.name}", call or node.span.origin)
             return made, size + 1
         choice = node.ways if isinstance(node, syntax.Choice) else (node,)
         total, spelled = 1, []
@@ -96,7 +117,7 @@ class Combiner:
             written = way.parts if isinstance(way, syntax.Sequence) else (way,)
             parts = []
             for part in written:
-                one, size = self._combined(part, scope, None)
+                one, size = self._combined(part, scope, None, call)
                 total += size
                 if total > MAX_PARTS:
                     raise _too_many(part.span)
@@ -104,12 +125,15 @@ class Combiner:
             spelled.append(" then ".join(part.name for part in parts))
             if len(parts) == 1 and parts[0].ways:  # a way that is composed itself
                 ways += parts[0].ways
-                origins += [[way.span.origin] * len(inner) for inner in parts[0].ways]
+                origins += [[call or way.span.origin] * len(inner) for inner in parts[0].ways]
             else:
                 ways.append(tuple(parts))
-                origins.append([part.span.origin for part in written])
+                origins.append([call or part.span.origin for part in written])
         made = sequence_of(
-            ways, name or f"({' or '.join(spelled)})", node.span.origin, origins=origins
+            ways,
+            name or f"({' or '.join(spelled)})",
+            call or node.span.origin,
+            origins=origins,
         )
         return made, total
 

@@ -22,6 +22,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from syncoll.errors import SpecError
 from syncoll.spec import limits, syntax
 from syncoll.spec.ambient import Ambient
 from syncoll.spec.arithmetic import (
@@ -37,10 +38,12 @@ from syncoll.spec.arithmetic import (
     is_number,
     negate,
 )
+from syncoll.spec.blame import Call, at_call
 from syncoll.spec.builtin import BUILTINS
 from syncoll.spec.calls import bind_arguments, no_such_value
 from syncoll.spec.faults import describe_cell, fault_error
 from syncoll.spec.membership import combine, compare_two, set_of, set_where
+from syncoll.spec.module import Found
 from syncoll.spec.source import Span
 from syncoll.spec.syntax import Expr
 from syncoll.spec.turns import index, list_for
@@ -335,7 +338,14 @@ class Evaluator:
             definition, home = found.definition, Scope(found.module, {})
         names = self.bind(definition, home, expr.arguments, scope, expr.span, mask)
         inner = Scope(home.module, {**home.names, **names})
-        return self._body(definition, inner, expr.name_span, mask)
+        try:
+            return self._body(definition, inner, expr.name_span, mask)
+        except SpecError as error:
+            call = Call(Found(definition, home.module), expr.arguments, expr.span)
+            told = at_call(error, call, late=True)
+            if told is error:
+                raise
+            raise told from None
 
     def bind(
         self,

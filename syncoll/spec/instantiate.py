@@ -5,6 +5,7 @@ from __future__ import annotations
 from syncoll.model import Collective, Fabric, Topology
 from syncoll.spec import syntax
 from syncoll.spec.binding import bind_parameters
+from syncoll.spec.blame import Call, blaming
 from syncoll.spec.combining import Combiner
 from syncoll.spec.machine import build_fabric, build_topology
 from syncoll.spec.module import Found
@@ -32,8 +33,10 @@ def make_topology(
     """
     definition = found.definition
     assert isinstance(definition, syntax.TopologyDefinition)
-    evaluator, scope, name = bind_parameters(found, arguments, seen, span)
-    return build_topology(definition, evaluator, scope, name)
+    call = Call(found, arguments, span)
+    with blaming(call):
+        evaluator, scope, name = bind_parameters(found, arguments, seen, span)
+        return build_topology(definition, evaluator, scope, name, call.origin)
 
 
 def make_fabric(found: Found, arguments: tuple[Argument, ...], seen: Scope, span: Span) -> Fabric:
@@ -44,8 +47,10 @@ def make_fabric(found: Found, arguments: tuple[Argument, ...], seen: Scope, span
     """
     definition = found.definition
     assert isinstance(definition, syntax.TopologyDefinition)
-    evaluator, scope, name = bind_parameters(found, arguments, seen, span)
-    return build_fabric(definition, evaluator, scope, name)
+    call = Call(found, arguments, span)
+    with blaming(call):
+        evaluator, scope, name = bind_parameters(found, arguments, seen, span)
+        return build_fabric(definition, evaluator, scope, name, call.origin)
 
 
 def make_collective(

@@ -2,26 +2,39 @@
 
 A library knows folders of spec files.  It reads their text once to see which file may define which
 name, and parses a file only when one of its names is asked for, so that starting is fast.
+
+Folders come from plugins, so one of them must not take away what another defines: a file that
+cannot be read or parsed makes unknown only what it alone defines, and a name that the first folder
+defines (which is syncoll's own, for the command line) belongs to it, whoever else defines it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from syncoll.errors import SpecError
-from syncoll.model import Collective, Fabric, Topology
-from syncoll.spec import instantiate
-from syncoll.spec.module import Found, Module, load_module, make_module, suggest
+from syncoll.spec.limits import MAX_FILE_BYTES
+from syncoll.spec.module import (
+    Found,
+    Module,
+    load_module,
+    make_module,
+    namespace_of,
+    suggest,
+    unknown_name,
+)
 from syncoll.spec.parser import parse_file, parse_reference
-from syncoll.spec.searching import SearchSpec
-from syncoll.spec.source import COMMAND_LINE, Source, Span
+from syncoll.spec.source import COMMAND_LINE, Source, Span, decode
 from syncoll.spec.syntax import Definition, Reference
-from syncoll.spec.values import Scope
+
+if TYPE_CHECKING:  # finding a name must not pay for numpy
+    from syncoll.model import Collective, Fabric, Topology
+    from syncoll.spec.searching import SearchSpec
 
 __all__ = ["DefinitionSummary", "Kind", "Reader", "SpecLibrary", "summarise"]
 
@@ -32,6 +45,7 @@ _DEFINED = re.compile(
     r"^([ \t]*)(relation|collective|topology|search|let)[ \t]+([A-Za-z_][A-Za-z0-9_]*)",
     re.MULTILINE,
 )
+_CALL = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_]*)\s*(?:\(.*)?", re.DOTALL)
 _FILE_REFERENCE = re.compile(r"(.*\.syncoll)(?:\s*:(?P<call>.*))?", re.DOTALL)
 _READ_REFERENCE = re.compile(
     r"\s*(?P<reader>[A-Za-z][A-Za-z0-9_-]*)\s*(?:\((?P<settings>[^()]*)\)\s*)?:(?P<file>.*)",
@@ -99,19 +113,28 @@ class SpecLibrary:
     Args:
         folders: searched with their subfolders; see `load`.
         readers: by the name that stands before the colon; see `load`.
+        told: see `load`.
     """
 
     def __init__(
-        self, folders: Sequence[Path], readers: Mapping[str, Reader] | None = None
+        self,
+        folders: Sequence[Path],
+        readers: Mapping[str, Reader] | None = None,
+        told: Callable[[str], None] | None = None,
     ) -> None:
         self.folders = tuple(folders)
         self.readers = dict(readers or {})
+        self._told = told
+        self._said: set[str] = set()
         self._modules: dict[Path, Module | SpecError] = {}
         self._read: dict[str, Module] = {}
 
     @classmethod
     def load(
-        cls, folders: Sequence[Path], readers: Mapping[str, Reader] | None = None
+        cls,
+        folders: Sequence[Path],
+        readers: Mapping[str, Reader] | None = None,
+        told: Callable[[str], None] | None = None,
     ) -> SpecLibrary:
         """A library of the spec files in some folders, none of which is read yet.
 
@@ -119,8 +142,9 @@ class SpecLibrary:
             folders: searched with their subfolders.
             readers: what reads files in other formats.  Each reference is read once, so that it may
                 stand for what can be read only once.
+            told: is told, in words and once, of a definition that was passed over for another.
         """
-        return cls(folders, readers)
+        return cls(folders, readers, told)
 
     # What users ask for ------------------------------------------------------------------------
 
@@ -130,8 +154,11 @@ class SpecLibrary:
         Raises:
             SpecError: when the reference, or the spec behind it, is wrong.
         """
-        found, call, scope = self._resolve("topology", reference)
-        return instantiate.make_topology(found, call.arguments, scope, call.span)
+        from syncoll.spec import instantiate
+        from syncoll.spec.values import Scope
+
+        found, call, home = self._resolve("topology", reference)
+        return instantiate.make_topology(found, call.arguments, Scope(home, {}), call.span)
 
     def fabric(self, reference: str) -> Fabric:
         """The physical network of the topology that a reference names, however large.
@@ -140,22 +167,49 @@ class SpecLibrary:
             SpecError: see `topology`.
             ModelError: when its links share bandwidth and nothing says through which switches.
         """
-        found, call, scope = self._resolve("topology", reference)
-        return instantiate.make_fabric(found, call.arguments, scope, call.span)
+        from syncoll.spec import instantiate
+        from syncoll.spec.values import Scope
+
+        found, call, home = self._resolve("topology", reference)
+        return instantiate.make_fabric(found, call.arguments, Scope(home, {}), call.span)
 
     def collective(self, reference: str) -> Collective:
         """The collective that a reference names; see `topology`."""
-        found, call, scope = self._resolve("collective", reference)
-        return instantiate.make_collective(found, call.arguments, scope, call.span)
+        from syncoll.spec import instantiate
+        from syncoll.spec.values import Scope
+
+        found, call, home = self._resolve("collective", reference)
+        return instantiate.make_collective(found, call.arguments, Scope(home, {}), call.span)
 
     def search(self, reference: str) -> SearchSpec:
         """The search that a reference names; see `topology`."""
-        found, call, scope = self._resolve("search", reference)
-        return instantiate.make_search(found, call.arguments, scope, call.span)
+        from syncoll.spec import instantiate
+        from syncoll.spec.values import Scope
+
+        found, call, home = self._resolve("search", reference)
+        return instantiate.make_search(found, call.arguments, Scope(home, {}), call.span)
 
     def definition(self, kind: Kind, reference: str) -> DefinitionSummary:
         """What a reference names, without instantiating it; see `topology`."""
         return summarise(self._resolve(kind, reference)[0].definition)
+
+    def expect(self, kind: Kind, reference: str) -> None:
+        """Makes sure that a reference names something of a kind, which is not made.
+
+        Shipped files are not parsed for that, nor the reference's arguments, and files in other
+        formats are not read.
+
+        Raises:
+            SpecError: when nothing has that name; see `topology`.
+        """
+        if kind == "topology" and self.is_read(reference):
+            return
+        if _CALL.fullmatch(reference) and _FILE_REFERENCE.fullmatch(reference) is None:
+            source = Source(COMMAND_LINE, reference)
+            namespace = "value" if kind == "relation" else kind
+            self._refuse_unknown_name(namespace, source, Module(source, None, self))
+        else:
+            self._resolve(kind, reference)
 
     def is_read(self, reference: str) -> bool:
         """Whether a reference is to a file in another format, for one of the readers."""
@@ -163,17 +217,27 @@ class SpecLibrary:
 
     def names(self, kind: Kind) -> list[DefinitionSummary]:
         """Every shipped definition of a kind, by name.  Reads all files; see `problems`."""
+        first = {key for path in self._first_files for key in self._keys(path)}
         found = [
             summarise(definition)
             for path in self._files
             for definition in self._definitions(path)
-            if definition.kind == kind and definition.name
+            if definition.kind == kind
+            and definition.name
+            and (
+                path in self._first_files
+                or (namespace_of(definition), definition.name) not in first
+            )
         ]
         return sorted(found, key=lambda summary: summary.name)
 
     def problems(self) -> list[SpecError]:
         """What is wrong with the folders' files: errors of syntax, and names defined twice."""
-        result: list[SpecError] = []
+        result: list[SpecError] = [
+            SpecError(f"there is no folder {folder}", expected="the folder of a spec library")
+            for folder in self.folders
+            if not folder.is_dir()
+        ]
         first: dict[tuple[str, str], Definition] = {}
         for path in self._files:
             module = self._module(path)
@@ -192,19 +256,43 @@ class SpecLibrary:
         """The shipped definition of exactly this name.
 
         Raises:
-            SpecError: when two files define it, or the file that does is broken.
+            SpecError: when two files define it and neither is in the first folder, or when every
+                file that does is broken.
         """
-        found: list[Found] = []
+        found: list[tuple[Path, Found]] = []
+        broken: list[SpecError] = []
         for path in self._index.get((namespace, name), ()):
             module = self._module(path)
             if isinstance(module, SpecError):
-                raise module
+                broken.append(module)
+                continue
             definition = module.own.get((namespace, name))
             if definition is not None:
-                found.append(Found(definition, module))
-        if len(found) > 1:
-            raise _ambiguous(found[1].definition, found[0].definition)
-        return found[0] if found else None
+                found.append((path, Found(definition, module)))
+        if broken and not found:
+            raise broken[0]
+        for error in broken:
+            self._tell(f"passed over a file that may also define `{name}`: {error}")
+        if not found:
+            return None
+        ours = [one for path, one in found if path in self._first_files]
+        chosen, *others = [one for _, one in found]
+        if len(ours) != 1 and others:
+            raise _ambiguous(others[0].definition, chosen.definition)
+        for other in others:
+            again = _ambiguous(other.definition, chosen.definition)
+            self._tell(f"passed over: {again.origin and again.origin.file}: {again.message}")
+        return chosen
+
+    def _tell(self, text: str) -> None:
+        if text not in self._said:
+            self._said.add(text)
+            if self._told is not None:
+                self._told(text)
+
+    def __getstate__(self) -> dict[str, object]:
+        """What goes to another process, where nobody is told."""
+        return {**self.__dict__, "_told": None}
 
     def known_names(self, namespace: str) -> Iterable[str]:
         """All shipped names of a namespace, for suggestions."""
@@ -214,7 +302,12 @@ class SpecLibrary:
 
     @cached_property
     def _files(self) -> list[Path]:
-        return [path for folder in self.folders for path in sorted(folder.rglob(f"*{_SUFFIX}"))]
+        return [path for folder in self.folders for path in _files_in(folder)]
+
+    @cached_property
+    def _first_files(self) -> frozenset[Path]:
+        """Of the folder whose names nobody can take."""
+        return frozenset(_files_in(self.folders[0]) if self.folders else ())
 
     @cached_property
     def _index(self) -> dict[tuple[str, str], list[Path]]:
@@ -222,9 +315,14 @@ class SpecLibrary:
         index: dict[tuple[str, str], list[Path]] = {}
         for path in self._files:
             try:
-                text = path.read_text(encoding="utf-8-sig", errors="replace")
+                with path.open("rb") as file:  # a larger one is refused when it is asked for
+                    content = file.read(MAX_FILE_BYTES)
             except OSError:
                 continue
+            try:
+                text = decode(content)
+            except UnicodeDecodeError:  # what is wrong with it is said when it is asked for
+                text = content.decode(errors="replace")
             matches = list(_DEFINED.finditer(text))
             for indent, word, name in (match.groups() for match in matches):
                 if indent:  # a statement of a definition
@@ -238,10 +336,14 @@ class SpecLibrary:
     def _module(self, path: Path) -> Module | SpecError:
         if path not in self._modules:
             try:
-                self._modules[path] = load_module(path, str(path), self)
+                self._modules[path] = load_module(path, str(path), self, shipped=True)
             except SpecError as error:
                 self._modules[path] = error
         return self._modules[path]
+
+    def _keys(self, path: Path) -> Iterable[tuple[str, str]]:
+        module = self._module(path)
+        return () if isinstance(module, SpecError) else module.own
 
     def _definitions(self, path: Path) -> Iterable[Definition]:
         module = self._module(path)
@@ -249,7 +351,8 @@ class SpecLibrary:
 
     # References --------------------------------------------------------------------------------
 
-    def _resolve(self, kind: Kind, reference: str) -> tuple[Found, Reference, Scope]:
+    def _resolve(self, kind: Kind, reference: str) -> tuple[Found, Reference, Module]:
+        """The definition, the call of it, and the file whose names its arguments see."""
         source = Source(COMMAND_LINE, reference)
         everything = source.span(0, len(reference))
         namespace = "value" if kind == "relation" else kind
@@ -262,7 +365,7 @@ class SpecLibrary:
             module = self._read_foreign(*foreign, reference)
             only = _only_definition(module, kind, everything)
             call = Reference(only.name, everything, (), span=everything)
-            return Found(only, module), call, Scope(module, {})
+            return Found(only, module), call, module
         if kind == "topology" and reference.strip() in self.readers:
             raise everything.error(
                 f"`{reference.strip()}` reads files of another tool, and no file is named",
@@ -272,21 +375,22 @@ class SpecLibrary:
         if in_file is None:
             self._refuse_unknown_reader(source, reference, kind)
             shipped = Module(source, None, self)
+            self._refuse_unknown_name(namespace, source, shipped)
             call = parse_reference(source)
             found = shipped.look_up(namespace, call.id, call.name_span)
-            return found, call, Scope(shipped, {})
+            return found, call, shipped
         label = in_file[1].strip()
         place = source.span(0, in_file.end(1))
         module = load_module(Path(label), label, self, place)
         if in_file["call"] is None or not in_file["call"].strip():
             only = _only_definition(module, kind, place)
             call = Reference(only.name, place, (), span=place)
-            return Found(only, module), call, Scope(module, {})
+            return Found(only, module), call, module
         call = parse_reference(source, in_file.start("call"))
         own = Module(module.source, module.path, _NOTHING, module.own, imports=module.imports)
         looked_up = own.look_up(namespace, call.id, call.name_span)
         home = module if looked_up.module is own else looked_up.module
-        return Found(looked_up.definition, home), call, Scope(module, {})
+        return Found(looked_up.definition, home), call, module
 
     def _reader_of(self, reference: str) -> tuple[Reader, re.Match[str]] | None:
         match = _READ_REFERENCE.fullmatch(reference)
@@ -308,6 +412,18 @@ class SpecLibrary:
             self._read[reference] = make_module(spec, None, self, parse_file(spec))
         return self._read[reference]
 
+    def _refuse_unknown_name(self, namespace: str, source: Source, home: Module) -> None:
+        """Says at once that nothing shipped has a name, before anything is parsed.
+
+        Raises:
+            SpecError: on ``rnig(8)``.
+        """
+        match = _CALL.fullmatch(source.text)
+        if match is not None:
+            name, known = match[1], self.known_names(namespace)
+            if name.lower() not in (other.lower() for other in known):
+                raise unknown_name(namespace, name, source.span(*match.span(1)), home)
+
     def _refuse_unknown_reader(self, source: Source, reference: str, kind: Kind) -> None:
         """Says that nothing has the name before a colon, where that is what is wrong.
 
@@ -321,6 +437,14 @@ class SpecLibrary:
                 f"nothing reads files as `{name}`{suggest(name, known)}",
                 f"`file{_SUFFIX}:name`" + (f", or one of {', '.join(known)}" if known else ""),
             )
+
+
+def _files_in(folder: Path) -> list[Path]:
+    """The spec files of a folder and its subfolders, as far as they can be listed."""
+    try:
+        return sorted(path for path in folder.rglob(f"*{_SUFFIX}") if path.is_file())
+    except OSError:
+        return []
 
 
 class _Nothing:
@@ -347,6 +471,8 @@ def _only_definition(module: Module, kind: Kind, place: Span) -> Definition:
     if len(found) == 1:
         return found[0]
     label = module.source.label
+    if module.is_empty:
+        raise place.error(f"{label} is empty: it defines no {kind}", f"a file with a {kind}")
     if not found:
         raise place.error(f"{label} defines no {kind}", f"a file with a {kind}")
     names = [f"{label}:{d.name}" for d in found if d.name]

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from typing import Any, TypeVar
 
-from syncoll.errors import ModelError, UsageError
+from syncoll.errors import ModelError, Origin, SpecError, UsageError
 from syncoll.model import BandwidthBound, Fabric, FabricLink, Link, Topology
 from syncoll.routing import lower
 from syncoll.spec import limits, syntax
@@ -22,6 +22,7 @@ from syncoll.spec.statements import bind_let, check_requirement
 from syncoll.spec.syntax import Expr
 from syncoll.spec.turns import each
 from syncoll.spec.values import Ragged, Scope, is_list, kind_of, written
+from syncoll.wording import counted
 
 __all__ = ["build_fabric", "build_topology"]
 
@@ -31,7 +32,11 @@ _Row = tuple[Link, _Bandwidth, str]
 
 
 def build_topology(
-    definition: syntax.TopologyDefinition, evaluator: Evaluator, scope: Scope, name: str
+    definition: syntax.TopologyDefinition,
+    evaluator: Evaluator,
+    scope: Scope,
+    name: str,
+    origin: Origin,
 ) -> Topology:
     """Expands a definition whose parameters have values.
 
@@ -40,11 +45,12 @@ def build_topology(
         evaluator: fresh, for this topology.
         scope: the parameters and the file.
         name: the topology's name.
+        origin: whom to blame for what is wrong with the network as a whole.
 
     Raises:
         SpecError: when a statement makes no sense, or the result would be too large.
     """
-    builder = _Builder(definition, evaluator, name)
+    builder = _Builder(definition, evaluator, name, origin)
     builder.read(scope)
     if not builder.is_fabric:
         return builder.topology()
@@ -54,14 +60,18 @@ def build_topology(
 
 
 def build_fabric(
-    definition: syntax.TopologyDefinition, evaluator: Evaluator, scope: Scope, name: str
+    definition: syntax.TopologyDefinition,
+    evaluator: Evaluator,
+    scope: Scope,
+    name: str,
+    origin: Origin,
 ) -> Fabric:
     """The physical network of a definition, however large; see `build_topology`.
 
     Raises:
         ModelError: when links share bandwidth and nothing says through which switches.
     """
-    builder = _Builder(definition, evaluator, name)
+    builder = _Builder(definition, evaluator, name, origin)
     builder.read(scope)
     if builder.is_fabric:
         return builder.fabric()
@@ -76,12 +86,18 @@ class _Builder:
         definition: the definition.
         evaluator: fresh.
         name: of the result.
+        origin: whom to blame for it as a whole.
     """
 
     def __init__(
-        self, definition: syntax.TopologyDefinition, evaluator: Evaluator, name: str
+        self,
+        definition: syntax.TopologyDefinition,
+        evaluator: Evaluator,
+        name: str,
+        origin: Origin,
     ) -> None:
-        self.definition, self.evaluator, self.name = definition, evaluator, name
+        self.definition, self.evaluator = definition, evaluator
+        self.name, self.origin = name, origin
         self.nodes = self.switches = 0
         self.unit: Fraction | None = None
         self.measured: tuple[bool, Span] | None = None
@@ -122,7 +138,7 @@ class _Builder:
                 self.later.append((statement, scope))
 
     def located(self, make: Callable[[], _Made]) -> _Made:
-        """What a function makes, its errors at the definition's name if nowhere else.
+        """What a function makes, its errors at the topology's origin if nowhere else.
 
         Raises:
             ModelError: from the function.
@@ -130,10 +146,9 @@ class _Builder:
         try:
             return make()
         except ModelError as error:
-            origin = error.origin or self.definition.name_span.origin
-            raise ModelError(error.message, origin, error.expected) from None
+            raise ModelError(error.message, error.origin or self.origin, error.expected) from None
         except UsageError as error:
-            raise self.definition.name_span.error(str(error)) from None
+            raise SpecError(str(error), self.origin) from None
 
     def fabric(self) -> Fabric:
         """The physical network that was read."""
@@ -156,7 +171,7 @@ class _Builder:
                 self.nodes,
                 self.switches,
                 tuple(links),
-                self.definition.name_span.origin,
+                self.origin,
                 measure="GB/s" if self.in_gigabytes else "chunks per round",
                 unit=self.unit,
             )
@@ -181,18 +196,18 @@ class _Builder:
                     f"link {link} has no bandwidth",
                     "`bandwidth` behind the link, or a `shared` bound that contains it",
                 )
-        origin = self.definition.name_span.origin
+        every = (*bounds, *self.shared)
         return self.located(
-            lambda: Topology(self.name, self.nodes, tuple(order), (*bounds, *self.shared), origin)
+            lambda: Topology(self.name, self.nodes, tuple(order), every, self.origin)
         )
 
     def _set_nodes(self, expr: Expr, scope: Scope) -> None:
         count = self.evaluator.whole(expr, scope)
         if count < 1:
-            raise expr.span.error(f"{self.name} has {count} nodes", "at least 1 node")
+            raise expr.span.error(f"{self.name} has {counted(count, 'node')}", "at least 1 node")
         if count > limits.MAX_NODES:
             raise expr.span.error(
-                f"{self.name} has {count} nodes, too many to expand",
+                f"{self.name} has {counted(count, 'node')}, too many to expand",
                 f"at most {limits.MAX_NODES} nodes",
             )
         self.nodes = self.evaluator.ambient.nodes = count
@@ -207,7 +222,7 @@ class _Builder:
             raise statement.value.span.error(f"{self.name} has {count} switches", "at least 0")
         if count > limits.MAX_NODES:
             raise statement.value.span.error(
-                f"{self.name} has {count} switches, too many to expand",
+                f"{self.name} has {counted(count, 'switch')}, too many to expand",
                 f"at most {limits.MAX_NODES} switches",
             )
         self.switches = self.evaluator.ambient.switches = count

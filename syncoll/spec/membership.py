@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from syncoll.errors import SpecError
 from syncoll.spec import limits, syntax
 from syncoll.spec.arithmetic import Mask, compare, is_boolean, is_column, is_fractional, is_number
+from syncoll.spec.blame import at_use
 from syncoll.spec.source import Span
 from syncoll.spec.syntax import Expr
 from syncoll.spec.turns import each
@@ -162,7 +164,13 @@ def _member(
     where = relation.syntax
     with evaluator.nested(where.condition.depth, span):
         inner = relation.scope.having(**{where.chunk: c, where.node: n})
-        return evaluator.truth(where.condition, inner, mask)
+        try:
+            return evaluator.truth(where.condition, inner, mask)
+        except SpecError as error:
+            told = at_use(error, relation.scope.module, span)
+            if told is error:
+                raise
+            raise told from None
 
 
 def _depth_of(value: Any) -> int:

@@ -17,7 +17,24 @@ from syncoll.spec.parser import parse_file
 from syncoll.spec.source import Source, Span, read_source
 from syncoll.spec.syntax import Definition, File, Import
 
-__all__ = ["Found", "Library", "Module", "load_module", "make_module", "namespace_of", "suggest"]
+__all__ = [
+    "Found",
+    "Library",
+    "Module",
+    "load_module",
+    "make_module",
+    "namespace_of",
+    "suggest",
+    "unknown_name",
+]
+
+
+_NAMESPACES = {
+    "topology": "a topology",
+    "collective": "a collective",
+    "search": "a search",
+    "value": "a relation or constant",
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,6 +71,7 @@ class Module:
         own: its definitions by namespace and name; searches without a name are not among them.
         searches: all its searches, those without a name included.
         imports: the files that it imports directly.
+        shipped: whether it belongs to a spec library, and not to whoever uses it.
     """
 
     source: Source
@@ -62,6 +80,12 @@ class Module:
     own: dict[tuple[str, str], Definition] = field(default_factory=dict, repr=False)
     searches: tuple[Definition, ...] = ()
     imports: tuple[Module, ...] = ()
+    shipped: bool = False
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing in the file, or only comments."""
+        return not (self.own or self.searches or self.imports)
 
     def find(self, namespace: str, name: str) -> Found | None:
         """The definition that this file means by a name."""
@@ -99,10 +123,29 @@ class Module:
             found = self.find(namespace, alike[0])
             assert found is not None
             return found
-        raise span.error(
-            f"there is no {namespace} `{name}`{suggest(name, known)}",
-            f"one of {', '.join(sorted(known))}" if known else f"a {namespace} to be defined",
-        )
+        raise unknown_name(namespace, name, span, self)
+
+
+def unknown_name(namespace: str, name: str, span: Span, module: Module) -> SpecError:
+    """The error for a topology, collective or search that nothing defines.
+
+    Args:
+        namespace: in which it was looked for.
+        name: as written.
+        span: where.
+        module: the file that was to know it.
+    """
+    known = module.known_names(namespace)
+    for other, words in _NAMESPACES.items():
+        if other != namespace and name in module.known_names(other):
+            hint = f"; `{name}` is {words}"
+            break
+    else:
+        hint = suggest(name, known)
+    return span.error(
+        f"there is no {namespace} `{name}`{hint}",
+        f"one of {', '.join(sorted(known))}" if known else f"a {namespace} to be defined",
+    )
 
 
 def suggest(name: str, known: Iterable[str]) -> str:
@@ -121,6 +164,7 @@ def make_module(
     library: Library,
     file: File,
     imports: tuple[Module, ...] = (),
+    shipped: bool = False,
 ) -> Module:
     """Puts a parsed file's definitions into their namespaces.
 
@@ -143,7 +187,7 @@ def make_module(
                     raise _duplicate(definition, earlier)
             own[key] = definition
     searches = tuple(d for d in file.definitions if d.kind == "search")
-    return Module(source, path, library, own, searches, imports)
+    return Module(source, path, library, own, searches, imports, shipped)
 
 
 def _duplicate(again: Definition, first: Definition) -> SpecError:
@@ -158,8 +202,8 @@ def _duplicate(again: Definition, first: Definition) -> SpecError:
 class _Loader:
     """Reads a file and what it imports, each once."""
 
-    def __init__(self, library: Library) -> None:
-        self.library = library
+    def __init__(self, library: Library, shipped: bool) -> None:
+        self.library, self.shipped = library, shipped
         self.done: dict[Path, Module] = {}
         self.bytes = 0
 
@@ -190,7 +234,8 @@ class _Loader:
         file = parse_file(source)
         inner = {**chain, real: label}
         imports = tuple(self._import(item, path, label, inner) for item in file.imports)
-        module = make_module(source, path, self.library, file, tuple(dict.fromkeys(imports)))
+        unique = tuple(dict.fromkeys(imports))
+        module = make_module(source, path, self.library, file, unique, self.shipped)
         self.done[real] = module
         return module
 
@@ -202,7 +247,9 @@ class _Loader:
         )
 
 
-def load_module(path: Path, label: str, library: Library, blame: Span | None = None) -> Module:
+def load_module(
+    path: Path, label: str, library: Library, blame: Span | None = None, *, shipped: bool = False
+) -> Module:
     """Reads a file with everything that it imports.
 
     Args:
@@ -210,8 +257,9 @@ def load_module(path: Path, label: str, library: Library, blame: Span | None = N
         label: how its user named it.
         library: what it sees without importing.
         blame: what asked for it, for errors.
+        shipped: whether it belongs to a spec library.
 
     Raises:
         SpecError: when a file cannot be read or parsed, names collide, or imports run in a circle.
     """
-    return _Loader(library).load(path, label, blame, {})
+    return _Loader(library, shipped).load(path, label, blame, {})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,6 +11,7 @@ from syncoll.model import Collective, RelationTable
 from syncoll.model.instance import BoolArray
 from syncoll.spec import limits, syntax
 from syncoll.spec.ambient import Ambient
+from syncoll.spec.blame import Call, blaming
 from syncoll.spec.evaluator import Evaluator
 from syncoll.spec.membership import holds
 from syncoll.spec.scaling import why_it_scales
@@ -18,37 +19,42 @@ from syncoll.spec.source import Span
 from syncoll.spec.statements import bind_let, check_requirement, join_requirements
 from syncoll.spec.syntax import Node
 from syncoll.spec.values import Ragged, Relation, Scope
+from syncoll.wording import counted
 
-__all__ = ["build_collective"]
+__all__ = ["build_collective", "mentions", "table_of"]
 
 _BLOCK = 1 << 18
 """Cells that are evaluated at once: few enough for the processor's caches."""
 
 
-def build_collective(
-    definition: syntax.CollectiveDefinition, scope: Scope, name: str
-) -> Collective:
+def build_collective(calls: Sequence[Call], scope: Scope, name: str) -> Collective:
     """Makes a collective of a definition whose parameters have values.
 
     Args:
-        definition: the definition.
+        calls: that of the definition, then those that led to it, see `blaming`.
         scope: the parameters and the file.
         name: the collective's name.
     """
+    definition = calls[0].found.definition
+    assert isinstance(definition, syntax.CollectiveDefinition)
     lets = {s.name: s for s in definition.body if isinstance(s, syntax.ValueDefinition)}
     on_chunks = [
         s
         for s in definition.body
-        if isinstance(s, syntax.Require) and _mentions(s.condition, {"C", "G"}, lets, scope)
+        if isinstance(s, syntax.Require) and mentions(s.condition, {"C", "G"}, lets, scope)
     ]
-    spec = _CollectiveSpec(definition, scope, name, frozenset(on_chunks))
+    spec = _CollectiveSpec(definition, scope, name, frozenset(on_chunks), tuple(calls))
+    origin = definition.post.span.origin
+    asked = on_chunks[0].condition.span.origin if on_chunks else None
+    if calls[0].found.module.shipped:
+        origin, asked = calls[-1].span.origin, None
     return Collective(
         name,
         spec.tabulate,
         spec.admits,
         join_requirements([r.message for r in on_chunks]),
-        definition.post.span.origin,
-        requirement_origin=on_chunks[0].condition.span.origin if on_chunks else None,
+        origin,
+        requirement_origin=asked,
         scales=spec.scales,
     )
 
@@ -65,6 +71,7 @@ class _CollectiveSpec:
     scope: Scope
     name: str
     on_chunks: frozenset[syntax.Require]
+    calls: tuple[Call, ...]
     reasons: dict[int, str | None] = field(default_factory=dict)
 
     def scales(self, nodes: int) -> str | None:
@@ -80,7 +87,8 @@ class _CollectiveSpec:
             SpecError: when it has no meaning for that P at all.
         """
         evaluator = self._evaluator(nodes, chunks)
-        return self._prelude(evaluator, asking=True) is not None
+        with blaming(*self.calls, late=True):
+            return self._prelude(evaluator, asking=True) is not None
 
     def tabulate(self, nodes: int, chunks: int) -> RelationTable:
         """The pre and post for one P and one C.
@@ -88,6 +96,10 @@ class _CollectiveSpec:
         Raises:
             SpecError: when a requirement or a statement fails, or the tables are too large.
         """
+        with blaming(*self.calls, late=True):
+            return self._tabulate(nodes, chunks)
+
+    def _tabulate(self, nodes: int, chunks: int) -> RelationTable:
         evaluator = self._evaluator(nodes, chunks)
         scopes = self._prelude(evaluator, asking=False)
         assert scopes is not None
@@ -96,13 +108,14 @@ class _CollectiveSpec:
         span = self.definition.chunks.value.span
         if total * nodes > limits.MAX_CELLS:
             raise span.error(
-                f"{self.name} has {total} chunks on {nodes} nodes, too many to expand",
+                f"{self.name} has {counted(total, 'chunk')} on {counted(nodes, 'node')}, "
+                "too many to expand",
                 f"at most {limits.MAX_CELLS} pairs of chunk and node",
             )
         tables = []
         for statement in (self.definition.pre, self.definition.post):
             relation = evaluator.relation(statement.value, scopes[statement])
-            tables.append(_table(evaluator, relation, total, nodes, statement.value.span))
+            tables.append(table_of(evaluator, relation, total, nodes, statement.value.span))
         return RelationTable(*tables)
 
     def _evaluator(self, nodes: int, chunks: int) -> Evaluator:
@@ -128,15 +141,20 @@ class _CollectiveSpec:
                 total = evaluator.whole(statement.value, scope)
                 if total < 1:
                     raise statement.value.span.error(
-                        f"{self.name} has {total} chunks", "at least 1 chunk"
+                        f"{self.name} has {counted(total, 'chunk')}", "at least 1 chunk"
                     )
                 evaluator.ambient.total = total
         return seen
 
 
-def _table(
+def table_of(
     evaluator: Evaluator, relation: Relation, total: int, nodes: int, span: Span
 ) -> BoolArray:
+    """Which pairs a relation holds, as an array of shape [`total`, `nodes`].
+
+    Raises:
+        SpecError: when the relation has no answer for one of them.
+    """
     table = np.empty((total, nodes), dtype=bool)
     n = np.arange(nodes, dtype=np.int64)[None, :]
     height = max(1, _BLOCK // nodes)
@@ -151,10 +169,17 @@ def _table(
     return table
 
 
-def _mentions(
+def mentions(
     start: Node, wanted: set[str], lets: Mapping[str, syntax.ValueDefinition], scope: Scope
 ) -> bool:
-    """Whether an expression, or a definition that it uses, speaks of one of the names."""
+    """Whether an expression, or a definition that it uses, speaks of one of the names.
+
+    Args:
+        start: the expression.
+        wanted: the names.
+        lets: the `let`s around it, by name.
+        scope: what else it sees.
+    """
     waiting: list[tuple[Node, Mapping[str, syntax.ValueDefinition], Scope]] = [(start, lets, scope)]
     seen: set[Node] = set()
     while waiting:

@@ -16,7 +16,7 @@ from syncoll.spec.syntax import Definition, Node
 from syncoll.spec.values import Scope
 from syncoll.spec.words import AMBIENT, BUILTIN_NAMES
 
-__all__ = ["check_definition", "find_circles", "references"]
+__all__ = ["check_definition", "find_circles", "references", "used_by", "used_first"]
 
 _Names = dict[str, syntax.ValueDefinition | None]
 
@@ -191,7 +191,7 @@ def find_circles(module: Module) -> list[SpecError]:
         if start in state:
             continue
         state[start] = 1
-        path: list[tuple[Definition, Iterator[Definition]]] = [(start, _uses(start, module))]
+        path: list[tuple[Definition, Iterator[Definition]]] = [(start, used_by(start, module))]
         while path:
             definition, uses = path[-1]
             used = next(uses, None)
@@ -209,12 +209,28 @@ def find_circles(module: Module) -> list[SpecError]:
                 )
             elif used not in state:
                 state[used] = 1
-                path.append((used, _uses(used, module)))
+                path.append((used, used_by(used, module)))
     return errors
 
 
-def _uses(definition: Definition, module: Module) -> Iterator[Definition]:
-    """The definitions of the same file and namespace whose names appear in one."""
+def used_first(definitions: Iterable[Definition], module: Module) -> list[Definition]:
+    """Definitions of a file without circles, each behind those of them that it uses."""
+    wanted = dict.fromkeys(definitions)
+    ordered: dict[Definition, None] = {}
+    waiting = list(wanted)[::-1]
+    opened: set[Definition] = set()
+    while waiting:
+        definition = waiting[-1]
+        if definition in opened:
+            ordered.setdefault(waiting.pop())
+            continue
+        opened.add(definition)
+        waiting += [used for used in used_by(definition, module) if used not in opened]
+    return [definition for definition in ordered if definition in wanted]
+
+
+def used_by(definition: Definition, module: Module) -> Iterator[Definition]:
+    """The constants, relations and collectives of the same file whose names appear in one."""
     if isinstance(definition, syntax.CombinedDefinition):
         for reference in references(definition.combination):
             try:
@@ -223,8 +239,6 @@ def _uses(definition: Definition, module: Module) -> Iterator[Definition]:
                 continue
             if found.module is module:
                 yield found.definition
-    if not isinstance(definition, syntax.ValueDefinition):
-        return
     waiting: list[Node] = [definition]
     while waiting:
         node = waiting.pop()

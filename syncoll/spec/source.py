@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from bisect import bisect_right
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import NoReturn
 
 from syncoll.errors import Origin, SpecError
 from syncoll.spec.limits import MAX_FILE_BYTES
 
-__all__ = ["COMMAND_LINE", "Source", "Span", "read_source"]
+__all__ = ["COMMAND_LINE", "Source", "Span", "decode", "read_source"]
 
 COMMAND_LINE = "<command line>"
 """The file name of references that were typed, in errors."""
+
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16, whose mark it begins with
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_GLANCE = 4096
+"""Bytes in which an encoding without a mark is looked for."""
 
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
@@ -92,7 +104,7 @@ def read_source(path: Path, label: str, blame: Span | None = None) -> Source:
         blame: the import or reference that asked for it.
 
     Raises:
-        SpecError: when it is missing, a folder, unreadable, too large, or not UTF-8 text.
+        SpecError: when it is missing, a folder, unreadable, too large, or not text.
     """
     origin = blame.origin if blame else Origin(label, 1, 1, "")
     if path.is_dir():
@@ -113,10 +125,7 @@ def read_source(path: Path, label: str, blame: Span | None = None) -> Source:
             origin,
             "a smaller file; generate long lists of links with `for`",
         )
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        return _refuse_bytes(data, label, error)
+    text = _decode(data, label, origin)
     source = Source(label, text.replace("\r\n", "\n").replace("\r", "\n"))
     nul = source.text.find("\0")
     if nul >= 0:
@@ -124,11 +133,74 @@ def read_source(path: Path, label: str, blame: Span | None = None) -> Source:
     return source
 
 
-def _refuse_bytes(data: bytes, label: str, error: UnicodeDecodeError) -> Source:
-    """Points at the first byte that is not UTF-8."""
+def decode(data: bytes) -> str:
+    """The text of a spec file: UTF-8, or what its byte order mark says.
+
+    Editors on Windows write UTF-16 and UTF-32 with such a mark, so that nothing is guessed.
+
+    Raises:
+        UnicodeDecodeError: when the bytes are not text in that encoding.
+    """
+    return data.decode(_encoding(data))
+
+
+def _encoding(data: bytes) -> str:
+    for mark, encoding in _MARKS:
+        if data.startswith(mark):
+            return encoding
+    return "utf-8"
+
+
+def _decode(data: bytes, label: str, origin: Origin) -> str:
+    """The text, or an error that names the encoding that it seems to have."""
+    encoding = _encoding(data)
+    if encoding == "utf-8":
+        start = data[:_GLANCE]
+        wide = next((name for name, zeros in _without_mark(start) if zeros), None)
+        if wide is not None:
+            raise SpecError(
+                f"{label} looks like {wide} text without a byte order mark",
+                origin,
+                "a file in UTF-8, or in UTF-16 with a byte order mark",
+            )
+        if start.count(0) > len(start) // 20:
+            raise SpecError(f"{label} is not a text file", origin, "a file in UTF-8")
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError as error:
+        if encoding in ("utf-8", "utf-8-sig"):
+            _refuse_bytes(data, label, error)
+        name = encoding.upper()
+        raise SpecError(
+            f"{label} begins with the mark of {name}, but byte {error.start} of it and those "
+            "behind it are not such text",
+            origin,
+            f"a file in {name} or UTF-8",
+        ) from None
+
+
+def _without_mark(start: bytes) -> list[tuple[str, bool]]:
+    """Whether every second byte is zero, as in UTF-16 of plain letters, and on which side."""
+    pairs = len(start) // 2
+    odd, even = start[1 : 2 * pairs : 2].count(0), start[0 : 2 * pairs : 2].count(0)
+    return [
+        ("UTF-16 (little endian)", pairs > 1 and odd > 0.9 * pairs and not even),
+        ("UTF-16 (big endian)", pairs > 1 and even > 0.9 * pairs and not odd),
+    ]
+
+
+def _refuse_bytes(data: bytes, label: str, error: UnicodeDecodeError) -> NoReturn:
+    """Points at the first byte that is not UTF-8.
+
+    Raises:
+        SpecError: always.
+    """
     before = data[: error.start].decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
-    rest = data[error.start : error.start + 80].decode("utf-8", errors="replace")
+    rest = data[error.start : error.start + 80].decode("latin-1")
     source = Source(label, before + rest.replace("\r", "\n"))
-    raise source.span(len(before), len(before) + 1).error(
-        f"byte {data[error.start]:#04x} is not UTF-8 text", "a file in UTF-8"
-    ) from None
+    byte = data[error.start]
+    what, expected = f"byte {byte:#04x} is not UTF-8 text", "a file in UTF-8"
+    if byte >= 0xA0:  # a letter in every one-byte encoding of western Europe
+        what += f"; in Latin-1 it is `{chr(byte)}`"
+        expected += "; save it as UTF-8 in your editor"
+    raise source.span(len(before), len(before) + 1).error(what, expected) from None

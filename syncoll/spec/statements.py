@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from syncoll.spec import syntax
+from syncoll.spec.blame import RequirementError
 from syncoll.spec.evaluator import Evaluator
 from syncoll.spec.values import Closure, Pair, Scope
+from syncoll.wording import counted
 
 __all__ = ["bind_let", "check_requirement", "join_requirements"]
 
@@ -29,14 +31,17 @@ def check_requirement(
     """Evaluates a `require`.
 
     Raises:
-        SpecError: when it does not hold.
+        RequirementError: when it does not hold.
     """
     if not evaluator.truth(statement.condition, scope):
         nodes = evaluator.ambient.nodes
-        where = "" if nodes is None else f" on {nodes} {'node' if nodes == 1 else 'nodes'}"
+        brief = f"{name} has no meaning" + (f" on {counted(nodes, 'node')}" if nodes else "")
         text = " ".join(statement.condition.span.text.split())
-        raise statement.condition.span.error(
-            f"{name} has no meaning{where}: `{text}` does not hold", statement.message
+        raise RequirementError(
+            f"{brief}: `{text}` does not hold",
+            statement.condition.span.origin,
+            statement.message,
+            brief,
         )
 
 

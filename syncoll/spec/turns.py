@@ -11,6 +11,7 @@ from syncoll.spec import limits, syntax
 from syncoll.spec.arithmetic import Mask, first_live, is_column, is_fractional, is_number
 from syncoll.spec.faults import describe_cell
 from syncoll.spec.values import ListValue, Ragged, Scope
+from syncoll.wording import counted
 
 if TYPE_CHECKING:
     from syncoll.spec.evaluator import Evaluator
@@ -68,7 +69,7 @@ def index(evaluator: Evaluator, expr: syntax.Index, scope: Scope, mask: Mask) ->
     if not is_column(position):
         if not 0 <= position < size:
             raise expr.position.span.error(
-                f"position {position} of a list of {size} elements", hint
+                f"position {position} of a list of {counted(size, 'element')}", hint
             )
         return target[position]
     bad = (position < 0) | (position >= size)

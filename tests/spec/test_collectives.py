@@ -46,7 +46,7 @@ def test_table_2(reference: str, nodes: int, chunks: int, library: SpecLibrary) 
     admitted = reference not in NEEDS_MULTIPLE or chunks % nodes == 0
     assert collective.admits(nodes, chunks) == admitted
     if not admitted:
-        with pytest.raises(SpecError, match=r"C mod P == 0"):
+        with pytest.raises(SpecError, match=r"a multiple of P"):
             collective.tabulate(nodes, chunks)
         return
     table = collective.tabulate(nodes, chunks)
@@ -109,23 +109,18 @@ def test_roots_must_be_nodes(reference: str, library: SpecLibrary) -> None:
         with pytest.raises(SpecError) as caught:
             attempt(8, 8)
         assert caught.value.origin is not None
-        assert caught.value.origin.text.lstrip().startswith("require")
+        assert caught.value.origin.text == reference
+        assert caught.value.expected
         assert "root" in caught.value.expected
         assert "has no meaning on 8 nodes" in caught.value.message
 
 
-def test_a_refused_chunk_count_points_at_the_requirement(library: SpecLibrary) -> None:
+def test_a_refused_chunk_count_says_what_is_required(library: SpecLibrary) -> None:
     collective = library.collective("alltoall")
     with pytest.raises(ModelError) as caught:
         collective.instantiate(library.topology("dgx1"), chunks=12, steps=2, rounds=2)
     assert caught.value.origin is not None
-    assert (
-        caught.value.origin.excerpt()
-        .splitlines()[0]
-        .endswith(
-            'require C mod P == 0 "C to be a multiple of P: a piece of every input for every node"'
-        )
-    )
+    assert caught.value.origin.text == "alltoall"
     assert "multiple of P" in caught.value.expected
 
 

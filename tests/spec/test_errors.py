@@ -264,7 +264,7 @@ def test_a_post_that_this_topology_cannot_reach(library: SpecLibrary, spec_file:
             library.topology("my.syncoll:oneway"), chunks=1, steps=1, rounds=1
         )
     assert "chunk 1 must reach node 0, but it starts at node 1" in caught.value.message
-    assert marked(caught.value) == "post All"
+    assert marked(caught.value) == "allgather"
 
 
 @pytest.mark.parametrize("body", ["x(n) = x(n - 1)", "x = y\nlet y = x"])

@@ -334,6 +334,11 @@ def test_long_definitions_chains_are_errors_not_crashes(
     with pytest.raises(SpecError, match="levels deep"):
         library.topology("my.syncoll:t")
     assert len(check_file(path, library).errors) == 1
+    backwards = "\n".join(reversed(chain.splitlines()))
+    path = spec_file(f"topology t {{ nodes a1999 }}\n{backwards}\nlet a0 = 1 / 0")
+    (error,) = check_file(path, library).errors
+    assert error.origin is not None
+    assert error.origin.line == 2001
     union = " | ".join(["All"] * 300)
     spec_file(f"collective x {{ chunks C pre {union} post All }}")
     with pytest.raises(SpecError, match="levels deep"):

@@ -320,7 +320,7 @@ def test_a_frontier_is_found_saved_and_checked(
     asked = ["pareto", pod, collective, "--seeds", "none", "--max-chunks", "4", "-o", "f.json"]
     assert main([*asked, "--max-steps", "1", "--backend", "pysat"]) == 0
     assert main(["verify", "f.json"]) == 0
-    assert main(["check", "f.json", "--collective", collective]) == 0
+    assert main(["check", "f.json", "--collective", collective]) in (0, 4)  # 4: a solver's word
     stored = read_file(Path("f.json"))
     assert stored.topology.fabric is not None
     assert stored.topology.fabric.chunk_bandwidth == 25

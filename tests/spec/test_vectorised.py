@@ -163,7 +163,7 @@ def collective(text: str, folder: Path, library: SpecLibrary) -> Collective:
 
 
 @settings(
-    max_examples=400,
+    max_examples=200,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],

@@ -1,0 +1,175 @@
+"""Errors of a shipped definition, told at the call that gave it its arguments.
+
+Who types ``ring(0)`` wrote neither the line that says ``nodes n`` nor the file that it is in; what
+is wrong is the 0.  So an error inside a shipped definition is raised again at the argument that
+the guilty expression depends on; at the whole call where that is none of them, or several.
+
+Definitions of a user's own files keep their errors: there the definition may be what is wrong.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from syncoll.errors import LocatedError, ModelError, Origin, SpecError
+from syncoll.spec import syntax
+from syncoll.spec.calls import bind_arguments
+from syncoll.spec.module import Found, Module
+from syncoll.spec.source import Span
+from syncoll.spec.syntax import Argument, Definition, Expr
+
+__all__ = ["Call", "RequirementError", "at_call", "at_use", "blaming"]
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+class RequirementError(SpecError):
+    """A `require` does not hold.
+
+    Args:
+        message: what has no meaning, and which condition does not hold.
+        origin: the condition.
+        expected: what the definition's writer says about it.
+        brief: the message without the condition, for those who cannot see the definition.
+    """
+
+    def __init__(
+        self, message: str, origin: Origin | None = None, expected: str = "", brief: str = ""
+    ) -> None:
+        super().__init__(message, origin, expected)
+        self.brief = brief or message
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Call:
+    """A definition with arguments.
+
+    Args:
+        found: the definition.
+        arguments: as written.
+        span: the whole call.
+    """
+
+    found: Found
+    arguments: tuple[Argument, ...]
+    span: Span
+
+    @property
+    def origin(self) -> Origin:
+        """Whom to blame for the result as a whole: the call, or a definition of the user's own."""
+        definition = self.found.definition
+        return (self.span if self.found.module.shipped else definition.name_span).origin
+
+
+@contextmanager
+def blaming(*calls: Call, late: bool = False) -> Iterator[None]:
+    """Raises errors of shipped definitions at their calls.
+
+    Args:
+        calls: the innermost first; each after it is of the definition in which the one before
+            it stands.
+        late: see `at_call`.
+    """
+    try:
+        yield
+    except LocatedError as error:
+        told = error
+        for call in calls:
+            told = at_call(told, call, late=late)
+        if told is error:
+            raise
+        raise told from None
+
+
+def at_call(error: LocatedError, call: Call, *, late: bool = False) -> LocatedError:
+    """An error of a shipped definition as one of its call; any other error as it is.
+
+    Args:
+        error: what was raised.
+        call: of the definition.
+        late: whether P and C have values, which may be to blame where there are no arguments;
+            without either the definition is what is wrong, and the error stays there.
+    """
+    found, span, origin = call.found, call.span, error.origin
+    if not late and not call.arguments and not isinstance(error, RequirementError):
+        return error
+    if not found.module.shipped or origin is None or origin.file == span.source.label:
+        return error
+    place = _argument(_guilty(origin), found.definition, call.arguments, span)
+    return _moved(error, origin, found.definition.name, place)
+
+
+def at_use(error: LocatedError, module: Module, span: Span) -> LocatedError:
+    """An error inside a shipped relation as one of the expression that uses it.
+
+    Args:
+        error: what was raised.
+        module: the file in which the relation was written.
+        span: the expression.
+    """
+    origin = error.origin
+    if not module.shipped or origin is None or origin.file == span.source.label:
+        return error
+    return _moved(error, origin, f"`{' '.join(span.text.split())}`", span)
+
+
+def _guilty(origin: Origin) -> str:
+    return origin.text[origin.column - 1 :][: origin.width]
+
+
+def _moved(error: LocatedError, origin: Origin, owner: str, place: Span) -> LocatedError:
+    if isinstance(error, RequirementError):
+        return RequirementError(error.brief, place.origin, error.expected)
+    message = error.message
+    if message.startswith("this is "):
+        message = f"`{_guilty(origin)}` of {owner} is {message.removeprefix('this is ')}"
+    kind = ModelError if isinstance(error, ModelError) else SpecError
+    return kind(message, place.origin, error.expected)
+
+
+def _argument(
+    guilty: str, definition: Definition, arguments: tuple[Argument, ...], span: Span
+) -> Span:
+    """The one argument that an expression of the definition depends on, else the whole call."""
+    try:
+        bound = bind_arguments(definition, arguments, span)
+    except SpecError:
+        return span
+    names = _names_in(guilty, definition)
+    given = [
+        place
+        for place in (_place(bound[p.name]) for p in definition.parameters if p.name in names)
+        if place is not None
+    ]
+    return given[0] if len(given) == 1 else span
+
+
+def _place(value: Expr | tuple[Expr, ...] | None) -> Span | None:
+    if isinstance(value, tuple):
+        return value[0].span.to(value[-1].span) if value else None
+    return None if value is None else value.span
+
+
+def _names_in(text: str, definition: Definition) -> set[str]:
+    """The names in a text, and those that make up the `let`s and `for` variables among them."""
+    made_of = defaultdict[str, list[str]](list)
+    nodes: list[syntax.Node] = [definition]
+    while nodes:
+        node = nodes.pop()
+        if isinstance(node, syntax.ValueDefinition):
+            made_of[node.name].append(node.body.span.text)
+        elif isinstance(node, syntax.Binder):
+            made_of[node.name].append(node.source.span.text)
+        nodes += node.children()
+    found: set[str] = set()
+    waiting = [text]
+    while waiting:
+        for name in _NAME.findall(waiting.pop()):
+            if name not in found:
+                found.add(name)
+                waiting += made_of.get(name, ())
+    return found
