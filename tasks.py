@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -25,9 +26,13 @@ def main() -> int:
     if name not in _TASKS:
         sys.stderr.write(f"no task {name!r}; there are: {', '.join(_TASKS)}\n")
         return 2
+    # Some machines tell Python to keep no compiled modules.  The tests start hundreds of processes,
+    # each of which would compile the whole package again: a third of the suite's time.
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": ""}
     for command in _TASKS[name]:
         sys.stderr.write(f"+ {' '.join(command)}\n")
-        code = subprocess.run([sys.executable, "-m", *command], check=False).returncode
+        whole = [sys.executable, "-m", *command]
+        code = subprocess.run(whole, check=False, env=environment).returncode
         if code:
             return code
     return 0

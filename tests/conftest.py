@@ -2,6 +2,9 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Iterator
+
+import pytest
 
 # A job that a shell started in the background, or nohup, inherits signals that are ignored, and so
 # would the processes of the tests that send them one.  A handler here is the default there.
@@ -11,3 +14,76 @@ if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_I
 
 # What a test finds out must not come from what an earlier run kept in the user's cache.
 os.environ["SYNCOLL_STORE"] = "none"
+
+# Nor from how wide the terminal is; runners of tests set this for their workers.
+os.environ.pop("COLUMNS", None)
+
+BUDGET_SECONDS = 1500.0
+"""Processor seconds that the whole suite may take, of all its processes together: two cores are
+busy with them for twelve and a half minutes.  Make tests cheaper before you add more."""
+
+_LISTED = 25
+_CPU = "cpu_seconds"
+
+
+def _cpu_seconds() -> float:
+    """Processor time of this process and of those children that it has waited for."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Notes what each test costs; with its set-up, which the first user of a fixture pays."""
+    item.stash[_BEGAN] = _cpu_seconds()
+    return (yield)
+
+
+_BEGAN = pytest.StashKey[float]()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[pytest.TestReport]:
+    report: pytest.TestReport = yield
+    if report.when == "teardown":
+        report.user_properties.append((_CPU, _cpu_seconds() - item.stash[_BEGAN]))
+    return report
+
+
+class _Costs:
+    """Adds up what tests cost, and names failures at once: the end of a long run may never come."""
+
+    def __init__(self, terminal: pytest.TerminalReporter) -> None:
+        self.terminal = terminal
+        self.cpu: dict[str, float] = {}
+        self.wall: dict[str, float] = {}
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        name = report.nodeid
+        self.wall[name] = self.wall.get(name, 0.0) + report.duration
+        costs = [float(value) for key, value in report.user_properties if key == _CPU]
+        self.cpu.update((name, value) for value in costs)
+        if report.failed:
+            self.terminal.write_line("")
+            self.terminal.write_line(f"FAILED {name} ({report.when})", red=True)
+
+    def pytest_terminal_summary(self) -> None:
+        if len(self.cpu) <= _LISTED:
+            return
+        total = sum(self.cpu.values())
+        self.terminal.section(f"the {_LISTED} tests that cost most")
+        self.terminal.write_line("processor      wall  test (seconds)")
+        for name in sorted(self.cpu, key=self.cpu.__getitem__, reverse=True)[:_LISTED]:
+            self.terminal.write_line(f"{self.cpu[name]:9.2f} {self.wall[name]:9.2f}  {name}")
+        over = "; OVER THE BUDGET" if total > BUDGET_SECONDS else ""
+        self.terminal.write_line(
+            f"{len(self.cpu)} tests took {total:.0f} processor seconds of a budget of "
+            f"{BUDGET_SECONDS:.0f}{over}"
+        )
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_configure(config: pytest.Config) -> None:
+    terminal = config.pluginmanager.get_plugin("terminalreporter")
+    if terminal is not None and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(_Costs(terminal), "costs")

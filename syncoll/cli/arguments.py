@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import argparse
 import re
+import shlex
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from syncoll.errors import UsageError
+from syncoll.errors import SpecError, UsageError
 
 if TYPE_CHECKING:
+    from syncoll.deadline import Deadline
     from syncoll.formula import Limits
     from syncoll.model import Instance
     from syncoll.plugins import PluginManager
     from syncoll.solving import Solver, SolverSettings
-    from syncoll.spec import SpecLibrary
+    from syncoll.spec import Kind, Reader, SpecLibrary
+
+_found: ContextVar[tuple[PluginManager, SpecLibrary] | None] = ContextVar("found", default=None)
+"""The plugins and the library of the command that runs, once its names are resolved."""
 
 __all__ = [
+    "STANDARD_OUTPUT",
     "Subparsers",
     "add_format",
     "add_instance",
@@ -24,20 +33,33 @@ __all__ = [
     "add_solver",
     "amount",
     "count",
+    "deadline",
     "duration",
+    "json_for_dash",
     "library",
     "make_instance",
     "make_settings",
     "make_solver",
     "manager",
     "memory",
+    "names_resolved",
     "output_file",
+    "output_folder",
+    "tell_of_broken",
 ]
 
 Subparsers = argparse._SubParsersAction  # its public name does not exist
 
+STANDARD_OUTPUT = Path("-")
+"""What ``-o -`` names."""
+
 _MOST_SENDS = 50_000_000
 """Chunks x links x steps, above which the formula of an instance would not fit in memory."""
+
+
+_SHARE_KEPT = 0.03
+_LEAST_KEPT_SECONDS = 0.15
+_MOST_KEPT_SECONDS = 5.0
 
 
 def duration(text: str) -> float:
@@ -46,6 +68,24 @@ def duration(text: str) -> float:
     if match is None:
         raise argparse.ArgumentTypeError(f"{text!r} is no time; write 90, 1.5s, 2min or 1h")
     return float(match[1]) * {None: 1, "s": 1, "m": 60, "min": 60, "h": 3600}[match[2]]
+
+
+def deadline(arguments: argparse.Namespace, seconds: float | None) -> Deadline:
+    """When the work of a command must be over.
+
+    A limit of time counts from the command's start, and holds for all that it does.  So a little of
+    it is kept for what comes after the work: the answer is shown and saved, and workers end.
+
+    Args:
+        arguments: as `main` leaves them.
+        seconds: the limit; None for none.
+    """
+    from syncoll.deadline import NEVER, Deadline
+
+    if seconds is None:
+        return NEVER
+    kept = min(_MOST_KEPT_SECONDS, max(_LEAST_KEPT_SECONDS, seconds * _SHARE_KEPT))
+    return Deadline(arguments.began + max(0.0, seconds - kept))
 
 
 def memory(text: str) -> int:
@@ -78,6 +118,21 @@ def output_file(text: str) -> Path:
     return Path(text)
 
 
+def output_folder(text: str) -> Path:
+    """The name of a folder to write into."""
+    if text == "-":
+        raise argparse.ArgumentTypeError(
+            "a folder cannot be written to standard output; give its name"
+        )
+    return output_file(text)
+
+
+def json_for_dash(arguments: argparse.Namespace) -> None:
+    """``-o -`` of a command that saves JSON: that is what ``--format json`` prints, and all."""
+    if arguments.output == STANDARD_OUTPUT:
+        arguments.output, arguments.format = None, "json"
+
+
 def add_problem(parser: argparse.ArgumentParser) -> None:
     """TOPOLOGY and COLLECTIVE."""
     parser.add_argument(
@@ -88,6 +143,7 @@ def add_problem(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "collective", metavar="COLLECTIVE", help='such as allgather, "broadcast(root=3)", FILE:NAME'
     )
+    parser.set_defaults(kinds={"topology": "topology", "collective": "collective"})
 
 
 def add_instance(parser: argparse.ArgumentParser) -> None:
@@ -152,7 +208,9 @@ def add_solver(parser: argparse.ArgumentParser) -> None:
         "--memory-limit",
         type=memory,
         metavar="SIZE",
-        help="of each solver's process, such as 4GiB (default: none)",
+        help="of the whole command, its process and its solvers' together, such as 4GiB; what "
+        "would not fit is left out; on a cluster, of each process there (default: half of what is "
+        "free)",
     )
 
 
@@ -160,16 +218,91 @@ def manager() -> PluginManager:
     """The installed plugins."""
     from syncoll.plugins import PluginManager
 
-    return PluginManager.discover()
+    found = _found.get()
+    return PluginManager.discover() if found is None else found[0]
 
 
 def library(plugins: PluginManager) -> SpecLibrary:
     """The installed spec libraries, and the importers for references such as ``NAME:FILE``."""
-    from syncoll.importing import readers
+    from syncoll.cli.output import note
     from syncoll.spec import SpecLibrary
 
-    folders = [record.folder for record in plugins.spec_libraries.values()]
-    return SpecLibrary.load(folders, readers(plugins.importers))
+    found = _found.get()
+    if found is not None and found[0] is plugins:
+        return found[1]
+    records = sorted(plugins.spec_libraries.values(), key=lambda one: not plugins.is_ours(one))
+    folders = [record.folder for record in records]
+    files = {name: _reader(plugins, name) for name in plugins.importers}
+
+    def told(text: str) -> None:
+        note(f"syncoll: {text}")
+
+    return SpecLibrary.load(folders, files, told)
+
+
+def _reader(plugins: PluginManager, name: str) -> Reader:
+    """Reads a file with an importer; what importers share is loaded when there is a file."""
+
+    def read(file: str, settings: Sequence[str]) -> str:
+        from syncoll.importing import readers
+
+        return readers(plugins.importers)[name](file, settings)
+
+    return read
+
+
+@contextmanager
+def names_resolved(arguments: argparse.Namespace) -> Iterator[None]:
+    """Makes sure that what the arguments name is there, before a command loads what it needs.
+
+    The plugins and the library that were found for it are those of the command.
+
+    Raises:
+        SpecError: when nothing has such a name.
+        UsageError: when a topology stands where a collective should, and the other way round.
+    """
+    wanted: dict[str, Kind] = {
+        argument: kind
+        for argument, kind in getattr(arguments, "kinds", {}).items()
+        if getattr(arguments, argument) is not None
+    }
+    if not wanted:
+        yield
+        return
+    plugins = manager()
+    specs = library(plugins)
+    for argument, kind in wanted.items():
+        try:
+            specs.expect(kind, getattr(arguments, argument))
+        except SpecError:
+            _refuse_swapped(arguments, specs)
+            raise
+    token = _found.set((plugins, specs))
+    try:
+        yield
+    finally:
+        _found.reset(token)
+
+
+def _refuse_swapped(arguments: argparse.Namespace, specs: SpecLibrary) -> None:
+    """Suggests the command line with the topology and the collective in their places.
+
+    Raises:
+        UsageError: when the one is given as the other.
+    """
+    first, second = (getattr(arguments, name, None) for name in ("topology", "collective"))
+    if first is None or second is None:
+        return
+    try:
+        specs.expect("collective", first)
+        specs.expect("topology", second)
+    except SpecError:
+        return
+    turned = {first: second, second: first}
+    line = shlex.join(turned.get(word, word) for word in arguments.words)
+    raise UsageError(
+        f"{first} is a collective and {second} is a topology; exchange them:\n  syncoll {line}"
+    )
 
 
 def make_instance(arguments: argparse.Namespace, specs: SpecLibrary) -> Instance:
@@ -209,7 +342,18 @@ def make_solver(
         seconds: time limit of each run.
     """
     settings = make_settings(arguments, encoding=encoding, backend=backend, seconds=seconds)
+    tell_of_broken(plugins, settings.backend)
     return settings.open(plugins)
+
+
+def tell_of_broken(plugins: PluginManager, backend: str) -> None:
+    """Says which backends ``auto`` goes without because they are broken."""
+    from syncoll.cli.output import note
+    from syncoll.solving.members import AUTO, passed_over
+
+    if backend == AUTO:
+        for text in passed_over(plugins):
+            note(f"syncoll: going on without {text}")
 
 
 def make_settings(
@@ -229,15 +373,18 @@ def make_settings(
         seconds: time limit of each run.
         jobs: how many solvers share this machine's cores, where no number of threads is given.
     """
+    from syncoll.memory import budget, require_address_space
     from syncoll.plugins import parse_options
     from syncoll.solving import SolverSettings
 
+    require_address_space()
     return SolverSettings(
         encoding=arguments.encoding or encoding or "step",
         backend=arguments.backend or backend or "auto",
         encoding_options=tuple(parse_options(arguments.encoding_option).items()),
         backend_options=tuple(parse_options(arguments.backend_option).items()),
         limits=_limits(arguments, seconds, jobs),
+        memory=budget(),
     )
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from syncoll.cli.arguments import count, make_settings
+from syncoll.cli.arguments import count, make_settings, tell_of_broken
 
 if TYPE_CHECKING:
     from syncoll.plugins import PluginManager
@@ -90,12 +90,13 @@ def asking(
         yield Asking(None, seeding=Seeding(_named_seeds(plugins, [chosen], arguments), told))
         return
     if arguments.seeds in (None, "auto"):
-        seeds = _usual_seeds(plugins)
+        seeds = _usual_seeds(plugins, told)
     else:
         seeds = _named_seeds(plugins, _seed_names(arguments.seeds))
     seeding = Seeding(seeds, told)
     jobs = _jobs(arguments)
     settings = make_settings(arguments, encoding=encoding, backend=backend, jobs=jobs)
+    tell_of_broken(plugins, settings.backend)
     with ExitStack() as stack:
         store = open_store(arguments.store)
         if store is not None:
@@ -135,16 +136,22 @@ def _seed_names(text: str) -> list[str]:
     return [] if text == "none" else [name.strip() for name in text.split(",")]
 
 
-def _usual_seeds(plugins: PluginManager) -> list[ChosenSeed]:
+def _usual_seeds(plugins: PluginManager, told: Callable[[str], None]) -> list[ChosenSeed]:
     """Those from which searches start unless somebody says otherwise."""
     from syncoll.plugins import resolve_options
     from syncoll.search import ChosenSeed
 
-    return [
-        ChosenSeed(record, resolve_options(record.options, {}, f"seed {record.name}"))
-        for record in plugins.seeds.values()
-        if record.by_default and record.installed().ok
-    ]
+    chosen = []
+    for record in plugins.seeds.values():
+        if not record.by_default:
+            continue
+        answer = record.installed()
+        if answer.ok:
+            options = resolve_options(record.options, {}, f"seed {record.name}")
+            chosen.append(ChosenSeed(record, options))
+        elif answer.failed:
+            told(f"seed {record.name} is left out: {answer.reason}")
+    return chosen
 
 
 def _named_seeds(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import time
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from syncoll.cli.arguments import Subparsers, add_format, add_problem, amount, count
+from syncoll.cli.arguments import Subparsers, add_format, add_problem, amount, count, duration
 from syncoll.cli.exits import Exit
 
 if TYPE_CHECKING:
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     from syncoll.model import Topology
 
 __all__ = ["add_parser"]
+
+_SECONDS = 20.0
+"""What one bound may take."""
 
 _DESCRIPTION = """\
 Proves lower bounds without searching: the least number of steps (distances), the least bandwidth
@@ -48,18 +52,33 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
         metavar="S",
         help="bounds for S up to this (default: 3 beyond the least)",
     )
+    parser.add_argument(
+        "--time-limit",
+        type=duration,
+        metavar="TIME",
+        help="for the whole command, from its start, such as 30s, 2min; what is not proved by then "
+        "is left out (default: about 20 s for each bound)",
+    )
     parser.add_argument("--prices", action="store_true", help="show the prices that prove each")
     add_format(parser)
     parser.set_defaults(run=_run)
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from syncoll.bounds import combining_rounds_bound, demands, rounds_bound, with_cut
-    from syncoll.cli.arguments import library, manager
-    from syncoll.cli.output import counted, print_json, print_table, print_text
+    from syncoll.bounds import (
+        combining_rounds_bound,
+        demands,
+        least_cut,
+        rounds_bound,
+        with_cut,
+    )
+    from syncoll.cli.arguments import deadline, library, manager
+    from syncoll.cli.output import counted, note, print_json, print_table, print_text
+    from syncoll.deadline import interrupted_at
     from syncoll.model import RelationTable
     from syncoll.search import BoundsTable, CandidateSource, SearchRequest
 
+    until = deadline(arguments, arguments.time_limit)
     specs = library(manager())
     topology = specs.topology(arguments.topology)
     collective = specs.collective(arguments.collective)
@@ -67,19 +86,38 @@ def _run(arguments: argparse.Namespace) -> int:
     if chunks is None:
         bounds = BoundsTable(topology, collective)
         chunks = CandidateSource(SearchRequest(topology, collective), bounds).least_chunks
-    instance = collective.instantiate(topology, chunks=chunks, steps=0, rounds=0)
-    least = instance.least_steps
+    with interrupted_at(until):
+        instance = collective.instantiate(topology, chunks=chunks, steps=0, rounds=0)
+        least = instance.least_steps
+        needs = () if instance.combining else demands(instance)
     last = least + 3 if arguments.max_steps is None else arguments.max_steps
+    late: list[str] = []
 
-    def prove(steps: int | None) -> RoundsBound:
+    def prove(steps: int | None, others: int) -> RoundsBound:
+        until.check()
+        began, seconds = time.perf_counter(), _SECONDS
+        if not until.is_never:
+            seconds = min(seconds, until.left() / (others + 1))
         if instance.combining:
             table = RelationTable(instance.pre, instance.post)
-            return combining_rounds_bound(topology, table, steps)
-        needs = demands(instance)
-        return with_cut(topology, needs, rounds_bound(topology, needs, steps))
+            bound = combining_rounds_bound(topology, table, steps, seconds=seconds)
+        else:
+            bound = rounds_bound(topology, needs, steps, seconds=seconds)
+        if time.perf_counter() - began >= seconds:
+            late.append("any number of steps" if steps is None else counted(steps, "step"))
+        return with_cut(topology, needs, bound, until.seconds)
 
-    any_steps = prove(None)
-    by_steps = [(s, prove(s)) for s in range(least, last + 1)]
+    any_steps = prove(None, max(0, last - least + 1))
+    if not any_steps.rounds and not instance.combining:
+        with interrupted_at(until):
+            any_steps = least_cut(topology, needs)
+    # Where a bound for so many steps did not come in time, that for any number holds too.
+    by_steps = [
+        (s, max(prove(s, last - s), any_steps, key=lambda bound: bound.rounds))
+        for s in range(least, last + 1)
+    ]
+    if late:
+        note(f"syncoll: more may be provable, but the time was over: {', '.join(late)}")
     if arguments.format == "json":
         print_json(
             {
@@ -119,7 +157,7 @@ def _run(arguments: argparse.Namespace) -> int:
                 continue
             print_text(f"R >= {bound.rounds} for {steps}, by {bound.argument}")
             for price in _prices(bound, topology):
-                when = "" if s is None else f", step {price['step']}"
+                when = "" if bound.steps is None else f", step {price['step']}"
                 print_text(f"  {price['links']}{when}: {price['price']}")
     return Exit.OK
 

@@ -19,15 +19,18 @@ Checks everything that a frontier's file claims: replays each algorithm, checks 
 with exact arithmetic and shortest paths, and makes sure that the bounds, the scope of each point's
 optimality and what is said to be open follow from them.  Needs no solver.
 
-What rests on a solver's word is listed as such.  Refutations with a proof file (written by
-`syncoll pareto --proofs DIR`) are checked step by step when the folder is named with --proofs.
+What a file cannot prove by itself is named as not checked, with what would check it, and then the
+exit code is 4: that a bound holds for every number of chunks follows from the collective's
+definition, which --collective names; refutations are a solver's word, unless they have a proof file
+(written by `syncoll pareto --proofs DIR`) and its folder is named with --proofs.  What a file says
+of how it was made (search, complete, seconds, encoding, backend) is never checked, and no claim
+rests on it.
 
 A file that claims what it does not prove ends with exit code 2 and the first claim that fails.
 
   syncoll pareto dgx1 allgather -o frontier.json
-  syncoll check frontier.json
-  syncoll check frontier.json --proofs proofs
   syncoll check frontier.json --topology dgx1 --collective allgather
+  syncoll check frontier.json --topology dgx1 --collective allgather --proofs proofs
 """
 
 
@@ -51,34 +54,38 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
         "count as a solver's word",
     )
     add_format(parser)
-    parser.set_defaults(run=_run)
+    parser.set_defaults(run=_run, kinds={"topology": "topology", "collective": "collective"})
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from syncoll.checking import FileWitness, check_frontier, compare
+    from syncoll.checking import FileWitness, check_frontier
     from syncoll.cli.arguments import library, manager
     from syncoll.cli.output import print_json
     from syncoll.errors import VerificationError
     from syncoll.files import read_file
 
     stored = read_file(arguments.file)
+    topology = collective = None
+    if arguments.topology is not None or arguments.collective is not None:
+        specs = library(manager())
+        if arguments.topology is not None:
+            topology = specs.topology(arguments.topology)
+        if arguments.collective is not None:
+            collective = specs.collective(arguments.collective)
     try:
-        witness = None if arguments.proofs is None else FileWitness(arguments.proofs)
-        checked = check_frontier(stored, witness)
-        if arguments.topology is not None or arguments.collective is not None:
-            specs = library(manager())
-            compare(
-                stored,
-                None if arguments.topology is None else specs.topology(arguments.topology),
-                None if arguments.collective is None else specs.collective(arguments.collective),
-            )
+        checked = check_frontier(
+            stored,
+            None if arguments.proofs is None else FileWitness(arguments.proofs),
+            topology=topology,
+            collective=collective,
+        )
     except VerificationError as error:
         raise VerificationError(f"{arguments.file}: {error}") from error
     if arguments.format == "json":
         print_json(_document(arguments.file, checked))
     else:
-        _show(checked, arguments.collective)
-    return Exit.OK
+        _show(checked, known=collective is not None)
+    return Exit.UNCHECKED if checked.unchecked else Exit.OK
 
 
 def _document(file: Path, checked: Checked) -> dict[str, object]:
@@ -88,6 +95,14 @@ def _document(file: Path, checked: Checked) -> dict[str, object]:
         "file": str(file),
         "topology": frontier.topology.name,
         "collective": frontier.collective,
+        "fully_checked": not checked.unchecked,
+        "not_checked": [
+            {"kind": one.kind, "what": one.what, "how": one.how} for one in checked.unchecked
+        ],
+        "steps": frontier.least_steps,
+        "bandwidth": str(frontier.least_bandwidth),
+        "max_chunks": frontier.max_chunks,
+        "scales": checked.scales,
         "points": [
             {
                 "steps": point.steps,
@@ -110,36 +125,43 @@ def _document(file: Path, checked: Checked) -> dict[str, object]:
     }
 
 
-def _show(checked: Checked, collective: str | None) -> None:
+def _show(checked: Checked, *, known: bool) -> None:
     from syncoll.cli.output import counted, print_text
 
     frontier, evidence = checked.frontier, checked.frontier.evidence
     assert evidence is not None
-    print_text(f"{frontier.collective} on {frontier.topology.name}: everything claimed holds")
+    about = f"{frontier.collective} on {frontier.topology.name}"
+    if checked.unchecked:
+        print_text(f"{about}: nothing wrong was found, but not everything was checked")
+        for one in checked.unchecked:
+            print_text(f"  not checked: {one.what} ({one.how})")
+    else:
+        print_text(f"{about}: everything claimed holds")
     print_text(
         f"  {counted(len(frontier.points), 'algorithm')} replayed, "
         f"{counted(len(evidence.certificates), 'certificate')} checked"
     )
+    if checked.proved_by_file:
+        print_text(f"  {counted(len(checked.proved_by_file), 'refutation')} checked step by step")
+    print_text("If that is so, it is proved that:" if checked.unchecked else "Proved:")
+    among = "" if frontier.max_chunks is None else f" with C <= {frontier.max_chunks}"
     distance = evidence.distance
     if distance is not None:
         print_text(
-            f"  no algorithm has fewer than {counted(distance.steps, 'step')}: so far is node "
-            f"{distance.destination} from {' and '.join(map(str, distance.sources))}"
+            f"  no algorithm{among} has fewer than {counted(distance.steps, 'step')}: so far is "
+            f"node {distance.destination} from {' and '.join(map(str, distance.sources))}"
         )
     for proof in evidence.proofs:
         print_text(f"  {proof.words}")
     print_text(
-        "  no algorithm of any number of steps has a bandwidth cost below "
+        f"  no algorithm{among} of any number of steps has a bandwidth cost below "
         f"{frontier.least_bandwidth}"
     )
-    for shape in evidence.shapes:
-        if shape.scales is not None:
-            told = "" if collective else ", says the file (--collective NAME proves it)"
-            print_text(f"  for every number of chunks C per node: {shape.scales}{told}")
-    if checked.proved_by_file:
-        print_text(f"  {counted(len(checked.proved_by_file), 'refutation')} checked step by step")
-    for one in checked.on_word:
+    if evidence.scaling:
+        reason = checked.scales if known else "not checked"
+        print_text(f"  for every number of chunks C per node: {reason}")
+    for answer in checked.on_word:
         print_text(
-            f"  on the word of {one.backend}: no algorithm with S = {one.steps}, "
-            f"R = {one.rounds}, C = {one.chunks}"
+            f"  on the word of {answer.backend}: no algorithm with S = {answer.steps}, "
+            f"R = {answer.rounds}, C = {answer.chunks}"
         )

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from syncoll.cli.arguments import Subparsers, add_format, memory, output_file
+from syncoll.cli.arguments import STANDARD_OUTPUT, Subparsers, add_format, memory, output_file
 from syncoll.cli.exits import Exit
 from syncoll.cli.exporting import add_exporter_options
 
@@ -23,11 +24,15 @@ Writes the algorithms of a file (a frontier, an outcome or an algorithm) in the 
 Each is verified first; what was written is read back by the format's own checker and executed as
 the runtime would, and only then handed out.
 
-A file with several algorithms becomes a folder with an export of each; --point takes one of them,
-by its number from 0 or by its S,R,C.  What a format cannot express is refused, with the reason; the
-others still come out, and the exit code is 2.
+All algorithms are exported, be they one or more; --point takes one of them, by its number from 0 or
+by its S,R,C.  What a format cannot express is refused, with the reason; the others still come out,
+and the exit code is 2.
 
-  syncoll export frontier.json --to msccl-xml --dialect rccl -o algorithms/
+-o OUT is a file if its name has a suffix, and then takes one algorithm.  Any other name, one that
+ends in /, and a folder that is there already, are a folder with an export of each.  A format of
+several files makes a folder of its own in it for each algorithm; with --point OUT is that folder.
+
+  syncoll export frontier.json --to msccl-xml --dialect rccl -o algorithms
   syncoll export frontier.json --to msccl-xml --point 3,7,6 --in-place -o allgather.xml
   syncoll export frontier.json --to mscclpp --point 0 --max-bytes 1MiB -o plan.json
 """
@@ -51,9 +56,10 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
         "-o",
         "--output",
         metavar="OUT",
-        type=output_file,
+        type=_output,
         required=True,
-        help="the file to write, or the folder where there are several",
+        help="a name with a suffix: the file to write; any other: a folder with an export of each; "
+        "- for standard output",
     )
     parser.add_argument(
         "--point",
@@ -83,6 +89,13 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
     parser.set_defaults(run=_run)
 
 
+def _output(text: str) -> tuple[Path, bool]:
+    """A name, and whether it is that of a folder."""
+    path = output_file(text)
+    separators = tuple(one for one in (os.sep, os.altsep) if one)
+    return path, text.endswith(separators) or not path.suffix
+
+
 def _size(text: str) -> int:
     return 0 if re.fullmatch(r"0+", text) else memory(text)
 
@@ -100,10 +113,10 @@ def _point(text: str) -> tuple[int, ...]:
 def _run(arguments: argparse.Namespace) -> int:
     from syncoll.cli.arguments import manager
     from syncoll.cli.exporting import exporter_options, label, save
-    from syncoll.cli.output import note
+    from syncoll.cli.output import note, write_bytes
     from syncoll.errors import ExportError, UsageError, VerificationError
     from syncoll.exporting import export_verified
-    from syncoll.files import read_file
+    from syncoll.files import read_file, remove_empty
     from syncoll.plugins import ExportRequest, resolve_options
     from syncoll.plugins.exporters import UNLIMITED
 
@@ -116,10 +129,16 @@ def _run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"--min-bytes {arguments.min_bytes} is more than --max-bytes {largest}")
     stored = read_file(arguments.file)
     chosen = _chosen(stored, arguments.point, arguments.file)
-    alone = arguments.point is not None or len(chosen) == 1
-    out: Path = arguments.output
-    if not alone:
+    if arguments.output[0] == STANDARD_OUTPUT:
+        _require_one_file(arguments, record, len(chosen))
+        out, folder = STANDARD_OUTPUT, False
+    else:
+        out, folder = _place(arguments.output, record, len(chosen))
+    # The files of one algorithm that was asked for lie in the folder that was named.
+    alone = record.folder and arguments.point is not None
+    if folder and not alone:
         _require_folder(out)
+    trouble: UsageError | None = None
     done: list[tuple[StoredAlgorithm, HandedOut, list[Path]]] = []
     refused: list[tuple[StoredAlgorithm, str]] = []
     code = Exit.OK
@@ -143,15 +162,43 @@ def _run(arguments: argparse.Namespace) -> int:
             refused.append((one, f"{error} (a bug of the exporter or its checker; please report)"))
             code = Exit.BUG
         else:
-            if not alone:
-                _make_folder(out)
+            if out == STANDARD_OUTPUT:
+                (content,) = handed.exported.files.values()
+                write_bytes(content)
+                continue
+            made = folder and not alone and _make_folder(out)
             place = out / name if record.folder and not alone else out
-            files = save(place, handed.exported.files, folder=record.folder)
+            try:
+                files = save(place, handed.exported.files, folder=record.folder)
+            except UsageError as error:  # a full disk: the others would not fit either
+                if made:
+                    remove_empty(out)
+                trouble = error
+                break
             done.append((one, handed, files))
-    _report(arguments, stored, record, done, refused)
+    if out != STANDARD_OUTPUT and (done or trouble is None):
+        _report(arguments, stored, record, done, refused)
     for one, reason in refused:
         note(f"syncoll: {arguments.file}: {one.where}: not exported: {reason}")
+    if trouble is not None:
+        raise trouble
     return code
+
+
+def _require_one_file(arguments: argparse.Namespace, record: ExporterRecord, number: int) -> None:
+    """Passes what can be written to standard output: one file, and nothing besides.
+
+    Raises:
+        UsageError: on anything else.
+    """
+    from syncoll.errors import UsageError
+
+    if record.folder:
+        raise UsageError(f"{record.name} writes several files; name a folder with -o, not -")
+    if number > 1:
+        raise UsageError(f"there are {number} algorithms; take one with --point, or name a folder")
+    if arguments.format == "json":
+        raise UsageError("-o - and --format json both want standard output; leave one of them out")
 
 
 def _chosen(
@@ -184,6 +231,30 @@ def _chosen(
     )
 
 
+def _place(output: tuple[Path, bool], record: ExporterRecord, number: int) -> tuple[Path, bool]:
+    """Where the exports go, and whether that is a folder.
+
+    Args:
+        output: a name, and whether it is written as that of a folder.
+        record: of the format.
+        number: of algorithms.
+
+    Raises:
+        UsageError: when it is a file, and there are several algorithms.
+    """
+    from syncoll.errors import UsageError
+
+    out, folder = output
+    if folder or record.folder or out.is_dir():
+        return out, True
+    if number > 1:
+        raise UsageError(
+            f"{out} is the name of a file, and there are {number} algorithms; name a folder "
+            f"({out.with_suffix('')}, or {out}/), or take one algorithm with --point"
+        )
+    return out, False
+
+
 def _require_folder(out: Path) -> None:
     """Passes a name that is, or can become, a folder.
 
@@ -194,21 +265,23 @@ def _require_folder(out: Path) -> None:
 
     if out.exists() and not out.is_dir():
         raise UsageError(
-            f"cannot write {out}: it is no folder, and there are several algorithms; name a "
-            "folder, or take one with --point"
+            f"cannot write {out}: it is no folder; name a folder, or a file with a suffix"
         )
     if not out.parent.is_dir():
         raise UsageError(f"cannot write {out}: there is no folder {out.parent}; create it first")
 
 
-def _make_folder(out: Path) -> None:
+def _make_folder(out: Path) -> bool:
+    """Makes a folder where there is none; whether there was none."""
     from syncoll.errors import UsageError
 
+    new = not out.exists()
     try:
         out.mkdir(exist_ok=True)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else error
         raise UsageError(f"cannot make the folder {out}: {reason}") from error
+    return new
 
 
 def _report(

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from syncoll.errors import FileFormatError, UsageError
+from syncoll.errors import FileFormatError, PluginError, UsageError
 
 if TYPE_CHECKING:
     from syncoll.files import StoredAlgorithm
@@ -124,16 +124,29 @@ def exporter_of(path: Path, plugins: PluginManager) -> ExporterRecord | None:
     Raises:
         FileFormatError: when it cannot be read.
     """
+    from syncoll.cli.output import note
+
+    told: set[str] = set()
     for file in _files_in(path):
         try:
             with file.open("rb") as stream:
                 head = stream.read(_HEAD)
         except (OSError, ValueError) as error:
             raise _unreadable(file, error) from None
-        for record in plugins.exporters.values():
-            if record.recognises(file, head):
-                return record
+        for record in _ours_first(plugins):
+            try:
+                if record.recognises(file, head):
+                    return record
+            except PluginError as error:  # whose format it is, the others may know
+                if str(error) not in told:
+                    told.add(str(error))
+                    note(f"syncoll: {error}")
     return None
+
+
+def _ours_first(plugins: PluginManager) -> list[ExporterRecord]:
+    """The exporters; no other one can claim a file that one of ours recognises."""
+    return sorted(plugins.exporters.values(), key=lambda record: not plugins.is_ours(record))
 
 
 def read_exported(path: Path) -> dict[str, bytes]:

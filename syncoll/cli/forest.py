@@ -11,14 +11,15 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from syncoll.cli.arguments import Subparsers, add_format, amount, count, output_file
+from syncoll.cli.arguments import Subparsers, add_format, amount, count, duration, output_file
 from syncoll.cli.exits import Exit
+from syncoll.wording import counted
 
 if TYPE_CHECKING:
     from syncoll.model import Fabric
     from syncoll.plugins import PluginManager, SeedRecord
     from syncoll.plugins.forest import Tree
-    from syncoll.plugins.forests import PackedForest
+    from syncoll.plugins.forests import ForestPacker, PackedForest
 
 __all__ = ["add_parser"]
 
@@ -72,10 +73,21 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
     parser.add_argument(
         "--backend", metavar="NAME", help="the seed that packs them (default: the one that can)"
     )
+    parser.add_argument(
+        "--time-limit",
+        type=duration,
+        metavar="TIME",
+        help="for the whole command, from its start, such as 30s, 2min; exit code 3 when there is "
+        "no forest by then (default: none)",
+    )
     parser.add_argument("--trees", action="store_true", help="list every tree")
     add_format(parser)
     parser.add_argument(
-        "-o", "--output", type=output_file, metavar="FILE", help="save what --format json prints"
+        "-o",
+        "--output",
+        type=output_file,
+        metavar="FILE",
+        help="save what --format json prints; - for standard output",
     )
     parser.add_argument(
         "--progress",
@@ -83,7 +95,7 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
         default="auto",
         help="on standard error (default: auto, which is live on a terminal, else none)",
     )
-    parser.set_defaults(run=_run)
+    parser.set_defaults(run=_run, kinds={"topology": "topology"})
 
 
 @dataclass(frozen=True)
@@ -126,8 +138,9 @@ class _Result:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from syncoll.cli.arguments import library, manager
+    from syncoll.cli.arguments import deadline, json_for_dash, library, manager
     from syncoll.cli.output import note, print_json
+    from syncoll.deadline import interrupted_at
     from syncoll.errors import UsageError
     from syncoll.files.atomic import require_writable, write_atomically
     from syncoll.files.text import to_text
@@ -136,22 +149,23 @@ def _run(arguments: argparse.Namespace) -> int:
     collective = ForestCollective(arguments.collective)
     if arguments.root is not None and not collective.rooted:
         raise UsageError(f"--root means nothing to {collective}, of which every node is a root")
+    json_for_dash(arguments)
     output: Path | None = arguments.output
     if output is not None:
         require_writable(output)
     plugins = manager()
-    record = _seed(plugins, arguments.backend)
+    candidates = _seeds(plugins, arguments.backend)
     # Without its lowering, which takes long for a large network.
     fabric = library(plugins).fabric(arguments.topology)
     if arguments.root is not None and arguments.root >= fabric.num_nodes:
         raise UsageError(
             f"--root {arguments.root}: {fabric.name} has the nodes 0 to {fabric.num_nodes - 1}"
         )
-    assert record.forest is not None
-    what = f"forest of {collective} on {fabric.name}, {fabric.num_nodes} nodes"
-    with _progress(arguments.progress, what):
+    what = f"forest of {collective} on {fabric.name}, {counted(fabric.num_nodes, 'node')}"
+    until = deadline(arguments, arguments.time_limit)
+    with _progress(arguments.progress, what), interrupted_at(until):
         began = time.perf_counter()
-        packer = record.forest()
+        packer = _packer(candidates)
         phases = packer.pack(
             fabric, collective, root=arguments.root or 0, fixed_k=arguments.fixed_k
         )
@@ -161,22 +175,42 @@ def _run(arguments: argparse.Namespace) -> int:
         seconds = time.perf_counter() - began
     result = _Result(fabric.name, str(collective), phases, seconds, any_roots)
     document = _document(result) if arguments.format == "json" or output is not None else None
-    if output is not None and document is not None:
-        write_atomically(output, f"{to_text(document)}\n")
     if arguments.format == "json" and document is not None:
         print_json(document)
     else:
         _show(result, arguments.trees)
-    if output is not None:
+    # After the answer is printed: a full disk must not cost it.
+    if output is not None and document is not None:
+        write_atomically(output, f"{to_text(document)}\n")
         note(f"saved in {output}")
     return Exit.OK
 
 
-def _seed(plugins: PluginManager, name: str | None) -> SeedRecord:
-    """The seed that packs forests.
+def _packer(candidates: Sequence[SeedRecord]) -> ForestPacker:
+    """What packs forests: that of the first seed which can be loaded.
 
     Raises:
-        PluginError: when there is none, or it cannot run here.
+        PluginError: when the last one cannot.
+    """
+    from syncoll.cli.output import note
+    from syncoll.errors import PluginError
+
+    for record in candidates[:-1]:
+        assert record.forest is not None
+        try:
+            return record.forest()
+        except PluginError as error:
+            note(f"syncoll: {error}; going on with another seed")
+    last = candidates[-1]
+    assert last.forest is not None
+    return last.forest()
+
+
+def _seeds(plugins: PluginManager, name: str | None) -> list[SeedRecord]:
+    """The seeds that pack forests and can run here: the named one, or all, ours first.
+
+    Raises:
+        PluginError: when there is none.
     """
     from syncoll.errors import PluginError
 
@@ -186,15 +220,16 @@ def _seed(plugins: PluginManager, name: str | None) -> SeedRecord:
         record = plugins.seed(name)
         if record.forest is None:
             raise PluginError(f"seed {name} packs no forests; {known}")
+        chosen = [record]
     else:
-        installed = [seed for seed in able.values() if seed.installed().ok]
         if not able:
             raise PluginError(f"no seed packs forests; {known}")
-        record = next(iter(installed or able.values()))
-    answer = record.installed()
-    if not answer.ok:
-        raise PluginError(f"seed {record.name} cannot run here: {answer.reason}")
-    return record
+        chosen = sorted(able.values(), key=lambda seed: not plugins.is_ours(seed))
+    installed = [seed for seed in chosen if seed.installed().ok]
+    if not installed:
+        answer = chosen[0].installed()
+        raise PluginError(f"seed {chosen[0].name} cannot run here: {answer.reason}")
+    return installed
 
 
 @contextmanager
@@ -319,7 +354,7 @@ def _any_roots(result: _Result, at_least: Fraction, at_most: Fraction) -> str:
 
 
 def _show_phase(phase: PackedForest, unit: str) -> None:
-    from syncoll.cli.output import counted, print_text
+    from syncoll.cli.output import print_text
 
     if phase.algbw == phase.bound:
         print_text("No algorithm is faster, whatever its steps:")
@@ -350,8 +385,6 @@ def _show_phase(phase: PackedForest, unit: str) -> None:
 
 def _bottleneck(phase: PackedForest, unit: str) -> list[str]:
     """The cut in words."""
-    from syncoll.cli.output import counted
-
     fabric, links = phase.fabric, phase.leaving
     nodes = {v for v in phase.cut if v < fabric.num_nodes}
     switches = {v - fabric.num_nodes for v in phase.cut - nodes}

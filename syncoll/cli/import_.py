@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from syncoll.cli.arguments import Subparsers, output_file
+from syncoll.cli.arguments import STANDARD_OUTPUT, Subparsers, output_file
 from syncoll.cli.exits import Exit
 
 __all__ = ["add_parser"]
@@ -42,7 +42,7 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
         "--output",
         metavar="FILE",
         type=output_file,
-        help="write the spec to a file (default: standard output)",
+        help="write the spec to a file (default: -, standard output)",
     )
     parser.add_argument(
         "--name", metavar="NAME", help="of the topology (default: made from the file's name)"
@@ -78,7 +78,7 @@ def _run(arguments: argparse.Namespace) -> int:
     spec = import_spec(
         record, text, label, given, name=arguments.name or "", others=plugins.importers
     )
-    if arguments.output is None:
+    if arguments.output in (None, STANDARD_OUTPUT):
         write(sys.stdout, spec)
         return Exit.OK
     path: Path = arguments.output

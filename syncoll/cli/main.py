@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import os
+import time
 from collections.abc import Sequence
 
 import syncoll
+from syncoll import memory
 from syncoll.cli import (
     bounds,
     check,
@@ -25,12 +28,16 @@ from syncoll.cli import (
     store,
     verify,
 )
+from syncoll.cli.arguments import names_resolved
 from syncoll.cli.exits import Exit
 from syncoll.cli.output import flush, note
 from syncoll.cli.parser import Parser
-from syncoll.errors import SyncollError
+from syncoll.errors import OutOfTimeError, SyncollError
 
-__all__ = ["build_parser", "main"]
+__all__ = ["TRACEBACK_VARIABLE", "build_parser", "main"]
+
+TRACEBACK_VARIABLE = "SYNCOLL_TRACEBACK"
+"""The environment variable that shows where an error came from: for whoever writes a plugin."""
 
 _COMMANDS = (
     pareto,
@@ -66,9 +73,10 @@ A machine or collective is written as a name with arguments ("ring(8)", "broadca
 parentheses in a shell), as FILE:NAME for a spec file of your own, or as IMPORTER:FILE for what
 another tool says of a machine (nvidia-smi:topo.txt).
 
-exit codes: 0 found or proved; 1 proved impossible (solve: unsat); 2 bad input or usage;
-3 stopped by a limit with nothing decided; 130 interrupted (what is known is printed and saved);
-70 a bug of syncoll's own.
+exit codes: 0 found or proved; 1 proved impossible (solve: unsat) or found to be wrong (verify of
+an export); 2 bad input or usage; 3 stopped by a limit with nothing decided; 4 nothing wrong was
+found, but not everything could be checked (check, verify); 130 interrupted (what is known is
+printed and saved); 70 a bug of syncoll's own.
 """
 
 
@@ -80,7 +88,6 @@ def build_parser() -> Parser:
         title="commands",
         dest="command",
         metavar="COMMAND",
-        required=True,
         help="`syncoll COMMAND --help` explains it, with examples",
     )
     for command in _COMMANDS:
@@ -100,18 +107,30 @@ def _tell_names(parser: argparse.ArgumentParser) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a command line; returns its exit code."""
+    began = time.perf_counter()
     try:
         parsed = build_parser().parse(arguments)
-        code = int(parsed.run(parsed))
+        parsed.began = began
+        limit = getattr(parsed, "memory_limit", None)
+        with names_resolved(parsed), memory.command(limit, lambda text: note(f"syncoll: {text}")):
+            code = int(parsed.run(parsed))
         flush()
+    except OutOfTimeError as error:
+        note(f"syncoll: {error}, with nothing decided")
+        return Exit.UNDECIDED
     except SyncollError as error:
+        if os.environ.get(TRACEBACK_VARIABLE):
+            import traceback
+
+            note(traceback.format_exc().rstrip())
         note(f"syncoll: {error}")
         return Exit.BAD_INPUT
     except KeyboardInterrupt:
         note("syncoll: interrupted")
         return Exit.INTERRUPTED
-    except MemoryError:
-        note("syncoll: out of memory; try fewer steps, chunks or nodes")
+    except MemoryError as error:
+        why = f": {error}" if str(error) else ""
+        note(f"syncoll: out of memory{why}; try fewer steps, chunks or nodes")
         return Exit.UNDECIDED
     except Exception:
         import traceback

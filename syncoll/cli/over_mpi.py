@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from syncoll.cli.exits import Exit
 from syncoll.errors import ExecutionError, SyncollError, UsageError
+from syncoll.wording import counted
 
 if TYPE_CHECKING:
     from syncoll.files import StoredFile
@@ -35,7 +36,7 @@ def run_over_mpi(arguments: argparse.Namespace) -> int:
     nodes = stored.topology.num_nodes
     if arguments.ranks not in (None, nodes):
         raise UsageError(
-            f"-n {arguments.ranks}, but {arguments.file} is for the {nodes} nodes of "
+            f"-n {arguments.ranks}, but {arguments.file} is for the {counted(nodes, 'node')} of "
             f"{stored.topology.name}; expected -n {nodes}, one rank for each node"
         )
     job = Job(
@@ -101,7 +102,7 @@ def _result(job: Job, nodes: int, seconds: float) -> Result | None:
 
 
 def _report(arguments: argparse.Namespace, stored: StoredFile, job: Job, result: Result) -> None:
-    from syncoll.cli.output import counted, print_json, print_table, print_text
+    from syncoll.cli.output import print_json, print_table, print_text
 
     combining = any(one.instance.combining for one in job.work)
     if arguments.format == "json":
@@ -136,7 +137,7 @@ def _report(arguments: argparse.Namespace, stored: StoredFile, job: Job, result:
     print_table((*columns, ">max abs error", ">of bound", "result"), rows)
     if any(run.bound_used is not None for one in result.comparisons for run in one.runs):
         print_text(
-            f"MPI reduces in another order: results may differ by {result.ranks} eps times the sum "
+            f"Orders of rounding differ: results may differ by {result.ranks} eps times the sum "
             "of the magnitudes\n(of products: times the product), and the column tells how much of "
             "that was used."
         )

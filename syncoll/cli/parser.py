@@ -25,11 +25,19 @@ class Parser(argparse.ArgumentParser):
         super().__init__(**settings, allow_abbrev=False)
 
     def parse(self, arguments: Sequence[str] | None) -> argparse.Namespace:
-        """Parses a whole command line; what is left over is an error of the command given."""
+        """Parses a whole command line; what is left over is an error of the command given.
+
+        Without a command, or without the verb of one that has verbs, those that there are are
+        shown, as git does it, and the program ends: nothing was asked for.
+        """
         parsed, rest = self.parse_known_args(arguments)
+        parsed.words = list(sys.argv[1:] if arguments is None else arguments)
+        command: argparse.ArgumentParser = getattr(parsed, "parser", self)
         if rest:
-            command: argparse.ArgumentParser = getattr(parsed, "parser", self)
             command.error(_unknown(sorted(rest, key=_is_name)[0], command))
+        if not hasattr(parsed, "run"):  # a word is missing: `syncoll`, `syncoll spec`
+            command.print_help()
+            command.exit(int(Exit.BAD_INPUT))
         return parsed
 
     def error(self, message: str) -> NoReturn:

@@ -9,9 +9,10 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from syncoll.cli.arguments import Subparsers, add_format, output_file
+from syncoll.cli.arguments import Subparsers, add_format, output_file, output_folder
 from syncoll.cli.exits import Exit
 from syncoll.cli.exporting import add_exporter_options
+from syncoll.wording import counted
 
 if TYPE_CHECKING:
     from syncoll.files import StoredFile
@@ -92,7 +93,7 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
     group = parser.add_argument_group("exports")
     group.add_argument("--to", metavar="FORMAT", help="such as mscclpp or msccl-xml")
     group.add_argument(
-        "-o", "--output", metavar="FOLDER", type=output_file, help="a new folder for the exports"
+        "-o", "--output", metavar="FOLDER", type=output_folder, help="a new folder for the exports"
     )
     group.add_argument(
         "--in-place",
@@ -112,7 +113,7 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
 
 def _run(arguments: argparse.Namespace) -> int:
     from syncoll.cli.output import note, print_json, print_text
-    from syncoll.errors import VerificationError
+    from syncoll.errors import UsageError, VerificationError
     from syncoll.files import require_writable, to_text, write_atomically
     from syncoll.planning import (
         draw,
@@ -146,20 +147,27 @@ def _run(arguments: argparse.Namespace) -> int:
         picture = draw(plan, _title(plan, stored, arguments.beta is not None), style, sizes)
     if made is not None:
         document["exports"] = exports_document(made, arguments.to, arguments.in_place)
-        index = f"{to_text(document)}\n".encode()
-        write_new_folder(arguments.output, {"index.json": index, **made.files})
-    if picture is not None:
-        write_atomically(arguments.plot, picture)
+    trouble: UsageError | None = None
+    try:
+        if made is not None:
+            index = f"{to_text(document)}\n".encode()
+            write_new_folder(arguments.output, {"index.json": index, **made.files})
+        if picture is not None:
+            write_atomically(arguments.plot, picture)
+    except UsageError as error:  # a full disk must not cost the plan
+        trouble = error
     if arguments.format == "json":
         print_json(document)
     else:
         _print(plan, stored, arguments.beta is not None, sizes)
-        if made is not None:
+        if made is not None and trouble is None:
             _print_exports(made, arguments.output)
-        if picture is not None:
+        if picture is not None and trouble is None:
             print_text(f"drawn in {arguments.plot}")
     for one, reason in () if made is None else made.refused:
         note(f"syncoll: {arguments.file}: {one.where}: left out: {reason}")
+    if trouble is not None:
+        raise trouble
     return Exit.OK
 
 
@@ -268,7 +276,7 @@ def _export(arguments: argparse.Namespace, stored: StoredFile, model: CostModel)
 
 
 def _print(plan: Plan, stored: StoredFile, given: bool, sizes: tuple[int, int] | None) -> None:
-    from syncoll.cli.output import counted, print_table, print_text
+    from syncoll.cli.output import print_table, print_text
     from syncoll.planning import format_size
 
     message = plan.message
@@ -362,7 +370,7 @@ def _print_exports(made: PlannedExports, folder: Path) -> None:
         end = "up" if one.max_bytes is None else f"to {one.max_bytes}"
         where = one.files[0]
         if len(one.files) > 1:
-            where = f"{where.rpartition('/')[0]} ({len(one.files)} files)"
+            where = f"{where.rpartition('/')[0]} ({counted(len(one.files), 'file')})"
         print_text(f"  {where}: messages of {one.min_bytes} {end} bytes")
         checked = one.handed_out.checked
         print_text(f"    executed: {checked.format}, {checked.collective}")

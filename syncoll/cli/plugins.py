@@ -5,14 +5,17 @@ from __future__ import annotations
 import argparse
 import textwrap
 from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from syncoll.cli.arguments import Subparsers, add_format
 from syncoll.cli.exits import Exit
 from syncoll.cli.output import print_json, print_text, width
+from syncoll.errors import PluginError
 
 if TYPE_CHECKING:
-    from syncoll.plugins import Answer, Option, PluginManager
+    from syncoll.plugins import Answer, Option, PluginManager, SpecLibraryRecord
 
 __all__ = ["add_parser"]
 
@@ -89,6 +92,8 @@ def _show(entry: dict[str, Any], options: bool) -> None:
     if "licensed" in entry:
         _field("licensed", _words(entry["licensed"]))
     _field("able to run", "yes" if entry["able"] else "no")
+    if entry.get("problem"):
+        _field("problem", entry["problem"])
     _field("from", entry["distribution"])
     if not options:
         return
@@ -103,9 +108,12 @@ def _show(entry: dict[str, Any], options: bool) -> None:
 def _field(name: str, text: str, indent: int = 11, column: int = 24) -> None:
     """A name and, from a column on, a text that is wrapped under itself."""
     start = f"{'':{indent}}{name:<{column - indent - 1}} "
-    print_text(
-        textwrap.fill(text, width(), initial_indent=start, subsequent_indent=" " * len(start))
-    )
+    columns = width()
+    if columns is None:
+        print_text(f"{start}{text}")
+        return
+    hang = " " * min(len(start), columns // 2)
+    print_text(textwrap.fill(text, columns, initial_indent=start, subsequent_indent=hang))
 
 
 def _words(answer: dict[str, Any]) -> str:
@@ -114,12 +122,28 @@ def _words(answer: dict[str, Any]) -> str:
 
 
 def _asked(question: Callable[[], Answer]) -> dict[str, Any]:
-    """A plugin's answer; one that cannot answer does not hide the others."""
+    """A plugin's answer."""
+    answer = question()
+    return {"ok": answer.ok, "reason": answer.reason}
+
+
+def _problem(recognises: Callable[[], bool]) -> str:
+    """What is wrong with a plugin's `recognises`, as far as asking it about nothing tells."""
     try:
-        answer = question()
-        return {"ok": bool(answer.ok), "reason": str(answer.reason)}
-    except Exception as error:
-        return {"ok": False, "reason": f"it cannot say: {type(error).__name__}: {error}"}
+        recognises()
+    except PluginError as error:
+        return str(error)
+    return ""
+
+
+def _library_problem(record: SpecLibraryRecord, *, ours: bool) -> str:
+    """What is wrong with a library's files; ours are tested, and many."""
+    from syncoll.spec import SpecLibrary
+
+    if not record.folder.is_dir():
+        return f"there is no folder {record.folder}"
+    problems = [] if ours else SpecLibrary.load([record.folder]).problems()
+    return "; ".join(str(error).partition("\n")[0] for error in problems)
 
 
 def _entries(plugins: PluginManager) -> list[dict[str, Any]]:
@@ -171,6 +195,7 @@ def _entries(plugins: PluginManager) -> list[dict[str, Any]]:
                 "name": spec_library.name,
                 "summary": spec_library.summary,
                 "able": spec_library.folder.is_dir(),
+                "problem": _library_problem(spec_library, ours=plugins.is_ours(spec_library)),
                 "distribution": str(plugins.provenance(spec_library)),
             }
         )
@@ -181,6 +206,7 @@ def _entries(plugins: PluginManager) -> list[dict[str, Any]]:
                 "name": importer.name,
                 "summary": importer.summary,
                 "able": True,
+                "problem": _problem(partial(importer.recognises, "")),
                 "distribution": str(plugins.provenance(importer)),
                 "options": _options(importer.options),
             }
@@ -194,6 +220,7 @@ def _entries(plugins: PluginManager) -> list[dict[str, Any]]:
                 "summary": exporter.summary,
                 "installed": installed,
                 "able": installed["ok"],
+                "problem": _problem(partial(exporter.recognises, Path("nothing"), b"")),
                 "distribution": str(plugins.provenance(exporter)),
                 "options": _options(exporter.options),
             }

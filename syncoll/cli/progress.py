@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from syncoll.formula import Verdict
 from syncoll.search import Candidate, Observer, Point
+from syncoll.wording import counted
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -57,6 +58,7 @@ class PlainProgress(SilentProgress):
 
     def __init__(self) -> None:
         self._began = time.perf_counter()
+        self._among = ""
 
     def _line(self, text: str) -> None:
         elapsed = time.perf_counter() - self._began
@@ -65,12 +67,17 @@ class PlainProgress(SilentProgress):
 
     def began(self, collective: str) -> None:
         """A search."""
+        self._among = ""
         self._line(f"searching {collective}")
+
+    def limited(self, max_chunks: int) -> None:
+        """How far the bounds reach that come next."""
+        self._among = f" and C <= {max_chunks}"
 
     def bounded(self, steps: int | None, bandwidth: Fraction) -> None:
         """A proved bound."""
-        where = "with any number of steps" if steps is None else f"with {steps} steps"
-        self._line(f"no algorithm {where} has a bandwidth cost below {bandwidth}")
+        where = "with any number of steps" if steps is None else f"with {counted(steps, 'step')}"
+        self._line(f"no algorithm {where}{self._among} has a bandwidth cost below {bandwidth}")
 
     def found(self, points: tuple[Point, ...]) -> None:
         """The frontier has grown."""
@@ -85,6 +92,27 @@ class PlainProgress(SilentProgress):
         )
 
 
+def _fitted(*pairs: tuple[str, str], columns: int, indent: str) -> list[str]:
+    """The lines of a display: two texts on each, or below each other where they do not fit.
+
+    Args:
+        pairs: what belongs together; the second of a pair may be empty.
+        columns: how wide a line may be; what is longer is cut, so that nothing wraps and jumps.
+        indent: before every text but the first.
+    """
+    lines: list[str] = []
+    for number, (one, other) in enumerate(pairs):
+        start = f"{indent}{one}" if number else one
+        if other and len(start) + len(other) + 3 <= columns:
+            lines.append(f"{start}   {other}")
+        else:
+            lines += [start, *([f"{indent}{other}"] if other else [])]
+    if any(len(line) > columns for line in lines):
+        narrow = [line if i == 0 else f"  {line.lstrip()}" for i, line in enumerate(lines)]
+        lines = [line if len(line) <= columns else line[: columns - 1] + "…" for line in narrow]
+    return lines
+
+
 class LiveProgress(SilentProgress):
     """A few lines that change in place: the point being tried, what was found and refuted."""
 
@@ -97,11 +125,13 @@ class LiveProgress(SilentProgress):
         self._began = time.perf_counter()
         self._current = "computing bounds"
         self._bound = ""
+        self._among = ""
         self._counts = dict.fromkeys(Verdict, 0)
         self._points: tuple[Point, ...] = ()
-        self._live = Live(
+        self._console = Console(stderr=True, highlight=False, markup=False)
+        self._live = Live(  # which may render at once
             get_renderable=self._render,
-            console=Console(stderr=True, highlight=False, markup=False),
+            console=self._console,
             refresh_per_second=8,
             transient=True,
         )
@@ -122,22 +152,33 @@ class LiveProgress(SilentProgress):
         from rich.console import Group
         from rich.text import Text
 
-        elapsed = time.perf_counter() - self._began
-        self._spinner.update(text=Text(f"{elapsed:6.1f} s  {self._current}{self._bound}"))
+        columns = self._console.width
+        elapsed = f"{time.perf_counter() - self._began:6.1f} s  "
         counts = (
-            f"          found {self._counts[Verdict.SAT]}, refuted {self._counts[Verdict.UNSAT]}, "
+            f"found {self._counts[Verdict.SAT]}, refuted {self._counts[Verdict.UNSAT]}, "
             f"undecided {self._counts[Verdict.UNKNOWN]}"
         )
         points = "  ".join(f"({p.steps}, {p.bandwidth})" for p in self._points)
-        return Group(self._spinner, Text(f"{counts}   frontier: {points or 'empty so far'}"))
+        first, *rest = _fitted(
+            (f"{elapsed}{self._current}", self._bound),
+            (counts, f"frontier: {points or 'empty so far'}"),
+            columns=columns - 2,  # before it turns the spinner
+            indent=" " * len(elapsed),
+        )
+        self._spinner.update(text=Text(first))
+        return Group(self._spinner, *(Text(f"  {line}", no_wrap=True) for line in rest))
 
     def began(self, collective: str) -> None:
         """A search."""
-        self._current, self._bound = f"searching {collective}", ""
+        self._current, self._bound, self._among = f"searching {collective}", "", ""
+
+    def limited(self, max_chunks: int) -> None:
+        """How far the bounds reach that come next."""
+        self._among = f" with C <= {max_chunks}"
 
     def bounded(self, steps: int | None, bandwidth: Fraction) -> None:
         """A proved bound."""
-        self._bound = f"   (bandwidth cost at least {bandwidth})"
+        self._bound = f"(bandwidth cost{self._among} at least {bandwidth})"
 
     def trying(self, candidate: Candidate) -> None:
         """A question."""

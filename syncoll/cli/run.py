@@ -8,6 +8,7 @@ from pathlib import Path
 from syncoll.cli.arguments import Subparsers, add_format, amount, count, duration, memory
 from syncoll.cli.exits import Exit
 from syncoll.errors import UsageError
+from syncoll.wording import counted
 
 __all__ = ["add_parser"]
 
@@ -18,7 +19,8 @@ definition, computed directly.  It is a second check beside `syncoll verify`, wi
 no code.
 
 Copies, integers (which wrap around), maxima and minima must agree bit for bit; sums of k floats to
-k * eps times the sum of their magnitudes, products to k * eps times the product.  An algorithm that
+k * eps times the sum of their magnitudes, products to k * eps times the product (eps is 2^-23 of
+float32, 2^-10 of float16, 2^-7 of bfloat16).  An algorithm that
 does not do what its collective demands ends with exit code 2 and the first chunk and node that are
 wrong.
 
@@ -60,9 +62,11 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
     )
     parser.add_argument(
         "--dtype",
-        choices=("float32", "float64", "int32", "int64"),
+        type=_dtype,
+        choices=("float32", "float64", "float16", "bfloat16", "int32", "int64", "int8"),
         default="float32",
-        help="type of the elements (default: float32)",
+        help="type of the elements; fp16 and bf16 are float16 and bfloat16, which are reduced in "
+        "float32 and rounded after each operation (default: float32)",
     )
     parser.add_argument(
         "--op",
@@ -94,6 +98,12 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
     )
     add_format(parser)
     parser.set_defaults(run=_run)
+
+
+def _dtype(text: str) -> str:
+    """The name of a type, from the short one that people use."""
+    short = {"fp16": "float16", "bf16": "bfloat16", "fp32": "float32", "fp64": "float64"}
+    return short.get(text, text)
 
 
 def _sizes(text: str) -> tuple[int, ...]:
@@ -161,7 +171,7 @@ def _in_memory(arguments: argparse.Namespace) -> int:
         how = f", reduced with {operation}" if combining else ""
         print_text(
             f"{stored.kind}: {stored.collective} on {stored.topology.name}; "
-            f"{workload.size} bytes of {workload.dtype} a node{how}\n"
+            f"{counted(workload.size, 'byte')} of {workload.dtype} a node{how}\n"
         )
         columns = ("algorithm", ">chunks C", ">steps", ">bytes sent", ">max abs error", "result")
         rows = [

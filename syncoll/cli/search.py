@@ -34,7 +34,7 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
     add_search(parser)
     add_solver(parser)
     add_asking(parser)
-    parser.set_defaults(run=_run)
+    parser.set_defaults(run=_run, kinds={"reference": "search"})
 
 
 _T = TypeVar("_T")

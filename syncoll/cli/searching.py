@@ -11,10 +11,19 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from syncoll.cli.arguments import add_format, amount, count, duration, output_file
+from syncoll.cli.arguments import (
+    add_format,
+    amount,
+    count,
+    duration,
+    json_for_dash,
+    output_file,
+    output_folder,
+)
 from syncoll.cli.exits import Exit
 
 if TYPE_CHECKING:
+    from syncoll.deadline import Deadline
     from syncoll.plugins import PluginManager
     from syncoll.search import Asking, Frontier, Observer, Proof, Refuted, SearchRequest
 
@@ -23,6 +32,10 @@ __all__ = ["add_search", "check_output", "run_search", "show_frontier"]
 
 _PROOF_SECONDS = 120.0
 """For each proof file, solving and checking, unless --point-limit says otherwise."""
+
+
+_SHARE_BEFORE_PROOFS = 0.7
+"""The part of a time limit after which a search ends whose refutations are to get proofs."""
 
 
 def add_search(parser: argparse.ArgumentParser) -> None:
@@ -61,8 +74,9 @@ def add_search(parser: argparse.ArgumentParser) -> None:
         "--time-limit",
         type=duration,
         metavar="TIME",
-        help="for the whole search, such as 30s, 2h (default: none, but allreduce and its like "
-        "look for at most 25 s for algorithms that are not composed)",
+        help="for the whole command, from its start, such as 30s, 2h; it is kept to a second or "
+        "5%% (default: none, but allreduce and its like look for at most 25 s for algorithms that "
+        "are not composed)",
     )
     group.add_argument(
         "--point-limit",
@@ -78,11 +92,12 @@ def add_search(parser: argparse.ArgumentParser) -> None:
         "--output",
         type=output_file,
         metavar="FILE",
-        help="save the frontier as JSON as it grows",
+        help="save the frontier as JSON as it grows; - for standard output, once, in place of "
+        "the table",
     )
     output.add_argument(
         "--proofs",
-        type=output_file,
+        type=output_folder,
         metavar="DIR",
         help="write a proof that others can check for each refutation that a point's claim rests "
         "on, into this folder (solves them once more)",
@@ -104,6 +119,7 @@ def check_output(arguments: argparse.Namespace) -> None:
     from syncoll.errors import UsageError
     from syncoll.files import require_writable
 
+    json_for_dash(arguments)
     if arguments.output is not None:
         require_writable(arguments.output)
     if arguments.proofs is not None and arguments.proofs.is_file():
@@ -114,13 +130,16 @@ def run_search(
     arguments: argparse.Namespace, request: SearchRequest, who: Asking, plugins: PluginManager
 ) -> int:
     """Searches, shows the frontier, saves it where asked; the exit code."""
+    from syncoll.cli.arguments import deadline
     from syncoll.cli.output import note, print_json
     from syncoll.cli.progress import progress
     from syncoll.errors import UsageError
     from syncoll.files import frontier_document, write_document
+    from syncoll.memory import end_guard
 
     output: Path | None = arguments.output
     troubles: list[str] = []
+    told: set[str] = set()
 
     def save(frontier: Frontier) -> None:
         """Keeps what was found so far; a full disk must not end the search."""
@@ -128,17 +147,29 @@ def run_search(
             try:
                 write_document(output, frontier_document(frontier))
             except UsageError as error:
+                if str(error) not in told:
+                    told.add(str(error))
+                    note(f"syncoll: {error}")
                 troubles.append(str(error))
-                note(f"syncoll: {error}")
             else:
                 troubles.clear()
 
+    until = deadline(arguments, request.time_limit)
+    part = 1.0 if arguments.proofs is None else _SHARE_BEFORE_PROOFS
     with progress(arguments.progress) as observer:
-        frontier = _search(request, who, observer, save)
+        frontier = _search(request, who, observer, save, until.share(part))
+    end_guard()
+    proofs_failed = False
+    for loss in who.losses.values():
+        note(f"syncoll: not everything was decided: {loss}")
     for name, why in who.seeding.refusals.items():
         note(f"syncoll: seed {name} has no algorithm: {why}")
     if arguments.proofs is not None and not frontier.interrupted:
-        frontier = _with_proofs(frontier, arguments, plugins)
+        try:
+            frontier = _with_proofs(frontier, arguments, plugins, until)
+        except UsageError as error:  # a full disk must not cost the result
+            note(f"syncoll: {error}; the proofs are left out")
+            proofs_failed = True
     if frontier.interrupted and output is None:
         output = _free_name(frontier)
     save(frontier)
@@ -150,7 +181,7 @@ def run_search(
         note(f"saved in {output}")
     if frontier.interrupted:
         return Exit.INTERRUPTED
-    if troubles:
+    if troubles or proofs_failed:
         return Exit.BAD_INPUT
     if not frontier.points and (not frontier.complete or who.solver is None):
         return Exit.UNDECIDED
@@ -160,33 +191,64 @@ def run_search(
 
 
 def _search(
-    request: SearchRequest, who: Asking, observer: Observer, keep: Callable[[Frontier], None]
+    request: SearchRequest,
+    who: Asking,
+    observer: Observer,
+    keep: Callable[[Frontier], None],
+    until: Deadline,
 ) -> Frontier:
-    """The search; when Ctrl-C comes even before its first bound, a frontier that says so."""
-    from syncoll.search import Frontier, OpenClaim, search
+    """The search; when it is stopped even before its first bound, a frontier that says so.
+
+    So too where memory ran out beyond what the search itself can do without.
+    """
+    from syncoll.deadline import OutOfTimeError
+    from syncoll.search import OUT_OF_MEMORY, search
 
     began = time.perf_counter()
+    kept: list[Frontier] = []
+
+    def keep_too(frontier: Frontier) -> None:
+        kept[:] = [frontier]
+        keep(frontier)
+
+    interrupted, reason = True, "interrupted"
     try:
-        return search(request, who, observer, keep=keep)
+        return search(request, who, observer, keep=keep_too, deadline=until)
     except KeyboardInterrupt:
-        return Frontier(
-            request.topology,
-            request.collective.name,
-            (),
-            (OpenClaim(0, None, Fraction(0), None, "interrupted"),),
-            "nothing yet",
-            {"strategy": str(request.strategy)},
-            complete=False,
-            interrupted=True,
-            seconds=time.perf_counter() - began,
-        )
+        pass
+    except OutOfTimeError:
+        interrupted, reason = False, "time limit"
+    except MemoryError as error:  # outside of what the search itself could go on without
+        interrupted, reason = False, OUT_OF_MEMORY
+        who.lost(f"{reason}: {error}")
+    if kept:
+        return replace(kept[0], complete=False, interrupted=interrupted)
+    return _nothing(request, began, reason, interrupted=interrupted)
+
+
+def _nothing(request: SearchRequest, began: float, reason: str, *, interrupted: bool) -> Frontier:
+    """What is known before anything is known."""
+    from syncoll.search import Frontier, OpenClaim
+
+    return Frontier(
+        request.topology,
+        request.collective.name,
+        (),
+        (OpenClaim(0, None, Fraction(0), None, reason),),
+        "nothing yet",
+        {"strategy": str(request.strategy)},
+        complete=False,
+        interrupted=interrupted,
+        seconds=time.perf_counter() - began,
+    )
 
 
 def _with_proofs(
-    frontier: Frontier, arguments: argparse.Namespace, plugins: PluginManager
+    frontier: Frontier, arguments: argparse.Namespace, plugins: PluginManager, until: Deadline
 ) -> Frontier:
     """The same with a proof file for each refutation that a claim rests on, where there is one."""
     from syncoll.cli.output import note
+    from syncoll.deadline import OutOfTimeError, interrupted_at
     from syncoll.files.refuting import refute_with_proof
     from syncoll.plugins import parse_options
     from syncoll.search import refuted_instance, with_files
@@ -199,19 +261,26 @@ def _with_proofs(
     def refute(one: Refuted) -> str | None:
         instance = refuted_instance(evidence, one, frontier.topology, frontier.collective)
         combining = instance.combining
-        done = refute_with_proof(
-            instance,
-            folder,
-            plugins,
-            encoding=None if combining else one.encoding,
-            encoding_options={} if combining else parse_options(arguments.encoding_option),
-            seconds=arguments.point_limit or _PROOF_SECONDS,
-            memory_bytes=arguments.memory_limit,
-            seed=arguments.seed,
-        )
-        if done.file is not None:
-            return done.file.name
-        note(f"no proof for S = {one.steps}, R = {one.rounds}, C = {one.chunks}: {done.reason}")
+        try:
+            until.check()
+            with interrupted_at(until):
+                done = refute_with_proof(
+                    instance,
+                    folder,
+                    plugins,
+                    encoding=None if combining else one.encoding,
+                    encoding_options={} if combining else parse_options(arguments.encoding_option),
+                    seconds=min(arguments.point_limit or _PROOF_SECONDS, until.left()),
+                    memory_bytes=arguments.memory_limit,
+                    seed=arguments.seed,
+                )
+        except OutOfTimeError:
+            reason = "the time limit was reached"
+        else:
+            if done.file is not None:
+                return done.file.name
+            reason = done.reason
+        note(f"no proof for S = {one.steps}, R = {one.rounds}, C = {one.chunks}: {reason}")
         return None
 
     try:
@@ -259,7 +328,9 @@ def show_frontier(frontier: Frontier) -> None:
         )
         for p in frontier.points
     ]
-    columns = (">steps S", ">rounds R", ">chunks C", ">R/C", ">proved >=", "optimal for")
+    most = frontier.max_chunks
+    proved = ">proved >=" if most is None else f">proved >= (C <= {most})"
+    columns = (">steps S", ">rounds R", ">chunks C", ">R/C", proved, "optimal for")
     more = ("R by step", ">sends", "found by", ">seconds")
     print_text(f"{frontier.collective} on {frontier.topology.name}")
     if rows:
@@ -269,11 +340,25 @@ def show_frontier(frontier: Frontier) -> None:
         f"{counted(len(rows), 'verified point')} in {frontier.seconds:.1f} s; "
         f"searched: {frontier.scope}."
     )
-    print_text(
-        f"No algorithm has fewer than {counted(frontier.least_steps, 'step')} or a bandwidth cost "
-        f"below {frontier.least_bandwidth}."
-    )
+    if frontier.left_out:
+        chunks, reason = frontier.left_out[0]
+        which = ", ".join(str(c) for c, _ in frontier.left_out)
+        first = "" if len(frontier.left_out) == 1 else f" (C = {chunks})"
+        print_text(f"Left out: C = {which}, with which it makes no sense: {reason}{first}")
+    ruled_out = []
+    if frontier.least_steps:
+        ruled_out.append(f"fewer than {counted(frontier.least_steps, 'step')}")
+    if frontier.least_bandwidth:
+        ruled_out.append(f"a bandwidth cost below {frontier.least_bandwidth}")
+    if ruled_out:
+        among = "" if most is None else f" with C <= {most}"
+        print_text(f"No algorithm{among} has {' or '.join(ruled_out)}.")
     if frontier.open:
-        print_text("Not settled:")
+        print_text("Not settled:" if most is None else f"Not settled, with C <= {most}:")
         for claim in frontier.open:
             print_text(f"  {claim}")
+    if most is not None:
+        print_text(
+            f"Nothing is known about larger C: what {frontier.collective} asks for is not proved "
+            "to be in proportion to C."
+        )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from syncoll.cli.arguments import Subparsers, add_format, count
 from syncoll.cli.exits import Exit
+from syncoll.wording import counted
 
 if TYPE_CHECKING:
     from syncoll.model import BandwidthBound, BoolArray, Collective, Topology
@@ -35,6 +36,9 @@ MultiTree paper, for every algorithm whose chunks go up and down trees.
 _VIEWS = ("steps", "ni-table")
 
 _MOST_CHUNKS_SHOWN = 64
+_WIDEST_MATRIX = 110
+"""Columns of a matrix where nothing else limits it; larger networks are shown as lists."""
+
 _MOST_LINKS_SHOWN = 8
 _FEW_NODES = 12
 _MOST_NODES_TRIED = 64
@@ -115,7 +119,7 @@ def _kind_of(specs: SpecLibrary, reference: str) -> str:
     found, failures = [], {}
     for kind in ("topology", "collective", "search", "relation"):
         try:
-            specs.definition(kind, reference)
+            specs.expect(kind, reference)
             found.append(kind)
         except SpecError as error:
             failures[kind] = error
@@ -137,7 +141,7 @@ def _kind_of(specs: SpecLibrary, reference: str) -> str:
         raise next(e for e in failures.values() if "there is no" not in e.message)
     if ".syncoll" in reference:
         raise failures["topology"]
-    known = [d.name for kind in ("topology", "collective") for d in specs.names(kind)]
+    known = [n for kind in ("topology", "collective") for n in sorted(specs.known_names(kind))]
     close = difflib.get_close_matches(reference.partition("(")[0].strip(), known, n=1)
     hint = f"; did you mean {close[0]}?" if close else ""
     raise UsageError(
@@ -162,6 +166,7 @@ def _show_file(path: Path, view: str, style: str) -> int:
         return Exit.OK
     if stored.frontier is not None:
         show_frontier(stored.frontier)
+        print_text("So says the file; `syncoll check` tells what of that is proved.")
     elif not stored.algorithms:
         instance = stored.instances[0]
         print_text(
@@ -177,7 +182,7 @@ def _show_file(path: Path, view: str, style: str) -> int:
 
 
 def _show_topology(topology: Topology, doc: str, style: str) -> int:
-    from syncoll.cli.output import counted, print_json, print_text
+    from syncoll.cli.output import print_json, print_text
     from syncoll.files.layout import interconnect_to_json
     from syncoll.model import UNREACHABLE
 
@@ -201,7 +206,7 @@ def _show_topology(topology: Topology, doc: str, style: str) -> int:
     )
     fabric = topology.fabric
     if fabric is not None:
-        switches = "1 switch" if fabric.num_switches == 1 else f"{fabric.num_switches} switches"
+        switches = counted(fabric.num_switches, "switch")
         print_text(
             f"physical network: {switches}, {counted(len(fabric.links), 'directed link')}"
             + (
@@ -235,7 +240,8 @@ def _show_links(topology: Topology) -> None:
         {link: str(own.get(link, "*")) for link in topology.links},
     )
     widest = max(len(str(topology.num_nodes)), *(len(value) for value in links.values())) + 2
-    if widest * (topology.num_nodes + 1) + 2 <= width():
+    available = width() or _WIDEST_MATRIX
+    if widest * (topology.num_nodes + 1) + 2 <= available:
         print_text(f"{legend}, from row to column\n")
         rows = [(a, *(links.get((a, b), ".") for b in nodes)) for a in nodes]
         print_table((">", *(f">{b}" for b in nodes)), rows)
@@ -252,11 +258,9 @@ def _show_links(topology: Topology) -> None:
 
 def _shared(bound: BandwidthBound) -> str:
     """A bound over several links in one line."""
-    from syncoll.cli.output import counted
-
     links = " ".join(f"{a}->{b}" for a, b in bound.links[:_MOST_LINKS_SHOWN])
     if len(bound.links) > _MOST_LINKS_SHOWN:
-        links += f" … ({len(bound.links)} links)"
+        links += f" … ({counted(len(bound.links), 'link')})"
     label = f"{bound.label}: " if bound.label else ""
     rate = bound.chunks_per_round
     amount = counted(int(rate), "chunk") if rate.denominator == 1 else f"{rate} chunks"
@@ -266,7 +270,7 @@ def _shared(bound: BandwidthBound) -> str:
 def _show_collective(
     collective: Collective, doc: str, nodes: int | None, chunks: int | None, style: str
 ) -> int:
-    from syncoll.cli.output import counted, print_json, print_table, print_text
+    from syncoll.cli.output import print_json, print_table, print_text
 
     nodes, chunks = _size(collective, nodes, chunks)
     relation = collective.tabulate(nodes, chunks)
@@ -351,7 +355,7 @@ def _size(collective: Collective, nodes: int | None, chunks: int | None) -> tupl
                 break
     if failure is not None:
         raise failure
-    place = f" on {nodes} nodes" if nodes is not None else ""
+    place = f" on {counted(nodes, 'node')}" if nodes is not None else ""
     which = f"C = {chunks}" if chunks is not None else "no C that was tried"
     needs = f"; it needs {collective.requirement}" if collective.requirement else ""
     negated = "not " if chunks is not None else ""

@@ -13,11 +13,14 @@ from syncoll.cli.arguments import (
     add_problem,
     add_solver,
     duration,
+    json_for_dash,
     output_file,
+    output_folder,
 )
 from syncoll.cli.exits import Exit
 
 if TYPE_CHECKING:
+    from syncoll.deadline import Deadline
     from syncoll.model import Collective, Instance
     from syncoll.plugins import PluginManager
     from syncoll.solving import Solution, Solver
@@ -42,15 +45,22 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
     add_problem(parser)
     add_instance(parser)
     parser.add_argument(
-        "--time-limit", type=duration, metavar="TIME", help="such as 30s, 2min (default: none)"
+        "--time-limit",
+        type=duration,
+        metavar="TIME",
+        help="for the whole command, from its start, such as 30s, 2min (default: none)",
     )
     add_format(parser)
     parser.add_argument(
-        "-o", "--output", type=output_file, metavar="FILE", help="save the answer as JSON"
+        "-o",
+        "--output",
+        type=output_file,
+        metavar="FILE",
+        help="save the answer as JSON; - for standard output, in place of the table",
     )
     parser.add_argument(
         "--proof",
-        type=output_file,
+        type=output_folder,
         metavar="DIR",
         help="unsat: write a proof into this folder that others can check (solves once more)",
     )
@@ -59,19 +69,21 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from syncoll.cli.arguments import library, make_instance, make_solver, manager
+    from syncoll.cli.arguments import deadline, library, make_instance, make_solver, manager
     from syncoll.cli.output import note, print_json
     from syncoll.files import outcome_document, require_writable, write_document
     from syncoll.formula import StopReason, Verdict
 
+    json_for_dash(arguments)
     if arguments.output is not None:
         require_writable(arguments.output)
     plugins = manager()
     specs = library(plugins)
     instance = make_instance(arguments, specs)
     collective = specs.collective(arguments.collective)
+    until = deadline(arguments, arguments.time_limit)
     with make_solver(arguments, plugins) as solver:
-        solution = _solve(solver, instance, collective, arguments.time_limit)
+        solution = _solve(solver, instance, collective, until)
     if arguments.format == "json":
         print_json(outcome_document(solution))
     else:
@@ -81,7 +93,7 @@ def _run(arguments: argparse.Namespace) -> int:
         write_document(arguments.output, outcome_document(solution))
         note(f"saved in {arguments.output}")
     if arguments.proof is not None and solution.verdict is Verdict.UNSAT:
-        _prove(arguments, plugins, solution)
+        _prove(arguments, plugins, solution, until)
     if solution.outcome.reason is StopReason.INTERRUPTED:
         return Exit.INTERRUPTED
     return {Verdict.SAT: Exit.OK, Verdict.UNSAT: Exit.IMPOSSIBLE}.get(
@@ -89,32 +101,39 @@ def _run(arguments: argparse.Namespace) -> int:
     )
 
 
-def _prove(arguments: argparse.Namespace, plugins: PluginManager, solution: Solution) -> None:
+def _prove(
+    arguments: argparse.Namespace, plugins: PluginManager, solution: Solution, until: Deadline
+) -> None:
     """Writes a refutation, or says why there is none."""
     from syncoll.cli.output import note
+    from syncoll.deadline import OutOfTimeError, interrupted_at
     from syncoll.files.refuting import refute_with_proof
     from syncoll.plugins import parse_options
 
     combining = solution.instance.combining
-    done = refute_with_proof(
-        solution.instance,
-        arguments.proof,
-        plugins,
-        encoding=None if combining else solution.encoding,
-        encoding_options={} if combining else parse_options(arguments.encoding_option),
-        seconds=arguments.time_limit,
-        memory_bytes=arguments.memory_limit,
-        seed=arguments.seed,
-    )
+    try:
+        until.check()
+        with interrupted_at(until):
+            done = refute_with_proof(
+                solution.instance,
+                arguments.proof,
+                plugins,
+                encoding=None if combining else solution.encoding,
+                encoding_options={} if combining else parse_options(arguments.encoding_option),
+                seconds=until.seconds,
+                memory_bytes=arguments.memory_limit,
+                seed=arguments.seed,
+            )
+    except OutOfTimeError:
+        note("no proof: the time limit was reached")
+        return
     if done.file is None:
         note(f"no proof: {done.reason}")
         return
     note(f"proof in {done.file}" + (f"; {done.reason}" if done.reason else ""))
 
 
-def _solve(
-    solver: Solver, instance: Instance, collective: Collective, seconds: float | None
-) -> Solution:
+def _solve(solver: Solver, instance: Instance, collective: Collective, until: Deadline) -> Solution:
     """The solver's answer; after Ctrl-C an answer that says so."""
     from syncoll.formula import FormulaSize, Outcome, StopReason, Verdict
     from syncoll.search import solve_one
@@ -129,7 +148,7 @@ def _solve(
             chunks=instance.chunks,
             steps=instance.steps,
             rounds=instance.rounds,
-            seconds=seconds,
+            deadline=until,
         )
     except KeyboardInterrupt:
         nothing = FormulaSize(0, 0, 0, 0, 0, 0, 0, frozenset())
@@ -162,11 +181,14 @@ def _show(solution: Solution) -> None:
     elif outcome.verdict is Verdict.UNSAT:
         print_text(f"unsat: {question} has no algorithm.")
         if instance.steps < instance.least_steps:
-            print_text(f"No algorithm has fewer than {counted(instance.least_steps, 'step')}.")
+            print_text(
+                f"No algorithm with C = {instance.chunks} has fewer than "
+                f"{counted(instance.least_steps, 'step')}."
+            )
     else:
         print_text(f"unknown: {question} was not decided ({outcome.reason}).")
-        if outcome.message:
-            print_text(outcome.message)
+        if outcome.message:  # what a crashed solver wrote, stacks and all, is in the JSON
+            print_text(outcome.message.partition("\n")[0])
     print_text(f"Encoding {solution.encoding}, backend {solution.backend}{_effort(solution)}.")
 
 

@@ -37,7 +37,6 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
         title="verbs",
         dest="verb",
         metavar="VERB",
-        required=True,
         help="`syncoll spec VERB --help` explains it",
     )
     check = verbs.add_parser(
@@ -81,12 +80,14 @@ def _check(arguments: argparse.Namespace) -> int:
 
 def _list(arguments: argparse.Namespace) -> int:
     from syncoll.cli.arguments import library, manager
-    from syncoll.cli.output import print_json, print_table, print_text
+    from syncoll.cli.output import note, print_json, print_table, print_text
     from syncoll.spec import Kind
 
     specs = library(manager())
     kinds: tuple[Kind, ...] = ("topology", "collective", "relation", "search")
     found = [definition for kind in kinds for definition in specs.names(kind)]
+    for problem in specs.problems():
+        note(f"syncoll: {problem}")
     if arguments.format == "json":
         print_json(
             {

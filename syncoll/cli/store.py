@@ -35,9 +35,37 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
     parser.set_defaults(run=_run)
 
 
+def _delete_if_damaged(named: str | None) -> None:
+    """Deletes the file of a store that is to be cleared and cannot be opened for its damage.
+
+    Raises:
+        UsageError: when it cannot be opened for another reason, or not be deleted.
+    """
+    import os
+    from pathlib import Path
+
+    from syncoll.cli.output import note
+    from syncoll.errors import FileFormatError, UsageError
+    from syncoll.store import Store, default_path, delete_damaged
+
+    name = named or os.environ.get(STORE_VARIABLE)
+    if name == "none":
+        return
+    path = Path(name) if name else default_path()
+    if name and not path.exists():
+        raise UsageError(f"there is no store {path}; there is nothing to clear")
+    try:
+        Store.open(Path(name) if name else None).close()
+    except FileFormatError as error:
+        delete_damaged(path, is_default=not name)
+        note(f"syncoll: {path} was deleted, since it could not be read any more: {error}")
+
+
 def _run(arguments: argparse.Namespace) -> int:
     from syncoll.cli.output import counted, print_json, print_text
 
+    if arguments.clear:
+        _delete_if_damaged(arguments.store)
     store = open_store(arguments.store)
     if store is None:
         if arguments.format == "json":

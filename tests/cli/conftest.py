@@ -157,22 +157,27 @@ def _lives(process: psutil.Process) -> bool:
 
 
 COUNTED = """\
-import os, time
+import os, signal, time
 from pathlib import Path
 from syncoll.plugins import Answer, BackendRecord, hookimpl
 
 
 class Counted:
     def __init__(self):
-        import syncoll_cpsat
-        record = syncoll_cpsat.syncoll_backends()[0]
+        import syncoll_pysat
+        record = syncoll_pysat.syncoll_backends()[0]
         self.backend = record.load()
         self.options = {option.name: option.default for option in record.options}
 
     def solve(self, formula, limits, options):
         with Path(os.environ["COUNTED"]).open("a") as note:
             note.write(f"{os.getpid()}\\n")
-        if os.environ.get("COUNTED_CRASHES"):
+        crashes = os.environ.get("COUNTED_CRASHES")
+        if crashes == "no memory":
+            raise MemoryError
+        if crashes and crashes.startswith("SIG"):
+            os.kill(os.getpid(), getattr(signal, crashes))
+        if crashes:
             os._exit(1)
         time.sleep(float(os.environ.get("COUNTED_SLEEPS", "0")))
         return self.backend.solve(formula, limits, self.options)
@@ -184,15 +189,15 @@ def load():
 
 @hookimpl
 def syncoll_backends():
-    import syncoll_cpsat
-    features = syncoll_cpsat.syncoll_backends()[0].features
+    import syncoll_pysat
+    features = syncoll_pysat.syncoll_backends()[0].features
     return [BackendRecord("counted", "counts", load, features, lambda: Answer(True), ())]
 """
 
 
 @dataclass(frozen=True)
 class Counted:
-    """A backend ``counted``: CP-SAT, which takes a note of each question.
+    """A backend ``counted``: a SAT solver that starts soon and takes a note of each question.
 
     Args:
         note: where.

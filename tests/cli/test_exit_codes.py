@@ -23,13 +23,13 @@ def test_found(run: Run) -> None:
 @pytest.mark.parametrize(
     ("numbers", "words"),
     [
-        (["-C", "1", "-S", "1", "-R", "9"], "No algorithm has fewer than 2 steps."),
+        (["-C", "1", "-S", "1", "-R", "9"], "No algorithm with C = 1 has fewer than 2 steps."),
         (["-C", "6", "-S", "2", "-R", "7"], "has no algorithm."),
         (["-C", "1", "-S", "0", "-R", "0"], "has no algorithm."),
     ],
 )
 def test_impossible(numbers: list[str], words: str, run: Run) -> None:
-    result = run("solve", "dgx1", "allgather", *numbers)
+    result = run("solve", "dgx1", "allgather", *numbers, "--backend", "pysat")
     assert result.code == 1
     assert result.out.startswith("unsat: ")
     assert words in result.out
@@ -42,12 +42,6 @@ def test_undecided(run: Run, tmp_path: Path) -> None:
     assert "time limit" in result.out
     assert run("show", "unknown.json").out.startswith("unknown: alltoall on hypercube(4)")
     assert "nothing to verify" in run("verify", "unknown.json").out
-
-
-def test_out_of_memory_limit_is_undecided(run: Run) -> None:
-    result = run(*HARD, "--memory-limit", "20MB")
-    assert result.code == 3
-    assert "memory limit" in result.out
 
 
 def test_a_licence_that_is_too_small_is_undecided(run: Run) -> None:
@@ -71,7 +65,8 @@ def test_a_search_without_time_finds_nothing_and_says_so(run: Run, tmp_path: Pat
     assert (tmp_path / "none.json").exists()
     assert run("verify", "none.json").code == 0
     assert run("show", "none.json").code == 0
-    assert run("verify", "none.json", "--collective", "alltoall").code == 2
+    assert run("verify", "none.json", "--collective", "alltoall").code == 0  # its shapes agree
+    assert run("verify", "none.json", "--collective", "allgather").code == 2
 
 
 def test_a_seed_without_an_algorithm_has_decided_nothing(run: Run) -> None:
@@ -86,7 +81,7 @@ def test_a_seed_without_an_algorithm_has_decided_nothing(run: Run) -> None:
 
 
 def test_nothing_to_do_is_no_error(run: Run) -> None:
-    result = run("pareto", "ring(1)", "allgather")
+    result = run("pareto", "ring(1)", "allgather", "--backend", "pysat")
     assert result.code == 0
     assert "1 verified point" in result.out
     assert run("solve", "ring(1)", "allgather", "-C", "1", "-S", "0", "-R", "0").code == 0

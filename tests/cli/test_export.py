@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -65,6 +66,33 @@ def test_one_point_becomes_a_file(run: Run, files: Path, tmp_path: Path, point: 
     text = run("verify", "one.xml", "--dialect", "rccl")
     assert text.code == 0
     assert "one.xml: executed, MSCCL XML (rccl): allgather of 8 ranks, in place" in text.out
+
+
+def test_one_algorithm_becomes_the_same_kind_of_thing_as_two(
+    run: Run, files: Path, tmp_path: Path
+) -> None:
+    """A name without a suffix is a folder, one with a suffix a file; however many there are."""
+    name = "dgx1-allgather-C1-S2-R2"
+    for source, names in ((files / "sat.json", [f"{name}.xml"]), (files / "frontier.json", NAMES)):
+        for i, out in enumerate(("exports", "exports/", "v1.0/")):
+            folder = tmp_path / f"{source.stem}{i}"
+            folder.mkdir()
+            to = ("export", source, "--to", "msccl-xml")
+            assert run(*to, "-o", f"{folder}/{out}").code == 0
+            assert sorted(p.name for p in (folder / out).iterdir()) == names
+    result = run("export", files / "sat.json", "--to", "msccl-xml", "-o", "exports.xml")
+    assert result.code == 0
+    assert (tmp_path / "exports.xml").is_file()
+    refused = run("export", files / "frontier.json", "--to", "msccl-xml", "-o", "both.xml")
+    assert refused.code == 2
+    assert "both.xml is the name of a file, and there are 2 algorithms" in refused.err
+    # A format of several files: a folder of its own for each, or with --point the one named.
+    assert run("export", files / "sat.json", "--to", "chakra", "-o", "traces").code == 0
+    assert [p.name for p in (tmp_path / "traces").iterdir()] == [name]
+    assert (
+        run("export", files / "sat.json", "--to", "chakra", "--point", "0", "-o", "one").code == 0
+    )
+    assert (tmp_path / "one" / f"{name}.0.et").is_file()
 
 
 def test_an_outcome_goes_into_a_folder_that_is_there(run: Run, files: Path, tmp_path: Path) -> None:
@@ -178,7 +206,7 @@ def test_verify_finds_what_was_changed(run: Run, files: Path, tmp_path: Path) ->
     path.write_text(path.read_text().replace('type="r"', 'type="nop"', 1))
     for what in (path, path.parent):
         result = run("verify", what, "--dialect", "rccl")
-        assert result.code == 2
+        assert result.code == 1
         assert NAMES[0] in result.err
     assert NAMES[1] in result.out, "the other one is right"
 
@@ -186,7 +214,9 @@ def test_verify_finds_what_was_changed(run: Run, files: Path, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["out", "--collective", "allgather"], "--collective does not apply"),
+        (["out", "-C", "2"], "-C is the C of --collective"),
+        (["out", "--collective", "allgathr"], "did you mean"),
+        (["out", "--collective", "allgather", "-C", "0"], "-C"),
         (["out", "--in-order"], "--in-order does not apply"),
         (["out", "--option", "x=1"], "no option 'x'"),
         (["out", "--as", "msccl-xm"], "did you mean msccl-xml?"),
@@ -229,7 +259,7 @@ def test_what_was_not_checked_is_not_said_to_be(run: Run, files: Path, tmp_path:
     to = ("--to", "csv", "--point", "0", "-o", "sends.csv")
     assert run("export", files / "frontier.json", *to).code == 0
     told = run("verify", "sends.csv")
-    assert told.code == 0
+    assert told.code == 4
     assert "its result was NOT checked" in told.out
     assert (
         run("verify", "sends.csv", "--format", "json").json["verified"][0]["result_checked"]
@@ -237,3 +267,59 @@ def test_what_was_not_checked_is_not_said_to_be(run: Run, files: Path, tmp_path:
     )
     refused = run("verify", "sends.csv", "--proto", "LL")
     assert "--proto says how a file is written" in refused.err
+
+
+@pytest.mark.parametrize("format_", ["msccl-xml", "mscclpp", "chakra", "csv", "parquet"])
+def test_exports_are_compared_with_what_is_meant(
+    format_: str, run: Run, files: Path, tmp_path: Path
+) -> None:
+    """What a file says of itself is not all that it is compared with."""
+    out = tmp_path / ("out" if format_ == "chakra" else f"out.{format_}")
+    export = ("export", files / "frontier.json", "--to", format_, "--point", "0", "-o", out)
+    assert run(*export).code == 0
+    right = ("--collective", "allgather")
+    for more in (right, (*right, "--topology", "dgx1"), (*right, "-C", "2")):
+        result = run("verify", out, *more)
+        assert (result.code, result.err) == (0, ""), more
+        assert "as allgather asks" in result.out
+    for collective in ("alltoall", "broadcast", "allreduce", "gather(root=1)"):
+        if format_ == "csv" and collective.startswith("gather"):
+            continue  # what everybody has the root has as well, and a table says no more
+        result = run("verify", out, "--collective", collective)
+        assert result.code == 1, collective
+        assert "Traceback" not in result.err
+    assert run("verify", out, "--topology", "dgx1").code == (4 if format_ == "csv" else 0)
+    for topology in ("ring(8)", "ring(4)"):
+        assert run("verify", out, "--topology", topology).code == 1
+    wrong = run("verify", out, *right, "-C", "5", "--format", "json")
+    assert wrong.code == 1
+    assert len(wrong.json["wrong"]) == 1
+    assert wrong.json["unchecked"] == []
+
+
+def test_a_rooted_collective_has_the_root_that_is_meant(run: Run, tmp_path: Path) -> None:
+    search = ("pareto", "ring(3)", "broadcast(root=1)", "--backend", "pysat")
+    assert run(*search, "--max-chunks", "2", "-o", "b.json").code == 0
+    for format_ in ("msccl-xml", "mscclpp", "csv"):
+        out = f"b.{format_}"
+        assert run("export", "b.json", "--to", format_, "--point", "0", "-o", out).code == 0
+        assert run("verify", out, "--collective", "broadcast(root=1)").code == 0
+        assert run("verify", out, "--collective", "broadcast").code == 1
+
+
+def test_what_cannot_be_judged_has_an_exit_code_of_its_own(run: Run, tmp_path: Path) -> None:
+    """A collective with a name of its own, and what nobody here follows; 1 is for what is wrong."""
+    assert run("pareto", "ring(3)", "allgather", "--backend", "ring", "-o", "a.json").code == 0
+    export = ("export", "a.json", "--to", "mscclpp", "--point", "0", "-o", "a.json.json")
+    assert run(*export).code == 0
+    plan = json.loads((tmp_path / "a.json.json").read_text())
+    for name, change, code in (
+        ("custom", {"collective": "mine"}, 4),
+        ("wrong", {"collective": "alltoall"}, 1),
+        ("none", {"protocol": "LL128"}, 1),
+    ):
+        (tmp_path / name).write_text(json.dumps({**plan, **change}))
+        assert run("verify", name).code == code, name
+    compared = run("verify", "custom", "--collective", "allgather")
+    assert compared.code == 4
+    assert "not checked in full: collective 'mine' does not say which chunk" in compared.err

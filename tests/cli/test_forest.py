@@ -15,6 +15,7 @@ from typing import Any
 import jsonschema
 import pytest
 
+import syncoll_specs
 from syncoll.cli import arguments
 from syncoll.files import schema
 from syncoll.model import Fabric
@@ -300,6 +301,7 @@ def test_without_a_seed_that_packs(run: Run, monkeypatch: pytest.MonkeyPatch) ->
             return [SeedRecord("other", "packs nothing", lambda: None)]  # type: ignore[arg-type, return-value]
 
     manager.register(Other(), "other")
+    manager.register(syncoll_specs, "specs")
     monkeypatch.setattr(arguments, "manager", lambda: manager)
     assert "no seed packs forests" in run("forest", "dgx1").err
     result = run("forest", "dgx1", "--backend", "other")

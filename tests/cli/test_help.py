@@ -125,7 +125,6 @@ def test_version(run: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ([], ["required", "COMMAND", "syncoll --help"]),
         (["solv"], ["'solv'", "did you mean solve?"]),
         (["spec", "chek", "x"], ["did you mean check?", "syncoll spec --help"]),
         (["schema", "frontiers"], ["did you mean frontier?"]),
@@ -135,7 +134,7 @@ def test_version(run: Run) -> None:
         (["solve", "dgx1", "allgather"], ["-C/--chunks, -S/--steps, -R/--rounds"]),
         (["pareto", "dgx1", "allgather", "--strategy", "papers"], ["did you mean paper?"]),
         (["show", "dgx1", "--format", "xml"], ["choose from table, json"]),
-        (["--frobnicate"], ["required"]),
+        (["--frobnicate"], ["no option --frobnicate"]),
     ],
 )
 def test_usage_errors_are_two_lines_that_help(
@@ -148,6 +147,13 @@ def test_usage_errors_are_two_lines_that_help(
     for word in words:
         assert word in result.err
     assert "--help`" in result.err
+
+
+def test_without_a_command_those_that_there_are_are_shown(run: Run) -> None:
+    for arguments in ([], ["spec"]):
+        result = run(*arguments)
+        assert (result.code, result.err) == (2, "")
+        assert result.out == run(*arguments, "--help").out
 
 
 def test_options_cannot_be_abbreviated(run: Run) -> None:

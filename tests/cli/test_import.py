@@ -107,10 +107,12 @@ def _lasting(document: object) -> object:
 
 
 def test_stored_results_are_checked_against_it(run: Run) -> None:
-    assert run("pareto", "nvidia-smi:square.txt", "allgather", "-o", "f.json").code == 0
-    for command in ("verify", "check"):
-        assert run(command, "f.json", "--topology", "nvidia-smi:square.txt").code == 0
-        assert run(command, "f.json", "--topology", "rocm-smi:rocm.txt").code == 2
+    search = ("pareto", "nvidia-smi:square.txt", "allgather")
+    assert run(*search, "-o", "f.json").code == 0
+    for command, *more in (("verify",), ("check", "--collective", "allgather")):
+        asked = (command, "f.json", *more, "--topology")
+        assert run(*asked, "nvidia-smi:square.txt").code == 0
+        assert run(*asked, "rocm-smi:rocm.txt").code == 2
     assert json.loads(Path("f.json").read_text())["topology"]
 
 

@@ -76,8 +76,8 @@ class Sleepy:
     def solve(self, formula, limits, options):
         self.asked += 1
         if self.asked == 1 and not options["at_once"]:
-            import syncoll_cpsat
-            record = syncoll_cpsat.syncoll_backends()[0]
+            import syncoll_pysat
+            record = syncoll_pysat.syncoll_backends()[0]
             values = {o.name: o.default for o in record.options}
             return record.load().solve(formula, limits, values)
         note = Path(os.environ["SLEEPY_FOLDER"], "asleep")
@@ -92,8 +92,8 @@ def load():
 
 @hookimpl
 def syncoll_backends():
-    import syncoll_cpsat
-    features = syncoll_cpsat.syncoll_backends()[0].features
+    import syncoll_pysat
+    features = syncoll_pysat.syncoll_backends()[0].features
     options = (Option("at_once", False, "sleep at the first question"),)
     return [BackendRecord("sleepy", "sleeps", load, features, lambda: Answer(True), options)]
 """

@@ -1,4 +1,7 @@
-"""Several solvers at once, wherever they run, find the same frontier and leave nothing behind."""
+"""Several solvers at once, wherever they run, find the same frontier and leave nothing behind.
+
+Each search runs on several solvers, and each executor runs a search; not each search on each.
+"""
 
 from __future__ import annotations
 
@@ -26,6 +29,8 @@ SEARCHES = {
     "combining": ("pareto", "line(3)", "allreduce", "--max-chunks", "3", "--seeds", "none"),
 }
 LONG = (*SEARCHES["refuting"], "--backend", "counted")
+ONE = ("--backend", "pysat")
+"""The solver that starts soonest, where it does not matter which."""
 
 
 def costs(document: dict[str, Any]) -> list[object]:
@@ -44,10 +49,11 @@ def alone() -> dict[str, list[object]]:
 
 
 def require_the_same(name: str, run: Run, alone: dict[str, list[object]], *how: object) -> None:
+    one = () if name == "allgather" else ONE  # which would need long
     if name not in alone:
-        alone[name] = costs(run(*SEARCHES[name], "--format", "json").json)
+        alone[name] = costs(run(*SEARCHES[name], *one, "--format", "json").json)
         assert len(alone[name]) > 2
-    result = run(*SEARCHES[name], *how, "--format", "json")
+    result = run(*SEARCHES[name], *one, *how, "--format", "json")
     assert (result.code, result.err) == (0, "")
     assert costs(result.json) == alone[name]
 
@@ -58,16 +64,18 @@ def test_two_jobs(name: str, run: Run, alone: dict[str, list[object]]) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", SEARCHES)
-@pytest.mark.parametrize("where", ["processes", "processes:2", "local:3"])
-def test_executors(name: str, where: str, run: Run, alone: dict[str, list[object]]) -> None:
+@pytest.mark.parametrize(
+    ("where", "name"),
+    [("processes", "broadcast"), ("processes:2", "refuting"), ("local:3", "combining")],
+)
+def test_executors(where: str, name: str, run: Run, alone: dict[str, list[object]]) -> None:
     require_the_same(name, run, alone, "--executor", where)
 
 
 def test_nothing_is_left_behind(run: Run) -> None:
     before = set(psutil.Process().children(recursive=True))
     for how in (("--jobs", "2"), ("--executor", "processes:2")):
-        assert run(*SEARCHES["broadcast"], *how).code == 0
+        assert run(*SEARCHES["broadcast"], *ONE, *how).code == 0
         end = time.monotonic() + 5
         while left := set(psutil.Process().children(recursive=True)) - before:
             # Python's own, of the first pool of processes; it stays for the next one.
@@ -112,8 +120,14 @@ def test_ctrl_c_saves_what_is_known(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("how", [("--jobs", "2"), ("--executor", "processes:2")])
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize(
+    ("number", "how"),
+    [
+        (signal.SIGTERM, ("--executor", "processes:2")),
+        (signal.SIGKILL, ("--executor", "processes:2")),
+        (signal.SIGKILL, ("--jobs", "2")),
+    ],
+)
 def test_no_worker_survives(
     number: signal.Signals, how: tuple[str, ...], background: Run, counted: Any, all_end: Any
 ) -> None:
@@ -159,7 +173,8 @@ def test_the_number_is_said_once(run: Run) -> None:
     assert (result.code, result.out) == (2, "")
     assert "--jobs 2" in result.err
     assert "processes:3" in result.err
-    assert run(*SEARCHES["broadcast"], "--jobs", "2", "--executor", "local:2").code == 0
+    short = ("--max-steps", "1", *ONE)
+    assert run(*SEARCHES["broadcast"], *short, "--jobs", "2", "--executor", "local:2").code != 2
 
 
 @pytest.mark.parametrize(
@@ -209,14 +224,14 @@ def cluster() -> Iterator[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", SEARCHES)
+@pytest.mark.parametrize("name", ["broadcast", "combining"])
 def test_a_cluster(name: str, cluster: str, run: Run, alone: dict[str, list[object]]) -> None:
     require_the_same(name, run, alone, "--executor", cluster)
 
 
 @pytest.mark.slow
 def test_a_cluster_from_a_process_of_its_own(cluster: str, process: Run) -> None:
-    result = process(*SEARCHES["broadcast"], "--executor", cluster, "--format", "json")
+    result = process(*SEARCHES["broadcast"], *ONE, "--executor", cluster, "--format", "json")
     assert (result.code, result.err) == (0, "")
     assert result.json["complete"]
     assert len(result.json["points"]) == 4

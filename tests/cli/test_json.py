@@ -140,12 +140,3 @@ def test_plugins_say_what_they_are(run: Run) -> None:
             assert entry["features"]
             assert set(entry["installed"]) == {"ok", "reason"}
             assert entry["able"] == (entry["installed"]["ok"] and entry["licensed"]["ok"])
-
-
-def test_a_plugin_that_cannot_answer_hides_no_other() -> None:
-    from syncoll.cli.plugins import _asked
-
-    def question() -> Any:
-        raise RuntimeError("no library")
-
-    assert _asked(question) == {"ok": False, "reason": "it cannot say: RuntimeError: no library"}

@@ -103,7 +103,7 @@ def test_a_wrong_algorithm_ends_with_2_and_the_reason(
         (["--size", "6"], "a multiple of 4, the bytes of one float32"),
         (["--size", "12", "--dtype", "int64"], "a multiple of 8"),
         (["--size", "much"], "'much'"),
-        (["--dtype", "float16"], "choose from float32, float64, int32, int64"),
+        (["--dtype", "int16"], "choose from float32, float64, float16, bfloat16"),
         (["--op", "mean"], "choose from sum, prod, max, min"),
         (["--size", "900TiB"], "use a smaller size"),
     ],

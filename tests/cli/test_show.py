@@ -154,7 +154,8 @@ def test_explain(run: Run) -> None:
     assert set(stages[-1]["features"]) <= {"clause", "cardinality", "pseudo-boolean"}
 
 
-def test_plugins_are_readable(run: Run) -> None:
+def test_plugins_are_readable(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "111")
     plain, full = run("plugins").out, run("plugins", "--options").out
     for text in (plain, full):
         assert max(map(len, text.splitlines())) <= 110

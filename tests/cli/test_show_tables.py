@@ -41,7 +41,7 @@ def specs() -> SpecLibrary:
 
 @pytest.fixture
 def mesh(run: Run, tmp_path: Path) -> Path:
-    """MultiTree's allreduce on the 2x2 mesh, as in its paper."""
+    """An allreduce of MultiTree's on the 2x2 mesh of its paper."""
     file = tmp_path / "mesh.json"
     options = [part for o in ("pipelined=false", "trees=1") for part in ("--backend-option", o)]
     result = run("pareto", "mesh(2,2)", "allreduce", "--backend", "multitree", *options, "-o", file)
@@ -49,24 +49,39 @@ def mesh(run: Run, tmp_path: Path) -> Path:
     return file
 
 
-def test_the_tables_of_figure_5(mesh: Path, run: Run) -> None:
+def test_the_tables_of_figure_5(specs: SpecLibrary) -> None:
+    """The trees of Figure 3: tree f goes from f to its neighbours, from f ^ 2 also to f ^ 3."""
+    up = [
+        *((f, f ^ 3, f ^ 2, 0, {f ^ 3}) for f in range(4)),
+        *((f, f ^ 1, f, 1, {f ^ 1}) for f in range(4)),
+        *((f, f ^ 2, f, 1, {f ^ 2, f ^ 3}) for f in range(4)),
+    ]
+    down = [(f, to, frm, 3 - step, {0, 1, 2, 3}) for f, frm, to, step, _ in up]
+    sends, carried = [one[:4] for one in up + down], [one[4] for one in up + down]
+    algorithm = Algorithm((1,) * 4, np.array(sends), contributions(4, *carried))
+    instance = instance_of(specs.collective("allreduce"), specs.topology("mesh(2,2)"), 4, algorithm)
+    tables = [
+        [(str(e.op), e.flow, e.parent, list(e.children), e.step) for e in table.entries]
+        for table in ni_tables(instance, algorithm)
+    ]
+    assert tables == FIGURE_5
+
+
+def test_the_tables_as_documents_and_as_printed(mesh: Path, run: Run) -> None:
     document = run("show", mesh, "--as", "ni-table", "--format", "json").json
     assert document["schema"] == "syncoll/ni-table/1"
     assert (document["collective"], document["topology"]) == ("allreduce", "mesh(2,2)")
     (algorithm,) = document["algorithms"]
     assert (algorithm["chunks"], algorithm["steps"], algorithm["rounds"]) == (4, 4, 4)
-    keys = ("op", "flow", "parent", "children", "step")
-    tables = [[tuple(e[k] for k in keys) for e in t["entries"]] for t in algorithm["tables"]]
-    assert tables == FIGURE_5
     assert [table["node"] for table in algorithm["tables"]] == [0, 1, 2, 3]
-
-
-def test_the_tables_as_printed(mesh: Path, run: Run) -> None:
     text = run("show", mesh, "--as", "ni-table").out
     assert "schedule tables for C = 4, S = 4, R = 4" in text
     lines = [line.split() for line in text.splitlines()]
     assert lines.count(["Op", "FlowID", "Parent", "Children", "Step"]) == 4
-    assert lines[lines.index(["node", "0"]) + 3] == ["Reduce", "3", "1", "nil", "nil", "1"]
+    first = algorithm["tables"][0]["entries"][0]
+    assert (first["op"], first["children"], first["step"]) == ("Reduce", [], 1)
+    row = ["Reduce", str(first["flow"]), str(first["parent"]), "nil", "nil", "1"]
+    assert lines[lines.index(["node", "0"]) + 3] == row
     assert ["Gather", "0", "nil", "1", "2", "3"] in lines
 
 

@@ -76,7 +76,7 @@ def test_asked_again_no_solver_is_asked(run: Run, counted: Any, tmp_path: Path) 
     assert counted.questions() == 0
     assert costs(turned.json) == costs(first.json)
     assert run("verify", "turned.json").code == 0
-    assert run("check", "turned.json", "--topology", "moved.syncoll:moved").code == 0
+    assert run("check", "turned.json", "--topology", "moved.syncoll:moved").code in (0, 4)
     run(*moved, "--store", "none")
     assert counted.questions() == 11
 
@@ -118,7 +118,7 @@ def test_a_killed_search_goes_on_where_it_was(
     saved = tmp_path / "saved.json"
     running.wait_until(lambda: saved.exists() and told(store).answers >= 5)
     children = running.children()
-    assert len(children) >= (1 if not how else 2)
+    assert children  # of two at once, one may have been ended where its answer was of no use
     running.kill()
     all_end(children)
     kept = told(store)
@@ -176,7 +176,7 @@ class TestWhatIsNotKnown:
         low, high = saved.document["open"][0]["bandwidth"]
         assert Fraction(low) < 1
         assert high is None
-        assert run("check", "dgx1-broadcast.frontier.json").code == 0
+        assert run("check", "dgx1-broadcast.frontier.json").code == 4
 
     @pytest.mark.slow
     def test_out_of_time(
@@ -194,7 +194,7 @@ class TestWhatIsNotKnown:
         assert Fraction(low) < 1
         assert high is None
         assert (told(store).unknown, told(store).answers) == (asked, asked)
-        assert run("check", "unknown.json").code == 0
+        assert run("check", "unknown.json").code == 4
         # The same time would not tell more; more time may.
         monkeypatch.setenv("COUNTED_SLEEPS", "0")
         assert run(*limited, "--point-limit", "0.2").code == 3
@@ -213,7 +213,8 @@ class TestWhatIsNotKnown:
         assert counted.questions() >= 1
         assert result.code == 3
         assert result.json["points"] == []
-        assert "crashed" in result.json["open"][0]["reason"]
+        ended = "the process of backend counted ended with exit code 1"
+        assert ended in result.json["open"][0]["reason"]
         assert told(store).answers == 0
 
 
@@ -356,3 +357,51 @@ class TestWhichStore:
             result = run(*command, "--store", name)
             assert (result.code, result.out) == (2, "")
             assert words in result.err
+
+
+@pytest.mark.parametrize("damage", ["page", "cut", "header", "newer"])
+def test_a_damaged_store_can_be_cleared(damage: str, run: Run, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    Store.open(store).close()
+    whole = store.read_bytes()
+    store.write_bytes(
+        {
+            "page": whole[:4096] + b"\xff" * (len(whole) - 4096),
+            "cut": whole[: len(whole) // 3],
+            "header": b"\0" * 100 + whole[100:],
+            "newer": whole[:60] + (VERSION + 7).to_bytes(4, "big") + whole[64:],
+        }[damage]
+    )
+    assert run("store", "--store", store).code == 2
+    cleared = run("store", "--store", store, "--clear")
+    assert cleared.code == 0
+    assert cleared.err.count(f"{store} was deleted, since it could not be read") == 1
+    assert told(store).answers == 0
+
+
+def test_what_was_never_a_store_is_not_deleted(run: Run, tmp_path: Path) -> None:
+    notes, others = tmp_path / "notes.txt", tmp_path / "others.sqlite"
+    notes.write_text("the work of years\n")
+    with sqlite3.connect(others) as connection:
+        connection.execute("CREATE TABLE work (years)")
+    connection.close()
+    for file in (notes, others):
+        before = file.read_bytes()
+        result = run("store", "--store", file, "--clear")
+        assert result.code == 2
+        assert "does not look like a store" in result.err
+        assert file.read_bytes() == before
+
+
+def test_a_damaged_store_that_cannot_be_deleted(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    store = tmp_path / "store"
+    store.write_bytes(b"SQLite format 3\0 and no more")
+    monkeypatch.setattr(Path, "unlink", refuse)
+    result = run("store", "--store", store, "--clear")
+    assert result.code == 2
+    assert result.err == f"syncoll: cannot delete the damaged store {store}: Permission denied\n"

@@ -132,5 +132,5 @@ def test_a_solver_backend_imports_only_formula_and_plugins(package: Path) -> Non
 
 @pytest.mark.parametrize("package", SEEDS, ids=lambda path: path.name)
 def test_a_seed_imports_only_what_lies_under_the_plugins(package: Path) -> None:
-    floors = ("errors", "model", "linear", "routing", "scheduling", "plugins")
+    floors = ("errors", "deadline", "model", "linear", "routing", "scheduling", "plugins")
     require_imports(package, tuple(f"syncoll.{floor}" for floor in floors))

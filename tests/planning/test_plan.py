@@ -43,7 +43,7 @@ def time(cost: Costs, model: CostModel, size: Fraction | int) -> Fraction:
     return model.overhead + steps * model.alpha + Fraction(rounds, chunks) * size / model.bandwidth
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(costs, models, st.lists(sizes, max_size=8))
 def test_the_choice_is_a_fastest_at_every_size(
     costs: list[Costs], model: CostModel, some: list[Fraction | int]
@@ -57,7 +57,7 @@ def test_the_choice_is_a_fastest_at_every_size(
         assert best.high is None or size < best.high
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(costs, models)
 def test_ranges_partition_all_sizes(costs: list[Costs], model: CostModel) -> None:
     plan, _ = plan_of(costs, model)
@@ -72,7 +72,7 @@ def test_ranges_partition_all_sizes(costs: list[Costs], model: CostModel) -> Non
     assert sorted(told) == [f"points[{i}]" for i in range(len(costs))]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(costs, models, st.lists(st.integers(1, 10_000), max_size=8))
 def test_messages_of_whole_bytes_are_dealt_out_too(
     costs: list[Costs], model: CostModel, some: list[int]
@@ -98,7 +98,7 @@ def test_messages_of_whole_bytes_are_dealt_out_too(
         assert plan.seconds(one.algorithm, half) == min(time(c, model, half) for c in costs)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(costs, models, st.lists(sizes, max_size=8))
 def test_how_near_the_others_come(
     costs: list[Costs], model: CostModel, some: list[Fraction | int]

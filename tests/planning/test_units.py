@@ -6,7 +6,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from syncoll.errors import UsageError
@@ -104,6 +104,7 @@ def test_for_people() -> None:
     assert format_bandwidth(Fraction(12, 10)) == "1.2 B/s"
 
 
+@settings(max_examples=40)
 @given(st.integers(1, 1 << 80))
 def test_what_is_shown_is_near(size: int) -> None:
     number, unit = format_size(size).split()

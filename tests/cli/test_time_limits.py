@@ -1,0 +1,93 @@
+"""Limits of time hold for whole commands, and what is said then is true."""
+
+from __future__ import annotations
+
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from syncoll.deadline import NEVER, Deadline
+
+needs_alarms = pytest.mark.skipif(
+    not hasattr(signal, "setitimer"), reason="the system has no such alarm"
+)
+
+
+@pytest.mark.parametrize("collective", ["allgather", "reducescatter", "allreduce", "alltoall"])
+def test_claims_that_had_no_time_pass_the_check(run: Any, collective: str) -> None:
+    question = ("pareto", "ring(5)", collective, "--time-limit", "0.001", "-o", "late.json")
+    for seeds, code in (("none", 3), ("multitree,all_pairs", 0)):
+        result = run(*question, "--seeds", seeds)
+        assert result.code in (code, 3)  # what seeds have at once counts
+        given = ("--topology", "ring(5)", "--collective", collective)
+        checked = run("check", "late.json", *given)
+        assert checked.code == 0, checked.out + checked.err
+
+
+@needs_alarms
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        (["forest", "torus(40,40)"], "the time limit was reached, with nothing decided"),
+        (["bounds", "torus(8,8)", "allgather"], "the time limit was reached"),
+    ],
+)
+def test_nothing_is_decided_without_time(command: list[str], words: str, run: Any) -> None:
+    result = run(*command, "--time-limit", "0.05")
+    assert result.code == 3
+    assert words in result.err
+    assert result.out == ""
+
+
+def test_bounds_that_did_not_come_are_named(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What holds for any number of steps stands in."""
+    from syncoll.bounds import RoundsBound, rounds_bound
+
+    def slow(topology: Any, needs: Any, steps: int | None, seconds: float) -> RoundsBound:
+        if steps is None:
+            return rounds_bound(topology, needs, None)
+        monkeypatch.setattr("syncoll.cli.bounds.time.perf_counter", lambda: before + seconds)
+        return RoundsBound(rounds_bound(topology, needs, steps).rounds * 0, steps, None)
+
+    before = time.perf_counter()
+    monkeypatch.setattr("syncoll.bounds.rounds_bound", slow)
+    monkeypatch.setattr("syncoll.cli.bounds.time.perf_counter", lambda: before)
+    result = run("bounds", "dgx1", "allgather", "--max-steps", "2")
+    assert "2  7/6" in " ".join(result.out.split()).replace(" ", "  ")
+    assert "more may be provable, but the time was over: 2 steps" in result.err
+
+
+def test_a_limit_counts_from_the_start_of_the_command(run: Any, monkeypatch: Any) -> None:
+    seen: list[Deadline | None] = []
+
+    def search(*_: object, deadline: Deadline | None = None, **__: object) -> None:
+        seen.append(deadline)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("syncoll.search.search", search)
+    before = time.perf_counter()
+    run("pareto", "ring(4)", "allgather", "--time-limit", "1000s")
+    run("pareto", "ring(4)", "allgather")
+    run("pareto", "ring(4)", "allgather", "--time-limit", "1000s", "--proofs", "proofs")
+    first, second, third = seen
+    assert first is not None
+    assert first.ends is not None
+    # A little of it is kept for what comes after the search, and more where proofs come then.
+    assert before + 990 < first.ends < before + 999
+    assert second == NEVER
+    assert third is not None
+    assert third.left() < first.left() * 0.8
+
+
+@pytest.mark.slow
+@needs_alarms
+def test_a_large_machine(process: Any, tmp_path: Path) -> None:
+    """256 nodes: any relaxation, formula or seed of them alone may take more than this."""
+    began = time.perf_counter()
+    result = process("pareto", "torus(16,16)", "allgather", "--time-limit", "4s", "-o", "late.json")
+    assert time.perf_counter() - began < 40.0
+    assert result.code in (0, 3)
+    assert (tmp_path / "late.json").exists()
