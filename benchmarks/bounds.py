@@ -16,10 +16,15 @@ import argparse
 import time
 from fractions import Fraction
 
-from syncoll.bounds import Demand, PriceCertificate, combining_rounds_bound, demands
+from syncoll.bounds import combining_rounds_bound
 from syncoll.bounds.cuts import find_cut
 from syncoll.bounds.network import FlowNetwork
 from syncoll.bounds.relaxation import Relaxation, RelaxationKind
+from syncoll.certificates import (
+    Demand,
+    PriceCertificate,
+    demands,
+)
 from syncoll.model import Collective, Topology
 from syncoll.plugins import PluginManager
 from syncoll.spec import SpecLibrary

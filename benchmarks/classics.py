@@ -19,14 +19,20 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.combining import compose, invert
-from syncoll.model import Algorithm, Collective, Instance, Topology
+from syncoll.model import (
+    Algorithm,
+    Collective,
+    Instance,
+    Topology,
+    compose,
+    invert,
+)
 from syncoll.model.fabric import Fabric
 from syncoll.plugins import PluginManager, Proposal, SeedLimits
 from syncoll.plugins.options import resolve_options
 from syncoll.spec import SpecLibrary
 from syncoll.testing.fabrics import a100, bigraph
-from syncoll.verify import require_valid
+from syncoll.trust import require_valid
 from syncoll_classics import RECORDS
 from syncoll_classics.bigraph import numbered_bigraph, rank_mapping
 from syncoll_classics.exchanges import doubling

@@ -23,10 +23,13 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from syncoll.documents import (
+    StoredFile,
+    read_file,
+)
 from syncoll.errors import ExportError
-from syncoll.exporting import export_verified
-from syncoll.files import StoredFile, read_file
 from syncoll.plugins import ExporterRecord, ExportRequest, PluginManager
+from syncoll.runtime import export_verified
 
 TOPOLOGIES = ("dgx1", "ring(8)")
 COLLECTIVES = (

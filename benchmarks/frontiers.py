@@ -25,9 +25,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from syncoll.checking import check_frontier
-from syncoll.files import read_file
-from syncoll.search import Frontier, Point
+from syncoll.documents import read_file
+from syncoll.results import (
+    Frontier,
+    Point,
+)
+from syncoll.trust.claims import check_claims
 
 HERE = Path(__file__).parent
 TABLES = json.loads((HERE / "sccl_tables.json").read_text())
@@ -90,7 +93,7 @@ def measure(topology: str, collective: str, seconds: float, more: Sequence[str])
         if done.returncode:
             raise RuntimeError(f"{' '.join(command)} ended with {done.returncode}: {done.stderr}")
         began = time.perf_counter()
-        checked = check_frontier(read_file(file))
+        checked = check_claims(read_file(file).claims())
         return Run(
             topology,
             checked.frontier,

@@ -28,7 +28,7 @@ from syncoll.errors import SyncollError
 from syncoll.importing import import_machine, import_spec, read_description
 from syncoll.model import Fabric, Topology
 from syncoll.plugins import ImporterRecord, PluginManager
-from syncoll.search import Frontier
+from syncoll.results import Frontier
 
 DUMPS = Path(__file__).parents[1].parent / "shared" / "reference" / "topology-dumps"
 BY_SUFFIX = {".xml": "nccl-xml", ".json": "node-link", ".txt": "nvidia-smi"}

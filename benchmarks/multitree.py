@@ -46,7 +46,7 @@ from syncoll.model import Algorithm, Collective, Fabric, Topology
 from syncoll.plugins import PluginManager, SeedLimits
 from syncoll.plugins.options import resolve_options
 from syncoll.spec import SpecLibrary
-from syncoll.verify import require_valid
+from syncoll.trust import require_valid
 from syncoll_classics.bigraph import BiGraph, rank_mapping
 from syncoll_classics.binary import allreduce_trees, rooted
 from syncoll_classics.combining import Carrying, joined, up_and_down

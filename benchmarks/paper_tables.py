@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from syncoll.files import write_atomically
+from syncoll.documents import write_atomically
 from syncoll.formula import Limits
 from syncoll.plugins import PluginManager
 from syncoll.search import solve_one

@@ -23,9 +23,13 @@ from pathlib import Path
 
 from syncoll.formula import Limits
 from syncoll.plugins import PluginManager
+from syncoll.results import Solution
 from syncoll.search import solve_one
 from syncoll.search.directly import solve_directly
-from syncoll.solving import Solution, Solver, default_threads
+from syncoll.solving import (
+    Solver,
+    default_threads,
+)
 from syncoll.solving.portfolio import HEAD_START_SECONDS
 from syncoll.spec import SpecLibrary
 

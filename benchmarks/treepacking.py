@@ -24,7 +24,7 @@ from syncoll.model.fabric import Fabric
 from syncoll.plugins import PluginManager, SeedLimits
 from syncoll.spec import SpecLibrary
 from syncoll.testing.fabrics import a100, bigraph, fat_tree, mi250, p2_16xlarge
-from syncoll.verify import require_valid
+from syncoll.trust import require_valid
 from syncoll_treepacking import RECORD
 from syncoll_treepacking.bounds import simple_bounds
 from syncoll_treepacking.certificate import PartitionCertificate

@@ -1,6 +1,6 @@
 """Everything for use from Python, in one place to import from."""
 
-from syncoll.files import read_file
+from syncoll.documents import read_file
 from syncoll.formula import Limits, Verdict
 from syncoll.model import (
     Algorithm,
@@ -12,10 +12,24 @@ from syncoll.model import (
     sequence_of,
 )
 from syncoll.plugins import PluginManager
-from syncoll.search import Frontier, Observer, Point, SearchRequest, Strategy, search
-from syncoll.solving import Solution, Solver
+from syncoll.results import (
+    Frontier,
+    Point,
+    Solution,
+)
+from syncoll.search import (
+    Observer,
+    SearchRequest,
+    Strategy,
+    search,
+)
+from syncoll.solving import Solver
 from syncoll.spec import SpecLibrary
-from syncoll.verify import Violation, require_valid, violations
+from syncoll.trust import (
+    Violation,
+    require_valid,
+    violations,
+)
 
 __all__ = [
     "Algorithm",

@@ -21,11 +21,14 @@ from syncoll.plugins import Answer, Option, Seed, SeedRecord, hookimpl, installe
 
 if TYPE_CHECKING:
     from syncoll.model import Collective, Topology
-    from syncoll.plugins.forest import Forest, Tree
-    from syncoll.plugins.forest_check import verify_forest
+    from syncoll.model.forest import (
+        Forest,
+        Tree,
+    )
     from syncoll.plugins.forests import ForestPacker
     from syncoll.routing.cuts import cut_ratio
     from syncoll.routing.optimality import Bottleneck, bottleneck
+    from syncoll.trust.forest import verify_forest
     from syncoll_forestcoll.allreduce_program import (
         AllreduceBounds,
         allreduce_bounds,
@@ -82,8 +85,8 @@ _HOMES = {
         "reducescatter",
         "weighted_broadcast",
     ),
-    "syncoll.plugins.forest": ("Forest", "Tree"),
-    "syncoll.plugins.forest_check": ("verify_forest",),
+    "syncoll.model.forest": ("Forest", "Tree"),
+    "syncoll.trust.forest": ("verify_forest",),
     "syncoll.routing.cuts": ("cut_ratio",),
     "syncoll.routing.optimality": ("Bottleneck", "bottleneck"),
 }

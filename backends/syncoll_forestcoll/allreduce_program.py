@@ -28,8 +28,8 @@ import numpy as np
 from syncoll.errors import UsageError
 from syncoll.linear import GrowingProgram, Optimum
 from syncoll.model.fabric import Fabric
-from syncoll.plugins.forest_check import verify_forest
 from syncoll.routing.flow import FlowNetwork
+from syncoll.trust.forest import verify_forest
 from syncoll_forestcoll.collectives import Plan, weighted_broadcast
 
 __all__ = ["AllreduceBounds", "allreduce_bounds", "pack_allreduce"]

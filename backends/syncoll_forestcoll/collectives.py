@@ -16,13 +16,13 @@ from time import perf_counter
 
 from syncoll.errors import ModelError, UsageError
 from syncoll.model.fabric import Fabric
-from syncoll.plugins.forest import Forest
-from syncoll.plugins.forest_check import verify_forest
+from syncoll.model.forest import Forest
 from syncoll.routing.cuts import cut_ratio
 from syncoll.routing.network import Network
 from syncoll.routing.optimality import Bottleneck, bottleneck, network_of, require_balanced
 from syncoll.routing.reduction import bypass_two_port_switches
 from syncoll.routing.switch_removal import remove_switches
+from syncoll.trust.forest import verify_forest
 from syncoll_forestcoll.fixed_k import best_scale
 from syncoll_forestcoll.forest import forest_of
 from syncoll_forestcoll.pack import Packer

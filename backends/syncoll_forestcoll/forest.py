@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from syncoll.model.fabric import Fabric
-from syncoll.plugins.forest import Forest
+from syncoll.model.forest import Forest
 from syncoll_forestcoll.packing import Packing, locate
 
 __all__ = ["forest_of"]

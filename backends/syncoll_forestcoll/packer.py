@@ -6,8 +6,11 @@ import time
 from fractions import Fraction
 
 from syncoll.model.fabric import Fabric
-from syncoll.plugins.forest import Forest
-from syncoll.plugins.forests import ForestCollective, PackedForest
+from syncoll.model.forest import Forest
+from syncoll.results.forest import (
+    ForestCollective,
+    PackedForest,
+)
 from syncoll_forestcoll import (
     Plan,
     allgather,

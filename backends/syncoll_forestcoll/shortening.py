@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from syncoll.deadline import NEVER, Deadline
-from syncoll.plugins.forest import Forest
+from syncoll.model.forest import Forest
 
 __all__ = ["shortened"]
 

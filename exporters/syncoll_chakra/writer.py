@@ -21,8 +21,16 @@ from typing import Any
 import numpy as np
 
 from syncoll.errors import ExportError
-from syncoll.exporting import Action, Kind, Layout, LoweredAlgorithm, Operation, Slot, lower
 from syncoll.plugins import Exported, ExportRequest, OptionValue
+from syncoll.runtime import (
+    Action,
+    Kind,
+    Layout,
+    LoweredAlgorithm,
+    Operation,
+    Slot,
+    lower,
+)
 from syncoll_chakra.messages import NodeType, delimited, new_metadata, new_node, set_attribute
 
 __all__ = ["ChakraExporter"]

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 
 import networkx as nx
 
-from syncoll.exporting import Message
+from syncoll.runtime import Message
 
 __all__ = ["Connection", "channels_of", "pairs_of"]
 

@@ -13,8 +13,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from syncoll.errors import ExportError
-from syncoll.exporting import LoweredAlgorithm, RankOperations, Slot, lower
 from syncoll.plugins import ExportRequest
+from syncoll.runtime import (
+    LoweredAlgorithm,
+    RankOperations,
+    Slot,
+    lower,
+)
 from syncoll_msccl_xml.agreement import (
     Apart,
     alike,

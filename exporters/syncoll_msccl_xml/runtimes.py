@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from syncoll.exporting import Kind
+from syncoll.runtime import Kind
 
 __all__ = ["MOST_CHUNK_INDEX", "MOST_DEPENDED", "MOST_NODES", "RUNTIMES", "Runtime"]
 

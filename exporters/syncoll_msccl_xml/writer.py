@@ -14,9 +14,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from syncoll.errors import ExportError
-from syncoll.exporting import Buffer, Kind, Slot, StandardCollective, kind_of
 from syncoll.plugins import Exported, ExportRequest, OptionValue
 from syncoll.plugins.exporters import UNLIMITED
+from syncoll.runtime import (
+    Buffer,
+    Kind,
+    Slot,
+    StandardCollective,
+    kind_of,
+)
 from syncoll_msccl_xml.blocks import Block, Step
 from syncoll_msccl_xml.instructions import Instruction
 from syncoll_msccl_xml.program import Program, program_of

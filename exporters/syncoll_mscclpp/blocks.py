@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from syncoll.exporting import LoweredAlgorithm
+from syncoll.runtime import LoweredAlgorithm
 
 __all__ = ["Block", "Division", "streams_of"]
 

@@ -13,7 +13,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from syncoll.exporting import Action, Buffer, LoweredAlgorithm, Operation, RankOperations, Slot
+from syncoll.runtime import (
+    Action,
+    Buffer,
+    LoweredAlgorithm,
+    Operation,
+    RankOperations,
+    Slot,
+)
 
 __all__ = ["Packed", "Packets", "packets_of"]
 

@@ -10,7 +10,7 @@ import numpy as np
 from syncoll.errors import VerificationError
 from syncoll.model import Algorithm, Instance
 from syncoll.plugins import CheckedExport
-from syncoll.verify import require_valid
+from syncoll.trust import require_valid
 
 __all__ = ["SendRow", "checked", "require_sane", "require_solves"]
 
@@ -74,7 +74,7 @@ def require_solves(rows: Sequence[SendRow], instance: Instance, where: str) -> N
     Steps without sends get the rounds that are left over, which changes nothing.
 
     Raises:
-        VerificationError: when they are not; see `syncoll.verify`.
+        VerificationError: when they are not; see `syncoll.trust`.
     """
     nodes = instance.topology.num_nodes
     if rows and bool(rows[0].contributors) != instance.combining:

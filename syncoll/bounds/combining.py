@@ -15,9 +15,13 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from syncoll.bounds.partition import find_partition
-from syncoll.bounds.rounds import RoundsBound, rounds_bound
-from syncoll.bounds.shape import Reading, Shape
+from syncoll.bounds.rounds import rounds_bound
 from syncoll.bounds.signature import signature
+from syncoll.certificates.rounds import RoundsBound
+from syncoll.certificates.shape import (
+    Reading,
+    Shape,
+)
 from syncoll.deadline import Deadline, OutOfTimeError, interrupted_at
 from syncoll.model import RelationTable, Topology
 

@@ -1,9 +1,6 @@
-"""Cuts: the bounds that a person can check by counting.
+"""Finding cuts (`syncoll.certificates.cuts`): the bounds that a person can check by counting.
 
-Chunks that start only inside a set X of nodes and are needed outside it must cross from X to the
-rest.  Every link that does so lies in one of some link sets, the cover; in R rounds these carry at
-most ``R * sum of b_L``, so that ``R >= chunks that must cross / sum of b_L over the cover``.  It
-holds for any number of steps.  Prices that are equal on a cut and 0 elsewhere prove the same, but
+Prices that are equal on a cut and 0 elsewhere prove the same, but
 not every bound is that of a cut: none speaks of S, and flows between many pairs of nodes may need
 more than every cut says (Leighton & Rao 1999).
 """
@@ -11,18 +8,17 @@ more than every cut says (Leighton & Rao 1999).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.bounds.demand import Demand
-from syncoll.bounds.prices import PriceCertificate
-from syncoll.errors import VerificationError
+from syncoll.certificates.cuts import CutCertificate
+from syncoll.certificates.demand import Demand
+from syncoll.certificates.prices import PriceCertificate
 from syncoll.model import BoolArray, Topology
 
-__all__ = ["CutCertificate", "around_nodes", "find_cut", "least_cover"]
+__all__ = ["around_nodes", "find_cut", "least_cover"]
 
 ALL_SUBSETS = 12
 """Up to so many nodes every set is tried."""
@@ -32,56 +28,6 @@ _MOST_COVERS = 2_000
 
 _MOST_BRANCHES = 5_000
 """So many branches are looked at for a least cover; after that it is the best one seen."""
-
-
-@dataclass(frozen=True)
-class CutCertificate:
-    """Proves a lower bound on R.
-
-    Args:
-        nodes: X, ascending.
-        cover: positions of bounds in the topology; every link from X to outside is in one.
-    """
-
-    nodes: tuple[int, ...]
-    cover: tuple[int, ...]
-
-    def check(self, topology: Topology, demands: Sequence[Demand]) -> Fraction:
-        """The bound on R that the cut proves for these demands, for any number of steps.
-
-        Raises:
-            VerificationError: when a node or a bound is none or named twice, or a link from X to
-                outside is not covered.
-        """
-        for what, named, count in (
-            ("node", self.nodes, topology.num_nodes),
-            ("bound", self.cover, len(topology.bounds)),
-        ):
-            for i in named:
-                if not 0 <= i < count:
-                    raise VerificationError(f"a cut with {what} {i}: there is none")
-            if len(set(named)) < len(named):
-                raise VerificationError(f"a cut that names a {what} twice")
-        inside = frozenset(self.nodes)
-        covered = {link for i in self.cover for link in topology.bounds[i].links}
-        for link in topology.links:
-            if link[0] in inside and link[1] not in inside and link not in covered:
-                raise VerificationError(
-                    f"link {link} leaves the cut's nodes, but its cover lacks it"
-                )
-        amount = sum(
-            demand.count
-            for demand in demands
-            if inside.issuperset(demand.sources) and not inside.issuperset(demand.destinations)
-        )
-        if amount == 0:
-            return Fraction(0)
-        room = sum((topology.bounds[i].chunks_per_round for i in self.cover), Fraction(0))
-        if room == 0:
-            raise VerificationError(
-                f"{amount} chunks must leave the cut's nodes, which no link leaves"
-            )
-        return amount / room
 
 
 def find_cut(

@@ -16,20 +16,19 @@ has room: the sum of all prices times their capacities.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.bounds.shape import ChunkClass
+from syncoll.certificates.partition import PartitionCertificate, sends_between
+from syncoll.certificates.shape import ChunkClass
 from syncoll.deadline import NEVER, Deadline
-from syncoll.errors import VerificationError
 from syncoll.linear import LinearProgram
 from syncoll.model import Topology
 
-__all__ = ["PartitionCertificate", "find_partition"]
+__all__ = ["find_partition"]
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
@@ -39,63 +38,6 @@ _MOST_PROGRAMS = 12
 
 _DENOMINATORS = (12, 840, 27720, 10**6)
 """Largest denominators tried in turn when a price is rounded."""
-
-
-@dataclass(frozen=True)
-class PartitionCertificate:
-    """Proves a lower bound on R.
-
-    Args:
-        parts: for each node the number of its part.
-        prices: position of the bound in the topology to its price above 0.
-    """
-
-    parts: tuple[int, ...]
-    prices: Mapping[int, Fraction]
-
-    def check(self, topology: Topology, classes: Sequence[ChunkClass]) -> Fraction:
-        """The bound on R for these chunks of a combining collective, for any number of steps.
-
-        Raises:
-            VerificationError: when not every node has a part, a link between parts costs less than
-                1, or a price is none.
-        """
-        if len(self.parts) != topology.num_nodes:
-            raise VerificationError(
-                f"parts of {len(self.parts)} nodes, but the topology has {topology.num_nodes}"
-            )
-        price = [Fraction(0)] * len(topology.links)
-        room = Fraction(0)
-        for i, value in self.prices.items():
-            if not 0 <= i < len(topology.bounds):
-                raise VerificationError(f"a price for bound {i}: there is none")
-            if value < 0:
-                raise VerificationError(f"bound {i} has the negative price {value}")
-            room += topology.bounds[i].chunks_per_round * value
-            for link in topology.bound_links[i].tolist():
-                price[link] += value
-        for (source, destination), value in zip(topology.links, price, strict=True):
-            if self.parts[source] != self.parts[destination] and value < 1:
-                raise VerificationError(
-                    f"a send over link {(source, destination)} costs {value}, less than 1"
-                )
-        sends = _sends(self.parts, classes)
-        if sends == 0:
-            return Fraction(0)
-        if room == 0:
-            raise VerificationError(f"{sends} sends between parts that no link joins")
-        return sends / room
-
-
-def _sends(parts: Sequence[int], classes: Sequence[ChunkClass]) -> int:
-    """How many sends between the parts these chunks need at least."""
-    sends = 0
-    for one in classes:
-        if one.pre and one.post:
-            contributing = {parts[n] for n in one.pre}
-            needing = {parts[n] for n in one.post}
-            sends += one.count * (len(contributing) + len(needing) - 2)
-    return sends
 
 
 def find_partition(
@@ -148,7 +90,7 @@ def _rate(
     """At least what this partition proves; exactly that where bounds do not overlap or straddle."""
     numbers = np.array(parts)
     room = share[numbers[ends[:, 0]] != numbers[ends[:, 1]]].sum()
-    sends = _sends(parts, classes)
+    sends = sends_between(parts, classes)
     return float(sends / room) if sends and room else 0.0
 
 

@@ -31,9 +31,12 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.bounds.demand import Demand
 from syncoll.bounds.network import FlowNetwork
-from syncoll.bounds.prices import PriceCertificate, Share
+from syncoll.certificates.demand import Demand
+from syncoll.certificates.prices import (
+    PriceCertificate,
+    Share,
+)
 from syncoll.deadline import NEVER, Deadline
 from syncoll.linear import LinearProgram, Optimum
 

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 
-from syncoll.bounds.cuts import CutCertificate, around_nodes, find_cut
-from syncoll.bounds.demand import Demand
+from syncoll.bounds.cuts import (
+    around_nodes,
+    find_cut,
+)
 from syncoll.bounds.network import FlowNetwork
-from syncoll.bounds.partition import PartitionCertificate
-from syncoll.bounds.prices import PriceCertificate
 from syncoll.bounds.relaxation import Relaxation, RelaxationKind
-from syncoll.bounds.shape import Reading
 from syncoll.bounds.size import most_variables
-from syncoll.bounds.trees import TreeCertificate, find_tree_prices
+from syncoll.bounds.trees import find_tree_prices
+from syncoll.certificates.demand import Demand
+from syncoll.certificates.prices import PriceCertificate
+from syncoll.certificates.rounds import RoundsBound
+from syncoll.certificates.shape import Reading
 from syncoll.deadline import Deadline, OutOfTimeError, interrupted_at
 from syncoll.memory import budget, on_refusal
 from syncoll.model import Topology
 
-__all__ = ["ProofObject", "RoundsBound", "least_cut", "rounds_bound", "with_cut", "with_trees"]
+__all__ = ["least_cut", "rounds_bound", "with_cut", "with_trees"]
 
 QUICK = (60_000, 3_000)
 """The larger relaxation takes tenths of a second with at most so many variables when it is built,
@@ -33,52 +36,6 @@ _LARGEST_BUILT = 4_000_000
 
 _BUILT_PER_SECOND = 100_000
 """So many variables are built and reduced in a second."""
-
-
-ProofObject = PriceCertificate | CutCertificate | PartitionCertificate | TreeCertificate
-
-
-@dataclass(frozen=True)
-class RoundsBound:
-    """A proved lower bound on R.
-
-    Args:
-        rounds: every algorithm (of at most `steps` steps) needs at least so many.
-        steps: S, or None when the bound holds for any number of steps.
-        certificate: the proof; None for the bound 0, which needs none.
-        reading: which demands the certificate speaks of, and on which topology.
-        node: for a reading that is about one node.
-    """
-
-    rounds: Fraction
-    steps: int | None
-    certificate: ProofObject | None
-    reading: Reading = Reading.MOVING
-    node: int | None = None
-
-    @property
-    def argument(self) -> str:
-        """Why the bound holds, in words."""
-        if self.certificate is None:
-            return "nothing"
-        if isinstance(self.certificate, PartitionCertificate):
-            return "the sends between parts of the machine, for which a round has only so much room"
-        whose = {
-            Reading.SPREAD: f"what node {self.node} contributes must reach every node that needs "
-            "it: ",
-            Reading.COLLECT: f"node {self.node} must get every contribution: ",
-        }
-        what = {
-            CutCertificate: "what must cross a cut",
-            TreeCertificate: "prices on the links, paid by trees",
-        }
-        by = what.get(type(self.certificate), "prices on the links")
-        return f"{whose.get(self.reading, '')}{by}"
-
-    @property
-    def mirrored(self) -> bool:
-        """Whether the certificate speaks of the reversed topology, backwards in time."""
-        return self.reading.mirrored and not isinstance(self.certificate, PartitionCertificate)
 
 
 def rounds_bound(

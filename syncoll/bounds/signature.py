@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from syncoll.bounds.demand import Demand
+from syncoll.certificates.demand import Demand
 from syncoll.linear.colour_refinement import mix
 from syncoll.model import Topology
 

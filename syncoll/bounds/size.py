@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from syncoll.bounds.demand import Demand
 from syncoll.bounds.relaxation import RelaxationKind
+from syncoll.certificates.demand import Demand
 from syncoll.model import Topology
 
 __all__ = ["most_variables", "num_flows"]

@@ -11,7 +11,7 @@ from syncoll.cli.arguments import Subparsers, add_format, add_problem, amount, c
 from syncoll.cli.exits import Exit
 
 if TYPE_CHECKING:
-    from syncoll.bounds import RoundsBound
+    from syncoll.certificates import RoundsBound
     from syncoll.model import Topology
 
 __all__ = ["add_parser"]
@@ -67,11 +67,11 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
 def _run(arguments: argparse.Namespace) -> int:
     from syncoll.bounds import (
         combining_rounds_bound,
-        demands,
         least_cut,
         rounds_bound,
         with_cut,
     )
+    from syncoll.certificates import demands
     from syncoll.cli.arguments import deadline, library, manager
     from syncoll.cli.output import counted, note, print_json, print_table, print_text
     from syncoll.deadline import interrupted_at
@@ -167,7 +167,10 @@ def _prices(bound: RoundsBound, topology: Topology) -> list[dict[str, Any]]:
 
     A cut is a price for each link set that covers it, such that they cost 1 together.
     """
-    from syncoll.bounds import CutCertificate, PartitionCertificate
+    from syncoll.certificates import (
+        CutCertificate,
+        PartitionCertificate,
+    )
 
     proof = bound.certificate
     totals: list[tuple[tuple[int, int], Fraction]] = []

@@ -10,7 +10,7 @@ from syncoll.cli.arguments import Subparsers, add_format
 from syncoll.cli.exits import Exit
 
 if TYPE_CHECKING:
-    from syncoll.checking import Checked
+    from syncoll.trust.claims import Checked
 
 __all__ = ["add_parser"]
 
@@ -58,11 +58,12 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from syncoll.checking import FileWitness, check_frontier
     from syncoll.cli.arguments import library, manager
     from syncoll.cli.output import print_json
+    from syncoll.documents import read_file
     from syncoll.errors import VerificationError
-    from syncoll.files import read_file
+    from syncoll.proofs.witness import FileWitness
+    from syncoll.trust.claims import check_claims
 
     stored = read_file(arguments.file)
     topology = collective = None
@@ -73,8 +74,8 @@ def _run(arguments: argparse.Namespace) -> int:
         if arguments.collective is not None:
             collective = specs.collective(arguments.collective)
     try:
-        checked = check_frontier(
-            stored,
+        checked = check_claims(
+            stored.claims(),
             None if arguments.proofs is None else FileWitness(arguments.proofs),
             topology=topology,
             collective=collective,

@@ -13,9 +13,12 @@ from syncoll.cli.exits import Exit
 from syncoll.cli.exporting import add_exporter_options
 
 if TYPE_CHECKING:
-    from syncoll.exporting import HandedOut
-    from syncoll.files import StoredAlgorithm, StoredFile
+    from syncoll.documents import (
+        StoredAlgorithm,
+        StoredFile,
+    )
     from syncoll.plugins import ExporterRecord
+    from syncoll.runtime import HandedOut
 
 __all__ = ["add_parser"]
 
@@ -114,11 +117,14 @@ def _run(arguments: argparse.Namespace) -> int:
     from syncoll.cli.arguments import manager
     from syncoll.cli.exporting import exporter_options, label, save
     from syncoll.cli.output import note, write_bytes
+    from syncoll.documents import (
+        read_file,
+        remove_empty,
+    )
     from syncoll.errors import ExportError, UsageError, VerificationError
-    from syncoll.exporting import export_verified
-    from syncoll.files import read_file, remove_empty
     from syncoll.plugins import ExportRequest, resolve_options
     from syncoll.plugins.exporters import UNLIMITED
+    from syncoll.runtime import export_verified
 
     plugins = manager()
     record = plugins.exporter(arguments.to)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from syncoll.errors import FileFormatError, PluginError, UsageError
 
 if TYPE_CHECKING:
-    from syncoll.files import StoredAlgorithm
+    from syncoll.documents import StoredAlgorithm
     from syncoll.plugins import ExporterRecord, PluginManager
 
 __all__ = [
@@ -93,7 +93,10 @@ def save(out: Path, files: Mapping[str, bytes], *, folder: bool) -> list[Path]:
     Raises:
         UsageError: when they cannot be written.
     """
-    from syncoll.files import write_atomically, write_folder
+    from syncoll.documents import (
+        write_atomically,
+        write_folder,
+    )
 
     if folder:
         others = sorted({p.name for p in out.iterdir()} - set(files)) if out.is_dir() else []

@@ -17,9 +17,10 @@ from syncoll.wording import counted
 
 if TYPE_CHECKING:
     from syncoll.model import Fabric
+    from syncoll.model.forest import Tree
     from syncoll.plugins import PluginManager, SeedRecord
-    from syncoll.plugins.forest import Tree
-    from syncoll.plugins.forests import ForestPacker, PackedForest
+    from syncoll.plugins.forests import ForestPacker
+    from syncoll.results.forest import PackedForest
 
 __all__ = ["add_parser"]
 
@@ -141,10 +142,13 @@ def _run(arguments: argparse.Namespace) -> int:
     from syncoll.cli.arguments import deadline, json_for_dash, library, manager
     from syncoll.cli.output import note, print_json
     from syncoll.deadline import interrupted_at
+    from syncoll.documents.atomic import (
+        require_writable,
+        write_atomically,
+    )
+    from syncoll.documents.text import to_text
     from syncoll.errors import UsageError
-    from syncoll.files.atomic import require_writable, write_atomically
-    from syncoll.files.text import to_text
-    from syncoll.plugins.forests import ForestCollective
+    from syncoll.results.forest import ForestCollective
 
     collective = ForestCollective(arguments.collective)
     if arguments.root is not None and not collective.rooted:
@@ -261,8 +265,10 @@ def _progress(style: str, what: str) -> Iterator[None]:
 
 def _checked(phase: PackedForest, fabric: Fabric, root: int | None) -> PackedForest:
     """The phase once it has passed its check, with the seconds of that."""
+    from syncoll.trust.forest import verify_packed
+
     began = time.perf_counter()
-    phase.check(fabric, root)
+    verify_packed(phase, fabric, root)
     return replace(phase, seconds={**phase.seconds, "check": time.perf_counter() - began})
 
 

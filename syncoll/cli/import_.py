@@ -62,8 +62,8 @@ def _run(arguments: argparse.Namespace) -> int:
 
     from syncoll.cli.arguments import manager
     from syncoll.cli.output import note, write
+    from syncoll.documents import write_atomically
     from syncoll.errors import UsageError
-    from syncoll.files import write_atomically
     from syncoll.importing import import_spec, read_description
     from syncoll.plugins import parse_options, resolve_options
 

@@ -12,7 +12,7 @@ from syncoll.errors import ExecutionError, SyncollError, UsageError
 from syncoll.wording import counted
 
 if TYPE_CHECKING:
-    from syncoll.files import StoredFile
+    from syncoll.documents import StoredFile
     from syncoll.mpi import Job, Result, Run
 
 __all__ = ["run_over_mpi"]
@@ -24,10 +24,10 @@ _UNDER_MPIEXEC = ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK")
 def run_over_mpi(arguments: argparse.Namespace) -> int:
     """Runs and compares every algorithm of a file; returns the exit code."""
     from syncoll.cli.output import note, print_text
-    from syncoll.execution import Operation
-    from syncoll.files import read_file
+    from syncoll.documents import read_file
     from syncoll.mpi import Job
     from syncoll.mpi.job import Work
+    from syncoll.trust.data import Operation
 
     if arguments.size is not None and arguments.sizes is not None:
         raise UsageError("--size and --sizes are the same request; give one of them")

@@ -15,7 +15,7 @@ from syncoll.cli.exporting import add_exporter_options
 from syncoll.wording import counted
 
 if TYPE_CHECKING:
-    from syncoll.files import StoredFile
+    from syncoll.documents import StoredFile
     from syncoll.planning import CostModel, NeverBest, Plan, PlannedExports, SizeRange
 
 __all__ = ["add_parser"]
@@ -113,8 +113,12 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
 
 def _run(arguments: argparse.Namespace) -> int:
     from syncoll.cli.output import note, print_json, print_text
+    from syncoll.documents import (
+        require_writable,
+        to_text,
+        write_atomically,
+    )
     from syncoll.errors import UsageError, VerificationError
-    from syncoll.files import require_writable, to_text, write_atomically
     from syncoll.planning import (
         draw,
         exports_document,
@@ -193,8 +197,8 @@ def _frontier(path: Path) -> StoredFile:
     Raises:
         UsageError: when the file is none, or an empty one.
     """
+    from syncoll.documents import read_file
     from syncoll.errors import UsageError
-    from syncoll.files import read_file
 
     stored = read_file(path)
     if stored.frontier is None:

@@ -9,7 +9,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from syncoll.formula import Verdict
-from syncoll.search import Candidate, Observer, Point
+from syncoll.results import Point
+from syncoll.search import (
+    Candidate,
+    Observer,
+)
 from syncoll.wording import counted
 
 if TYPE_CHECKING:

@@ -38,7 +38,7 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
 
 def _run(arguments: argparse.Namespace) -> int:
     from syncoll.cli.output import print_json
-    from syncoll.files import schema
+    from syncoll.documents import schema
 
     print_json(schema(arguments.kind))
     return Exit.OK

@@ -25,7 +25,16 @@ from syncoll.cli.exits import Exit
 if TYPE_CHECKING:
     from syncoll.deadline import Deadline
     from syncoll.plugins import PluginManager
-    from syncoll.search import Asking, Frontier, Observer, Proof, Refuted, SearchRequest
+    from syncoll.results import (
+        Frontier,
+        Proof,
+        Refuted,
+    )
+    from syncoll.search import (
+        Asking,
+        Observer,
+        SearchRequest,
+    )
 
 __all__ = ["add_search", "check_output", "run_search", "show_frontier"]
 
@@ -116,8 +125,8 @@ def check_output(arguments: argparse.Namespace) -> None:
     Raises:
         UsageError: when it cannot.
     """
+    from syncoll.documents import require_writable
     from syncoll.errors import UsageError
-    from syncoll.files import require_writable
 
     json_for_dash(arguments)
     if arguments.output is not None:
@@ -133,8 +142,11 @@ def run_search(
     from syncoll.cli.arguments import deadline
     from syncoll.cli.output import note, print_json
     from syncoll.cli.progress import progress
+    from syncoll.documents import (
+        frontier_document,
+        write_document,
+    )
     from syncoll.errors import UsageError
-    from syncoll.files import frontier_document, write_document
     from syncoll.memory import end_guard
 
     output: Path | None = arguments.output
@@ -228,7 +240,10 @@ def _search(
 
 def _nothing(request: SearchRequest, began: float, reason: str, *, interrupted: bool) -> Frontier:
     """What is known before anything is known."""
-    from syncoll.search import Frontier, OpenClaim
+    from syncoll.results import (
+        Frontier,
+        OpenClaim,
+    )
 
     return Frontier(
         request.topology,
@@ -249,9 +264,12 @@ def _with_proofs(
     """The same with a proof file for each refutation that a claim rests on, where there is one."""
     from syncoll.cli.output import note
     from syncoll.deadline import OutOfTimeError, interrupted_at
-    from syncoll.files.refuting import refute_with_proof
     from syncoll.plugins import parse_options
-    from syncoll.search import refuted_instance, with_files
+    from syncoll.proofs.refute import refute_with_proof
+    from syncoll.results import (
+        refuted_instance,
+        with_files,
+    )
 
     folder: Path = arguments.proofs
     evidence = frontier.evidence

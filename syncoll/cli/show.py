@@ -155,7 +155,7 @@ def _show_file(path: Path, view: str, style: str) -> int:
     from syncoll.cli.searching import show_frontier
     from syncoll.cli.steps import show_algorithm
     from syncoll.cli.tables import show_ni_tables
-    from syncoll.files import read_file
+    from syncoll.documents import read_file
 
     stored = read_file(path)
     if view == "ni-table":
@@ -183,7 +183,7 @@ def _show_file(path: Path, view: str, style: str) -> int:
 
 def _show_topology(topology: Topology, doc: str, style: str) -> int:
     from syncoll.cli.output import print_json, print_text
-    from syncoll.files.layout import interconnect_to_json
+    from syncoll.documents.layout import interconnect_to_json
     from syncoll.model import UNREACHABLE
 
     if style == "json":

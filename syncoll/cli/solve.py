@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from syncoll.deadline import Deadline
     from syncoll.model import Collective, Instance
     from syncoll.plugins import PluginManager
-    from syncoll.solving import Solution, Solver
+    from syncoll.results import Solution
+    from syncoll.solving import Solver
 
 __all__ = ["add_parser"]
 
@@ -71,7 +72,11 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
 def _run(arguments: argparse.Namespace) -> int:
     from syncoll.cli.arguments import deadline, library, make_instance, make_solver, manager
     from syncoll.cli.output import note, print_json
-    from syncoll.files import outcome_document, require_writable, write_document
+    from syncoll.documents import (
+        outcome_document,
+        require_writable,
+        write_document,
+    )
     from syncoll.formula import StopReason, Verdict
 
     json_for_dash(arguments)
@@ -107,8 +112,8 @@ def _prove(
     """Writes a refutation, or says why there is none."""
     from syncoll.cli.output import note
     from syncoll.deadline import OutOfTimeError, interrupted_at
-    from syncoll.files.refuting import refute_with_proof
     from syncoll.plugins import parse_options
+    from syncoll.proofs.refute import refute_with_proof
 
     combining = solution.instance.combining
     try:
@@ -136,8 +141,8 @@ def _prove(
 def _solve(solver: Solver, instance: Instance, collective: Collective, until: Deadline) -> Solution:
     """The solver's answer; after Ctrl-C an answer that says so."""
     from syncoll.formula import FormulaSize, Outcome, StopReason, Verdict
+    from syncoll.results import Solution
     from syncoll.search import solve_one
-    from syncoll.solving import Solution
 
     began = time.perf_counter()
     try:

@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from syncoll.files import StoredAlgorithm, StoredFile
-    from syncoll.files.ni_tables import ScheduleTable
+    from syncoll.documents import (
+        StoredAlgorithm,
+        StoredFile,
+    )
+    from syncoll.documents.ni_tables import ScheduleTable
 
 __all__ = ["show_ni_tables"]
 
@@ -23,8 +26,8 @@ def show_ni_tables(stored: StoredFile, style: str) -> None:
         ExportError: when none of its algorithms has schedule tables.
     """
     from syncoll.cli.output import note, print_json, print_text
+    from syncoll.documents.ni_tables import ni_tables
     from syncoll.errors import ExportError, UsageError
-    from syncoll.files.ni_tables import ni_tables
 
     if not stored.algorithms:
         raise UsageError(f"there is no algorithm in it; a {stored.kind} that holds one is needed")
@@ -62,7 +65,7 @@ def _point(one: StoredAlgorithm) -> str:
 
 def _print(one: StoredAlgorithm, tables: tuple[ScheduleTable, ...]) -> None:
     from syncoll.cli.output import counted, print_table, print_text
-    from syncoll.files.ni_tables import HEAD
+    from syncoll.documents.ni_tables import HEAD
 
     instance = one.instance
     print_text(

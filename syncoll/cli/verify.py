@@ -83,13 +83,13 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from syncoll.checking import compare
     from syncoll.cli.arguments import library, manager
     from syncoll.cli.exporting import exporter_of
     from syncoll.cli.output import counted, print_json, print_text
+    from syncoll.documents import read_file
     from syncoll.errors import UsageError
-    from syncoll.files import read_file
-    from syncoll.verify import require_valid
+    from syncoll.trust import require_valid
+    from syncoll.trust.same_problem import require_same_collective, require_same_topology
 
     plugins = manager()
     exporter = exporter_of(arguments.file, plugins)
@@ -113,11 +113,16 @@ def _run(arguments: argparse.Namespace) -> int:
         return _check_refutation(arguments)
     if arguments.topology is not None or arguments.collective is not None:
         specs = library(plugins)
-        compare(
-            stored,
-            None if arguments.topology is None else specs.topology(arguments.topology),
-            None if arguments.collective is None else specs.collective(arguments.collective),
-        )
+        if arguments.topology is not None:
+            require_same_topology(stored.topology, specs.topology(arguments.topology))
+        if arguments.collective is not None:
+            require_same_collective(
+                stored.collective,
+                stored.topology,
+                stored.instances,
+                None if stored.frontier is None else stored.frontier.evidence,
+                specs.collective(arguments.collective),
+            )
     if arguments.in_order:
         for one in stored.algorithms:
             if one.instance.combining:
@@ -157,7 +162,7 @@ def _run(arguments: argparse.Namespace) -> int:
 def _check_refutation(arguments: argparse.Namespace) -> int:
     from syncoll.cli.arguments import library, manager
     from syncoll.cli.output import counted, print_json, print_text
-    from syncoll.files.refutation import check_refutation
+    from syncoll.proofs.refutation import check_refutation
 
     plugins = manager()
     topology, collective = None, None
@@ -273,7 +278,10 @@ class _Meant:
             VerificationError: when they are wrong, or something else.
             UncheckedError: when that cannot be told.
         """
-        from syncoll.checking import meant_instance, require_links
+        from syncoll.runtime.expected import (
+            meant_instance,
+            require_links,
+        )
 
         found = self.checker.check(files, options)
         if self.topology is not None:

@@ -2,9 +2,13 @@
 
 from syncoll.model.algorithm import Algorithm
 from syncoll.model.collective import Collective, RelationTable
+from syncoll.model.composition import compose
 from syncoll.model.derived import inverse_of, sequence_of
 from syncoll.model.fabric import Fabric, FabricLink
+from syncoll.model.forest import Forest, Tree
 from syncoll.model.instance import BoolArray, Instance
+from syncoll.model.inversion import invert
+from syncoll.model.refinement import refine, renumber
 from syncoll.model.rows import rows_within
 from syncoll.model.topology import UNREACHABLE, BandwidthBound, Link, Topology
 
@@ -16,11 +20,17 @@ __all__ = [
     "Collective",
     "Fabric",
     "FabricLink",
+    "Forest",
     "Instance",
     "Link",
     "RelationTable",
     "Topology",
+    "Tree",
+    "compose",
     "inverse_of",
+    "invert",
+    "refine",
+    "renumber",
     "rows_within",
     "sequence_of",
 ]

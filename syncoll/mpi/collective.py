@@ -8,15 +8,22 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from syncoll.errors import UsageError
-from syncoll.execution import Operation
-from syncoll.execution.workload import Array
-from syncoll.exporting import Kind, Layout, LoweredAlgorithm, StandardCollective, kind_of, lower
 from syncoll.model import Algorithm, Instance
 from syncoll.mpi.buffers import Buffers, buffers_of, message, total_of
 from syncoll.mpi.communicators import mpi, private
 from syncoll.mpi.program import Program, Region, program_of
 from syncoll.mpi.shares import Shares, shares_of, split
 from syncoll.plugins import ExportRequest
+from syncoll.runtime import (
+    Kind,
+    Layout,
+    LoweredAlgorithm,
+    StandardCollective,
+    kind_of,
+    lower,
+)
+from syncoll.trust.data import Operation
+from syncoll.trust.data.workload import Array
 from syncoll.wording import counted
 
 if TYPE_CHECKING:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from syncoll.execution import Operation, Workload
 from syncoll.model import Algorithm, Instance
+from syncoll.trust.data import (
+    Operation,
+    Workload,
+)
 
 __all__ = ["Comparison", "Job", "Result", "Run", "Work"]
 

@@ -19,16 +19,19 @@ import numpy as np
 import psutil
 
 from syncoll.errors import UsageError
-from syncoll.execution import Workload
-from syncoll.execution.definition import Demand
-from syncoll.execution.halves import exactly, widen
-from syncoll.execution.workload import Array
-from syncoll.exporting import Kind
 from syncoll.mpi.collective import Collective
 from syncoll.mpi.communicators import mpi
 from syncoll.mpi.job import Comparison, Job, Result, Run
 from syncoll.mpi.program import chunk_at
 from syncoll.mpi.reference import MpiReference, reference_of
+from syncoll.runtime import Kind
+from syncoll.trust.data import Workload
+from syncoll.trust.data.definition import Demand
+from syncoll.trust.data.halves import (
+    exactly,
+    widen,
+)
+from syncoll.trust.data.workload import Array
 from syncoll.wording import counted
 
 if TYPE_CHECKING:

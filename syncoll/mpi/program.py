@@ -1,6 +1,6 @@
 """What one rank does, with the elements that each operation touches.
 
-The lists of `syncoll.exporting.lower` say what every rank sends, receives, reduces and copies, in
+The lists of `syncoll.runtime.lower` say what every rank sends, receives, reduces and copies, in
 slots of whole chunks.  Lowered for zero copy, nothing is received into a slot that is read in the
 same step; so all messages of a step can be under way at once, straight into and out of the
 buffers, and what is left is reduced and copied when all have arrived.
@@ -17,8 +17,15 @@ from itertools import groupby
 
 import numpy as np
 
-from syncoll.exporting import Action, Buffer, Layout, LoweredAlgorithm, Operation, Slot
 from syncoll.mpi.shares import IntArray, Shares
+from syncoll.runtime import (
+    Action,
+    Buffer,
+    Layout,
+    LoweredAlgorithm,
+    Operation,
+    Slot,
+)
 
 __all__ = ["Local", "Program", "Region", "Step", "Transfer", "chunk_at", "program_of"]
 

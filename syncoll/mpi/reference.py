@@ -2,7 +2,7 @@
 
 Copies, integers, maxima and minima must agree bit for bit.  MPI adds floats in an order of its own.
 In whatever order k numbers are added, rounding makes an error of at most about
-k/2 * eps * sum |x_i| (see `syncoll.execution.definition`), so that two results differ by no more
+k/2 * eps * sum |x_i| (see `syncoll.trust.data.definition`), so that two results differ by no more
 than k * eps * sum |x_i|; products by k * eps times the product.  The sum of the magnitudes comes
 from MPI too: the same collective on |x_i|.
 
@@ -17,15 +17,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from syncoll.errors import UsageError
-from syncoll.execution import Operation, Workload
-from syncoll.execution.definition import Demand, reduction
-from syncoll.execution.halves import rounding
-from syncoll.execution.workload import Array
-from syncoll.exporting import Kind
 from syncoll.mpi.buffers import message
 from syncoll.mpi.collective import Collective
 from syncoll.mpi.communicators import mpi
 from syncoll.mpi.shares import split
+from syncoll.runtime import Kind
+from syncoll.trust.data import (
+    Operation,
+    Workload,
+)
+from syncoll.trust.data.definition import (
+    Demand,
+    reduction,
+)
+from syncoll.trust.data.halves import rounding
+from syncoll.trust.data.workload import Array
 
 if TYPE_CHECKING:
     from mpi4py import MPI

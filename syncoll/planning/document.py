@@ -6,7 +6,10 @@ from fractions import Fraction
 from typing import Any
 
 import syncoll
-from syncoll.files import StoredAlgorithm, StoredFile
+from syncoll.documents import (
+    StoredAlgorithm,
+    StoredFile,
+)
 from syncoll.planning.exports import PlannedExport, PlannedExports
 from syncoll.planning.plan import NeverBest, Plan, SizeRange
 

@@ -10,13 +10,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
+from syncoll.documents import StoredAlgorithm
 from syncoll.errors import ExportError, UsageError
-from syncoll.exporting import HandedOut, export_verified
-from syncoll.files import StoredAlgorithm
 from syncoll.planning.cost import CostModel
 from syncoll.planning.plan import Plan, plan_sizes
 from syncoll.plugins import ExporterRecord, ExportRequest
 from syncoll.plugins.exporters import UNLIMITED
+from syncoll.runtime import (
+    HandedOut,
+    export_verified,
+)
 
 __all__ = ["ALGORITHMS", "PlannedExport", "PlannedExports", "export_plan"]
 

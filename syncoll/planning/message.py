@@ -11,8 +11,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from syncoll.exporting import Kind, StandardCollective, kind_of
 from syncoll.model import Instance
+from syncoll.runtime import (
+    Kind,
+    StandardCollective,
+    kind_of,
+)
 
 __all__ = ["Message", "message_of"]
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
 
+from syncoll.documents import StoredAlgorithm
 from syncoll.errors import UsageError
-from syncoll.files import StoredAlgorithm
 from syncoll.planning.cost import CostModel
 from syncoll.planning.message import Message, message_of
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from syncoll.documents import StoredAlgorithm
 from syncoll.errors import UsageError
-from syncoll.files import StoredAlgorithm
 from syncoll.planning.plan import Plan
 from syncoll.planning.units import format_size
 

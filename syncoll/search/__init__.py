@@ -5,11 +5,8 @@ from syncoll.search.bounds_table import BoundsTable
 from syncoll.search.candidates import Candidate, CandidateSource
 from syncoll.search.combined import search
 from syncoll.search.driver import OUT_OF_MEMORY
-from syncoll.search.evidence import Distance, Evidence, ScaledShape, refuted_instance, with_files
-from syncoll.search.frontier import Frontier, OpenClaim, Point
 from syncoll.search.observer import Observer
 from syncoll.search.one import decided_as, solve_one
-from syncoll.search.proof import Method, Proof, Refuted, Scope
 from syncoll.search.request import SearchRequest, Strategy
 from syncoll.search.seeding import ChosenSeed, Seeding
 
@@ -20,23 +17,11 @@ __all__ = [
     "Candidate",
     "CandidateSource",
     "ChosenSeed",
-    "Distance",
-    "Evidence",
-    "Frontier",
-    "Method",
     "Observer",
-    "OpenClaim",
-    "Point",
-    "Proof",
-    "Refuted",
-    "ScaledShape",
-    "Scope",
     "SearchRequest",
     "Seeding",
     "Strategy",
     "decided_as",
-    "refuted_instance",
     "search",
     "solve_one",
-    "with_files",
 ]

@@ -11,14 +11,19 @@ from concurrent.futures import Future
 from functools import partial
 from typing import Protocol
 
-from syncoll.bounds import RoundsBound, rounds_bound
+from syncoll.bounds import rounds_bound
+from syncoll.certificates import RoundsBound
 from syncoll.deadline import NEVER, Deadline
 from syncoll.formula import StopReason
 from syncoll.model import Algorithm, Instance
+from syncoll.results import Solution
+from syncoll.results.solution import undecided
 from syncoll.search.directly import solve_directly
 from syncoll.search.seeding import Seeding
-from syncoll.solving import Solution, Solver, SolverPool
-from syncoll.solving.solution import undecided
+from syncoll.solving import (
+    Solver,
+    SolverPool,
+)
 
 __all__ = ["Asking", "Memory", "Waiting"]
 

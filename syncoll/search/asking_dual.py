@@ -1,22 +1,21 @@
-"""Asking about an inverse by asking its dual, see `syncoll.search.dual`."""
+"""Asking about an inverse by asking its dual, see `syncoll.model.dual`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
 
-from syncoll.combining import invert
 from syncoll.deadline import NEVER, Deadline
 from syncoll.errors import ModelError
-from syncoll.model import Algorithm, Collective, Instance, Topology
+from syncoll.model import Algorithm, Collective, Instance, Topology, invert
+from syncoll.model.dual import dual_instance
 from syncoll.plugins import SeedLimits
+from syncoll.results import Solution
+from syncoll.results.frontier import Point
 from syncoll.search.asking import Asking, Waiting
 from syncoll.search.derived_points import as_asked, inverted_point
-from syncoll.search.dual import dual_instance
-from syncoll.search.frontier import Point
 from syncoll.search.request import SearchRequest
 from syncoll.search.seeding import Seeding
-from syncoll.solving import Solution
 
 __all__ = ["AskingDual", "inverted_solution"]
 

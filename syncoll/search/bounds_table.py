@@ -12,20 +12,22 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from syncoll.bounds import (
-    Certificate,
-    Reading,
-    RoundsBound,
-    Shape,
     combining_rounds_bound,
     least_cut,
     rounds_bound,
     with_cut,
     with_trees,
 )
+from syncoll.certificates import (
+    Certificate,
+    Reading,
+    RoundsBound,
+    Shape,
+)
 from syncoll.deadline import NEVER, Deadline, OutOfTimeError, interrupted_at
 from syncoll.errors import LocatedError
 from syncoll.model import Collective, Instance, Topology
-from syncoll.search.dual import dual_instance
+from syncoll.model.dual import require_sense
 
 __all__ = ["BoundsTable", "SharedShape"]
 
@@ -113,9 +115,7 @@ class BoundsTable:
         if not self.collective.admits(self.topology.num_nodes, chunks):
             return False
         if self.scales is None or not self._made_sense:  # else one C speaks for all
-            instance = self.collective.instantiate(self.topology, chunks=chunks, steps=0, rounds=0)
-            if self.collective.dual is not None:  # which is what solvers will be asked about
-                dual_instance(instance, self.collective, self.collective.dual)
+            require_sense(self.collective, self.topology, chunks)
         self._made_sense = True
         return True
 

@@ -25,6 +25,12 @@ from syncoll.deadline import Deadline, OutOfTimeError, interrupted_at
 from syncoll.errors import LocatedError, ModelError, SyncollError, UsageError
 from syncoll.model import Collective, Topology
 from syncoll.model.derived import part_chunks
+from syncoll.model.dual import dual_of
+from syncoll.results.frontier import (
+    Frontier,
+    OpenClaim,
+    Point,
+)
 from syncoll.search.asking import Asking
 from syncoll.search.asking_dual import AskingDual
 from syncoll.search.bounds_table import BoundsTable
@@ -44,8 +50,6 @@ from syncoll.search.driver import (
     search_points,
     seed_limits,
 )
-from syncoll.search.dual import dual_of
-from syncoll.search.frontier import Frontier, OpenClaim, Point
 from syncoll.search.observer import Observer
 from syncoll.search.proving import evidence_of, open_claims, with_bounds
 from syncoll.search.request import SearchRequest, Strategy

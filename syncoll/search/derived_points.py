@@ -12,13 +12,22 @@ from fractions import Fraction
 
 import numpy as np
 
-from syncoll.combining import compose, invert, renumber
 from syncoll.errors import ModelError
-from syncoll.model import Algorithm, Collective, Instance
+from syncoll.model import (
+    Algorithm,
+    Collective,
+    Instance,
+    compose,
+    invert,
+    renumber,
+)
 from syncoll.model.rows import matching
-from syncoll.search.frontier import OpenClaim, Point
+from syncoll.results.frontier import (
+    OpenClaim,
+    Point,
+)
 from syncoll.search.request import SearchRequest
-from syncoll.verify import require_valid
+from syncoll.trust import require_valid
 
 __all__ = ["as_asked", "composed_point", "inverted_point", "merged", "scaled_claim"]
 

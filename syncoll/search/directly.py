@@ -12,7 +12,8 @@ from dataclasses import replace
 from syncoll.deadline import NEVER, Deadline
 from syncoll.formula import Verdict
 from syncoll.model import Algorithm, Instance
-from syncoll.solving import Solution, Solver
+from syncoll.results import Solution
+from syncoll.solving import Solver
 
 __all__ = ["solve_directly"]
 

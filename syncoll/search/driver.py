@@ -22,18 +22,25 @@ from itertools import islice
 from syncoll.deadline import NEVER, Deadline, OutOfTimeError
 from syncoll.formula import StopReason, Verdict
 from syncoll.plugins import SeedLimits
+from syncoll.results import Solution
+from syncoll.results.evidence import Evidence
+from syncoll.results.frontier import (
+    Frontier,
+    OpenClaim,
+    Point,
+)
+from syncoll.results.proof import (
+    Refuted,
+    covers,
+)
 from syncoll.search.asking import Asking, Waiting
 from syncoll.search.bounds_table import BoundsTable
 from syncoll.search.candidates import Candidate, CandidateSource
-from syncoll.search.evidence import Evidence
-from syncoll.search.frontier import Frontier, OpenClaim, Point
 from syncoll.search.hints import KnownAlgorithms
 from syncoll.search.observer import Observer
-from syncoll.search.proof import Refuted, covers
 from syncoll.search.proving import evidence_of, open_claims, with_bounds
 from syncoll.search.request import SearchRequest, Strategy
-from syncoll.solving import Solution
-from syncoll.verify import require_valid
+from syncoll.trust import require_valid
 
 __all__ = [
     "NO_BOUND",

@@ -11,10 +11,14 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from syncoll.combining import refine, renumber
-from syncoll.model import Algorithm, Instance
+from syncoll.model import (
+    Algorithm,
+    Instance,
+    refine,
+    renumber,
+)
 from syncoll.model.rows import matching
-from syncoll.search.frontier import Point
+from syncoll.results.frontier import Point
 
 __all__ = ["KnownAlgorithms"]
 

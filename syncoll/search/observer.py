@@ -5,8 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 from syncoll.formula import Verdict
+from syncoll.results.frontier import Point
 from syncoll.search.candidates import Candidate
-from syncoll.search.frontier import Point
 
 __all__ = ["Observer"]
 

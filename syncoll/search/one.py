@@ -11,16 +11,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from syncoll.combining import compose
 from syncoll.deadline import NEVER, Deadline
-from syncoll.model import Algorithm, Collective, Instance, Topology
+from syncoll.model import Algorithm, Collective, Instance, Topology, compose
 from syncoll.model.derived import part_chunks
+from syncoll.model.dual import dual_instance
+from syncoll.results import Solution
 from syncoll.search.asking_dual import inverted_solution
 from syncoll.search.bounds_table import BoundsTable
 from syncoll.search.derived_points import as_asked
 from syncoll.search.directly import solve_directly
-from syncoll.search.dual import dual_instance
-from syncoll.solving import Solution, Solver
+from syncoll.solving import Solver
 
 __all__ = ["decided_as", "solve_one"]
 

@@ -7,12 +7,25 @@ from dataclasses import replace
 from fractions import Fraction
 from math import ceil
 
-from syncoll.bounds import Certificate
+from syncoll.certificates import Certificate
+from syncoll.results.evidence import (
+    Distance,
+    Evidence,
+    ScaledShape,
+    undefined_chunks,
+)
+from syncoll.results.frontier import (
+    OpenClaim,
+    Point,
+)
+from syncoll.results.proof import (
+    Proof,
+    Refuted,
+    Scope,
+    covers,
+)
 from syncoll.search.bounds_table import BoundsTable
 from syncoll.search.candidates import CandidateSource
-from syncoll.search.evidence import Distance, Evidence, ScaledShape, undefined_chunks
-from syncoll.search.frontier import OpenClaim, Point
-from syncoll.search.proof import Proof, Refuted, Scope, covers
 from syncoll.search.request import Strategy
 
 __all__ = ["evidence_of", "open_claims", "prove", "with_bounds"]

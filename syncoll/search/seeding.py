@@ -20,8 +20,8 @@ from syncoll.errors import OutOfTimeError, PluginError, SyncollError, Verificati
 from syncoll.model import Collective, Topology
 from syncoll.plugins import OptionValue, Proposal, SeedLimits, SeedRecord
 from syncoll.plugins.guard import calling
-from syncoll.search.frontier import Point
-from syncoll.verify import require_valid
+from syncoll.results.frontier import Point
+from syncoll.trust import require_valid
 
 __all__ = ["ChosenSeed", "Seeding"]
 

@@ -6,15 +6,14 @@ at once, with threads, processes or a cluster.
 
 from syncoll.solving.executors import open_pool
 from syncoll.solving.pool import SolverPool
+from syncoll.solving.preparation import Preparation
 from syncoll.solving.process import SolverProcess
 from syncoll.solving.question import Question, SolverSettings, decide
-from syncoll.solving.solution import Preparation, Solution, undecided
 from syncoll.solving.solver import Solver, default_threads
 
 __all__ = [
     "Preparation",
     "Question",
-    "Solution",
     "Solver",
     "SolverPool",
     "SolverProcess",
@@ -22,5 +21,4 @@ __all__ = [
     "decide",
     "default_threads",
     "open_pool",
-    "undecided",
 ]

@@ -20,9 +20,9 @@ from typing import Any
 import syncoll
 from syncoll.errors import UsageError
 from syncoll.formula import StopReason
+from syncoll.results.solution import Solution
 from syncoll.solving.pool import SolverPool
 from syncoll.solving.question import Question, SolverCache, SolverSettings
-from syncoll.solving.solution import Solution
 
 __all__ = ["DaskPool", "decide_on_worker"]
 

@@ -21,6 +21,10 @@ from types import TracebackType
 from syncoll.errors import SyncollError, UsageError
 from syncoll.formula import StopReason
 from syncoll.model import Instance
+from syncoll.results.solution import (
+    Solution,
+    undecided,
+)
 from syncoll.solving.question import (
     How,
     Question,
@@ -30,7 +34,6 @@ from syncoll.solving.question import (
     release,
     solve_plainly,
 )
-from syncoll.solving.solution import Solution, undecided
 
 __all__ = ["Asked", "SolverPool"]
 

@@ -23,9 +23,9 @@ from syncoll.deadline import NEVER, Deadline, OutOfTimeError, interrupted_at
 from syncoll.errors import BackendError, FormulaTooLargeError, PluginError
 from syncoll.formula import Formula, FormulaSize, Limits, Outcome, StopReason, Verdict
 from syncoll.lowerings import Lowered, lower
+from syncoll.results.solution import NO_FORMULA
 from syncoll.solving.members import Member
 from syncoll.solving.process import SolverProcess
-from syncoll.solving.solution import NO_FORMULA
 
 __all__ = ["HEAD_START_SECONDS", "Reply", "ask_one", "losses_of", "no_answer", "race"]
 

@@ -26,8 +26,11 @@ from syncoll.formula import Limits
 from syncoll.memory import MemoryBudget, resume
 from syncoll.model import Instance
 from syncoll.plugins import PluginManager
+from syncoll.results.solution import (
+    Solution,
+    without_caches,
+)
 from syncoll.solving.members import AUTO
-from syncoll.solving.solution import Solution, without_caches
 from syncoll.solving.solver import Solver
 
 __all__ = [

@@ -31,12 +31,17 @@ from syncoll.plugins import (
     resolve_options,
 )
 from syncoll.plugins.guard import calling
+from syncoll.results.solution import (
+    NO_FORMULA,
+    Solution,
+    undecided,
+)
 from syncoll.solving.members import AUTO, Member, choose_backends, member_options
 from syncoll.solving.portfolio import HEAD_START_SECONDS, Reply, ask_one, losses_of, no_answer, race
+from syncoll.solving.preparation import Preparation
 from syncoll.solving.process import SolverProcess
 from syncoll.solving.size import require_room
-from syncoll.solving.solution import NO_FORMULA, Preparation, Solution, undecided
-from syncoll.verify import require_valid
+from syncoll.trust import require_valid
 
 __all__ = ["Solver", "default_threads"]
 

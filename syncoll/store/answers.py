@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 
-from syncoll.bounds.cuts import CutCertificate
-from syncoll.bounds.prices import PriceCertificate
-from syncoll.bounds.trees import TreeCertificate
+from syncoll.certificates.cuts import CutCertificate
+from syncoll.certificates.prices import PriceCertificate
+from syncoll.certificates.trees import TreeCertificate
 from syncoll.formula import FormulaSize, Limits, StopReason, Verdict
 from syncoll.model import Algorithm
 

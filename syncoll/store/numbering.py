@@ -7,9 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.bounds.cuts import CutCertificate
-from syncoll.bounds.prices import PriceCertificate, Share
-from syncoll.bounds.trees import TreeCertificate
+from syncoll.certificates.cuts import CutCertificate
+from syncoll.certificates.prices import (
+    PriceCertificate,
+    Share,
+)
+from syncoll.certificates.trees import TreeCertificate
 from syncoll.errors import FileFormatError
 from syncoll.model import Algorithm
 from syncoll.store.answers import BoundCertificate

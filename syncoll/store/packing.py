@@ -20,9 +20,12 @@ from typing import Any
 
 import numpy as np
 
-from syncoll.bounds.cuts import CutCertificate
-from syncoll.bounds.prices import PriceCertificate, Share
-from syncoll.bounds.trees import TreeCertificate
+from syncoll.certificates.cuts import CutCertificate
+from syncoll.certificates.prices import (
+    PriceCertificate,
+    Share,
+)
+from syncoll.certificates.trees import TreeCertificate
 from syncoll.errors import FileFormatError, ModelError
 from syncoll.formula import Feature, FormulaSize, Limits, StopReason, Verdict
 from syncoll.model import Algorithm

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from syncoll.bounds.demand import Demand
+from syncoll.certificates.demand import Demand
 from syncoll.errors import FileFormatError
 from syncoll.model import BoolArray, Instance, Link, Topology
 from syncoll.store.likeness import MOST_WORK, Likeness, likeness, matching

@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from syncoll.bounds.demand import Demand
-from syncoll.bounds.rounds import RoundsBound, rounds_bound
+from syncoll.bounds.rounds import rounds_bound
+from syncoll.certificates.demand import Demand
+from syncoll.certificates.rounds import RoundsBound
 from syncoll.formula import Assignment, Limits, Outcome, Verdict
 from syncoll.memory import refusals
 from syncoll.model import Instance, Topology
-from syncoll.solving import Solution
+from syncoll.results import Solution
 from syncoll.store.answers import BoundCertificate, StoredAnswer
 from syncoll.store.store import Store
 

@@ -23,8 +23,8 @@ from types import TracebackType
 
 import platformdirs
 
-from syncoll.bounds.cuts import CutCertificate
-from syncoll.bounds.demand import Demand
+from syncoll.certificates.cuts import CutCertificate
+from syncoll.certificates.demand import Demand
 from syncoll.errors import FileFormatError, UsageError
 from syncoll.formula import Limits, Verdict
 from syncoll.model import Instance, Topology
@@ -47,7 +47,7 @@ from syncoll.store.packing import (
 from syncoll.store.question import Question, answer_question, bound_question
 from syncoll.store.rows import Row, Rows, Table
 from syncoll.store.schema import VERSION, explained, prepare, require_database
-from syncoll.verify import require_valid
+from syncoll.trust import require_valid
 
 __all__ = ["Store", "default_path"]
 

@@ -9,7 +9,14 @@ from fractions import Fraction
 
 import pytest
 
-from syncoll.bounds import Demand, PriceCertificate, Shape, Share, demands, rounds_bound
+from syncoll.bounds import rounds_bound
+from syncoll.certificates import (
+    Demand,
+    PriceCertificate,
+    Shape,
+    Share,
+    demands,
+)
 from syncoll.errors import VerificationError
 from syncoll.model import RelationTable, Topology
 from syncoll.testing.brute_force import TooLargeError, least_rounds

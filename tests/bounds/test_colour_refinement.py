@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from syncoll.bounds import demands
 from syncoll.bounds.network import FlowNetwork
 from syncoll.bounds.relaxation import Relaxation, RelaxationKind
+from syncoll.certificates import demands
 from syncoll.linear import LinearProgram, Optimum
 from syncoll.linear.colour_refinement import Colours, Sparse, is_equitable, refine_colours
 from syncoll.model import Collective, Topology

@@ -8,14 +8,22 @@ from itertools import combinations
 
 import pytest
 
-from syncoll.bounds import Demand, PriceCertificate, demands, least_cut, rounds_bound
+from syncoll.bounds import (
+    least_cut,
+    rounds_bound,
+)
 from syncoll.bounds.cuts import (
     ALL_SUBSETS,
-    CutCertificate,
     around_nodes,
     find_cut,
     least_cover,
 )
+from syncoll.certificates import (
+    Demand,
+    PriceCertificate,
+    demands,
+)
+from syncoll.certificates.cuts import CutCertificate
 from syncoll.errors import VerificationError
 from syncoll.model import Collective, Topology
 from syncoll.testing.brute_force import TooLargeError, least_rounds

@@ -7,9 +7,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from syncoll.bounds import PriceCertificate, demands, rounds_bound
+from syncoll.bounds import rounds_bound
 from syncoll.bounds.network import FlowNetwork
 from syncoll.bounds.relaxation import Relaxation, RelaxationKind
+from syncoll.certificates import (
+    PriceCertificate,
+    demands,
+)
 from syncoll.model import Collective, Topology
 from syncoll.testing.classics import (
     allgather,

@@ -11,12 +11,16 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from syncoll.bounds import (
+from syncoll.bounds import combining_rounds_bound
+from syncoll.bounds.partition import (
+    _price,
+    find_partition,
+)
+from syncoll.certificates import (
     ChunkClass,
     Shape,
-    combining_rounds_bound,
 )
-from syncoll.bounds.partition import PartitionCertificate, _price, find_partition
+from syncoll.certificates.partition import PartitionCertificate
 from syncoll.errors import VerificationError
 from syncoll.model import RelationTable, Topology
 from syncoll.testing.classics import bus, dgx1, hub, line, ring

@@ -9,9 +9,10 @@ from math import ceil
 
 import pytest
 
-from syncoll.bounds import demands, rounds_bound
+from syncoll.bounds import rounds_bound
 from syncoll.bounds.network import FlowNetwork
 from syncoll.bounds.relaxation import Relaxation, RelaxationKind
+from syncoll.certificates import demands
 from syncoll.formula import Limits, Verdict
 from syncoll.model import Instance
 from syncoll.plugins import PluginManager

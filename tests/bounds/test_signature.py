@@ -6,8 +6,12 @@ import random
 from dataclasses import replace
 from fractions import Fraction
 
-from syncoll.bounds import Demand, demands, rounds_bound
+from syncoll.bounds import rounds_bound
 from syncoll.bounds.signature import signature
+from syncoll.certificates import (
+    Demand,
+    demands,
+)
 from syncoll.model import Topology
 from syncoll.testing.classics import broadcast, dgx1, hub, ring
 from syncoll.testing.instances import random_instance

@@ -10,8 +10,17 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from syncoll.bounds import Demand, demands, rounds_bound
-from syncoll.bounds.trees import MOST_DESTINATIONS, TreeCertificate, _Trees, find_tree_prices
+from syncoll.bounds import rounds_bound
+from syncoll.bounds.trees import find_tree_prices
+from syncoll.certificates import (
+    Demand,
+    demands,
+)
+from syncoll.certificates.trees import (
+    MOST_DESTINATIONS,
+    CheapestTrees,
+    TreeCertificate,
+)
 from syncoll.errors import VerificationError
 from syncoll.model import Topology
 from syncoll.testing.brute_force import TooLargeError, least_rounds
@@ -116,7 +125,7 @@ def test_the_cheapest_tree() -> None:
         demand = Demand(sources, destinations, 1)
         prices = np.array([[rng.randint(0, 5) for _ in topology.links] for _ in range(steps)])
         truth = cheapest(topology, demand, prices)
-        found = _Trees(topology, demand, prices, 10**6)
+        found = CheapestTrees(topology, demand, prices, 10**6)
         assert (int(found.cost) if found.cost < 10**6 else None) == truth, seed
         if truth is not None:
             tree = found.tree()

@@ -13,9 +13,14 @@ import numpy as np
 import pytest
 
 from syncoll.errors import ExportError, OptionError
-from syncoll.exporting import Kind, export_verified, kind_of, lower
 from syncoll.model import Algorithm, Instance
 from syncoll.plugins import Exported, ExportRequest
+from syncoll.runtime import (
+    Kind,
+    export_verified,
+    kind_of,
+    lower,
+)
 from syncoll.testing.classics import ring
 from syncoll.testing.combining import connected_topology, random_case, random_trees
 from syncoll_chakra import RECORD

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from syncoll.errors import VerificationError
-from syncoll.exporting import export_verified
 from syncoll.model import Algorithm, BandwidthBound, Instance, Topology
 from syncoll.plugins import CheckedExport, ExportRequest
+from syncoll.runtime import export_verified
 from syncoll.testing.classics import ring
 from syncoll.testing.combining import random_case
 from syncoll_chakra import RECORD

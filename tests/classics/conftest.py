@@ -12,7 +12,7 @@ from syncoll.model import Collective, Topology
 from syncoll.plugins import PluginManager, Proposal, SeedLimits
 from syncoll.plugins.options import resolve_options
 from syncoll.spec import SpecLibrary
-from syncoll.verify import require_valid
+from syncoll.trust import require_valid
 
 RECORDS = {record.name: record for record in syncoll_classics.RECORDS}
 

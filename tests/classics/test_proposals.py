@@ -9,11 +9,17 @@ import numpy as np
 import pytest
 
 import syncoll_classics
-from syncoll.combining import compose, invert
-from syncoll.model import Algorithm, Collective, Instance, Topology
+from syncoll.model import (
+    Algorithm,
+    Collective,
+    Instance,
+    Topology,
+    compose,
+    invert,
+)
 from syncoll.plugins import Proposal, SeedLimits
 from syncoll.spec import SpecLibrary
-from syncoll.verify import require_valid
+from syncoll.trust import require_valid
 
 Propose = Callable[..., list[Proposal]]
 

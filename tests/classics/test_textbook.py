@@ -8,10 +8,13 @@ from math import ceil, log2
 
 import pytest
 
-from syncoll.combining import compose, invert
+from syncoll.model import (
+    compose,
+    invert,
+)
 from syncoll.plugins import Proposal, SeedLimits
 from syncoll.spec import SpecLibrary
-from syncoll.verify import require_valid
+from syncoll.trust import require_valid
 
 Costs = Callable[..., list[tuple[int, int, int]]]
 

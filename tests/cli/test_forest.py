@@ -17,10 +17,13 @@ import pytest
 
 import syncoll_specs
 from syncoll.cli import arguments
-from syncoll.files import schema
+from syncoll.documents import schema
 from syncoll.model import Fabric
 from syncoll.plugins import PluginManager, SeedRecord, hookimpl
-from syncoll.plugins.forests import ForestCollective, PackedForest
+from syncoll.results.forest import (
+    ForestCollective,
+    PackedForest,
+)
 from syncoll.testing.fabrics import a100, mi250, p2_16xlarge, torus
 
 Run = Callable[..., Any]

@@ -18,7 +18,10 @@ from typing import Any
 import psutil
 import pytest
 
-from syncoll.files import load_text, read_file
+from syncoll.documents import (
+    load_text,
+    read_file,
+)
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
 

@@ -15,7 +15,7 @@ from typing import Any
 import psutil
 import pytest
 
-from syncoll.files import read_file
+from syncoll.documents import read_file
 
 Run = Callable[..., Any]
 
@@ -104,7 +104,7 @@ def test_ctrl_c_saves_what_is_known(
     running = background(*LONG, *how, "-o", "saved.json", COUNTED_SLEEPS="0.4")
     running.wait_until((tmp_path / "saved.json").exists)
     children = running.children()
-    assert len(children) >= 2
+    assert children  # of two at once, one may have been ended where its answer was of no use
     began = time.monotonic()
     result = running.interrupt()
     assert time.monotonic() - began < 10

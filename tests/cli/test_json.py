@@ -11,7 +11,11 @@ from typing import Any
 import jsonschema
 import pytest
 
-from syncoll.files import KINDS, load_text, schema
+from syncoll.documents import (
+    KINDS,
+    load_text,
+    schema,
+)
 
 Run = Callable[..., Any]
 

@@ -15,8 +15,11 @@ import pytest
 
 from syncoll.cli.main import main
 from syncoll.cli.plan import _told
+from syncoll.documents import (
+    read_file,
+    schema,
+)
 from syncoll.errors import ExportError, VerificationError
-from syncoll.files import read_file, schema
 from syncoll.planning import NeverBest
 from syncoll.plugins import ExportRequest
 from syncoll_msccl_xml.program import Program, program_of

@@ -79,7 +79,7 @@ def test_written_again_they_are_used_again(
     def never(*_: object, **__: object) -> None:
         raise AssertionError("solved once more")
 
-    monkeypatch.setattr("syncoll.files.refuting.to_clauses", never)
+    monkeypatch.setattr("syncoll.proofs.refute.to_clauses", never)
     assert run(*CASES["gather"], "--seeds", "none", "--proofs", folder).code == 0
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
@@ -153,7 +153,7 @@ def test_what_is_missing_is_named(case: Path, run: Run) -> None:
 
 def test_a_name_that_leads_elsewhere_is_refused(case: Path, run: Run) -> None:
     """A frontier's file cannot have any file of the disk opened."""
-    from syncoll.files.document import digest
+    from syncoll.documents.document import digest
 
     document = json.loads((case / "frontier.json").read_text())
     text = json.dumps(document).replace(refutations(case)[0].name, "../outside.refutation.json")

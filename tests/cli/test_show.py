@@ -101,7 +101,7 @@ def test_verify_needs_no_solver(files: Path, process: Run) -> None:
     result = process("verify", files / "frontier.json", PYTHONPROFILEIMPORTTIME="1")
     assert result.code == 0
     imported = {line.rpartition("|")[2].strip() for line in result.err.splitlines()}
-    assert "syncoll.verify" in imported
+    assert "syncoll.trust" in imported
     assert not {"ortools", "highspy", "z3", "pysat", "gurobipy", "lark"} & imported
 
 

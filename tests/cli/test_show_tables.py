@@ -9,12 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from syncoll.documents.ni_tables import (
+    TableOp,
+    ni_tables,
+)
 from syncoll.errors import ExportError
-from syncoll.files.ni_tables import TableOp, ni_tables
 from syncoll.model import Algorithm, Collective, Instance, Topology
 from syncoll.plugins import PluginManager
 from syncoll.spec import SpecLibrary
-from syncoll.verify import require_valid
+from syncoll.trust import require_valid
 
 Run = Callable[..., Any]
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from syncoll.files import read_file
+from syncoll.documents import read_file
 from syncoll.model import Topology
 from syncoll.store import Store, StoreDescription
 from syncoll.store.schema import VERSION

@@ -44,7 +44,8 @@ def test_nothing_is_decided_without_time(command: list[str], words: str, run: An
 
 def test_bounds_that_did_not_come_are_named(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """What holds for any number of steps stands in."""
-    from syncoll.bounds import RoundsBound, rounds_bound
+    from syncoll.bounds import rounds_bound
+    from syncoll.certificates import RoundsBound
 
     def slow(topology: Any, needs: Any, steps: int | None, seconds: float) -> RoundsBound:
         if steps is None:

@@ -7,11 +7,18 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from syncoll.combining import compose, invert, refine, renumber
 from syncoll.errors import ModelError
-from syncoll.model import Algorithm, Instance, Topology
+from syncoll.model import (
+    Algorithm,
+    Instance,
+    Topology,
+    compose,
+    invert,
+    refine,
+    renumber,
+)
 from syncoll.testing.combining import connected_topology, random_trees
-from syncoll.verify import violations
+from syncoll.trust import violations
 
 
 def _spreading(rng: random.Random) -> tuple[Instance, Algorithm]:

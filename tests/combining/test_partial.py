@@ -14,7 +14,7 @@ from syncoll.plugins import PluginManager
 from syncoll.solving import Solver
 from syncoll.testing import naive_combining as naive
 from syncoll.testing.combining import connected_topology
-from syncoll.verify import violations
+from syncoll.trust import violations
 
 MANAGER = PluginManager.discover()
 BACKENDS = [name for name, b in MANAGER.backends.items() if b.installed().ok and b.licensed().ok]

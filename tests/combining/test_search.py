@@ -11,17 +11,30 @@ from typing import Any
 
 import pytest
 
+from syncoll.documents import (
+    frontier_document,
+    load_text,
+    read_file,
+    to_text,
+    write_document,
+)
 from syncoll.errors import FileFormatError, ModelError, SyncollError, UsageError
-from syncoll.files import frontier_document, load_text, read_file, to_text, write_document
 from syncoll.formula import Verdict
 from syncoll.model import Collective, Instance, Topology, inverse_of, sequence_of
 from syncoll.plugins import PluginManager
-from syncoll.search import Frontier, SearchRequest, Strategy, combined, search, solve_one
+from syncoll.results import Frontier, Solution
+from syncoll.search import (
+    SearchRequest,
+    Strategy,
+    combined,
+    search,
+    solve_one,
+)
 from syncoll.search.driver import OUT_OF_MEMORY
-from syncoll.solving import Solution, Solver
+from syncoll.solving import Solver
 from syncoll.spec import SpecLibrary
 from syncoll.testing import naive_combining as naive
-from syncoll.verify import violations
+from syncoll.trust import violations
 
 MANAGER = PluginManager.discover()
 SPECS = SpecLibrary.load([record.folder for record in MANAGER.spec_libraries.values()])

@@ -12,8 +12,8 @@ from syncoll.errors import VerificationError
 from syncoll.model import Algorithm, Instance, Topology
 from syncoll.testing import naive_combining as naive
 from syncoll.testing.combining import random_case
-from syncoll.verify import violations
-from syncoll.verify.partials import _can_form
+from syncoll.trust import violations
+from syncoll.trust.partials import _can_form
 
 LINE = Topology.from_links("line", 3, {(0, 1): 1, (1, 0): 1, (1, 2): 1, (2, 1): 1})
 EVERYONE = np.ones((1, 3), dtype=bool)

@@ -16,7 +16,7 @@ from syncoll.plugins import EncodingRecord, PluginManager
 from syncoll.solving import Solver
 from syncoll.testing.brute_force import TooLargeError, has_algorithm
 from syncoll.testing.instances import random_instance
-from syncoll.verify import violations
+from syncoll.trust import violations
 
 REQUIRED_BACKENDS = {"cpsat", "highs", "pysat", "z3"}
 REQUIRED_ENCODINGS = {"path", "step"}

@@ -26,7 +26,7 @@ from syncoll.testing.instances import (
     random_topology,
     topology_strategy,
 )
-from syncoll.verify import violations
+from syncoll.trust import violations
 
 
 def traits(instance: Instance) -> set[str]:

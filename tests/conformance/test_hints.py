@@ -14,7 +14,7 @@ from syncoll.plugins import PluginManager, TakesHints, resolve_options
 from syncoll.solving import Solver
 from syncoll.testing.brute_force import TooLargeError, has_algorithm
 from syncoll.testing.instances import random_instance
-from syncoll.verify import violations
+from syncoll.trust import violations
 
 MANAGER = PluginManager.discover()
 BACKENDS = [name for name, one in MANAGER.backends.items() if one.installed().ok]

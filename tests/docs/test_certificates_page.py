@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from syncoll.checking import check_frontier
 from syncoll.cli.main import main
+from syncoll.documents import load_text
 from syncoll.errors import SyncollError
-from syncoll.files import load_text
+from syncoll.trust.claims import check_claims
 
 from .conftest import ROOT, Block, blocks
 from .independent_certificates import COMMON, FIELDS, Certificate, Machine, Shape
@@ -82,7 +82,7 @@ def document(documents: dict[str, Json]) -> Callable[[str], Json]:
 def ours(content: Json) -> set[str] | None:
     """What syncoll leaves unchecked; None for a file that it refuses."""
     try:
-        checked = check_frontier(load_text(json.dumps(content), "some.json"))
+        checked = check_claims(load_text(json.dumps(content), "some.json").claims())
     except SyncollError:
         return None
     return {one.kind for one in checked.unchecked}

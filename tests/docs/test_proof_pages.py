@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from syncoll.bounds import (
+from syncoll.certificates import (
     Certificate,
     CutCertificate,
     PriceCertificate,
@@ -24,7 +24,10 @@ from syncoll.bounds import (
 from syncoll.errors import VerificationError
 from syncoll.model import Topology
 from syncoll.plugins import PluginManager
-from syncoll.search import Method, Scope
+from syncoll.results import (
+    Method,
+    Scope,
+)
 from syncoll.spec import SpecLibrary
 
 from .conftest import ROOT, blocks

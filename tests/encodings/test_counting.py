@@ -15,7 +15,7 @@ from syncoll.model import Algorithm, Instance
 from syncoll.plugins import PluginManager, resolve_options
 from syncoll.testing.brute_force import TooLargeError, all_algorithms, compositions
 from syncoll.testing.instances import random_instance
-from syncoll.verify import violations
+from syncoll.trust import violations
 
 Case = tuple[int, Instance, set[Algorithm]]
 """Seed, instance, its algorithms in normal form."""

@@ -17,7 +17,7 @@ from syncoll.errors import ModelError
 from syncoll.model import Collective, Fabric, Topology, inverse_of
 from syncoll.plugins import OptionValue, PluginManager, Proposal, SeedLimits
 from syncoll.testing.fabrics import a100, dgx1, torus
-from syncoll.verify import require_valid
+from syncoll.trust import require_valid
 from syncoll_forestcoll.seed import ForestSeed, fits
 
 ALLGATHER = Collective.from_relations(

@@ -12,7 +12,7 @@ from syncoll.model import Algorithm, Instance
 from syncoll.testing.brute_force import TooLargeError, all_algorithms
 from syncoll.testing.classics import broadcast, line, ring
 from syncoll.testing.instances import random_instance
-from syncoll.verify import violations
+from syncoll.trust import violations
 
 Case = tuple[Instance, Algorithm]
 

@@ -8,11 +8,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from syncoll.combining import compose, invert
-from syncoll.files import algorithm_document, write_document
-from syncoll.model import Algorithm, BoolArray, Collective, Instance, Topology
+from syncoll.documents import (
+    algorithm_document,
+    write_document,
+)
+from syncoll.model import (
+    Algorithm,
+    BoolArray,
+    Collective,
+    Instance,
+    Topology,
+    compose,
+    invert,
+)
 from syncoll.plugins import PluginManager
-from syncoll.solving import Solution, Solver
+from syncoll.results import Solution
+from syncoll.solving import Solver
 from syncoll.testing.classics import allgather, alltoall, broadcast, dgx1, line, ring
 from syncoll.testing.combining import random_trees
 

@@ -20,9 +20,9 @@ import numpy as np
 from mpi4py import MPI
 
 from syncoll.errors import UsageError
-from syncoll.execution import Operation
 from syncoll.mpi import Collective, Job, measure
 from syncoll.mpi.job import Work
+from syncoll.trust.data import Operation
 
 WORLD = MPI.COMM_WORLD
 OPERATIONS = {

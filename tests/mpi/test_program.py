@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from syncoll.errors import UsageError
-from syncoll.exporting import Kind
 from syncoll.model import Algorithm, Instance
 from syncoll.mpi.collective import Collective
 from syncoll.mpi.program import Region, chunk_at, program_of
+from syncoll.runtime import Kind
 from syncoll.testing.combining import random_case
 
 Array = np.ndarray[tuple[int, ...], np.dtype[np.int64]]

@@ -10,9 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from syncoll.exporting import Kind, kind_of
 from syncoll.model import Algorithm, Instance
 from syncoll.mpi.launcher import find_mpiexec
+from syncoll.runtime import (
+    Kind,
+    kind_of,
+)
 
 pytest.importorskip("mpi4py", reason="the extra [mpi] is not installed")
 pytestmark = pytest.mark.slow

@@ -7,9 +7,13 @@ import random
 import numpy as np
 import pytest
 
-from syncoll.exporting import Kind, kind_of, layout_of
 from syncoll.model import Instance
 from syncoll.mpi.shares import shares_of, split
+from syncoll.runtime import (
+    Kind,
+    kind_of,
+    layout_of,
+)
 from syncoll.testing.classics import allgather, alltoall, broadcast, gather, ring, scatter
 from syncoll.testing.combining import random_case
 

@@ -11,7 +11,7 @@ from syncoll.model import Collective, Topology
 from syncoll.plugins import PluginManager, Proposal, SeedLimits
 from syncoll.plugins.options import resolve_options
 from syncoll.spec import SpecLibrary
-from syncoll.verify import require_valid
+from syncoll.trust import require_valid
 
 
 @pytest.fixture(scope="session")

@@ -11,13 +11,16 @@ from fractions import Fraction
 import pytest
 
 import syncoll_multitree
-from syncoll.combining import compose, invert
 from syncoll.deadline import Deadline
-from syncoll.model import Topology
+from syncoll.model import (
+    Topology,
+    compose,
+    invert,
+)
 from syncoll.plugins import Proposal, SeedLimits
 from syncoll.plugins.options import resolve_options
 from syncoll.spec import SpecLibrary
-from syncoll.verify import require_valid
+from syncoll.trust import require_valid
 
 Propose = Callable[..., list[Proposal]]
 

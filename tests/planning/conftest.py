@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 
-from syncoll.files import StoredAlgorithm
+from syncoll.documents import StoredAlgorithm
 from syncoll.model import Algorithm, Instance, Topology
 
 Costs = tuple[int, int, int]

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from syncoll.documents import StoredAlgorithm
 from syncoll.errors import ExportError, UsageError, VerificationError
-from syncoll.files import StoredAlgorithm
 from syncoll.model import Algorithm, Instance
 from syncoll.planning import (
     CostModel,
@@ -152,7 +152,10 @@ def test_two_of_one_name(points: list[StoredAlgorithm]) -> None:
 def test_a_collective_without_one_message(
     points: list[StoredAlgorithm], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from syncoll.exporting import Kind, StandardCollective
+    from syncoll.runtime import (
+        Kind,
+        StandardCollective,
+    )
 
     unknown = StandardCollective(Kind.CUSTOM, 5, 0, None, "for a test")
     monkeypatch.setattr("syncoll.planning.message.kind_of", lambda _: unknown)

@@ -7,10 +7,10 @@ from fractions import Fraction
 
 import pytest
 
-from syncoll.exporting import Kind
 from syncoll.model import Fabric, Instance
 from syncoll.planning import message_of, unit_bandwidth
 from syncoll.plugins import PluginManager
+from syncoll.runtime import Kind
 from syncoll.spec import SpecLibrary
 
 from .conftest import PAIR

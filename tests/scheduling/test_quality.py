@@ -8,13 +8,13 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from syncoll.bounds import demands, rounds_bound
-from syncoll.combining import invert
-from syncoll.model import Collective, Topology
+from syncoll.bounds import rounds_bound
+from syncoll.certificates import demands
+from syncoll.model import Collective, Topology, invert
 from syncoll.plugins import SeedLimits
 from syncoll.scheduling import Tree, schedule_trees
 from syncoll.testing.classics import allgather, broadcast, dgx1, ring
-from syncoll.verify import require_valid
+from syncoll.trust import require_valid
 
 from .conftest import optimal_trees, packed_trees, path
 

@@ -27,7 +27,7 @@ from syncoll.testing.classics import (
     ring,
     scatter,
 )
-from syncoll.verify import require_valid
+from syncoll.trust import require_valid
 
 from .conftest import breadth_first_trees, busiest, packed_trees, path, random_forest
 

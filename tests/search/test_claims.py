@@ -14,17 +14,21 @@ from pathlib import Path
 
 import pytest
 
-from syncoll.checking import check_frontier
+from syncoll.documents import (
+    frontier_document,
+    load_text,
+)
 from syncoll.errors import LocatedError, UsageError
-from syncoll.files import frontier_document, load_text
 from syncoll.model import Collective, Instance, Topology
 from syncoll.plugins import PluginManager, resolve_options
+from syncoll.results import (
+    Frontier,
+    Scope,
+)
 from syncoll.search import (
     Asking,
     BoundsTable,
     ChosenSeed,
-    Frontier,
-    Scope,
     SearchRequest,
     Seeding,
     search,
@@ -34,6 +38,7 @@ from syncoll.solving import Solver
 from syncoll.spec import SpecLibrary
 from syncoll.testing.brute_force import TooLargeError, least_rounds
 from syncoll.testing.collectives import random_collective
+from syncoll.trust.claims import check_claims
 
 F = Fraction
 
@@ -159,7 +164,7 @@ def examine(request: SearchRequest, asking: Asking) -> bool:
         return False
     for one in (*kept, frontier):
         stored = load_text(json.dumps(frontier_document(one)), "frontier")
-        check_frontier(stored, topology=request.topology, collective=request.collective)
+        check_claims(stored.claims(), topology=request.topology, collective=request.collective)
     for point in frontier.points:
         assert request.max_chunks is None or point.chunks <= request.max_chunks
         assert point.bound is not None

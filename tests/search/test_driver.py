@@ -16,18 +16,21 @@ from syncoll.deadline import NEVER, Deadline
 from syncoll.errors import BackendError, ModelError, UsageError
 from syncoll.formula import Assignment, FormulaBuilder, Outcome, StopReason, Verdict
 from syncoll.model import Algorithm, Collective, Instance, Topology
+from syncoll.results import (
+    Frontier,
+    Point,
+    Solution,
+)
 from syncoll.search import (
     BoundsTable,
     Candidate,
     CandidateSource,
-    Frontier,
     Observer,
-    Point,
     SearchRequest,
     Strategy,
     search,
 )
-from syncoll.solving import Solution, Solver
+from syncoll.solving import Solver
 from syncoll.testing.brute_force import TooLargeError, has_algorithm
 from syncoll.testing.classics import (
     allgather,
@@ -39,7 +42,7 @@ from syncoll.testing.classics import (
     one_way_ring,
     ring,
 )
-from syncoll.verify import require_valid
+from syncoll.trust import require_valid
 
 F = Fraction
 

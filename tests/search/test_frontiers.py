@@ -8,7 +8,12 @@ import numpy as np
 import pytest
 
 from syncoll.model import Collective, Topology
-from syncoll.search import Frontier, SearchRequest, Strategy, search
+from syncoll.results import Frontier
+from syncoll.search import (
+    SearchRequest,
+    Strategy,
+    search,
+)
 from syncoll.solving import Solver
 from syncoll.testing.brute_force import TooLargeError, least_rounds
 from syncoll.testing.classics import (
@@ -25,7 +30,7 @@ from syncoll.testing.classics import (
     scatter,
 )
 from syncoll.testing.instances import random_instance
-from syncoll.verify import require_valid
+from syncoll.trust import require_valid
 
 F = Fraction
 

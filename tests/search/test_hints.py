@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from syncoll.model import Algorithm, Collective
-from syncoll.search import Point
+from syncoll.results import Point
 from syncoll.search.hints import KnownAlgorithms
 from syncoll.testing.classics import allgather, broadcast, ring
-from syncoll.verify import violations
+from syncoll.trust import violations
 
 LINE = [(0, 0, 1, 0), (0, 1, 2, 1), (0, 2, 3, 2)]
 

@@ -17,11 +17,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from syncoll.errors import ExportError, VerificationError
-from syncoll.exporting import export_verified
 from syncoll.model import Algorithm, Instance
 from syncoll.plugins import CheckedExport, ExporterRecord, ExportRequest
+from syncoll.runtime import export_verified
 from syncoll.testing.combining import random_case
-from syncoll.verify import violations
+from syncoll.trust import violations
 from syncoll_sends import CSV, PARQUET
 
 BOTH = pytest.mark.parametrize("record", [CSV, PARQUET], ids=["csv", "parquet"])

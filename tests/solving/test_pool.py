@@ -26,16 +26,16 @@ from syncoll.errors import BackendError, OptionError, PluginError, UsageError
 from syncoll.formula import Limits, StopReason, Verdict
 from syncoll.model import Instance
 from syncoll.plugins import PluginManager
+from syncoll.results import Solution
 from syncoll.solving import (
     Question,
-    Solution,
     SolverPool,
     SolverSettings,
     decide,
     open_pool,
 )
 from syncoll.solving.question import StopSignal, release
-from syncoll.verify import violations
+from syncoll.trust import violations
 
 FAKES = Path(__file__).parent / "fakes"
 SETTINGS = SolverSettings(backend="pysat", limits=Limits(threads=2))

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from syncoll.cli.main import main
+from syncoll.documents import read_file
 from syncoll.errors import LocatedError
-from syncoll.files import read_file
 from syncoll.model import BandwidthBound, Fabric, Topology
 from syncoll.routing import bottleneck
 from syncoll.spec import SpecLibrary, check_file

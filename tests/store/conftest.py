@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from syncoll.bounds import Demand
+from syncoll.certificates import Demand
 from syncoll.formula import FormulaSize, Limits, StopReason, Verdict
 from syncoll.model import Algorithm, BandwidthBound, Instance, Topology
 from syncoll.store import Store, StoredAnswer

@@ -13,17 +13,19 @@ from typing import Any
 import pytest
 
 from syncoll.bounds import (
-    CutCertificate,
-    Demand,
-    PriceCertificate,
-    TreeCertificate,
-    demands,
     rounds_bound,
     with_cut,
 )
 from syncoll.bounds.network import FlowNetwork
 from syncoll.bounds.relaxation import Relaxation, RelaxationKind
 from syncoll.bounds.trees import find_tree_prices
+from syncoll.certificates import (
+    CutCertificate,
+    Demand,
+    PriceCertificate,
+    TreeCertificate,
+    demands,
+)
 from syncoll.model import Topology
 from syncoll.store import RememberingBounds, Store
 from syncoll.store.answers import BoundCertificate

@@ -16,7 +16,7 @@ import pytest
 from syncoll.model import Instance
 from syncoll.store import Store, StoredAnswer
 from syncoll.testing.combining import random_case
-from syncoll.verify import require_valid
+from syncoll.trust import require_valid
 
 Answer = Callable[..., StoredAnswer]
 

@@ -21,7 +21,7 @@ from syncoll.store.question import Question, answer_question, bound_question
 from syncoll.testing import classics
 from syncoll.testing.combining import random_case
 from syncoll.testing.instances import random_instance, random_topology
-from syncoll.verify import require_valid
+from syncoll.trust import require_valid
 
 Renumber = Callable[[int, random.Random], Any]
 

@@ -11,17 +11,28 @@ from typing import Any, cast
 
 import pytest
 
-from syncoll.bounds import RoundsBound, rounds_bound
+from syncoll.bounds import rounds_bound
+from syncoll.certificates import RoundsBound
 from syncoll.errors import BackendError
 from syncoll.formula import FormulaSize, Limits, Outcome, StopReason, Verdict
 from syncoll.model import Collective, Instance, Topology
 from syncoll.plugins import PluginManager
-from syncoll.search import Asking, Frontier, SearchRequest, search
-from syncoll.solving import Solution, Solver, SolverPool, SolverSettings, open_pool
+from syncoll.results import Frontier, Solution
+from syncoll.search import (
+    Asking,
+    SearchRequest,
+    search,
+)
+from syncoll.solving import (
+    Solver,
+    SolverPool,
+    SolverSettings,
+    open_pool,
+)
 from syncoll.store import RememberingBounds, SolutionMemory, Store
 from syncoll.testing import classics
 from syncoll.testing.instances import random_instance
-from syncoll.verify import require_valid
+from syncoll.trust import require_valid
 
 Renumber = Callable[[int, random.Random], Any]
 

@@ -19,7 +19,7 @@ from syncoll.store.packing import pack_question
 from syncoll.store.question import answer_question
 from syncoll.testing.combining import random_case
 from syncoll.testing.instances import random_instance
-from syncoll.verify import require_valid
+from syncoll.trust import require_valid
 
 Answer = Callable[..., StoredAnswer]
 Renumber = Callable[[int, random.Random], Any]

@@ -20,7 +20,7 @@ from syncoll.store import Store, StoredAnswer, default_path
 from syncoll.store.packing import pack_algorithm, unpack_algorithm
 from syncoll.testing.combining import random_case
 from syncoll.testing.instances import random_instance
-from syncoll.verify import require_valid
+from syncoll.trust import require_valid
 
 Answer = Callable[..., StoredAnswer]
 Renumber = Callable[[int, random.Random], Any]

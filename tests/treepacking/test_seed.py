@@ -15,7 +15,7 @@ from syncoll.errors import ModelError
 from syncoll.model import Algorithm, Collective, Topology
 from syncoll.plugins import PluginManager, SeedLimits
 from syncoll.spec import SpecLibrary
-from syncoll.verify import require_valid
+from syncoll.trust import require_valid
 from syncoll_treepacking.demand import Demand
 from syncoll_treepacking.links import LinkSystem
 from syncoll_treepacking.oracle import ArborescenceOracle, Column, SpanningTreeOracle

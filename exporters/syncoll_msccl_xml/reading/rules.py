@@ -12,7 +12,11 @@ from itertools import groupby
 from typing import NoReturn, Protocol
 
 from syncoll.errors import VerificationError
-from syncoll.programs import STANDARD, Contract, contract
+from syncoll.runtime.machine import (
+    STANDARD,
+    Contract,
+    contract,
+)
 from syncoll_msccl_xml.reading.algorithm import Algorithm, Block, Gpu, Step, place
 from syncoll_msccl_xml.reading.dialect import FUSION, MOST_CHILDREN, MOST_NODES, Dialect
 

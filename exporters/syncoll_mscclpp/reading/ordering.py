@@ -38,7 +38,7 @@ import numpy as np
 import numpy.typing as npt
 
 from syncoll.errors import UncheckedError, VerificationError
-from syncoll.programs import Schedule
+from syncoll.runtime.machine import Schedule
 from syncoll_mscclpp.reading.deeds import Act, Deed
 from syncoll_mscclpp.reading.threads import PACKET_BUFFER, Threads
 

@@ -9,7 +9,11 @@ import time
 from syncoll.errors import BackendError
 from syncoll.formula import StopReason
 from syncoll.model import Instance
-from syncoll.solving import Solution, Solver, undecided
+from syncoll.results import (
+    Solution,
+    undecided,
+)
+from syncoll.solving import Solver
 
 
 def _unknown(instance: Instance, reason: StopReason, message: str) -> Solution:

@@ -1,0 +1,84 @@
+"""Counting sends between parts of the machine, for collectives that combine.
+
+Shrink each part of a partition of the nodes to a single node: what an algorithm sends between the
+parts is an algorithm on the small machine.  Say a chunk has contributors in a of the parts and is
+needed in b of them, and put its sends in an order, those of one step in any.  Before any part knows
+every contribution all the contributing parts but one must have sent something; afterwards each part
+that needs the result must still get something, but for the one that knew first.  So
+
+    sends between the parts  >=  a + b - 2.
+
+With every node a part of its own, an allreduce takes 2 (P - 1) sends a chunk (Harary & Schwenk
+1974, gossiping by one-way messages); with coarser parts only the slow links count.  Prices on the
+link sets such that every link between parts costs at least 1 say for how many such sends a round
+has room: the sum of all prices times their capacities.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from syncoll.certificates.shape import ChunkClass
+from syncoll.errors import VerificationError
+from syncoll.model import Topology
+
+__all__ = ["PartitionCertificate", "sends_between"]
+
+
+@dataclass(frozen=True)
+class PartitionCertificate:
+    """Proves a lower bound on R.
+
+    Args:
+        parts: for each node the number of its part.
+        prices: position of the bound in the topology to its price above 0.
+    """
+
+    parts: tuple[int, ...]
+    prices: Mapping[int, Fraction]
+
+    def check(self, topology: Topology, classes: Sequence[ChunkClass]) -> Fraction:
+        """The bound on R for these chunks of a combining collective, for any number of steps.
+
+        Raises:
+            VerificationError: when not every node has a part, a link between parts costs less than
+                1, or a price is none.
+        """
+        if len(self.parts) != topology.num_nodes:
+            raise VerificationError(
+                f"parts of {len(self.parts)} nodes, but the topology has {topology.num_nodes}"
+            )
+        price = [Fraction(0)] * len(topology.links)
+        room = Fraction(0)
+        for i, value in self.prices.items():
+            if not 0 <= i < len(topology.bounds):
+                raise VerificationError(f"a price for bound {i}: there is none")
+            if value < 0:
+                raise VerificationError(f"bound {i} has the negative price {value}")
+            room += topology.bounds[i].chunks_per_round * value
+            for link in topology.bound_links[i].tolist():
+                price[link] += value
+        for (source, destination), value in zip(topology.links, price, strict=True):
+            if self.parts[source] != self.parts[destination] and value < 1:
+                raise VerificationError(
+                    f"a send over link {(source, destination)} costs {value}, less than 1"
+                )
+        sends = sends_between(self.parts, classes)
+        if sends == 0:
+            return Fraction(0)
+        if room == 0:
+            raise VerificationError(f"{sends} sends between parts that no link joins")
+        return sends / room
+
+
+def sends_between(parts: Sequence[int], classes: Sequence[ChunkClass]) -> int:
+    """How many sends between the parts these chunks need at least."""
+    sends = 0
+    for one in classes:
+        if one.pre and one.post:
+            contributing = {parts[n] for n in one.pre}
+            needing = {parts[n] for n in one.post}
+            sends += one.count * (len(contributing) + len(needing) - 2)
+    return sends

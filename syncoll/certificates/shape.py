@@ -1,0 +1,183 @@
+"""Shape: what a collective asks for, as classes of chunks with their counts.
+
+A bound speaks of a shape.  It holds for every C whose classes are these in proportion, so one
+certificate serves all of them.  For combining collectives a bound may speak of a part of what is
+asked only, see `Reading`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from syncoll.certificates.demand import Demand
+from syncoll.errors import ModelError
+from syncoll.model import BoolArray, Instance, RelationTable
+
+__all__ = ["ChunkClass", "Reading", "Shape"]
+
+
+class Reading(StrEnum):
+    """Which demands of a shape a bound speaks of, and on which topology.
+
+    An algorithm run backwards turns what is gathered into what is distributed, so the last ones
+    speak of the topology with every link reversed.
+    """
+
+    MOVING = "moving"
+    """All of them; chunks are copied, and nothing is combined."""
+
+    SPREAD = "spread"
+    """What one node contributes must reach every node that needs a result with it."""
+
+    COLLECT = "collect"
+    """One node must get every contribution to what it needs (reversed topology)."""
+
+    INVERSE = "inverse"
+    """Each chunk is needed at one node at most, which gets every contribution (reversed)."""
+
+    @property
+    def mirrored(self) -> bool:
+        """Whether it speaks of the reversed topology."""
+        return self in (Reading.COLLECT, Reading.INVERSE)
+
+    @property
+    def of_one_node(self) -> bool:
+        """Whether it is about what one node contributes, or gets."""
+        return self in (Reading.SPREAD, Reading.COLLECT)
+
+
+@dataclass(frozen=True, order=True)
+class ChunkClass:
+    """So many chunks with the same pre and post.
+
+    Args:
+        pre: the nodes of pre, ascending.
+        post: the nodes of post, ascending.
+        count: how many chunks.
+    """
+
+    pre: tuple[int, ...]
+    post: tuple[int, ...]
+    count: int
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The chunk classes for one C.
+
+    Args:
+        chunks: C.
+        classes: in ascending order, no pre and post twice.
+        combining: whether pre says who contributes.
+    """
+
+    chunks: int
+    classes: tuple[ChunkClass, ...]
+    combining: bool = False
+
+    @classmethod
+    def of(cls, table: RelationTable | Instance, chunks: int, *, combining: bool = False) -> Shape:
+        """The shape of a table, or of an instance."""
+        counter: Counter[tuple[bytes, bytes]] = Counter()
+        for pre, post in zip(np.packbits(table.pre, 1), np.packbits(table.post, 1), strict=True):
+            counter[pre.tobytes(), post.tobytes()] += 1
+        nodes = table.pre.shape[1]
+        classes = (
+            ChunkClass(_nodes(pre, nodes), _nodes(post, nodes), count)
+            for (pre, post), count in counter.items()
+        )
+        return cls(chunks, tuple(sorted(classes)), combining)
+
+    def proportional(self, other: Shape) -> bool:
+        """Whether the classes are the same, with counts in proportion to C."""
+        return (
+            self.combining == other.combining
+            and len(self.classes) == len(other.classes)
+            and all(
+                (a.pre, a.post) == (b.pre, b.post)
+                and a.count * other.chunks == b.count * self.chunks
+                for a, b in zip(self.classes, other.classes, strict=True)
+            )
+        )
+
+    def allows(self, chunks: int) -> bool:
+        """Whether the classes in proportion to C = `chunks` have whole counts."""
+        return all(one.count * chunks % self.chunks == 0 for one in self.classes)
+
+    def scaled(self, chunks: int) -> Shape:
+        """The classes in proportion to another C.
+
+        Raises:
+            ModelError: when that leaves parts of chunks.
+        """
+        if not self.allows(chunks):
+            raise ModelError(f"C = {chunks} cannot have the shape of C = {self.chunks}")
+        classes = (
+            ChunkClass(one.pre, one.post, one.count * chunks // self.chunks) for one in self.classes
+        )
+        return Shape(chunks, tuple(classes), self.combining)
+
+    def inverse(self, chunks: int) -> Shape:
+        """Pre and post exchanged, for an inverse whose C is `chunks`."""
+        classes = (ChunkClass(one.post, one.pre, one.count) for one in self.classes)
+        return Shape(chunks, tuple(sorted(classes)), not self.combining)
+
+    def demands(self, reading: Reading, node: int | None = None) -> tuple[Demand, ...]:
+        """The demands that a bound speaks of, in a fixed order.
+
+        Args:
+            reading: see `Reading`.
+            node: for `Reading.SPREAD` and `Reading.COLLECT`.
+
+        Raises:
+            ModelError: when the shape cannot be read so.
+        """
+        counter: Counter[tuple[tuple[int, ...], tuple[int, ...]]] = Counter()
+        for sources, destinations, count in self._read(reading, node):
+            missing = tuple(n for n in destinations if n not in sources)
+            if missing:
+                counter[sources, missing] += count
+        return tuple(sorted(Demand(a, b, count) for (a, b), count in counter.items()))
+
+    def _read(
+        self, reading: Reading, node: int | None
+    ) -> Iterator[tuple[tuple[int, ...], tuple[int, ...], int]]:
+        if (reading is Reading.MOVING) == self.combining:
+            raise ModelError(f"a bound by {reading} about a collective of the other kind")
+        if (node is None) == reading.of_one_node:
+            named = "no node" if node is None else f"node {node}"
+            raise ModelError(f"a bound by {reading} that names {named}")
+        for one in self.classes:
+            if reading is Reading.MOVING:
+                yield one.pre, one.post, one.count
+            elif reading is Reading.INVERSE:
+                if len(one.post) > 1:
+                    raise ModelError(f"a bound by {reading}, but a chunk is needed at {one.post}")
+                if one.post:
+                    yield one.post, one.pre, one.count
+            elif node is None:
+                continue
+            elif reading is Reading.SPREAD and node in one.pre:
+                yield (node,), one.post, one.count
+            elif reading is Reading.COLLECT and node in one.post:
+                yield (node,), one.pre, one.count
+
+    def table(self, nodes: int) -> RelationTable:
+        """A table of this shape, its chunks class by class."""
+        counts = [one.count for one in self.classes]
+        first = np.zeros((len(self.classes), nodes), dtype=bool)
+        last = np.zeros_like(first)
+        for i, one in enumerate(self.classes):
+            first[i, list(one.pre)] = True
+            last[i, list(one.post)] = True
+        return RelationTable(np.repeat(first, counts, 0), np.repeat(last, counts, 0))
+
+
+def _nodes(packed: bytes, nodes: int) -> tuple[int, ...]:
+    row: BoolArray = np.unpackbits(np.frombuffer(packed, dtype=np.uint8), count=nodes).astype(bool)
+    return tuple(np.flatnonzero(row).tolist())

@@ -1,0 +1,390 @@
+"""Refutations: a claim that an instance has no algorithm, in a folder with the proof of it.
+
+Three files, of which the first names the others::
+
+    NAME.refutation.json    the instance, and how it becomes clauses
+    NAME-HASH.drat[.gz]     the proof that the clauses are unsatisfiable
+    NAME.cnf[.gz]           the clauses, for other checkers; never read here
+
+`check_refutation` believes none of them.  It encodes the file's instance anew, lowers it to
+clauses, and checks the proof against these by `syncoll.trust.drat`.  No solver is needed, and
+whatever the file says beside its instance cannot make a wrong claim pass.  The hashes only tell a
+damaged file, or one of another version's encoding, from a wrong proof.
+
+What is proved is about chunks, nodes, links and bandwidths.  The names of the topology and the
+collective are labels, and so is C: no file says which chunks a collective has for which C.
+Give `check_refutation` the topology and the collective that are meant, and they are compared.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import syncoll
+from syncoll.documents.document import (
+    VERSION,
+    digest,
+    read_document,
+)
+from syncoll.documents.layout import (
+    instance_from_json,
+    instance_to_json,
+    interconnect_to_json,
+    topology_from_json,
+)
+from syncoll.errors import FileFormatError, ModelError, SyncollError, UsageError, VerificationError
+from syncoll.formula import Feature
+from syncoll.lowerings import lower
+from syncoll.model import Collective, Instance, Link, Topology
+from syncoll.plugins import OptionValue, PluginManager, resolve_options
+from syncoll.proofs.dimacs import (
+    clause_lists,
+    dimacs_text,
+)
+from syncoll.trust.drat import (
+    ProofCheck,
+    ProofVerdict,
+    check_rup,
+)
+from syncoll.wording import counted
+
+__all__ = [
+    "LARGEST_PROOF",
+    "CheckedRefutation",
+    "Clauses",
+    "check_refutation",
+    "question_of",
+    "read_proof",
+    "refutation_document",
+    "to_clauses",
+]
+
+Json = dict[str, Any]
+
+LARGEST_PROOF = 1 << 30
+"""Bytes, unzipped, of the largest proof that is read."""
+
+_MOST_CELLS = 50_000_000
+"""Chunks x links x steps, and steps x rounds, of the largest instance that is encoded."""
+
+
+@dataclass(frozen=True, eq=False)
+class Clauses:
+    """An instance as clauses, and how it became them.
+
+    Args:
+        encoding: name of the encoding.
+        options: a value for each of its options.
+        lowerings: names, first lowering first.
+        num_variables: of the clauses.
+        clauses: as in DIMACS, without the closing 0.
+    """
+
+    encoding: str
+    options: Mapping[str, OptionValue]
+    lowerings: tuple[str, ...]
+    num_variables: int
+    clauses: list[list[int]]
+
+    def dimacs(self) -> bytes:
+        """The DIMACS text."""
+        return dimacs_text(self.num_variables, self.clauses).encode("ascii")
+
+
+@dataclass(frozen=True, eq=False)
+class CheckedRefutation:
+    """A refutation whose proof was checked.
+
+    Args:
+        instance: has no algorithm, nor has it with fewer steps or rounds.
+        encoding: name of the encoding on which this rests.
+        proof: how the check went.
+        document: the file as read.
+        compared: whether topology and collective are those that the reader named.
+    """
+
+    instance: Instance
+    encoding: str
+    proof: ProofCheck
+    document: Mapping[str, Any]
+    compared: bool = False
+
+    @property
+    def claim(self) -> str:
+        """What is proved, in words; labels are said to be the file's unless they were compared."""
+        i = self.instance
+        costs = (
+            f"no algorithm of at most {counted(i.steps, 'step')} and {counted(i.rounds, 'round')}"
+        )
+        if self.compared:
+            return f"{i.collective} on {i.topology.name} with C = {i.chunks} has {costs}"
+        return (
+            f"{costs} does what the file demands of its {counted(i.num_chunks, 'chunk')}; "
+            "it calls this "
+            f"{i.collective} on {i.topology.name} with C = {i.chunks}"
+        )
+
+
+def to_clauses(
+    manager: PluginManager, instance: Instance, encoding: str, options: Mapping[str, object]
+) -> Clauses:
+    """An instance as clauses; imports no solver.
+
+    Args:
+        manager: knows the encoding.
+        instance: the problem.
+        encoding: name of the encoding.
+        options: of the encoding; missing ones get their defaults.
+
+    Raises:
+        UsageError: when the encoding does not take instances of this kind, or the rounds of each
+            step are given: that there is no algorithm with them says nothing about others.
+        FormulaTooLargeError: when the formula would not fit in memory.
+        PluginError: on an unknown encoding or option.
+    """
+    if instance.rounds_per_step is not None:
+        raise UsageError("the rounds of each step are given, so nothing follows about all of them")
+    record = manager.encoding(encoding)
+    if record.combining != instance.combining:
+        takes = "combining" if record.combining else "non-combining"
+        raise UsageError(f"encoding {encoding} takes {takes} collectives only")
+    values = resolve_options(record.options, options, f"encoding {encoding}")
+    lowered = lower(record.load().encode(instance, values).formula, frozenset({Feature.CLAUSE}))
+    return Clauses(
+        encoding,
+        values,
+        tuple(stage.name for stage in lowered.stages),
+        lowered.formula.num_booleans,
+        clause_lists(lowered.formula),
+    )
+
+
+def question_of(instance: Instance, encoding: str, options: Mapping[str, OptionValue]) -> str:
+    """A SHA-256 of the instance and the way to clauses, for names of files."""
+    question = {
+        **instance_to_json(instance),
+        "interconnect": interconnect_to_json(instance.topology),
+        "nodes": instance.topology.num_nodes,
+        "encoding": encoding,
+        "options": dict(options),
+    }
+    text = json.dumps(question, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def refutation_document(
+    instance: Instance,
+    clauses: Clauses,
+    solver: str,
+    proof: bytes,
+    proof_file: str,
+    formula_file: str | None,
+) -> Json:
+    """A refutation as the document ``syncoll/refutation/1``.
+
+    Args:
+        instance: has no algorithm.
+        clauses: of the instance.
+        solver: who wrote the proof, in words.
+        proof: textual DRAT, not zipped.
+        proof_file: its name in the document's folder.
+        formula_file: the name of the DIMACS file; None when there is none.
+    """
+    document = {
+        "schema": f"syncoll/refutation/{VERSION}",
+        "version": syncoll.__version__,
+        "topology": instance.topology.name,
+        "collective": instance.collective,
+        "nodes": instance.topology.num_nodes,
+        **instance_to_json(instance),
+        "encoding": clauses.encoding,
+        "encoding_options": dict(clauses.options),
+        "lowerings": list(clauses.lowerings),
+        "solver": solver,
+        "formula": {
+            "variables": clauses.num_variables,
+            "clauses": len(clauses.clauses),
+            "sha256": hashlib.sha256(clauses.dimacs()).hexdigest(),
+            "file": formula_file,
+        },
+        "proof": {
+            "format": "drat",
+            "file": proof_file,
+            "bytes": len(proof),
+            "sha256": hashlib.sha256(proof).hexdigest(),
+        },
+        "interconnect": interconnect_to_json(instance.topology),
+    }
+    return {**document, "digest": digest(document)}
+
+
+def check_refutation(
+    path: Path,
+    manager: PluginManager | None = None,
+    *,
+    topology: Topology | None = None,
+    collective: Collective | None = None,
+    should_stop: Callable[[], bool] | None = None,
+) -> CheckedRefutation:
+    """Reads a refutation and checks its proof; needs no solver.
+
+    Args:
+        path: ``NAME.refutation.json``; the proof lies in the same folder.
+        manager: knows the encoding; None for the installed plugins.
+        topology: the machine that is meant; None for whatever the file says.
+        collective: the collective that is meant, likewise.
+        should_stop: asked now and then; True ends the check.
+
+    Raises:
+        FileFormatError: when a file cannot be read, or is none of a refutation's.
+        PluginError: when the encoding is not installed here.
+        VerificationError: when the files do not belong together, are about another topology or
+            collective, or the proof does not prove the claim: with its line; also when the check
+            was stopped.
+    """
+    kind, document = read_document(path)
+    if kind != "refutation":
+        raise FileFormatError(f"{path}: this is no refutation but {kind}")
+    if document["digest"] != digest(document):
+        raise VerificationError(f"{path}: the file was changed after it was written (digest)")
+    try:
+        instance = instance_from_json(
+            document, topology_from_json(document), document["collective"]
+        )
+        _require_small(instance)
+    except (FileFormatError, ModelError) as error:
+        raise FileFormatError(f"{path}: {error}") from error
+    try:
+        _compare_meant(instance, topology, collective)
+    except SyncollError as error:
+        raise VerificationError(f"{path}: {error}") from error
+    proof = read_proof(path.parent, document["proof"])
+    try:
+        clauses = to_clauses(
+            manager or PluginManager.discover(),
+            instance,
+            document["encoding"],
+            document["encoding_options"],
+        )
+        _compare_formula(document, clauses)
+    except UsageError as error:
+        raise FileFormatError(f"{path}: {error}") from error
+    except SyncollError as error:
+        raise type(error)(f"{path}: {error}") from error
+    lines = proof.decode("latin-1").splitlines()
+    check = check_rup(clauses.num_variables, clauses.clauses, lines, should_stop=should_stop)
+    name = path.parent / document["proof"]["file"]
+    if check.verdict is ProofVerdict.STOPPED:
+        raise VerificationError(f"{name}: the check was stopped; nothing is known")
+    if not check.proved:
+        where = f"{name}:{check.line}" if check.line is not None else str(name)
+        raise VerificationError(f"{where}: not a proof: {check.message}")
+    compared = topology is not None and collective is not None
+    return CheckedRefutation(instance, clauses.encoding, check, document, compared)
+
+
+def _require_small(instance: Instance) -> None:
+    """Keeps a hostile file from asking for a formula that no solver ever had."""
+    cells = instance.steps * max(instance.num_chunks * len(instance.topology.links), 1)
+    if max(cells, instance.steps * instance.rounds) > _MOST_CELLS:
+        raise FileFormatError(
+            f"{instance.steps} steps and {instance.rounds} rounds for {instance.num_chunks} chunks "
+            "are more than any solver refutes"
+        )
+
+
+def _compare_meant(
+    instance: Instance, topology: Topology | None, collective: Collective | None
+) -> None:
+    """Makes sure that an instance is of the machine and collective that the reader means.
+
+    Raises:
+        SyncollError: when it is not.
+    """
+    here = instance.topology
+    if topology is not None and (
+        (here.num_nodes, here.links) != (topology.num_nodes, topology.links)
+        or _rates(here) != _rates(topology)
+    ):
+        raise VerificationError(
+            f"the file's machine, {here.name!r}, is not {topology.name}: its links or bandwidths "
+            "differ"
+        )
+    if collective is not None:
+        meant = collective.instantiate(
+            here, chunks=instance.chunks, steps=instance.steps, rounds=instance.rounds
+        )
+        same = (
+            meant.combining == instance.combining
+            and np.array_equal(meant.pre, instance.pre)
+            and np.array_equal(meant.post, instance.post)
+        )
+        if not same:
+            raise VerificationError(
+                f"the file's collective, {instance.collective!r}, is not {collective.name} with "
+                f"C = {instance.chunks}: pre or post differ"
+            )
+
+
+def _rates(topology: Topology) -> list[tuple[tuple[Link, ...], Fraction]]:
+    return sorted((bound.links, bound.chunks_per_round) for bound in topology.bounds)
+
+
+def _compare_formula(document: Mapping[str, Any], clauses: Clauses) -> None:
+    """Makes sure that the instance became the clauses that the solver had.
+
+    The proof is checked against the new clauses anyway; this says why it would fail.
+    """
+    stated = document["formula"]
+    if dict(clauses.options) != document["encoding_options"]:
+        raise VerificationError(
+            f"encoding {clauses.encoding} has the options {dict(clauses.options)} here, not "
+            f"{document['encoding_options']}"
+        )
+    made = (list(clauses.lowerings), clauses.num_variables, len(clauses.clauses))
+    same = made == (document["lowerings"], stated["variables"], stated["clauses"])
+    if not same or hashlib.sha256(clauses.dimacs()).hexdigest() != stated["sha256"]:
+        raise VerificationError(
+            f"the instance's clauses by encoding {clauses.encoding} are not those of the file: it "
+            f"was changed, or written by another version (syncoll {document.get('version', '?')}, "
+            f"this is {syncoll.__version__})"
+        )
+
+
+def read_proof(folder: Path, stated: Mapping[str, Any]) -> bytes:
+    """The proof, unzipped.
+
+    Args:
+        folder: where it lies.
+        stated: the document's ``proof``: file, size and hash.
+
+    Raises:
+        FileFormatError: when it cannot be read.
+        VerificationError: when it has not the size and hash that are stated.
+    """
+    path = folder / stated["file"]
+    if stated["bytes"] > LARGEST_PROOF:
+        raise FileFormatError(f"{path}: a proof of more than {LARGEST_PROOF >> 20} MiB is not read")
+    try:
+        with path.open("rb") as file:
+            if path.suffix == ".gz":
+                with gzip.open(file) as unzipped:
+                    proof = unzipped.read(stated["bytes"] + 1)
+            else:
+                proof = file.read(stated["bytes"] + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise FileFormatError(f"cannot read {path}: {reason}") from None
+    if len(proof) != stated["bytes"] or hashlib.sha256(proof).hexdigest() != stated["sha256"]:
+        raise VerificationError(f"{path}: not the proof that the refutation names (size or hash)")
+    return proof

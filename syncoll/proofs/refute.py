@@ -1,0 +1,337 @@
+"""Writes refutations: solves an instance that has no algorithm once more, with proof tracing.
+
+The backend runs in a worker process and writes its proof into a folder of its own beside the
+target.  There the proof is checked and trimmed to what the conflict rests on, and only then do the
+files get their names, the one that names the others last.  A search that is cut off leaves nothing
+that looks like a refutation.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import os
+import re
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from syncoll.documents.atomic import (
+    remove_empty,
+    write_atomically,
+)
+from syncoll.documents.document import (
+    digest,
+    read_document,
+)
+from syncoll.documents.layout import (
+    instance_to_json,
+    interconnect_to_json,
+)
+from syncoll.documents.text import to_text
+from syncoll.errors import (
+    BackendError,
+    FileFormatError,
+    FormulaTooLargeError,
+    PluginError,
+    UsageError,
+    VerificationError,
+)
+from syncoll.formula import Feature, FormulaBuilder, Limits, Outcome, Verdict
+from syncoll.model import Instance
+from syncoll.plugins import OptionValue, PluginManager, resolve_options
+from syncoll.proofs.refutation import (
+    LARGEST_PROOF,
+    Clauses,
+    question_of,
+    read_proof,
+    refutation_document,
+    to_clauses,
+)
+from syncoll.solving import SolverProcess
+from syncoll.trust.drat import (
+    ProofVerdict,
+    check_rup,
+    trimmed,
+)
+
+__all__ = ["Refuting", "refute_with_proof"]
+
+_ZIPPED_FROM = 1 << 20
+"""Bytes from which on a proof or a formula is gzipped."""
+
+
+@dataclass(frozen=True)
+class Refuting:
+    """What came of it.
+
+    Args:
+        file: the refutation; None when there is none.
+        reason: why there is none, or in what the one written is wanting; empty otherwise.
+        reused: whether it was there before.
+        checked: whether its proof was checked before it was written.
+        seconds: by phase: ``encode``, ``solve``, ``check``, ``write``.
+        proof_bytes: of the proof in the file, unzipped.
+        solver_proof_bytes: of the proof as the solver wrote it.
+    """
+
+    file: Path | None
+    reason: str = ""
+    reused: bool = False
+    checked: bool = False
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    proof_bytes: int = 0
+    solver_proof_bytes: int = 0
+
+
+def refute_with_proof(
+    instance: Instance,
+    folder: Path,
+    manager: PluginManager,
+    *,
+    encoding: str | None = None,
+    encoding_options: Mapping[str, object] | None = None,
+    backend: str = "pysat",
+    backend_options: Mapping[str, object] | None = None,
+    seconds: float | None = None,
+    memory_bytes: int | None = None,
+    largest_proof: int = 128 << 20,
+    seed: int = 0,
+    formula_file: bool = True,
+    should_stop: Callable[[], bool] | None = None,
+) -> Refuting:
+    """Writes a refutation of an instance that is known to have no algorithm.
+
+    Its name tells the instance, with a hash of it and of the encoding: a refutation that is in the
+    folder already is kept, and processes that write the same one at once do each other no harm.
+
+    Args:
+        instance: whose rounds of each step are not given.
+        folder: for the files; made when it is not there.
+        manager: knows the plugins.
+        encoding: its name; None for ``partial`` for a combining instance, else ``step``.
+        encoding_options: values by name.
+        backend: one that takes clauses and writes proofs.
+        backend_options: values by name.
+        seconds: time limit for solving and checking together; what is solved but not checked in
+            time is written unchecked and untrimmed, and the reason says so.
+        memory_bytes: limit on the resident memory of the solver's process.
+        largest_proof: bytes; the solver is stopped when its proof grows larger.  Checking takes
+            some twenty bytes of memory for each.
+        seed: of the solver.
+        formula_file: whether the clauses are written too, for other checkers.
+        should_stop: asked often; True ends the run.
+
+    Returns:
+        The file, or in words why there is none.
+
+    Raises:
+        BackendError: when the backend found an algorithm, or wrote a proof that proves nothing.
+        PluginError: on an unknown plugin or option, or one that cannot run here.
+        UsageError: when the folder cannot be written, or nothing could follow from the proof.
+        KeyboardInterrupt: passed on, with nothing left behind.
+    """
+    solver = _Prover(manager, backend, backend_options or {})
+    if not solver.takes_clauses:
+        return Refuting(None, f"backend {backend} takes no clauses, so it writes no proofs")
+    stopped = should_stop or _never
+    began = time.perf_counter()
+    deadline = None if seconds is None else began + seconds
+
+    def stop() -> bool:
+        late = deadline is not None and time.perf_counter() >= deadline
+        return late or stopped()
+
+    name = encoding or ("partial" if instance.combining else "step")
+    record = manager.encoding(name)
+    options = resolve_options(record.options, encoding_options or {}, f"encoding {name}")
+    question = question_of(instance, name, options)
+    base = _base_name(instance, question)
+    target = folder / f"{base}.refutation.json"
+    if _is_there(target, instance, name, options):
+        return Refuting(target, reused=True)
+    try:
+        clauses = to_clauses(manager, instance, name, options)
+    except (FormulaTooLargeError, MemoryError) as error:
+        return Refuting(None, str(error) or "no memory was left for the formula")
+    spent = {"encode": time.perf_counter() - began}
+    new = [path for path in (folder, *folder.parents) if not path.exists()]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".", suffix=".part", dir=folder) as own:
+            traced = Path(own).resolve() / "proof"
+            limits = Limits(
+                seconds=None if deadline is None else max(0.0, deadline - time.perf_counter()),
+                memory_bytes=memory_bytes,
+                seed=seed,
+                proof=traced,
+            )
+            solved_from = time.perf_counter()
+            most = min(largest_proof, LARGEST_PROOF)
+            try:
+                outcome = solver.solve(clauses, limits, lambda: _size(traced) > most or stopped())
+            except PluginError as error:  # it cannot be loaded: what was found needs it not
+                return Refuting(None, str(error), seconds=spent)
+            spent["solve"] = time.perf_counter() - solved_from
+            size = _size(traced)
+            if outcome.verdict is Verdict.SAT:
+                raise BackendError(
+                    f"backend {backend} found a model of what was said to be refuted: one is wrong"
+                )
+            if size > most:
+                reason = f"the proof grew larger than {most >> 20} MiB"
+                return Refuting(None, reason, seconds=spent, solver_proof_bytes=size)
+            if outcome.verdict is Verdict.UNKNOWN:
+                why = f": {outcome.message}" if outcome.message else ""
+                return Refuting(
+                    None, f"backend {backend} stopped ({outcome.reason}{why})", seconds=spent
+                )
+            if outcome.proof is None:
+                reason = f"backend {backend} writes no proofs; pysat does"
+                return Refuting(None, reason, seconds=spent)
+            checked_from = time.perf_counter()
+            proof, reason = _checked(clauses, traced, stop, solver.name)
+            spent["check"] = time.perf_counter() - checked_from
+            if reason and stopped():
+                return Refuting(None, "stopped on request", seconds=spent)
+            written_from = time.perf_counter()
+            described = solver.described(outcome)
+            _write(instance, clauses, described, proof, Path(own), target, base, formula_file)
+            spent["write"] = time.perf_counter() - written_from
+    except OSError as error:
+        raise UsageError(f"cannot write into {folder}: {error.strerror or error}") from error
+    finally:
+        for path in new:  # those in which nothing was written
+            remove_empty(path)
+    return Refuting(
+        target,
+        reason,
+        checked=not reason,
+        seconds=spent,
+        proof_bytes=len(proof),
+        solver_proof_bytes=size,
+    )
+
+
+class _Prover:
+    """A backend that is asked for a proof."""
+
+    def __init__(self, manager: PluginManager, name: str, options: Mapping[str, object]) -> None:
+        self.name = name
+        self._record = manager.backend(name)
+        for answer in (self._record.installed(), self._record.licensed()):
+            if not answer.ok:
+                raise PluginError(f"backend {name} cannot run here: {answer.reason}")
+        self.takes_clauses = Feature.CLAUSE in self._record.features
+        self._options: dict[str, OptionValue] = resolve_options(
+            self._record.options, options, f"backend {name}"
+        )
+
+    def solve(self, clauses: Clauses, limits: Limits, should_stop: Callable[[], bool]) -> Outcome:
+        builder = FormulaBuilder()
+        builder.booleans(clauses.num_variables)
+        for clause in clauses.clauses:
+            builder.clause(clause)
+        with SolverProcess(self._record) as process:
+            return process.solve(builder.build(), limits, self._options, should_stop=should_stop)
+
+    def described(self, outcome: Outcome) -> str:
+        """The solver in words, for the file."""
+        parts = [f"backend {self.name}", self._record.installed().reason]
+        parts += [f"{name}={value}" for name, value in self._options.items()]
+        parts += [outcome.message]
+        return ", ".join(part for part in parts if part)
+
+
+def _checked(
+    clauses: Clauses, traced: Path, should_stop: Callable[[], bool], backend: str
+) -> tuple[bytes, str]:
+    """The trimmed proof; when it was not checked in time, the whole one and a reason.
+
+    Raises:
+        BackendError: when it is no proof.
+    """
+    whole = traced.read_bytes()
+    lines = whole.decode("latin-1").splitlines()
+    check = check_rup(clauses.num_variables, clauses.clauses, lines, should_stop=should_stop)
+    if check.proved:
+        return "\n".join([*trimmed(lines, check), ""]).encode("ascii"), ""
+    if check.verdict is ProofVerdict.STOPPED:
+        return whole, "the proof was not checked in time; check the file"
+    raise BackendError(
+        f"backend {backend} wrote a proof that proves nothing: line {check.line}: {check.message}"
+    )
+
+
+def _write(
+    instance: Instance,
+    clauses: Clauses,
+    solver: str,
+    proof: bytes,
+    own: Path,
+    target: Path,
+    base: str,
+    formula_file: bool,
+) -> None:
+    """Proof and formula first, so that the document never names what is not there."""
+    # The proof's own hash: another process may write another proof of the same question.
+    proof_name = f"{base}-{hashlib.sha256(proof).hexdigest()[:8]}.drat"
+    proof_name = _put(proof, own, target.parent, proof_name)
+    formula_name = None
+    if formula_file:
+        formula_name = _put(clauses.dimacs(), own, target.parent, f"{base}.cnf")
+    document = refutation_document(instance, clauses, solver, proof, proof_name, formula_name)
+    write_atomically(target, to_text(document) + "\n")
+
+
+def _put(content: bytes, own: Path, folder: Path, name: str) -> str:
+    """Writes a file under its name at once, gzipped when it is large; the name it got."""
+    if len(content) >= _ZIPPED_FROM:
+        name, content = f"{name}.gz", gzip.compress(content, mtime=0)
+    with (own / name).open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    (own / name).replace(folder / name)
+    return name
+
+
+def _base_name(instance: Instance, question: str) -> str:
+    """Names of files that everybody can read, and the hash that tells them apart."""
+    words = re.sub(r"[^A-Za-z0-9]+", "-", f"{instance.topology.name}-{instance.collective}")
+    words = words.strip("-")[:60].rstrip("-") or "instance"
+    numbers = f"C{instance.chunks}-S{instance.steps}-R{instance.rounds}"
+    return f"{words}-{numbers}-{question[:12]}"
+
+
+def _is_there(
+    target: Path, instance: Instance, encoding: str, options: Mapping[str, OptionValue]
+) -> bool:
+    """Whether a whole refutation of this has the name; a broken one is written anew."""
+    wanted = {
+        **instance_to_json(instance),
+        "interconnect": interconnect_to_json(instance.topology),
+        "encoding": encoding,
+        "encoding_options": dict(options),
+    }
+    try:
+        kind, document = read_document(target)
+        if kind != "refutation" or document["digest"] != digest(document):
+            return False
+        read_proof(target.parent, document["proof"])
+    except (FileFormatError, VerificationError):
+        return False
+    return all(document.get(key) == value for key, value in wanted.items())
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
+def _never() -> bool:
+    return False

@@ -1,0 +1,215 @@
+"""Evidence: everything that is proved about a frontier, and by what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from syncoll.certificates import (
+    Certificate,
+    Shape,
+)
+from syncoll.errors import ModelError
+from syncoll.model import Instance, Topology
+from syncoll.results.proof import (
+    Proof,
+    Refuted,
+)
+
+__all__ = [
+    "Distance",
+    "Evidence",
+    "ScaledShape",
+    "refuted_instance",
+    "undefined_chunks",
+    "with_files",
+]
+
+
+@dataclass(frozen=True)
+class ScaledShape:
+    """A shape and the C for which it stands.
+
+    Args:
+        shape: for one C.
+        compared: C for which the collective's chunks were compared with it.
+        scales: why it stands for every C for which the collective is defined; None when that is
+            not proved.
+    """
+
+    shape: Shape
+    compared: tuple[int, ...]
+    scales: str | None
+
+
+@dataclass(frozen=True)
+class Distance:
+    """Why no algorithm has fewer steps: something must get from one place to another.
+
+    Args:
+        sources: nodes of which one has it.
+        destination: the node that needs it.
+        steps: how far that is from the nearest.
+    """
+
+    sources: tuple[int, ...]
+    destination: int
+    steps: int
+
+    @classmethod
+    def of(cls, instance: Instance) -> Distance | None:
+        """The longest way that a chunk, or a contribution, must go; None if nothing must move."""
+        best: Distance | None = None
+        distances = instance.topology.distances
+        for members in instance.chunk_classes:
+            pre, post = instance.pre[members[0]], instance.post[members[0]]
+            sources = tuple(pre.nonzero()[0].tolist())
+            starts = [(n,) for n in sources] if instance.combining else [sources]
+            for start in starts:
+                for destination in post.nonzero()[0].tolist():
+                    steps = int(min(distances[n, destination] for n in start))
+                    if best is None or steps > best.steps:
+                        best = cls(start, destination, steps)
+        return best if best is not None and best.steps else None
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Everything proved about a frontier.
+
+    Args:
+        shapes: what is asked, for which C.
+        max_chunks: the search's limit on C.
+        undefined: C up to the limit for which a shape has whole counts, but for which the
+            collective is not defined.
+        distance: proves the least number of steps; None when nothing must move.
+        bandwidth: certificates for any number of steps, one for each shape.
+        proofs: one for each S from the least on, ascending.
+    """
+
+    shapes: tuple[ScaledShape, ...]
+    max_chunks: int
+    undefined: tuple[int, ...]
+    distance: Distance | None
+    bandwidth: tuple[Certificate, ...]
+    proofs: tuple[Proof, ...]
+
+    def proof(self, steps: int) -> Proof | None:
+        """The proof for S = `steps`."""
+        return next((proof for proof in self.proofs if proof.steps == steps), None)
+
+    @property
+    def scaling(self) -> bool:
+        """Whether one shape stands for every C."""
+        return len(self.shapes) == 1 and self.shapes[0].scales is not None
+
+    @property
+    def certificates(self) -> tuple[Certificate, ...]:
+        """Every certificate that something rests on, once."""
+        every: list[Certificate] = []
+        for group in (self.bandwidth, *(proof.certificates for proof in self.proofs)):
+            every += [one for one in group if one not in every]
+        return tuple(every)
+
+    def shape(self, chunks: int) -> Shape | None:
+        """The shape that stands for C = `chunks`; None when none is known to."""
+        for one in self.shapes:
+            if chunks in one.compared or (self.scaling and one.shape.allows(chunks)):
+                return one.shape
+        return None
+
+    def inverse(self, factor: Fraction, scales: str, admits: Callable[[int], bool]) -> Evidence:
+        """The same about the inverse collective on the reversed topology.
+
+        Args:
+            factor: C of the inverse divided by C of this one, the same for each C.
+            scales: why the inverse's one shape stands for every C.
+            admits: whether the inverse is defined for a C.
+        """
+        shapes = tuple(
+            ScaledShape(
+                one.shape.inverse(int(one.shape.chunks * factor)),
+                tuple(int(c * factor) for c in one.compared),
+                scales,
+            )
+            for one in self.shapes
+        )
+        most = int(self.max_chunks * factor)
+        distance = self.distance
+        if distance is not None and len(distance.sources) == 1:
+            distance = Distance((distance.destination,), distance.sources[0], distance.steps)
+        return Evidence(
+            shapes,
+            most,
+            undefined_chunks(shapes, most, admits),
+            distance,
+            tuple(one.inverse(int(one.shape.chunks * factor)) for one in self.bandwidth),
+            tuple(proof.inverse(factor) for proof in self.proofs),
+        )
+
+
+def undefined_chunks(
+    shapes: Sequence[ScaledShape], max_chunks: int, admits: Callable[[int], bool]
+) -> tuple[int, ...]:
+    """The C up to a limit that must be named as undefined.
+
+    Where the shape stands for every C, a C for which it has no whole counts need not be: it cannot
+    be defined.
+    """
+    allowed = shapes[0].shape.allows if len(shapes) == 1 and shapes[0].scales else None
+    return tuple(
+        c for c in range(1, max_chunks + 1) if (allowed is None or allowed(c)) and not admits(c)
+    )
+
+
+def refuted_instance(
+    evidence: Evidence, refuted: Refuted, topology: Topology, name: str
+) -> Instance:
+    """The instance that a solver ruled out; an inverse is its dual on the reversed topology.
+
+    Args:
+        evidence: knows what the collective asks for.
+        refuted: S, R and C.
+        topology: of the collective.
+        name: of the collective.
+
+    Raises:
+        ModelError: when no shape stands for that C.
+    """
+    shape = evidence.shape(refuted.chunks)
+    if shape is None:
+        raise ModelError(f"what C = {refuted.chunks} asks for is not known")
+    if shape.combining and all(len(one.post) <= 1 for one in shape.classes):
+        shape, topology = shape.inverse(shape.chunks), topology.reversed()
+        name = f"{name}, reversed"
+    table = shape.scaled(refuted.chunks).table(topology.num_nodes)
+    return Instance(
+        topology,
+        name,
+        refuted.chunks,
+        refuted.steps,
+        refuted.rounds,
+        table.pre,
+        table.post,
+        combining=shape.combining,
+    )
+
+
+def with_files(evidence: Evidence, write: Callable[[Refuted], str | None]) -> Evidence:
+    """The evidence with a proof file named for each refutation that has one.
+
+    Args:
+        evidence: as a search leaves it.
+        write: makes a proof file and gives its name; None where there is none.
+    """
+    names: dict[Refuted, str | None] = {}
+    for proof in evidence.proofs:
+        for one in proof.refuted:
+            if one not in names:
+                names[one] = write(one)
+    proofs = (
+        replace(proof, refuted=tuple(replace(one, file=names[one]) for one in proof.refuted))
+        for proof in evidence.proofs
+    )
+    return replace(evidence, proofs=tuple(proofs))

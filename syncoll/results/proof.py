@@ -1,0 +1,183 @@
+"""Proof: for which algorithms of at most S steps the best bandwidth cost found is optimal, and why.
+
+For every C, when certificates alone reach what was found; for C up to a limit, when a solver
+refuted the rest; or not at all, and then the certificates still bound what may exist.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from fractions import Fraction
+
+from syncoll.certificates import (
+    Certificate,
+    CutCertificate,
+    PartitionCertificate,
+    TreeCertificate,
+)
+from syncoll.wording import counted
+
+__all__ = ["Method", "Proof", "Refuted", "Scope", "covers"]
+
+
+class Scope(StrEnum):
+    """For which algorithms a point is proved optimal."""
+
+    ALL = "all"
+    CHUNKS = "chunks"
+    OPEN = "open"
+
+
+class Method(StrEnum):
+    """What closes the gap between the best algorithm and the bound, or proves the bound."""
+
+    PRICES = "prices"
+    CUT = "cut"
+    SENDS = "sends"
+    TREES = "trees"
+    UNSAT = "unsat"
+    DISTANCE = "distance"
+
+
+@dataclass(frozen=True, order=True)
+class Refuted:
+    """A solver's answer that no algorithm of at most S steps and R rounds with C chunks exists.
+
+    Args:
+        steps: S.
+        rounds: R.
+        chunks: C.
+        encoding: name of the encoding.
+        backend: name of the backend that answered.
+        file: name of the refutation file that proves it, where one was asked for.
+    """
+
+    steps: int
+    rounds: int
+    chunks: int
+    encoding: str
+    backend: str
+    file: str | None = None
+
+
+def covers(refuted: Refuted, steps: int, rounds: int, chunks: int, *, scaling: bool) -> bool:
+    """Whether a refutation rules out S = `steps`, R = `rounds`, C = `chunks` too.
+
+    Fewer steps or rounds are harder.  Where chunks scale, m copies of an algorithm side by side
+    have m times its R and C, so what is ruled out for these is ruled out for it.
+    """
+    copies, odd = divmod(refuted.chunks, chunks)
+    return (
+        odd == 0
+        and (copies == 1 or scaling)
+        and refuted.steps >= steps
+        and refuted.rounds >= rounds * copies
+    )
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What is proved about algorithms of at most S steps.
+
+    Args:
+        steps: S.
+        best: the least R/C found with at most S steps; None when nothing was found.
+        bound: no algorithm costs less, whatever its C.
+        certificates: what proves the bound, one for each shape, and what rules out single C.
+        scope: for which algorithms `best` is optimal.
+        low: the least R/C that nothing rules out for C up to the search's limit; `best` when
+            nothing better can exist there, None when nothing at all can.
+        bound_chunks: the bound holds for C up to this; None: for every C.
+        max_chunks: for `Scope.CHUNKS`, C up to this; None when every C is covered.
+        max_rounds: only algorithms of at most so many rounds are covered; None for no such limit.
+        refuted: for `Scope.CHUNKS`, the solver's answers that rule out what the bound does not.
+    """
+
+    steps: int
+    best: Fraction | None
+    bound: Fraction
+    certificates: tuple[Certificate, ...]
+    scope: Scope
+    low: Fraction | None
+    bound_chunks: int | None = None
+    max_chunks: int | None = None
+    max_rounds: int | None = None
+    refuted: tuple[Refuted, ...] = ()
+
+    @property
+    def method(self) -> Method:
+        """What the proof rests on."""
+        if self.refuted:
+            return Method.UNSAT
+        kinds = {type(one.bound.certificate) for one in self.certificates if one.bound.rounds}
+        for kind, method in (
+            (CutCertificate, Method.CUT),
+            (PartitionCertificate, Method.SENDS),
+            (TreeCertificate, Method.TREES),
+        ):
+            if kinds == {kind}:
+                return method
+        if not kinds:
+            return Method.DISTANCE
+        return Method.PRICES
+
+    @property
+    def scope_text(self) -> str:
+        """The scope as it stands in files: ``all``, ``chunks<=24``, ``rounds<=6`` or ``open``."""
+        if self.scope is not Scope.CHUNKS:
+            return str(self.scope)
+        limits = [
+            f"{name}<={limit}"
+            for name, limit in (("chunks", self.max_chunks), ("rounds", self.max_rounds))
+            if limit is not None
+        ]
+        return " and ".join(limits) or "all"
+
+    def inverse(self, factor: Fraction) -> Proof:
+        """The same about the inverse collective on the reversed topology.
+
+        Args:
+            factor: C of the inverse divided by C of this one, the same for each C.
+        """
+        return replace(
+            self,
+            best=None if self.best is None else self.best / factor,
+            bound=self.bound / factor,
+            low=None if self.low is None else self.low / factor,
+            certificates=tuple(
+                one.inverse(int(one.shape.chunks * factor)) for one in self.certificates
+            ),
+            max_chunks=None if self.max_chunks is None else int(self.max_chunks * factor),
+            refuted=tuple(replace(one, chunks=int(one.chunks * factor)) for one in self.refuted),
+        )
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether nothing better can exist for C up to the search's limit."""
+        return self.low == self.best
+
+    @property
+    def words(self) -> str:
+        """What is proved, as a sentence for people."""
+        steps = counted(self.steps, "step")
+        limits = [
+            f"at most {counted(limit, noun)}" + (" per node" if noun == "chunk" else "")
+            for limit, noun in (
+                (self.max_chunks, "chunk"),
+                (self.max_rounds, "round"),
+            )
+            if limit is not None
+        ]
+        among = f"no algorithm of at most {steps}"
+        whatever = "whatever its chunks and rounds"
+        if self.bound_chunks is not None:
+            whatever = f"with at most {counted(self.bound_chunks, 'chunk')} per node"
+        if self.scope is not Scope.CHUNKS or self.best == self.bound:
+            return f"{among} has a bandwidth cost below {self.bound}, {whatever}"
+        what = "exists" if self.best is None else f"has one below {self.best}"
+        told = ", on the word of a solver" if self.refuted else ""
+        return (
+            f"{among} has a bandwidth cost below {self.bound}, {whatever}; none with "
+            f"{' and '.join(limits)} {what}{told}"
+        )

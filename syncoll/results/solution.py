@@ -1,0 +1,116 @@
+"""Solution: what became of an instance."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, TypeVar
+
+import numpy as np
+
+from syncoll.formula import Assignment, FormulaSize, Outcome, StopReason, Verdict
+from syncoll.model import Algorithm, Instance
+
+__all__ = ["NO_FORMULA", "Solution", "undecided", "without_caches"]
+
+
+NO_FORMULA = FormulaSize(0, 0, 0, 0, 0, 0, 0, frozenset())
+"""The size of a formula that was never built."""
+
+
+_T = TypeVar("_T", bound=Any)
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """What became of an instance.
+
+    A solution may travel between processes.  It leaves behind what is large and can be computed
+    again, and the assignment, which means nothing without its formula: a sat outcome that has
+    travelled has an assignment of no variables, and the algorithm.
+
+    Args:
+        instance: the problem.
+        outcome: the backend's answer.
+        algorithm: verified; present exactly when the verdict is sat.
+        encoding: name of the encoding.
+        backend: name of the backend that answered; that of the whole portfolio when none did.
+        size: of the encoding's formula.
+        lowered_size: of the backend's formula.
+        seconds: by phase: ``encode``, ``lower``, ``start``, ``load``, ``solve``, ``verify`` …;
+            ``wait`` is how long others of a portfolio had been at it before the backend that
+            answered was asked.
+    """
+
+    instance: Instance
+    outcome: Outcome
+    algorithm: Algorithm | None
+    encoding: str
+    backend: str
+    size: FormulaSize
+    lowered_size: FormulaSize
+    seconds: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def verdict(self) -> Verdict:
+        """Sat, unsat or unknown."""
+        return self.outcome.verdict
+
+    @property
+    def total_seconds(self) -> float:
+        """All phases together, without starting the worker, which many instances share."""
+        return sum(value for phase, value in self.seconds.items() if phase != "start")
+
+    def __getstate__(self) -> dict[str, object]:
+        state = dict(vars(self))
+        state["instance"] = without_caches(self.instance)
+        if self.outcome.assignment is not None:
+            state["outcome"] = replace(self.outcome, assignment=_NO_ASSIGNMENT)
+        return state
+
+
+_NO_ASSIGNMENT = Assignment(np.zeros(1, dtype=np.bool_), np.zeros(0, dtype=np.int64))
+
+
+def undecided(
+    instance: Instance,
+    reason: StopReason,
+    message: str,
+    *,
+    encoding: str,
+    backend: str,
+    seconds: Mapping[str, float] | None = None,
+) -> Solution:
+    """The solution of an instance whose formula nobody has seen."""
+    lost: tuple[str, ...] = ()
+    if reason is StopReason.MEMORY_LIMIT:
+        lost = (f"a formula did not fit in memory: {message}",)
+    elif reason is StopReason.CRASHED:
+        lost = (message,)
+    return Solution(
+        instance,
+        Outcome(Verdict.UNKNOWN, reason=reason, message=message, losses=lost),
+        None,
+        encoding,
+        backend,
+        NO_FORMULA,
+        NO_FORMULA,
+        seconds or {},
+    )
+
+
+def without_caches(instance: Instance) -> Instance:
+    """An equal instance that has computed nothing yet, so that its pickle is small."""
+    bare = _bare(instance)
+    vars(bare)["topology"] = _bare(instance.topology)
+    return bare
+
+
+def _bare(original: _T) -> _T:
+    """A copy of a frozen dataclass without the values of its cached properties."""
+    result = copy.copy(original)
+    names = {f.name for f in fields(original)}
+    for name in [name for name in vars(result) if name not in names]:
+        del vars(result)[name]
+    return result

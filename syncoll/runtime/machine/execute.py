@@ -1,0 +1,133 @@
+"""The abstract machine: one program, one contract, one verdict for every interleaving.
+
+First everything is matched (`matching`), then the program is run for its synchronisation alone
+(`schedule`: does every execution end?), then races are looked for (`races`: does every execution
+compute the same?), and only then values (`contents`), which are those of every execution.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from syncoll.errors import VerificationError
+from syncoll.runtime.machine.contents import (
+    Contents,
+    Value,
+    contents,
+    describe_value,
+)
+from syncoll.runtime.machine.contract import (
+    Contract,
+    find_root,
+)
+from syncoll.runtime.machine.matching import require_matched
+from syncoll.runtime.machine.program import Program
+from syncoll.runtime.machine.races import require_race_free
+from syncoll.runtime.machine.schedule import (
+    Schedule,
+    schedule,
+)
+
+__all__ = ["execute"]
+
+
+@dataclass(frozen=True)
+class _Regions:
+    """Pieces of memory, one a rank."""
+
+    starts: Sequence[int]
+    size: int
+
+    def find(self, slot: int) -> tuple[int, int] | None:
+        """The rank and the index of a slot; None where it lies in none of the pieces."""
+        rank = bisect_right(self.starts, slot) - 1
+        if rank < 0 or slot >= self.starts[rank] + self.size:
+            return None
+        return rank, slot - self.starts[rank]
+
+
+def execute(
+    program: Program,
+    promise: Contract | None,
+    inputs: Sequence[int] = (),
+    outputs: Sequence[int] = (),
+    chunks_per_message: int = 1,
+) -> tuple[Schedule, Contract | None]:
+    """Executes a program and compares what it leaves with what it promises.
+
+    Args:
+        program: of all ranks.
+        promise: the collective; None to check only that the program ends, and without races.  If it
+            has a root and none is given, the program says which.
+        inputs: the first slot of each rank's input, in ascending order.
+        outputs: the first slot of each rank's output, in ascending order.
+        chunks_per_message: how many chunks of a step one message holds at the largest size.
+
+    Returns:
+        How it ran, and the contract, its root included.
+
+    Raises:
+        VerificationError: on whatever is wrong, naming rank, thread block and step.
+    """
+    require_matched(program)
+    run = schedule(program, chunks_per_message)
+    require_race_free(program, run)
+    if promise is None:
+        return run, None
+    reads = _Regions(inputs, promise.input_size)
+    writes = _Regions(outputs, promise.output_size)
+
+    def initial_of(promise: Contract) -> Callable[[int], Value | None]:
+        def initial(slot: int) -> Value | None:
+            found = reads.find(slot)
+            return None if found is None else promise.initial(*found)
+
+        return initial
+
+    if promise.rooted and promise.root is None:
+        trial = contents(program, run, initial_of(promise))
+        root = find_root(promise, lambda rank, j: trial[outputs[rank] + j])
+        promise = replace(promise, root=root)
+    _require_kept(program, promise, reads, writes)
+    _require_fulfilled(program, promise, contents(program, run, initial_of(promise)), outputs)
+    return run, promise
+
+
+def _require_kept(program: Program, promise: Contract, reads: _Regions, writes: _Regions) -> None:
+    """Passes when only scratch and output are written: a caller's input stays as it is."""
+    for t, thread in enumerate(program.threads):
+        for position, instruction in enumerate(thread.instructions):
+            for slot in instruction.writes:
+                found, at_input = writes.find(slot), reads.find(slot) is not None
+                if found is None and at_input:
+                    raise program.fail(
+                        t,
+                        position,
+                        f"writes {program.memory.describe(slot)}, which belongs to the caller's "
+                        "input; only where input and output share memory may it be written",
+                    )
+                if found is not None and not at_input and not promise.has_output(found[0]):
+                    raise program.fail(
+                        t,
+                        position,
+                        f"writes {program.memory.describe(slot)}, but in a {promise.collective} to "
+                        f"rank {promise.root} only that rank has an output",
+                    )
+
+
+def _require_fulfilled(
+    program: Program, promise: Contract, held: Contents, outputs: Sequence[int]
+) -> None:
+    root = f" of root {promise.root}" if promise.rooted else ""
+    for rank in range(promise.num_ranks):
+        for j in range(promise.output_size):
+            wanted = promise.wanted(rank, j)
+            slot = outputs[rank] + j
+            if wanted is not None and held[slot] != wanted:
+                raise VerificationError(
+                    f"wrong result for {promise.collective}{root}: "
+                    f"{program.memory.describe(slot)} ends with {describe_value(held[slot])}, not "
+                    f"with {describe_value(wanted)}"
+                )

@@ -1,0 +1,183 @@
+"""Program: what every thread block of every rank does, one instruction after the other.
+
+An instruction works on one chunk.  A step of a file that moves several chunks becomes several
+instructions, its *parts*: large messages are sent chunk by chunk, and what is right chunk by chunk
+is right for larger pieces too (see `syncoll.runtime.machine.schedule`).
+
+In one indivisible event an instruction
+
+1. waits for its counters, for a message on the connection that it receives from, and for room on
+   the connection that it sends over;
+2. forms a value: the reduction of what it received and of what it reads;
+3. writes the value to every slot that it writes and sends it;
+4. raises its counters;
+
+or it does nothing but wait for others at a barrier.
+
+That covers sends, receives, copies, reductions and their fused forms, writes to other ranks' memory
+with signals, flags and semaphores.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from syncoll.errors import VerificationError
+
+__all__ = ["Buffer", "Connection", "Instruction", "Memory", "Program", "Thread"]
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """One event of a thread block.
+
+    Args:
+        step: the number of the step in its file, for messages; the parts of a step share it.
+        name: the operation as the file writes it.
+        receive: the connection from which it takes a message; -1 if none.
+        send: the connection over which it sends its value; -1 if none.
+        reads: slots whose contents are reduced to its value, with the message if there is one.
+        writes: slots that get the value.
+        waits: ``(counter, count)``: starts when the counter has been raised so often.
+        posts: counters that are raised by one when it is done.
+        barrier: ends only when all thread blocks that ever come to this barrier have come to it as
+            often; -1 if none.  An instruction with a barrier does nothing else.
+        part: its number within the step.
+        parts: how many the step has.
+        line: of the file; 0 if unknown.
+    """
+
+    step: int
+    name: str
+    receive: int = -1
+    send: int = -1
+    reads: tuple[int, ...] = ()
+    writes: tuple[int, ...] = ()
+    waits: tuple[tuple[int, int], ...] = ()
+    posts: tuple[int, ...] = ()
+    barrier: int = -1
+    part: int = 0
+    parts: int = 1
+    line: int = 0
+
+    def __post_init__(self) -> None:
+        assert self.barrier < 0 or not (
+            self.reads or self.writes or self.waits or self.posts or self.receive + self.send > -2
+        )
+
+
+@dataclass(frozen=True)
+class Thread:
+    """A thread block.
+
+    Args:
+        rank: whose it is.
+        number: its number at that rank.
+        instructions: in order.
+    """
+
+    rank: int
+    number: int
+    instructions: Sequence[Instruction]
+
+
+@dataclass(frozen=True)
+class Connection:
+    """A queue from one rank to another, with room for a few messages that nobody took yet.
+
+    Args:
+        source: the sending rank.
+        destination: the receiving rank.
+        channel: tells connections of the same two ranks apart.
+        depth: how many messages fit in; at least 1.
+    """
+
+    source: int
+    destination: int
+    channel: int
+    depth: int
+
+    def __str__(self) -> str:
+        return f"rank {self.source} -> rank {self.destination}, channel {self.channel}"
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """A piece of a rank's memory.
+
+    Args:
+        rank: whose it is.
+        name: as the file calls it.
+        size: in chunks.
+        start: its first slot's address.
+    """
+
+    rank: int
+    name: str
+    size: int
+    start: int
+
+
+@dataclass
+class Memory:
+    """Every slot of every rank has an address; nothing is stored for slots that nobody touches."""
+
+    buffers: list[Buffer] = field(default_factory=list)
+    _starts: list[int] = field(default_factory=list)
+    _end: int = 0
+
+    def add(self, rank: int, name: str, size: int) -> Buffer:
+        """A new buffer of `size` chunks behind all others."""
+        buffer = Buffer(rank, name, size, self._end)
+        self.buffers.append(buffer)
+        self._starts.append(self._end)
+        self._end += max(size, 1)  # an empty buffer has an address of its own, for `owner`
+        return buffer
+
+    def owner(self, slot: int) -> Buffer:
+        """The buffer that a slot belongs to."""
+        return self.buffers[bisect_right(self._starts, slot) - 1]
+
+    def describe(self, slot: int) -> str:
+        """A slot in words: ``o[3] of rank 2``."""
+        buffer = self.owner(slot)
+        return f"{buffer.name}[{slot - buffer.start}] of rank {buffer.rank}"
+
+
+@dataclass(frozen=True)
+class Program:
+    """Everything that runs when a collective is called.
+
+    Args:
+        threads: of all ranks.
+        connections: an instruction names them by position.
+        memory: where slots are.
+        counters: a name for each, for messages; an instruction names them by position.
+        barriers: a name for each, for messages; an instruction names them by position.
+    """
+
+    threads: Sequence[Thread]
+    connections: Sequence[Connection]
+    memory: Memory
+    counters: Sequence[str] = ()
+    barriers: Sequence[str] = ()
+
+    @property
+    def num_instructions(self) -> int:
+        """Instructions of all threads."""
+        return sum(len(thread.instructions) for thread in self.threads)
+
+    def place(self, thread: int, position: int) -> str:
+        """An instruction in words: ``rank 1, thread block 0, step 3 (rrc), line 57``."""
+        block = self.threads[thread]
+        there = block.instructions[position]
+        text = f"rank {block.rank}, thread block {block.number}, step {there.step} ({there.name})"
+        if there.parts > 1:
+            text += f", chunk {there.part + 1} of {there.parts}"
+        return text + (f", line {there.line}" if there.line else "")
+
+    def fail(self, thread: int, position: int, message: str) -> VerificationError:
+        """The error that an instruction causes."""
+        return VerificationError(f"{self.place(thread, position)}: {message}")

@@ -1,0 +1,232 @@
+"""Executes a program's synchronisation: an order in which it can run, or the deadlock.
+
+One execution speaks for all of them.  Programs have no branches, a connection has one sender and
+one receiver, counters only grow, and nobody but a thread block itself can take away what it waits
+for.  So an instruction that can run can still run after any other has (the program is a marked
+graph, or, as a network of processes that exchange messages, determinate in the sense of Kahn);
+whatever the scheduler does, the same instructions run in the end.  If this execution comes to an
+end, all do; if it gets stuck, all get stuck at the same instructions.
+
+Connections hold few messages, and how many chunks a message may hold depends on their size, so a
+step of several chunks is sent in one message or in more.  More is worse.  Look at a deadlock with
+fewer messages: a cycle of pieces of steps, each waiting for the next.  Split each piece, at both
+ends of its connection alike, and follow the cycle: where one waits for a message or a flag, from
+the last part to the last part; where one waits for room, from the last part of the message that was
+sent ``depth`` messages before: what waits for it is not behind the first part of the piece that
+waited.  So the cycle is there with more messages as well.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from syncoll.errors import VerificationError
+from syncoll.runtime.machine.program import (
+    Instruction,
+    Program,
+)
+
+__all__ = ["Schedule", "schedule"]
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """One execution.
+
+    Args:
+        order: ``(thread, position)`` of every instruction, in an order in which they can run; the
+            instructions that meet at a barrier follow one another, and so do the parts of a step
+            that are in one message.
+    """
+
+    order: Sequence[tuple[int, int]]
+
+
+def schedule(program: Program, chunks_per_message: int = 1) -> Schedule:
+    """Runs a program that `require_matched` passed.
+
+    Args:
+        program: what to run.
+        chunks_per_message: how many chunks of a step go into a message at most.  What ends with few
+            ends with more.
+
+    Raises:
+        VerificationError: on a deadlock, with a cycle of instructions that wait for one another.
+    """
+    return _Run(program, chunks_per_message).to_the_end()
+
+
+_MESSAGE, _ROOM, _COUNTER, _BARRIER = range(4)
+Reason = tuple[int, int]
+"""What is waited for: the kind, and the number of connection, counter or barrier."""
+
+
+class _Run:
+    """The state of an execution."""
+
+    def __init__(self, program: Program, chunks_per_message: int) -> None:
+        self.program = program
+        self.most = chunks_per_message
+        self.position = [0] * len(program.threads)
+        self.in_flight = [0] * len(program.connections)
+        self.depth = [connection.depth for connection in program.connections]
+        self.count = [0] * len(program.counters)
+        self.waiting: defaultdict[Reason, list[int]] = defaultdict(list)
+        self.at_barrier: list[list[int]] = [[] for _ in program.barriers]
+        self.members: list[list[int]] = [[] for _ in program.barriers]
+        for t, thread in enumerate(program.threads):
+            for barrier in {i.barrier for i in thread.instructions if i.barrier >= 0}:
+                self.members[barrier].append(t)
+        self.order: list[tuple[int, int]] = []
+        self.ready = deque(range(len(program.threads)))
+
+    def to_the_end(self) -> Schedule:
+        while self.ready:
+            self.run(self.ready.popleft())
+        threads = self.program.threads
+        for t, position in enumerate(self.position):
+            if position < len(threads[t].instructions):
+                raise self.deadlock(t)
+        return Schedule(self.order)
+
+    def run(self, t: int) -> None:
+        """Runs a thread until it has to wait."""
+        instructions = self.program.threads[t].instructions
+        while self.position[t] < len(instructions):
+            reason = self.obstacle(t)
+            if reason is not None:
+                if reason[0] == _BARRIER and not self.arrive(t, reason[1]):
+                    return
+                if reason[0] != _BARRIER:
+                    self.waiting[reason].append(t)
+                    return
+                continue
+            self.fire(t)
+
+    def piece(self, t: int) -> Sequence[Instruction]:
+        """The next instructions of a thread that are one event: parts of a step in one message."""
+        instructions, position = self.program.threads[t].instructions, self.position[t]
+        first = instructions[position]
+        return instructions[position : position + min(self.most, first.parts - first.part)]
+
+    def obstacle(self, t: int) -> Reason | None:
+        """What the next piece of a thread waits for; None when it can run."""
+        piece = self.piece(t)
+        instruction = piece[0]
+        for part in piece:
+            for counter, count in part.waits:
+                if self.count[counter] < count:
+                    return _COUNTER, counter
+        if instruction.receive >= 0 and self.in_flight[instruction.receive] == 0:
+            return _MESSAGE, instruction.receive
+        send = instruction.send
+        if send >= 0 and self.in_flight[send] >= self.depth[send]:
+            return _ROOM, send
+        return (_BARRIER, instruction.barrier) if instruction.barrier >= 0 else None
+
+    def fire(self, t: int) -> None:
+        position, piece = self.position[t], self.piece(t)
+        instruction = piece[0]
+        self.order += [(t, position + k) for k in range(len(piece))]
+        self.position[t] = position + len(piece)
+        if instruction.receive >= 0:
+            self.in_flight[instruction.receive] -= 1
+            self.wake((_ROOM, instruction.receive))
+        if instruction.send >= 0:
+            self.in_flight[instruction.send] += 1
+            self.wake((_MESSAGE, instruction.send))
+        for part in piece:
+            for counter in part.posts:
+                self.count[counter] += 1
+                self.wake((_COUNTER, counter))
+
+    def wake(self, reason: Reason) -> None:
+        woken = self.waiting.pop(reason, None)
+        if woken:
+            self.ready.extend(woken)
+
+    def arrive(self, t: int, barrier: int) -> bool:
+        """A thread comes to a barrier; whether it was the last one, and all went on."""
+        present = self.at_barrier[barrier]
+        present.append(t)
+        if len(present) < len(self.members[barrier]):
+            return False
+        self.at_barrier[barrier] = []
+        for other in present:
+            self.fire(other)
+        self.ready.extend(other for other in present if other != t)
+        return True
+
+    def deadlock(self, start: int) -> VerificationError:
+        """Follows who waits for whom until somebody comes up again, or has finished."""
+        chain: list[int] = []
+        seen: dict[int, int] = {}
+        t = start
+        while t not in seen:
+            seen[t] = len(chain)
+            chain.append(t)
+            other = self.blocker(t)
+            if other is None:  # the others come to this barrier less often
+                return self.program.fail(t, self.position[t], f"waits for ever for {self.what(t)}")
+            t = other
+        cycle = chain[seen[t] :]
+        lines = [
+            f"{self.program.place(x, self.position[x])} waits for {self.what(x)}" for x in cycle[:8]
+        ]
+        more = f" … ({len(cycle)} thread blocks in all)" if len(cycle) > 8 else ""
+        threads = self.program.threads
+        if any(threads[x].instructions[self.position[x]].parts > self.most for x in cycle):
+            more += " (a step's chunks do not all fit into one message, at the largest size)"
+        return VerificationError("deadlock: " + "; ".join(lines) + more)
+
+    def what(self, t: int) -> str:
+        """What a blocked thread waits for, in words."""
+        program, reason = self.program, self.obstacle(t)
+        assert reason is not None
+        kind, number = reason
+        if kind == _MESSAGE:
+            return f"a message ({program.connections[number]})"
+        if kind == _ROOM:
+            connection = program.connections[number]
+            return f"room ({connection}, which holds {connection.depth})"
+        if kind == _COUNTER:
+            return program.counters[number]
+        return program.barriers[number]
+
+    def blocker(self, t: int) -> int | None:
+        """A thread that must go on before a blocked one can; None if nobody will."""
+        reason = self.obstacle(t)
+        assert reason is not None
+        kind, number = reason
+        here = self.at_barrier[number] if kind == _BARRIER else ()
+        return next((x for x in self.doers[reason] if x not in here and self.will(x, reason)), None)
+
+    @cached_property
+    def doers(self) -> dict[Reason, list[int]]:
+        """The threads that, for each thing that can be waited for, do it at least once."""
+        found: defaultdict[Reason, dict[int, None]] = defaultdict(dict)
+        for t, thread in enumerate(self.program.threads):
+            for instruction in thread.instructions:
+                for deed in _deeds(instruction):
+                    found[deed][t] = None
+        return {deed: list(threads) for deed, threads in found.items()}
+
+    def will(self, t: int, reason: Reason) -> bool:
+        """Whether a thread, once it goes on, does what is waited for."""
+        rest = self.program.threads[t].instructions[self.position[t] :]
+        return any(reason in _deeds(instruction) for instruction in rest)
+
+
+def _deeds(instruction: Instruction) -> list[Reason]:
+    """What others may wait for that an instruction does."""
+    deeds = [(_COUNTER, counter) for counter in instruction.posts]
+    if instruction.send >= 0:
+        deeds.append((_MESSAGE, instruction.send))
+    if instruction.receive >= 0:
+        deeds.append((_ROOM, instruction.receive))
+    if instruction.barrier >= 0:
+        deeds.append((_BARRIER, instruction.barrier))
+    return deeds

@@ -1,0 +1,190 @@
+"""What is worth computing: every value that a rank holds, and the messages that are needed.
+
+A value is a chunk at a rank with a set of contributions: it is there at the start, is received, or
+is the reduction of two others.  It is made once, as soon as its parts are there, and never changes;
+where it is stored is decided later (`syncoll.runtime.slots`).
+
+Whatever a send carries is put together from disjoint values held then, the fewest that add up, in
+the order in which they became available, so that a rank adds up what it receives as it arrives.
+Seen from the end, values that no rank of post and no needed send uses are dropped, with the
+messages that brought them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from syncoll.errors import ExportError
+from syncoll.model import Algorithm, Instance
+from syncoll.runtime.turns import in_turn
+
+__all__ = ["Sent", "Value", "Values", "values_of"]
+
+_MOST_REMAINDERS = 100_000
+"""Where the search for disjoint parts gives up; only algorithms made to be hard come near it."""
+
+
+@dataclass
+class Value:
+    """A chunk's data at a rank.
+
+    Args:
+        number: in order of creation; parts have smaller ones.
+        rank: where.
+        chunk: of what.
+        mask: bit n says that node n's contribution is in it; 0 for plain data.
+        ready: first step in which it can be sent; 0 at the start.
+        parts: the two values that it is the reduction of; empty for others.
+        sent: the message that brought it; None for others.
+        needed: whether anything that counts comes of it.
+    """
+
+    number: int
+    rank: int
+    chunk: int
+    mask: int
+    ready: int
+    parts: tuple[Value, ...] = ()
+    sent: Sent | None = None
+    needed: bool = False
+
+
+@dataclass
+class Sent:
+    """A send of the algorithm that brings something new.
+
+    Args:
+        value: what is sent, at its source.
+        destination: rank.
+        step: of the algorithm.
+    """
+
+    value: Value
+    destination: int
+    step: int
+
+
+@dataclass
+class Values:
+    """All values and messages that are needed.
+
+    Args:
+        values: in order of creation.
+        messages: in order of steps, and within one as `syncoll.runtime.turns` says.
+        finals: what must stand in the output, by chunk and rank.
+    """
+
+    values: list[Value] = field(default_factory=list)
+    messages: list[Sent] = field(default_factory=list)
+    finals: dict[tuple[int, int], Value] = field(default_factory=dict)
+
+
+def values_of(instance: Instance, algorithm: Algorithm) -> Values:
+    """The needed values and messages of a verified algorithm.
+
+    Raises:
+        ExportError: when finding out which partial results add up would take too long.
+    """
+    result = Values()
+    held: dict[tuple[int, int], dict[int, Value]] = {}
+
+    def make(
+        rank: int,
+        chunk: int,
+        mask: int,
+        ready: int,
+        parts: tuple[Value, ...] = (),
+        sent: Sent | None = None,
+    ) -> Value:
+        value = Value(len(result.values), rank, chunk, mask, ready, parts, sent)
+        result.values.append(value)
+        held.setdefault((chunk, rank), {})[mask] = value
+        return value
+
+    def form(rank: int, chunk: int, mask: int, step: int) -> Value:
+        """The value with these contributions that is ready in a step, made where need be."""
+        there = {m: v for m, v in held.get((chunk, rank), {}).items() if v.ready <= step}
+        if mask in there:
+            return there[mask]
+        parts = [there[m] for m in _disjoint(mask, list(there))]
+        parts.sort(key=lambda value: (value.ready, value.number))
+        total = parts[0]
+        for part in parts[1:]:
+            both = total.mask | part.mask
+            known = there.get(both)
+            ready = max(total.ready, part.ready)
+            total = known or make(rank, chunk, both, ready, (total, part))
+        return total
+
+    for chunk, node in np.argwhere(instance.pre).tolist():
+        make(node, chunk, 1 << node if instance.combining else 0, 0)
+    masks, sends = _masks(algorithm), algorithm.sends.tolist()
+    everyone = [sum(1 << n for n in np.flatnonzero(row).tolist()) for row in instance.pre]
+    for i in in_turn(algorithm.sends, instance.topology.num_nodes).tolist():
+        chunk, source, destination, step = sends[i]
+        there = held.get((chunk, destination), {}).get(masks[i])
+        if there is not None and there.ready <= step + 1:
+            continue  # it has that already, or gets it in the same step from another
+        sent = Sent(form(source, chunk, masks[i], step), destination, step)
+        result.messages.append(sent)
+        make(destination, chunk, masks[i], step + 1, sent=sent)
+    for chunk, node in np.argwhere(instance.post).tolist():
+        mask = everyone[chunk] if instance.combining else 0
+        result.finals[chunk, node] = form(node, chunk, mask, algorithm.steps)
+
+    for value in result.finals.values():
+        value.needed = True
+    for value in reversed(result.values):
+        if value.needed:
+            for part in value.parts:
+                part.needed = True
+            if value.sent is not None:
+                value.sent.value.needed = True
+    result.messages = [
+        value.sent for value in result.values if value.needed and value.sent is not None
+    ]
+    result.values = [value for value in result.values if value.needed]
+    return result
+
+
+def _masks(algorithm: Algorithm) -> list[int]:
+    """Whose contributions each send carries, as bits; 0 for plain data."""
+    if algorithm.contributions is None:
+        return [0] * len(algorithm.sends)
+    packed = np.packbits(algorithm.contributions, axis=1, bitorder="little")
+    return [int.from_bytes(row.tobytes(), "little") for row in packed]
+
+
+def _disjoint(wanted: int, held: Sequence[int]) -> list[int]:
+    """The fewest disjoint sets of `held` that a search from the largest finds to add up."""
+    parts = sorted((m for m in held if m and m & ~wanted == 0), key=lambda m: -m.bit_count())
+    hopeless: set[int] = set()
+
+    def cover(rest: int) -> list[int] | None:
+        if not rest:
+            return []
+        if rest in hopeless:
+            return None
+        if len(hopeless) > _MOST_REMAINDERS:
+            raise ExportError(
+                f"a node holds {len(parts)} overlapping partial results of one chunk, too many to "
+                "find out which of them add up"
+            )
+        lowest = rest & -rest
+        for part in parts:
+            if part & lowest and part & ~rest == 0:
+                others = cover(rest & ~part)
+                if others is not None:
+                    return [part, *others]
+        hopeless.add(rest)
+        return None
+
+    found = cover(wanted)
+    if found is None:
+        raise ExportError(
+            "the algorithm sends a partial result that its sender cannot form; verify it first"
+        )
+    return found

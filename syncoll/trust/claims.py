@@ -1,0 +1,489 @@
+"""Checks every claim of a frontier's file with exact arithmetic and shortest paths, no solver.
+
+Each number that a claim consists of is computed anew from the file's topology, chunk classes,
+algorithms and certificates, and must be the one that the file states:
+
+* the least number of steps, by distances;
+* each certificate, and with them the bound for each number of steps;
+* for each number of steps the best bandwidth cost, and whether bound and refutations leave room for
+  a better one: for each C the largest R that would be better must be ruled out;
+* what is said to be open.
+
+The code is apart from the one that makes the claims, `syncoll.search.proving`.
+
+What a file alone cannot prove is named as unchecked: that its chunks are in proportion for every C,
+what a C asks for that no point has, or that the collective is not defined for it (the definition
+tells, see `syncoll.trust.same_problem`), and refutations on the word of a solver.  How the search
+was told to go, and whether it came to its end, is a record on which no claim rests; it is not
+looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+
+from syncoll.certificates import (
+    Certificate,
+    Shape,
+)
+from syncoll.errors import VerificationError
+from syncoll.model import Collective, Topology
+from syncoll.results import (
+    Evidence,
+    Frontier,
+    OpenClaim,
+    Point,
+    Proof,
+    Refuted,
+    Scope,
+)
+from syncoll.trust.same_problem import require_same_collective, require_same_topology
+from syncoll.trust.unchecked import (
+    Unchecked,
+    unchecked,
+)
+
+__all__ = ["Checked", "Witness", "check_claims"]
+
+Witness = Callable[[Refuted, Frontier], None]
+"""Checks the proof file of a refutation; raises `VerificationError`."""
+
+_MOST_RATIOS = 10_000_000
+"""How many (R, C) are looked at: a file that asks for more would stall its reader."""
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What was checked and holds.
+
+    Args:
+        frontier: whose claims hold, as far as they were checked.
+        proved_by_file: refutations whose proof file was checked.
+        on_word: refutations that rest on the word of a solver.
+        scales: why the collective that was given asks for as much in proportion with every C; None
+            where it does not, or none was given.
+        unchecked: what is left; empty when everything that the file claims was proved.
+    """
+
+    frontier: Frontier
+    proved_by_file: tuple[Refuted, ...]
+    on_word: tuple[Refuted, ...]
+    scales: str | None = None
+    unchecked: tuple[Unchecked, ...] = ()
+
+
+def check_claims(
+    frontier: Frontier,
+    witness: Witness | None = None,
+    *,
+    topology: Topology | None = None,
+    collective: Collective | None = None,
+) -> Checked:
+    """Passes when everything that a frontier claims is proved by what it carries.
+
+    Its algorithms are not replayed here: that is done when a file is read.
+
+    Args:
+        frontier: of a file.
+        witness: checks the proof files that refutations name; without one a refutation counts
+            as the word of a solver.
+        topology: the topology that it must be about; None for any.
+        collective: the collective that it must be about; None for any, and then the frontier is
+            believed for which C its chunks stand.
+
+    Raises:
+        VerificationError: naming the first claim that does not hold.
+    """
+    evidence = frontier.evidence
+    if evidence is None:
+        raise VerificationError(
+            "the file carries no proofs (it was written by an older syncoll, or they were taken "
+            "out); search again to get them"
+        )
+    _Check(frontier, evidence).run()
+    if topology is not None:
+        require_same_topology(frontier.topology, topology)
+    if collective is not None:
+        require_same_collective(
+            frontier.collective,
+            frontier.topology,
+            [point.instance for point in frontier.points],
+            evidence,
+            collective,
+        )
+    used = dict.fromkeys(r for proof in evidence.proofs for r in proof.refuted)
+    with_file = [r for r in used if r.file is not None and witness is not None]
+    for one in with_file:
+        assert witness is not None
+        witness(one, frontier)
+    on_word = tuple(r for r in used if r not in with_file)
+    return Checked(
+        frontier,
+        tuple(with_file),
+        on_word,
+        None if collective is None else collective.scales(frontier.topology.num_nodes),
+        tuple(unchecked(frontier, evidence, on_word, known=collective is not None)),
+    )
+
+
+class _Check:
+    def __init__(self, frontier: Frontier, evidence: Evidence) -> None:
+        self.frontier, self.evidence = frontier, evidence
+        self.topology = frontier.topology
+        self.least_steps = {
+            one.shape: _least_steps(one.shape, self.topology) for one in evidence.shapes
+        }
+        self.shape_of: dict[int, Shape] = {}
+
+    def run(self) -> None:
+        self._shapes()
+        for point in self.frontier.points:
+            self._point(point)
+        self._steps()
+        for i, certificate in enumerate(self.evidence.certificates):
+            try:
+                certificate.check(self.topology)
+            except VerificationError as error:
+                raise VerificationError(f"evidence.certificates[{i}]: {error}") from error
+        self._bandwidth()
+        self._series()
+        for proof in self.evidence.proofs:
+            try:
+                self._proof(proof)
+            except VerificationError as error:
+                where = f"proof for {proof.steps} steps"
+                raise VerificationError(f"{where}: {error}") from error
+        self._open()
+
+    def _shapes(self) -> None:
+        if not self.evidence.shapes:
+            raise VerificationError("evidence.shapes is empty: proofs about nothing")
+        for one in self.evidence.shapes:
+            if one.shape.chunks not in one.compared:
+                raise VerificationError(f"the shape for C = {one.shape.chunks} does not say so")
+            for chunks in one.compared:
+                if chunks < 1 or not one.shape.allows(chunks):
+                    raise VerificationError(f"C = {chunks} cannot have that shape")
+                if chunks in self.shape_of or chunks in self.evidence.undefined:
+                    raise VerificationError(f"C = {chunks} is said to have two shapes")
+                self.shape_of[chunks] = one.shape
+        if len(self.evidence.shapes) > 1 and any(one.scales for one in self.evidence.shapes):
+            raise VerificationError("several shapes, and one of them stands for every C")
+        if len({one.shape.combining for one in self.evidence.shapes}) > 1:
+            raise VerificationError("one shape combines and another does not")
+        wanted = {*self._domain(), *(point.chunks for point in self.frontier.points)}
+        if wanted != set(self.shape_of):
+            raise VerificationError(
+                f"the shapes are compared for C in {sorted(self.shape_of)}; the search was about "
+                f"{sorted(wanted)}"
+            )
+        undefined = self.evidence.undefined
+        if list(undefined) != sorted(set(undefined)) or any(
+            not 1 <= c <= self.evidence.max_chunks for c in undefined
+        ):
+            raise VerificationError(
+                f"C that are named as undefined are not from 1 to {self.evidence.max_chunks}, each "
+                "once in ascending order"
+            )
+        if not all(self._allowed(c) for c in undefined):
+            raise VerificationError("C that are named as undefined could not have a shape anyway")
+        left_out = [c for c, _ in self.frontier.left_out]
+        if left_out != sorted(set(left_out)) or any(
+            not 1 <= c <= self.evidence.max_chunks or c in self.shape_of for c in left_out
+        ):
+            raise VerificationError(
+                f"C = {', '.join(map(str, left_out))} are said to be left out; expected C up to "
+                f"{self.evidence.max_chunks} of which no shape speaks, each once in ascending order"
+            )
+
+    def _point(self, point: Point) -> None:
+        instance = point.instance
+        found = Shape.of(instance, point.chunks, combining=instance.combining)
+        shape = self.shape_of.get(point.chunks)
+        if shape is None and self.evidence.scaling:
+            shape = self.evidence.shapes[0].shape
+        if shape is None or not found.proportional(shape):
+            raise VerificationError(
+                f"the point ({point.steps}, {point.bandwidth}) is about other chunks than the "
+                "proofs"
+            )
+        proof = self.evidence.proof(point.steps)
+        if proof is None or point.bound != proof.bound:
+            raise VerificationError(
+                f"the point ({point.steps}, {point.bandwidth}) states the bound {point.bound}; "
+                f"its proof is about {None if proof is None else proof.bound}"
+            )
+
+    def _steps(self) -> None:
+        least = min(self.least_steps.values())
+        stated, witness = self.frontier.least_steps, self.evidence.distance
+        if stated != least:
+            raise VerificationError(
+                f"the least number of steps is stated as {stated}; distances say {least}"
+            )
+        if witness is None:
+            if least:
+                raise VerificationError("no distance proves the least number of steps")
+            return
+        ways = {
+            (sources, to) for one in self.evidence.shapes for sources, to in _journeys(one.shape)
+        }
+        nodes = (*witness.sources, witness.destination)
+        if max(nodes) >= self.topology.num_nodes or (
+            (witness.sources, witness.destination) not in ways
+        ):
+            raise VerificationError(
+                f"nothing must get from nodes {witness.sources} to node {witness.destination}"
+            )
+        far = min(int(self.topology.distances[n, witness.destination]) for n in witness.sources)
+        if not witness.steps == far == least:
+            raise VerificationError(
+                f"from nodes {witness.sources} to node {witness.destination} it takes {far} steps; "
+                f"the file says {witness.steps}, and {least} as the least number of steps"
+            )
+
+    def _bandwidth(self) -> None:
+        proved = self._bound(self.evidence.bandwidth, None)
+        if proved != self.frontier.least_bandwidth:
+            raise VerificationError(
+                f"the bandwidth bound is stated as {self.frontier.least_bandwidth}; its "
+                f"certificates prove {proved}"
+            )
+
+    def _bound(self, certificates: Sequence[Certificate], steps: int | None) -> Fraction:
+        """What certificates prove together about algorithms of at most so many steps."""
+        best: dict[Shape, Fraction] = {
+            one.shape: Fraction(0)
+            for one in self.evidence.shapes
+            if steps is None or self.least_steps[one.shape] <= steps
+        }
+        for certificate in certificates:
+            if _speaks_of(certificate, steps) and certificate.shape in best:
+                known = best[certificate.shape]
+                best[certificate.shape] = max(known, certificate.bandwidth)
+        return min(best.values(), default=Fraction(0))
+
+    def _series(self) -> None:
+        """Each proof is about more steps than the one before, and none about too few."""
+        numbers = [proof.steps for proof in self.evidence.proofs]
+        if numbers != sorted(set(numbers)) or any(n < self.frontier.least_steps for n in numbers):
+            raise VerificationError(f"the proofs are about {numbers} steps, in that order")
+
+    def _best(self, steps: int) -> Fraction | None:
+        costs = (p.bandwidth for p in self.frontier.points if p.steps <= steps)
+        return min(costs, default=None)
+
+    def _proof(self, proof: Proof) -> None:
+        best = self._best(proof.steps)
+        if proof.best != best:
+            raise VerificationError(f"the best cost found is {best}, not {proof.best}")
+        bound = self._bound(proof.certificates, proof.steps)
+        if proof.bound != bound:
+            raise VerificationError(f"the certificates prove R/C >= {bound}, not {proof.bound}")
+        self._equal("bound_chunks", proof.bound_chunks, self.frontier.max_chunks)
+        if best is not None and best < bound:
+            raise VerificationError(f"an algorithm costs {best}, below the bound {bound}")
+        if proof.scope is Scope.ALL:
+            if best is None or best > bound or not self.evidence.scaling:
+                raise VerificationError("it claims more than the certificates prove")
+            self._equal("low", proof.low, best)
+            self._no_limits(proof)
+            return
+        if best is None and proof.max_rounds is None:
+            self._equal("low", proof.low, bound)
+            if proof.scope is not Scope.OPEN:
+                raise VerificationError(
+                    "nothing was found and R is not limited: that proves nothing"
+                )
+            self._no_limits(proof)
+            return
+        self._exclusions(proof, best)
+
+    def _no_limits(self, proof: Proof) -> None:
+        if proof.refuted or proof.max_chunks is not None or proof.max_rounds is not None:
+            raise VerificationError("limits or refutations that the claim does not need")
+
+    def _equal(self, what: str, stated: object, computed: object) -> None:
+        if stated != computed:
+            raise VerificationError(f"{what} is {computed}, not {stated}")
+
+    def _contradictions(self, proof: Proof) -> None:
+        """No algorithm of the file is among those that a solver is said to have ruled out."""
+        for answer, point in product(proof.refuted, self.frontier.points):
+            asked, had = self._shape(answer.chunks), self._shape(point.chunks)
+            copies = _copies(asked, had)
+            if (
+                copies is not None
+                and point.steps <= answer.steps
+                and point.rounds * copies <= answer.rounds
+            ):
+                raise VerificationError(
+                    f"S = {answer.steps}, R = {answer.rounds}, C = {answer.chunks} is said to be "
+                    f"impossible, but the file has the point ({point.steps}, {point.bandwidth}) "
+                    f"with C = {point.chunks}"
+                )
+
+    def _shape(self, chunks: int) -> Shape:
+        """What is asked for with C = `chunks`."""
+        shape = self.evidence.shape(chunks)
+        if shape is None:
+            raise VerificationError(f"a refutation about C = {chunks}, of which nothing is known")
+        return shape.scaled(chunks)
+
+    def _exclusions(self, proof: Proof, best: Fraction | None) -> None:
+        """For each C what is ruled out, and what follows from that."""
+        self._contradictions(proof)
+        bound = self._bound(proof.certificates, proof.steps)
+        low, closed, is_closed = best, 0, True
+        looked = 0
+        needed: set[Refuted] = set()
+        for chunks in self._domain():
+            limit = proof.max_rounds
+            if best is not None:
+                better = -int(-best * chunks // 1) - 1
+                limit = better if limit is None else min(limit, better)
+            assert limit is not None
+            rounds = limit
+            while rounds >= 0 and not self._ruled_out(proof, chunks, rounds, needed):
+                rounds -= 1
+                looked += 1
+                if looked > _MOST_RATIOS:
+                    raise VerificationError("too many candidates to be checked one by one")
+            if rounds < limit:
+                ratio = Fraction(rounds + 1, chunks)
+                low = ratio if low is None else min(low, ratio)
+                is_closed = False
+            elif is_closed:
+                closed = chunks
+        self._equal("low", proof.low, low)
+        if set(proof.refuted) != needed:
+            raise VerificationError("it names refutations that the claim does not need")
+        if proof.scope is Scope.OPEN:
+            if closed:
+                raise VerificationError(f"more is proved than the file says: C up to {closed}")
+            self._equal("max_chunks", proof.max_chunks, None)
+            return
+        if not closed:
+            raise VerificationError("for no C is something better ruled out")
+        if is_closed:
+            closed = self.evidence.max_chunks
+        if proof.max_chunks is None:
+            # A C beyond R / bound would cost less than the bound allows.
+            reaches = self.evidence.scaling and bound > 0 and proof.max_rounds is not None
+            if not is_closed or not reaches or Fraction(proof.max_rounds or 0) / bound > closed:
+                raise VerificationError(f"every C is claimed; C up to {closed} is proved")
+        elif proof.max_chunks != closed:
+            raise VerificationError(
+                f"C up to {proof.max_chunks} is claimed; C up to {closed} is proved"
+            )
+
+    def _domain(self) -> list[int]:
+        """Every C up to the search's limit for which the collective is defined."""
+        found = []
+        for chunks in range(1, self.evidence.max_chunks + 1):
+            if chunks in self.shape_of:
+                found.append(chunks)
+            elif chunks not in self.evidence.undefined and self._allowed(chunks):
+                raise VerificationError(f"nothing is said about C = {chunks}")
+        return found
+
+    def _allowed(self, chunks: int) -> bool:
+        """Whether the collective may be defined for C = `chunks`, as far as the file tells."""
+        return not self.evidence.scaling or self.evidence.shapes[0].shape.allows(chunks)
+
+    def _ruled_out(self, proof: Proof, chunks: int, rounds: int, needed: set[Refuted]) -> bool:
+        steps = min(proof.steps, rounds)  # a step without rounds does nothing
+        shape = self.shape_of[chunks]
+        if self.least_steps[shape] > steps:
+            return True
+        if any(
+            one.shape == shape
+            and _speaks_of(one, steps)
+            and Fraction(rounds, chunks) < one.bandwidth
+            for one in proof.certificates
+        ):
+            return True
+        # In the order in which a search chooses among several that would do.
+        for answer in sorted(proof.refuted, key=lambda r: (-r.steps, r.chunks, -r.rounds)):
+            copies, odd = divmod(answer.chunks, chunks)
+            if (
+                odd == 0
+                and (copies == 1 or self.evidence.scaling)
+                and answer.steps >= steps
+                and answer.rounds >= rounds * copies
+            ):
+                needed.add(answer)
+                return True
+        return False
+
+    def _open(self) -> None:
+        """What is said to be open is what the proofs leave open."""
+        expected: list[tuple[int, int | None, Fraction, Fraction | None]] = []
+        first: int = self.frontier.least_steps
+        best: Fraction | None = None
+        for proof in self.evidence.proofs:
+            # What is proved about more steps is all that is known about those in between.
+            if first < proof.steps and (best is None or proof.bound < best):
+                expected.append((first, proof.steps - 1, proof.bound, best))
+            if proof.low is not None and proof.low != proof.best:
+                expected.append((proof.steps, proof.steps, proof.low, proof.best))
+            first, best = proof.steps + 1, proof.best
+        best = min((p.bandwidth for p in self.frontier.points), default=None)
+        if best is None or best > self.frontier.least_bandwidth:
+            expected.append((first, None, self.frontier.least_bandwidth, best))
+        stated = [(c.least_steps, c.most_steps, c.low, c.high) for c in self.frontier.open]
+        if stated != expected:
+            raise VerificationError(
+                f"what is open is stated as {_told(stated)}; the proofs leave open "
+                f"{_told(expected)}"
+            )
+
+
+def _copies(asked: Shape, had: Shape) -> int | None:
+    """How many copies of an algorithm for one shape, side by side, do what another one asks for.
+
+    Chunks that are not asked for can be left out.  None when no number of copies does.
+    """
+    counts = {(one.pre, one.post): one.count for one in had.classes}
+    copies = 1
+    for one in asked.classes:
+        if not one.post or (not asked.combining and set(one.post) <= set(one.pre)):
+            continue  # nothing has to get anywhere
+        if (one.pre, one.post) not in counts:
+            return None
+        copies = max(copies, -(-one.count // counts[one.pre, one.post]))
+    return copies
+
+
+def _speaks_of(certificate: Certificate, steps: int | None) -> bool:
+    """Whether a certificate holds for algorithms of at most so many steps (None: of any number)."""
+    return certificate.steps is None or (steps is not None and certificate.steps >= steps)
+
+
+def _told(claims: Sequence[tuple[int, int | None, Fraction, Fraction | None]]) -> str:
+    return "; ".join(str(OpenClaim(*claim, "")).rstrip(": ") for claim in claims) or "nothing"
+
+
+def _journeys(shape: Shape) -> list[tuple[tuple[int, ...], int]]:
+    """From where to where something must get: the nodes of which one suffices, and the goal."""
+    return [
+        (sources, to)
+        for one in shape.classes
+        for to in one.post
+        for sources in ([(n,) for n in one.pre] if shape.combining else [one.pre])
+    ]
+
+
+def _least_steps(shape: Shape, topology: Topology) -> int:
+    """The longest of the shortest ways that something must take."""
+    distances = topology.distances
+    for sources, to in _journeys(shape):
+        if not sources:
+            raise VerificationError(f"a shape needs a chunk at node {to} that starts nowhere")
+    return max(
+        (int(min(distances[n, to] for n in sources)) for sources, to in _journeys(shape)),
+        default=0,
+    )

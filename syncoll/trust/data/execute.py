@@ -1,0 +1,233 @@
+"""Runs an algorithm on data, step by step, and compares with the collective's definition.
+
+All sends of a step read what their nodes hold when the step begins; what they bring is stored when
+all have read.  Bandwidth is no matter of data, so rounds play no part here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import psutil
+
+from syncoll.errors import UsageError
+from syncoll.model import Algorithm, Instance
+from syncoll.trust.data.definition import (
+    Demand,
+    demand,
+    reduction,
+)
+from syncoll.trust.data.halves import widen
+from syncoll.trust.data.inputs import Inputs
+from syncoll.trust.data.memory import (
+    COPY,
+    Label,
+    Memory,
+)
+from syncoll.trust.data.workload import (
+    Array,
+    Workload,
+)
+from syncoll.wording import counted
+
+__all__ = ["Execution", "Mismatch", "execute"]
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """The first thing that went wrong.
+
+    Args:
+        message: what, in words.
+        chunk: of which chunk.
+        node: at which node.
+        step: in which step; None when all steps were done.
+        contributor: whose contribution is missing or counted twice, where that is the trouble.
+    """
+
+    message: str
+    chunk: int
+    node: int
+    step: int | None = None
+    contributor: int | None = None
+
+
+@dataclass(frozen=True)
+class Execution:
+    """What came out.
+
+    Args:
+        steps: how many were done.
+        bytes_sent: over all links together.
+        largest_error: the largest difference of any element from the definition.
+        mismatch: None when every node of post has what it should.
+    """
+
+    steps: int
+    bytes_sent: int
+    largest_error: float
+    mismatch: Mismatch | None
+
+    @property
+    def ok(self) -> bool:
+        """Whether the algorithm did what the collective demands."""
+        return self.mismatch is None
+
+
+def execute(instance: Instance, algorithm: Algorithm, workload: Workload) -> Execution:
+    """Runs an algorithm; ends at the first send that cannot be done.
+
+    Args:
+        instance: the problem, whose pre says who starts with what and whose post what is demanded.
+        algorithm: what claims to solve it.
+        workload: on which data.
+
+    Raises:
+        UsageError: when the data does not fit in memory.
+    """
+    if wrong := _senseless(instance, algorithm):
+        return Execution(0, 0, 0.0, wrong)
+    labels = _labels(algorithm)
+    _require_memory(instance, algorithm, workload)
+    inputs = Inputs(instance, workload)
+    nodes = [Memory(workload.operation) for _ in range(instance.topology.num_nodes)]
+    for chunk, node in np.argwhere(instance.pre).tolist():
+        own = frozenset({node}) if instance.combining else COPY
+        nodes[node].keep(chunk, own, inputs.of(chunk, node))
+
+    bytes_sent = 0
+    for step in range(algorithm.steps):
+        arriving: list[tuple[int, int, Label, Array]] = []
+        for i in np.flatnonzero(algorithm.sends[:, 3] == step).tolist():
+            chunk, source, destination, _ = algorithm.sends[i].tolist()
+            data = nodes[source].form(chunk, labels[i])
+            if data is None:
+                wrong = _cannot_send(nodes[source], algorithm.sends[i].tolist(), labels[i])
+                return Execution(step, bytes_sent, 0.0, wrong)
+            arriving.append((destination, chunk, labels[i], data))
+        for destination, chunk, label, data in arriving:
+            nodes[destination].keep(chunk, label, data)
+            bytes_sent += data.nbytes
+
+    largest_error, first = 0.0, None
+    for chunk in np.flatnonzero(instance.post.any(axis=1)).tolist():
+        wanted = demand(instance, inputs, workload, chunk)
+        all_of_it = _everybody(instance, chunk)
+        for node in np.flatnonzero(instance.post[chunk]).tolist():
+            result = nodes[node].form(chunk, all_of_it)
+            if result is None:
+                first = first or _never_there(nodes[node], chunk, node, all_of_it)
+                continue
+            largest_error = max(largest_error, wanted.error(result))
+            if first is None:
+                first = _compare(instance, inputs, workload, (chunk, node), result, wanted)
+    return Execution(algorithm.steps, bytes_sent, largest_error, first)
+
+
+def _labels(algorithm: Algorithm) -> list[Label]:
+    """Whose contributions each send carries."""
+    if algorithm.contributions is None:
+        return [COPY] * len(algorithm.sends)
+    known: dict[bytes, Label] = {}
+    for row in algorithm.contributions:
+        if row.tobytes() not in known:
+            known[row.tobytes()] = frozenset(np.flatnonzero(row).tolist())
+    return [known[row.tobytes()] for row in algorithm.contributions]
+
+
+def _everybody(instance: Instance, chunk: int) -> Label:
+    """The label of a chunk's finished result."""
+    if not instance.combining:
+        return COPY
+    return frozenset(np.flatnonzero(instance.pre[chunk]).tolist())
+
+
+def _require_memory(instance: Instance, algorithm: Algorithm, workload: Workload) -> None:
+    pieces = int(instance.pre.sum()) * (2 if instance.combining else 1) + len(algorithm.sends)
+    chunk = max(1, workload.size // max(instance.chunks, int(instance.pre.sum(axis=0).max())))
+    available = psutil.virtual_memory().available
+    if pieces * chunk > available:
+        raise UsageError(
+            f"{pieces} pieces of data at the nodes, of {chunk} bytes each, do not fit in the "
+            f"{available >> 20} MiB of memory that are free; use a smaller size"
+        )
+
+
+def _senseless(instance: Instance, algorithm: Algorithm) -> Mismatch | None:
+    """A send that no machine could even try."""
+    nodes, carried = instance.topology.num_nodes, algorithm.contributions
+    if instance.combining and (carried is None or carried.shape[1] != nodes):
+        return Mismatch("the algorithm does not say whose contributions its sends carry", 0, 0)
+    if not instance.combining and carried is not None:
+        return Mismatch("the algorithm reduces, but the collective only moves data", 0, 0)
+    links = set(instance.topology.links)
+    for chunk, source, destination, step in algorithm.sends.tolist():
+        what = f"chunk {chunk} from node {source} to node {destination}"
+        if not 0 <= step < algorithm.steps:
+            return Mismatch(f"{what} is sent in step {step}, which is none", chunk, source, step)
+        if not 0 <= chunk < instance.num_chunks:
+            return Mismatch(f"step {step} sends {what}: no such chunk", chunk, source, step)
+        if (source, destination) not in links:
+            return Mismatch(f"step {step} sends {what}: no such link", chunk, source, step)
+    return None
+
+
+def _cannot_send(node: Memory, send: Sequence[int], label: Label) -> Mismatch:
+    chunk, source, destination, step = send
+    what = f"step {step} sends chunk {chunk} from node {source} to node {destination}"
+    reason, contributor = _lacking(node, chunk, source, label)
+    return Mismatch(f"{what}, but {reason} then", chunk, source, step, contributor)
+
+
+def _never_there(node: Memory, chunk: int, number: int, label: Label) -> Mismatch:
+    reason, contributor = _lacking(node, chunk, number, label)
+    return Mismatch(f"{reason} after the last step", chunk, number, None, contributor)
+
+
+def _lacking(node: Memory, chunk: int, number: int, label: Label) -> tuple[str, int | None]:
+    """Why a node cannot form a piece, and the first contributor that is the trouble."""
+    usable = [have for have in node.labels(chunk) if have <= label]
+    if not label:
+        return f"node {number} does not have chunk {chunk}", None
+    missing = label.difference(*usable)
+    if missing:
+        who = min(missing)
+        return f"node {number} lacks the contribution of node {who} to chunk {chunk}", who
+    counts = {who: sum(who in have for have in usable) for who in sorted(label)}
+    twice = max(counts, key=lambda who: counts[who])
+    return (
+        f"node {number} could form the reduction of chunk {chunk} only by counting the "
+        f"contribution of node {twice} twice"
+    ), twice
+
+
+def _compare(
+    instance: Instance,
+    inputs: Inputs,
+    workload: Workload,
+    place: tuple[int, int],
+    result: Array,
+    wanted: Demand,
+) -> Mismatch | None:
+    """A result against the definition; where they differ, what the result looks like instead."""
+    chunk, node = place
+    if result.shape != wanted.value.shape:
+        message = f"chunk {chunk} at node {node} has {counted(len(result), 'element')}"
+        return Mismatch(f"{message}, not {len(wanted.value)}", chunk, node)
+    wrong = wanted.wrong(result)
+    if not wrong.any():
+        return None
+    i = int(wrong.argmax())
+    shown = widen(result[i : i + 1])[0], widen(wanted.value[i : i + 1])[0]
+    message = f"chunk {chunk} at node {node}: element {i} is {shown[0]}, not {shown[1]}"
+    everybody = _everybody(instance, chunk)
+    for who in sorted(everybody):
+        rest = [inputs.of(chunk, n) for n in sorted(everybody) if n != who]
+        mine = inputs.of(chunk, who)
+        for others, trouble in ((rest, "is missing"), ([*rest, mine, mine], "counts twice")):
+            if others and not reduction(others, workload.operation).wrong(result).any():
+                text = f"{message}; the contribution of node {who} {trouble}"
+                return Mismatch(text, chunk, node, None, who)
+    return Mismatch(message, chunk, node)

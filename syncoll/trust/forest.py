@@ -1,0 +1,151 @@
+"""Checks a forest edge by edge against the fabric; it trusts nothing that built the forest."""
+
+from __future__ import annotations
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+
+from syncoll.errors import VerificationError
+from syncoll.model.fabric import Fabric
+from syncoll.model.forest import Forest
+from syncoll.results.forest import PackedForest
+
+__all__ = ["verify_forest", "verify_packed"]
+
+_CELLS = 8_000_000
+
+
+def verify_forest(forest: Forest) -> Fraction:
+    """Checks a forest; returns the time in which it moves one unit of data for a weight of 1.
+
+    Checked: each root has its trees; every route is a path of links that exist, with switches and
+    nothing else inside; each tree enters every node but its root exactly once, from where the root
+    can be reached; and no link carries more trees than its bandwidth times the scale.
+
+    Returns:
+        the time as the busiest link says it, at most ``scale / k``.
+
+    Raises:
+        VerificationError: naming the first tree, route or link that is wrong.
+    """
+    fabric = forest.fabric
+    name, nodes = fabric.name, fabric.num_nodes
+    count = len(forest.roots)
+    if forest.entering.shape != (count, nodes) or forest.multiplicity.shape != (count,):
+        raise VerificationError(f"forest on {name}: its arrays do not fit together")
+    if count and int(forest.multiplicity.min()) < 1:
+        raise VerificationError(f"forest on {name}: a tree has a weight below 1")
+    if forest.k < 1 or forest.scale <= 0:
+        raise VerificationError(f"forest on {name}: k is {forest.k}, its scale {forest.scale}")
+    rooted = [0] * nodes
+    for root, weight in zip(forest.roots.tolist(), forest.multiplicity.tolist(), strict=True):
+        if not 0 <= root < nodes:
+            raise VerificationError(f"forest on {name}: a tree has the root {root}")
+        rooted[root] += weight
+    for node, have in enumerate(rooted):
+        want = forest.k * forest.weights[node]
+        if have != want:
+            raise VerificationError(
+                f"forest on {name}: {have} trees are rooted at node {node}, not {want}"
+            )
+    links = fabric.bandwidths
+    for path in forest.routes:
+        for hop in itertools.pairwise(path):
+            if hop not in links:
+                raise VerificationError(f"forest on {name}: route {path} takes {hop}, no link")
+        if len(path) < 2 or max(path[0], path[-1]) >= nodes:
+            raise VerificationError(f"forest on {name}: route {path} does not join two nodes")
+        if any(v < nodes for v in path[1:-1]):
+            raise VerificationError(f"forest on {name}: route {path} passes through a node")
+    use = _check_trees(forest)
+    load: dict[tuple[int, int], int] = {}
+    for path, trees in zip(forest.routes, use, strict=True):
+        for hop in itertools.pairwise(path):
+            load[hop] = load.get(hop, 0) + trees
+    for hop, trees in load.items():
+        if trees > forest.scale * links[hop]:
+            raise VerificationError(
+                f"forest on {name}: link {hop} of bandwidth {links[hop]} carries {trees} trees, "
+                f"and {forest.scale * links[hop]} fit"
+            )
+    return max((trees / links[hop] for hop, trees in load.items()), default=Fraction(0)) / forest.k
+
+
+def verify_packed(packed: PackedForest, fabric: Fabric, root: int | None = None) -> None:
+    """Checks the trees edge by edge, and the bound by adding up what leaves the cut.
+
+    Nothing that packed the forest is believed.
+
+    Args:
+        packed: the forest and its cut.
+        fabric: the network that was asked about.
+        root: of a collective that has one.
+
+    Raises:
+        VerificationError: saying what does not hold.
+    """
+    forest, nodes = packed.forest, fabric.num_nodes
+    weights = tuple(int(root is None or v == root) for v in range(nodes))
+    if forest.fabric != fabric or forest.inward is not packed.reduces:
+        raise VerificationError(f"the trees for {fabric.name} are those of another network")
+    if forest.weights != weights:
+        raise VerificationError(
+            f"the trees for {packed.collective} on {fabric.name} carry other shares of the data"
+        )
+    verify_forest(forest)
+    inside = sum(v in packed.cut for v in range(nodes))
+    if not 0 < inside < nodes or not packed.crossing:
+        raise VerificationError(f"the bottleneck cut of {fabric.name} separates no data")
+    room = sum((bandwidth for _, _, bandwidth in packed.leaving), Fraction(0))
+    bound = sum(weights) * room / packed.crossing
+    if bound != packed.bound or packed.algbw > bound:
+        raise VerificationError(
+            f"the bottleneck cut of {fabric.name} proves {bound}; {packed.bound} is claimed, "
+            f"and the trees reach {packed.algbw}"
+        )
+
+
+def _check_trees(forest: Forest) -> list[int]:
+    """Checks that every row is a spanning tree; returns the trees on each route."""
+    name, nodes = forest.fabric.name, forest.fabric.num_nodes
+    far = 0 if forest.inward else -1
+    child = np.array([path[far] for path in forest.routes] or [0], dtype=np.int32)
+    parent = np.array([path[-1 - far] for path in forest.routes] or [0], dtype=np.int32)
+    use = np.zeros(len(forest.routes), dtype=np.int64)
+    rows = max(1, _CELLS // nodes)
+    everyone = np.arange(nodes, dtype=np.int32)
+    if int(forest.multiplicity.sum()) * nodes >= 1 << 62:
+        raise VerificationError(f"forest on {name}: too many trees to count in 64 bits")
+    for begin in range(0, len(forest.roots), rows):
+        entering = forest.entering[begin : begin + rows]
+        roots = forest.roots[begin : begin + rows]
+        weights = forest.multiplicity[begin : begin + rows]
+        is_root = everyone[None, :] == roots[:, None]
+        if (
+            ((entering < 0) != is_root).any()
+            or entering.max(initial=0) >= max(1, len(forest.routes))
+            or entering.min(initial=0) < -1
+        ):
+            raise VerificationError(
+                f"forest on {name}: a tree from {begin} on lacks a route, or enters its root"
+            )
+        if not forest.routes:
+            continue
+        if (np.where(is_root, everyone, child[entering]) != everyone).any():
+            raise VerificationError(f"forest on {name}: a tree enters a node by another's route")
+        above = np.where(is_root, everyone, parent[entering])
+        # A chain of ancestors that has not met the root after `nodes` steps runs in a circle.
+        steps = 1
+        while steps < nodes and (above != roots[:, None]).any():
+            above = np.take_along_axis(above, above, axis=1)
+            steps *= 2
+        if (above != roots[:, None]).any():
+            tree = begin + int(np.nonzero((above != roots[:, None]).any(axis=1))[0][0])
+            raise VerificationError(f"forest on {name}: tree {tree} runs in a circle")
+        for weight in np.unique(weights):
+            chosen = entering[weights == weight].ravel()
+            counts = np.bincount(chosen[chosen >= 0], minlength=len(use))
+            use += int(weight) * counts
+    return [int(x) for x in use]

@@ -1,0 +1,125 @@
+"""Whether a file is about the topology and the collective that its reader means."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from syncoll.certificates import Shape
+from syncoll.errors import LocatedError, VerificationError
+from syncoll.model import BandwidthBound, Collective, Instance, Link, Topology
+from syncoll.model.dual import require_sense
+from syncoll.results import Evidence
+
+__all__ = ["require_same_collective", "require_same_topology"]
+
+
+def require_same_topology(stored: Topology, meant: Topology) -> None:
+    """Passes when two topologies have the same links and bandwidths.
+
+    Raises:
+        VerificationError: when they differ.
+    """
+    same = (meant.num_nodes, meant.links, _bounds(meant.bounds)) == (
+        stored.num_nodes,
+        stored.links,
+        _bounds(stored.bounds),
+    )
+    if not same:
+        raise VerificationError(
+            f"the file's machine, {stored.name!r}, is not {meant.name}: its links or bandwidths "
+            "differ"
+        )
+
+
+def require_same_collective(
+    stored: str,
+    topology: Topology,
+    instances: Sequence[Instance],
+    evidence: Evidence | None,
+    meant: Collective,
+) -> None:
+    """Passes when what a file's points solve, and its proofs speak of, is the collective meant.
+
+    Args:
+        stored: the name of the file's collective.
+        topology: of the file.
+        instances: that its points solve.
+        evidence: of a frontier with proofs.
+        meant: the collective that is meant.
+
+    Raises:
+        VerificationError: when they differ, or cannot be compared.
+    """
+    if not instances and evidence is None:
+        raise VerificationError(
+            f"the file has no point, so that its collective, {stored!r}, cannot be "
+            f"compared with {meant.name}; leave out --collective"
+        )
+    for one in instances:
+        _compare_instance(stored, one, meant)
+    if evidence is not None:
+        _compare_shapes(topology, evidence, meant)
+
+
+def _compare_instance(stored: str, one: Instance, collective: Collective) -> None:
+    try:
+        meant = collective.instantiate(
+            one.topology, chunks=one.chunks, steps=one.steps, rounds=one.rounds
+        )
+    except LocatedError as error:
+        raise VerificationError(
+            f"the file's collective, {stored!r}, is not {collective.name}: {error}"
+        ) from error
+    if not (
+        np.array_equal(meant.pre, one.pre)
+        and np.array_equal(meant.post, one.post)
+        and meant.combining == one.combining
+    ):
+        raise VerificationError(
+            f"the file's collective, {stored!r}, is not {collective.name}: "
+            f"pre or post differ for C = {one.chunks}"
+        )
+
+
+def _compare_shapes(topology: Topology, evidence: Evidence, collective: Collective) -> None:
+    """What the proofs of a frontier speak of, for every C that they name or leave out."""
+    nodes = topology.num_nodes
+    named = {chunks for one in evidence.shapes for chunks in one.compared}
+    for one in evidence.shapes:
+        for chunks in one.compared:
+            if _admits(topology, collective, chunks):
+                table = collective.tabulate(nodes, chunks)
+                meant = Shape.of(table, chunks, combining=collective.combining)
+                if meant.proportional(one.shape):
+                    continue
+            raise VerificationError(
+                f"the proofs are about other chunks than {collective.name} has with C = {chunks}"
+            )
+        if one.scales is not None and collective.scales(nodes) is None:
+            raise VerificationError(
+                f"the proofs claim every C, but that {collective.name} asks for as much in "
+                "proportion with every C cannot be shown"
+            )
+    for chunks in range(1, evidence.max_chunks + 1):
+        if chunks not in named and _admits(topology, collective, chunks):
+            raise VerificationError(
+                f"{collective.name} is defined for C = {chunks}, which the proofs leave out"
+            )
+
+
+def _bounds(bounds: tuple[BandwidthBound, ...]) -> list[tuple[tuple[Link, ...], Fraction]]:
+    return sorted((bound.links, bound.chunks_per_round) for bound in bounds)
+
+
+def _admits(topology: Topology, collective: Collective, chunks: int) -> bool:
+    """Whether the collective is defined for a C, and makes sense with it."""
+    if not collective.admits(topology.num_nodes, chunks):
+        return False
+    try:
+        require_sense(collective, topology, chunks)
+    except LocatedError:
+        return False
+    return True

@@ -1,0 +1,76 @@
+"""What a file's claims rest on and what no file can prove by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from syncoll.results import (
+    Evidence,
+    Frontier,
+    Refuted,
+)
+
+__all__ = ["Unchecked", "unchecked"]
+
+_MOST_NAMED = 8
+"""How many C are named in a message."""
+
+
+@dataclass(frozen=True)
+class Unchecked:
+    """Something that claims rest on and that was not checked.
+
+    Args:
+        kind: ``scales``, ``shapes``, ``undefined`` or ``refutations``.
+        what: in words.
+        how: what would check it, in words.
+    """
+
+    kind: str
+    what: str
+    how: str
+
+
+def unchecked(
+    frontier: Frontier, evidence: Evidence, on_word: Sequence[Refuted], *, known: bool
+) -> Iterator[Unchecked]:
+    """What is taken from the file, or from a solver.
+
+    Args:
+        frontier: of the file.
+        evidence: of a file that is otherwise right.
+        on_word: refutations without a proof that was checked.
+        known: whether the collective was given.
+    """
+    if not known:
+        how = "name the collective with --collective"
+        if evidence.scaling:
+            yield Unchecked(
+                "scales", "that what holds for the C it looked at holds for every C", how
+            )
+        seen = {c for one in evidence.shapes for c in one.compared}
+        believed = sorted(seen - {point.chunks for point in frontier.points})
+        if believed and not evidence.scaling:
+            yield Unchecked("shapes", f"what is asked for with C = {_named(believed)}", how)
+        lost = [
+            c
+            for c in range(1, evidence.max_chunks + 1)
+            if c not in seen and (not evidence.scaling or evidence.shapes[0].shape.allows(c))
+        ]
+        if lost:
+            yield Unchecked(
+                "undefined", f"that the collective is not defined for C = {_named(lost)}", how
+            )
+    if on_word:
+        how = "search again with --proofs DIR"
+        if any(one.file is not None for one in on_word):
+            how = "name the folder of their proofs with --proofs"
+        count = f"{len(on_word)} refutation{'s' if len(on_word) > 1 else ''}"
+        backends = ", ".join(dict.fromkeys(one.backend for one in on_word))
+        yield Unchecked("refutations", f"{count}, on the word of {backends}", how)
+
+
+def _named(chunks: Sequence[int]) -> str:
+    """Numbers of chunks in a message, the first of many."""
+    return ", ".join(map(str, chunks[:_MOST_NAMED])) + (", …" if len(chunks) > _MOST_NAMED else "")

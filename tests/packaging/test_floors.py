@@ -1,0 +1,106 @@
+"""The floors of the core: what may import what.  CONTRIBUTING.md says what each is for."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+CORE = ROOT / "syncoll"
+
+FLOORS = (
+    "errors",
+    "wording",
+    "lazy",
+    "deadline",
+    "memory",
+    "model",
+    "formula",
+    "certificates",
+    "results",
+    "trust",
+    "documents",
+    "linear",
+    "routing",
+    "scheduling",
+    "lowerings",
+    "bounds",
+    "spec",
+    "plugins",
+    "importing",
+    "runtime",
+    "planning",
+    "solving",
+    "proofs",
+    "store",
+    "search",
+    "mpi",
+    "testing",
+    "api",
+    "cli",
+)
+"""Ground first: a module imports only from its own floor and those above it in this list."""
+
+TRUSTED = {"errors", "wording", "model", "formula", "certificates", "results", "trust"}
+"""Everything that has to be believed by whoever believes a claim."""
+
+
+def imported(file: Path) -> set[str]:
+    """The floors that a file imports from, anywhere in it."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{file.name}: relative"
+            names = {node.module or ""}
+            if node.module == "syncoll":
+                names = {f"syncoll.{alias.name}" for alias in node.names}
+            found |= names
+    return {name.split(".")[1] for name in found if name.startswith("syncoll.")}
+
+
+def floor_of(file: Path) -> str:
+    return file.relative_to(CORE).parts[0].removesuffix(".py")
+
+
+def test_every_floor_is_named_here_and_in_the_guide() -> None:
+    there = {floor_of(file) for file in CORE.rglob("*.py")} - {"__init__", "__main__"}
+    assert there == set(FLOORS)
+    guide = (ROOT / "CONTRIBUTING.md").read_text()
+    assert re.findall(r"^  (\w+)(?:/|\.py) ", guide, re.MULTILINE) == list(FLOORS)
+
+
+@pytest.mark.parametrize("floor", FLOORS)
+def test_no_import_runs_upwards(floor: str) -> None:
+    below = set(FLOORS[: FLOORS.index(floor) + 1])
+    for file in CORE.rglob("*.py"):
+        if floor_of(file) == floor:
+            assert imported(file) <= below, file.relative_to(ROOT)
+
+
+def test_what_has_to_be_trusted_imports_nothing_that_searches() -> None:
+    for file in CORE.rglob("*.py"):
+        if floor_of(file) in TRUSTED:
+            assert imported(file) <= TRUSTED | {"lazy"}, file.relative_to(ROOT)
+
+
+def test_the_checker_of_claims_is_small() -> None:
+    program = "\n".join(
+        (
+            "import sys, syncoll.documents, syncoll.trust.claims",
+            "print(*(m.__file__ for n, m in sys.modules.items() if n.startswith('syncoll')))",
+        )
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    files = [Path(name) for name in done.stdout.split()]
+    assert len(files) > 20, done.stderr
+    floors = {floor_of(file) for file in files}
+    assert floors <= TRUSTED | {"lazy", "documents", "__init__"}
+    assert len(files) <= 52
+    assert sum(len(file.read_text().splitlines()) for file in files) <= 7000

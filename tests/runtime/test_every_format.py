@@ -1,0 +1,103 @@
+"""Frontier algorithms of dgx1 and ring(8) in every format, executed by the format's checker."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from syncoll.errors import ExportError
+from syncoll.plugins import ExporterRecord, ExportRequest, PluginManager
+from syncoll.results import Point
+from syncoll.runtime import export_verified
+from syncoll.search import (
+    Asking,
+    ChosenSeed,
+    SearchRequest,
+    Seeding,
+    search,
+)
+from syncoll.solving import Solver
+from syncoll.spec import SpecLibrary
+
+MANAGER = PluginManager.discover()
+LIBRARY = SpecLibrary.load([record.folder for record in MANAGER.spec_libraries.values()])
+CASES = [
+    (topology, collective)
+    for topology in ("dgx1", "ring(8)")
+    for collective in (
+        "allgather",
+        "reducescatter",
+        "allreduce",
+        "alltoall",
+        "broadcast",
+        "reduce",
+        "gather",
+        "scatter",
+    )
+]
+REFUSED = {
+    ("msccl", "gather"): "has no gather",
+    ("msccl", "scatter"): "has no scatter",
+    ("msccl", "alltoall", "in place"): "does not run alltoall in place",
+    ("executor", "gather", "in place"): "gather in place cannot be said",
+    ("executor", "scatter", "in place"): "scatter in place cannot be said",
+    ("rccl", "gather", "in place"): "gather in place cannot be said",
+    ("rccl", "scatter", "in place"): "scatter in place cannot be said",
+    ("memory", "scatter", "in place"): "scatter in place cannot be said",
+    ("port", "gather", "in place"): "gather in place cannot be said",
+    ("port", "scatter", "in place"): "scatter in place cannot be said",
+}
+"""By the dialect or kind of channel, collective and placement; nothing else is refused."""
+
+
+def columns() -> Iterator[tuple[ExporterRecord, dict[str, str]]]:
+    for record in MANAGER.exporters.values():
+        option = next((o for o in record.options if o.name in ("dialect", "channel")), None)
+        for choice in option.choices if option else ("",):
+            yield record, {option.name: choice} if option else {}
+
+
+@pytest.fixture(scope="module")
+def solver() -> Iterator[Solver]:
+    with Solver(MANAGER, backend="pysat") as solver:
+        yield solver
+
+
+def some_points(topology: str, collective: str, solver: Solver) -> tuple[Point, ...]:
+    """Of the points that come in little time the two with the fewest sends."""
+    seeds = [MANAGER.seed(name) for name in ("multitree", "ring", "all_pairs")]
+    options = {
+        record.name: {option.name: option.default for option in record.options} for record in seeds
+    }
+    seeding = Seeding([ChosenSeed(record, options[record.name]) for record in seeds])
+    request = SearchRequest(
+        LIBRARY.topology(topology),
+        LIBRARY.collective(collective),
+        time_limit=1.0,
+        point_limit=0.5,
+        max_chunks=None,
+    )
+    points = search(request, Asking(solver, seeding=seeding)).points
+    return tuple(sorted(points, key=lambda point: len(point.algorithm.sends))[:2])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("topology", "collective"), CASES)
+def test_all_that_can_be_said(topology: str, collective: str, solver: Solver) -> None:
+    points = some_points(topology, collective, solver)
+    assert points
+    for record, options in columns():
+        variant = next(iter(options.values()), record.name)
+        for in_place in (False, True):
+            place = ("in place",) if in_place else ()
+            why = REFUSED.get((variant, collective, *place)) or REFUSED.get((variant, collective))
+            for point in points:
+                request = ExportRequest(
+                    "all", collective, point.instance, point.algorithm, in_place
+                )
+                if why is None:
+                    assert export_verified(record, request, options).checked.result_checked
+                    continue
+                with pytest.raises(ExportError, match=why):
+                    export_verified(record, request, options)
