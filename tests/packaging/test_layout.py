@@ -142,5 +142,6 @@ def test_a_seed_imports_only_what_lies_under_the_plugins(package: Path) -> None:
         "routing",
         "scheduling",
         "plugins",
+        "trust.forest",
     )
     require_imports(package, tuple(f"syncoll.{floor}" for floor in floors))
