@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import islice
@@ -292,8 +293,22 @@ class _Search:
             Whether one has an algorithm.
         """
         assert self.current is not None
+        # Closed here: where Python does it in its own time, a Ctrl-C that comes then is lost.
+        with closing(self._answers(candidates, seconds)) as answers:
+            if not self._found(answers):
+                return False
+        # What costs no less than the point just found is of no interest any more.
+        found = self._best(self.current.steps)
+        assert found is not None  # the loop ended with a point
+        for candidate in [c for c in self.current.undecided if c.bandwidth >= found]:
+            del self.current.undecided[candidate]
+        return True
+
+    def _found(self, answers: Iterable[tuple[Candidate, Solution | None]]) -> bool:
+        """Whether a candidate has an algorithm, before too many are undecided."""
+        assert self.current is not None
         undecided = 0
-        for candidate, solution in self._answers(candidates, seconds):
+        for candidate, solution in answers:
             if solution is None:
                 self.current.undecided.pop(candidate, None)
                 continue
@@ -306,7 +321,7 @@ class _Search:
             self.current.undecided.pop(candidate, None)
             if solution.verdict is Verdict.SAT:
                 self._add(solution)
-                break
+                return True
             self.refuted.append(
                 Refuted(
                     candidate.steps,
@@ -316,14 +331,7 @@ class _Search:
                     solution.backend,
                 )
             )
-        else:
-            return False
-        # What costs no less than the point just found is of no interest any more.
-        found = self._best(self.current.steps)
-        assert found is not None  # the loop ended with a point
-        for candidate in [c for c in self.current.undecided if c.bandwidth >= found]:
-            del self.current.undecided[candidate]
-        return True
+        return False
 
     def _refuted(self, candidate: Candidate) -> bool:
         """Whether an earlier answer rules a candidate out, or the larger relaxation does.
@@ -351,7 +359,7 @@ class _Search:
 
     def _answers(
         self, candidates: Iterable[Candidate], seconds: float | None
-    ) -> Iterator[tuple[Candidate, Solution | None]]:
+    ) -> Generator[tuple[Candidate, Solution | None], None, None]:
         """Each candidate in turn with its answer, or None where something else rules it out.
 
         As many are asked at once as there are solvers; what nobody wants any more is cancelled.

@@ -215,8 +215,7 @@ def test_a_rank_that_dies_ends_the_others(begin: Callable[..., Background]) -> N
     running.ranks[1].kill()
     code, err = running.result()
     assert code == 2
-    assert "a rank died" in err
-    assert "Killed" in err
+    assert "a rank died" in err  # and what mpiexec said, where it came to say why
     assert "Traceback" not in err
     running.require_all_gone()
 

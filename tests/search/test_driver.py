@@ -22,6 +22,7 @@ from syncoll.results import (
     Solution,
 )
 from syncoll.search import (
+    Asking,
     BoundsTable,
     Candidate,
     CandidateSource,
@@ -30,6 +31,7 @@ from syncoll.search import (
     Strategy,
     search,
 )
+from syncoll.search.asking import Waiting
 from syncoll.solving import Solver
 from syncoll.testing.brute_force import TooLargeError, has_algorithm
 from syncoll.testing.classics import (
@@ -299,6 +301,26 @@ class TestStopped:
         frontier, _ = run(solver, lambda _: None, DGX1, keep=keep)
         assert frontier.interrupted
         assert costs(frontier) == [(2, F(3, 2))]
+
+    def test_interrupted_while_others_are_cancelled(self, solver: Solver) -> None:
+        """The first of two has an algorithm, and Ctrl-C comes when nobody wants the other."""
+
+        class Two(Asking):
+            @property
+            def width(self) -> int:
+                return 2
+
+            def ask(self, *args: Any, **options: Any) -> Waiting:
+                def interrupt() -> None:
+                    raise KeyboardInterrupt
+
+                return Waiting(super().ask(*args, **options).result, interrupt)
+
+        told = Told(solver, lambda asked: unknown() if asked.chunks == 2 else None)
+        request = SearchRequest(dgx1(), broadcast(), max_steps=2)
+        frontier = search(request, Two(cast(Solver, told)))
+        assert frontier.interrupted
+        assert frontier.points
 
     def test_no_time_at_all(self, solver: Solver) -> None:
         frontier, told = run(solver, lambda _: None, replace(DGX1, time_limit=0))
