@@ -36,6 +36,7 @@ from syncoll.errors import UsageError
 __all__ = [
     "MemoryBudget",
     "amount_of",
+    "began",
     "budget",
     "command",
     "end_guard",
@@ -348,6 +349,11 @@ def command(named: int | None = None, told: Callable[[str], None] | None = None)
             yield
     finally:
         _current, _began, _told = before
+
+
+def began() -> bool:
+    """Whether a command has begun, which keeps to a limit until it ends."""
+    return _began
 
 
 def require_address_space() -> None:

@@ -5,9 +5,6 @@ from __future__ import annotations
 import argparse
 import re
 import shlex
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,14 +12,7 @@ from syncoll.errors import SpecError, UsageError
 
 if TYPE_CHECKING:
     from syncoll.deadline import Deadline
-    from syncoll.formula import Limits
-    from syncoll.model import Instance
-    from syncoll.plugins import PluginManager
-    from syncoll.solving import Solver, SolverSettings
-    from syncoll.spec import Kind, Reader, SpecLibrary
-
-_found: ContextVar[tuple[PluginManager, SpecLibrary] | None] = ContextVar("found", default=None)
-"""The plugins and the library of the command that runs, once its names are resolved."""
+    from syncoll.spec import Kind, SpecLibrary
 
 __all__ = [
     "STANDARD_OUTPUT",
@@ -36,25 +26,16 @@ __all__ = [
     "deadline",
     "duration",
     "json_for_dash",
-    "library",
-    "make_instance",
-    "make_settings",
-    "make_solver",
-    "manager",
     "memory",
-    "names_resolved",
     "output_file",
     "output_folder",
-    "tell_of_broken",
+    "resolve_names",
 ]
 
 Subparsers = argparse._SubParsersAction  # its public name does not exist
 
 STANDARD_OUTPUT = Path("-")
 """What ``-o -`` names."""
-
-_MOST_SENDS = 50_000_000
-"""Chunks x links x steps, above which the formula of an instance would not fit in memory."""
 
 
 _SHARE_KEPT = 0.03
@@ -214,48 +195,8 @@ def add_solver(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def manager() -> PluginManager:
-    """The installed plugins."""
-    from syncoll.plugins import PluginManager
-
-    found = _found.get()
-    return PluginManager.discover() if found is None else found[0]
-
-
-def library(plugins: PluginManager) -> SpecLibrary:
-    """The installed spec libraries, and the importers for references such as ``NAME:FILE``."""
-    from syncoll.cli.output import note
-    from syncoll.spec import SpecLibrary
-
-    found = _found.get()
-    if found is not None and found[0] is plugins:
-        return found[1]
-    records = sorted(plugins.spec_libraries.values(), key=lambda one: not plugins.is_ours(one))
-    folders = [record.folder for record in records]
-    files = {name: _reader(plugins, name) for name in plugins.importers}
-
-    def told(text: str) -> None:
-        note(f"syncoll: {text}")
-
-    return SpecLibrary.load(folders, files, told)
-
-
-def _reader(plugins: PluginManager, name: str) -> Reader:
-    """Reads a file with an importer; what importers share is loaded when there is a file."""
-
-    def read(file: str, settings: Sequence[str]) -> str:
-        from syncoll.importing import readers
-
-        return readers(plugins.importers)[name](file, settings)
-
-    return read
-
-
-@contextmanager
-def names_resolved(arguments: argparse.Namespace) -> Iterator[None]:
+def resolve_names(arguments: argparse.Namespace) -> None:
     """Makes sure that what the arguments name is there, before a command loads what it needs.
-
-    The plugins and the library that were found for it are those of the command.
 
     Raises:
         SpecError: when nothing has such a name.
@@ -267,21 +208,14 @@ def names_resolved(arguments: argparse.Namespace) -> Iterator[None]:
         if getattr(arguments, argument) is not None
     }
     if not wanted:
-        yield
         return
-    plugins = manager()
-    specs = library(plugins)
+    specs = arguments.session.specs
     for argument, kind in wanted.items():
         try:
             specs.expect(kind, getattr(arguments, argument))
         except SpecError:
             _refuse_swapped(arguments, specs)
             raise
-    token = _found.set((plugins, specs))
-    try:
-        yield
-    finally:
-        _found.reset(token)
 
 
 def _refuse_swapped(arguments: argparse.Namespace, specs: SpecLibrary) -> None:
@@ -302,98 +236,4 @@ def _refuse_swapped(arguments: argparse.Namespace, specs: SpecLibrary) -> None:
     line = shlex.join(turned.get(word, word) for word in arguments.words)
     raise UsageError(
         f"{first} is a collective and {second} is a topology; exchange them:\n  syncoll {line}"
-    )
-
-
-def make_instance(arguments: argparse.Namespace, specs: SpecLibrary) -> Instance:
-    """The instance that the arguments of `add_problem` and `add_instance` describe.
-
-    Raises:
-        UsageError: when its formula would be too large for any machine.
-    """
-    topology = specs.topology(arguments.topology)
-    instance = specs.collective(arguments.collective).instantiate(
-        topology, chunks=arguments.chunks, steps=arguments.steps, rounds=arguments.rounds
-    )
-    sends = instance.num_chunks * len(topology.links) * instance.steps
-    if sends > _MOST_SENDS:
-        raise UsageError(
-            f"{instance.num_chunks} chunks on {len(topology.links)} links in {instance.steps} steps"
-            f" are {sends} possible sends, more than {_MOST_SENDS}; use fewer steps or chunks"
-        )
-    return instance
-
-
-def make_solver(
-    arguments: argparse.Namespace,
-    plugins: PluginManager,
-    *,
-    encoding: str | None = None,
-    backend: str | None = None,
-    seconds: float | None = None,
-) -> Solver:
-    """The solver that the arguments of `add_solver` describe.
-
-    Args:
-        arguments: the parsed command line, which goes before the next two.
-        plugins: what is installed.
-        encoding: what a search spec asks for.
-        backend: what a search spec asks for.
-        seconds: time limit of each run.
-    """
-    settings = make_settings(arguments, encoding=encoding, backend=backend, seconds=seconds)
-    tell_of_broken(plugins, settings.backend)
-    return settings.open(plugins)
-
-
-def tell_of_broken(plugins: PluginManager, backend: str) -> None:
-    """Says which backends ``auto`` goes without because they are broken."""
-    from syncoll.cli.output import note
-    from syncoll.solving.members import AUTO, passed_over
-
-    if backend == AUTO:
-        for text in passed_over(plugins):
-            note(f"syncoll: going on without {text}")
-
-
-def make_settings(
-    arguments: argparse.Namespace,
-    *,
-    encoding: str | None = None,
-    backend: str | None = None,
-    seconds: float | None = None,
-    jobs: int = 1,
-) -> SolverSettings:
-    """What the arguments of `add_solver` say about solvers, for a pool of them.
-
-    Args:
-        arguments: the parsed command line, which goes before the next two.
-        encoding: what a search spec asks for.
-        backend: what a search spec asks for.
-        seconds: time limit of each run.
-        jobs: how many solvers share this machine's cores, where no number of threads is given.
-    """
-    from syncoll.memory import budget, require_address_space
-    from syncoll.plugins import parse_options
-    from syncoll.solving import SolverSettings
-
-    require_address_space()
-    return SolverSettings(
-        encoding=arguments.encoding or encoding or "step",
-        backend=arguments.backend or backend or "auto",
-        encoding_options=tuple(parse_options(arguments.encoding_option).items()),
-        backend_options=tuple(parse_options(arguments.backend_option).items()),
-        limits=_limits(arguments, seconds, jobs),
-        memory=budget(),
-    )
-
-
-def _limits(arguments: argparse.Namespace, seconds: float | None, jobs: int = 1) -> Limits:
-    from syncoll.formula import Limits
-    from syncoll.solving import default_threads
-
-    if arguments.seed >= 1 << 31:
-        raise UsageError(f"seed {arguments.seed} is too large; the largest is {(1 << 31) - 1}")
-    return Limits(
-        seconds, arguments.memory_limit, arguments.threads or default_threads(jobs), arguments.seed
     )

@@ -58,7 +58,6 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from syncoll.cli.arguments import library, manager
     from syncoll.cli.output import print_json
     from syncoll.documents import read_file
     from syncoll.errors import VerificationError
@@ -68,7 +67,7 @@ def _run(arguments: argparse.Namespace) -> int:
     stored = read_file(arguments.file)
     topology = collective = None
     if arguments.topology is not None or arguments.collective is not None:
-        specs = library(manager())
+        specs = arguments.session.specs
         if arguments.topology is not None:
             topology = specs.topology(arguments.topology)
         if arguments.collective is not None:

@@ -36,15 +36,20 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from syncoll.cli.arguments import library, make_instance, make_solver, manager
     from syncoll.cli.output import counted, print_json, print_table, print_text
     from syncoll.search import decided_as
 
-    plugins = manager()
-    specs = library(plugins)
-    instance = make_instance(arguments, specs)
-    asked, note = decided_as(instance, specs.collective(arguments.collective))
-    with make_solver(arguments, plugins) as solver:
+    session = arguments.session
+    collective = session.collective(arguments.collective)
+    instance = session.instance(
+        arguments.topology,
+        collective,
+        chunks=arguments.chunks,
+        steps=arguments.steps,
+        rounds=arguments.rounds,
+    )
+    asked, note = decided_as(instance, collective)
+    with session.solver() as solver:
         prepared = solver.prepare(asked)
         encoding, backend = solver.encoding_for(asked), solver.backends_for(asked)[0]
     answers = {

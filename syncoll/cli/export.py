@@ -114,7 +114,6 @@ def _point(text: str) -> tuple[int, ...]:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from syncoll.cli.arguments import manager
     from syncoll.cli.exporting import exporter_options, label, save
     from syncoll.cli.output import note, write_bytes
     from syncoll.documents import (
@@ -126,7 +125,7 @@ def _run(arguments: argparse.Namespace) -> int:
     from syncoll.plugins.exporters import UNLIMITED
     from syncoll.runtime import export_verified
 
-    plugins = manager()
+    plugins = arguments.session.plugins
     record = plugins.exporter(arguments.to)
     given = exporter_options(arguments, record)
     resolve_options(record.options, given, f"exporter {record.name}")

@@ -60,14 +60,13 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
 def _run(arguments: argparse.Namespace) -> int:
     import sys
 
-    from syncoll.cli.arguments import manager
     from syncoll.cli.output import note, write
     from syncoll.documents import write_atomically
     from syncoll.errors import UsageError
     from syncoll.importing import import_spec, read_description
     from syncoll.plugins import parse_options, resolve_options
 
-    plugins = manager()
+    plugins = arguments.session.plugins
     record = plugins.importer(arguments.importer)
     given = parse_options(arguments.option)
     resolve_options(record.options, given, f"importer {record.name}")

@@ -28,11 +28,13 @@ from syncoll.cli import (
     store,
     verify,
 )
-from syncoll.cli.arguments import names_resolved
+from syncoll.cli.arguments import resolve_names
 from syncoll.cli.exits import Exit
 from syncoll.cli.output import flush, note
 from syncoll.cli.parser import Parser
+from syncoll.cli.session_options import settings_of
 from syncoll.errors import OutOfTimeError, SyncollError
+from syncoll.session import Session
 
 __all__ = ["TRACEBACK_VARIABLE", "build_parser", "main"]
 
@@ -105,14 +107,19 @@ def _tell_names(parser: argparse.ArgumentParser) -> None:
                 _tell_names(command)
 
 
+def _tell(text: str) -> None:
+    note(f"syncoll: {text}")
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a command line; returns its exit code."""
     began = time.perf_counter()
     try:
         parsed = build_parser().parse(arguments)
         parsed.began = began
-        limit = getattr(parsed, "memory_limit", None)
-        with names_resolved(parsed), memory.command(limit, lambda text: note(f"syncoll: {text}")):
+        parsed.session = session = Session(settings_of(parsed), tell=_tell)
+        with memory.command(session.settings.memory_limit, _tell):
+            resolve_names(parsed)
             code = int(parsed.run(parsed))
         flush()
     except OutOfTimeError as error:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 
 from syncoll.cli.arguments import Subparsers, add_problem, add_solver
-from syncoll.cli.asking import add_asking, asking
-from syncoll.cli.searching import add_search, check_output, run_search
+from syncoll.cli.search_command import add_search, check_output, run_search
+from syncoll.cli.session_options import add_answers
 
 __all__ = ["add_parser"]
 
@@ -36,20 +36,18 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
     add_problem(parser)
     add_search(parser)
     add_solver(parser)
-    add_asking(parser)
+    add_answers(parser)
     parser.set_defaults(run=_run)
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from syncoll.cli.arguments import library, manager
     from syncoll.search import SearchRequest, Strategy
 
     check_output(arguments)
-    plugins = manager()
-    specs = library(plugins)
+    session = arguments.session
     request = SearchRequest(
-        specs.topology(arguments.topology),
-        specs.collective(arguments.collective),
+        session.topology(arguments.topology),
+        session.collective(arguments.collective),
         Strategy(arguments.strategy),
         arguments.k,
         arguments.max_steps,
@@ -58,5 +56,4 @@ def _run(arguments: argparse.Namespace) -> int:
         arguments.time_limit,
         arguments.point_limit,
     )
-    with asking(arguments, plugins) as who:
-        return run_search(arguments, request, who, plugins)
+    return run_search(arguments, request)

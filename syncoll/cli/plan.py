@@ -260,12 +260,11 @@ def _sizes(text: str | None) -> tuple[int, int] | None:
 
 
 def _export(arguments: argparse.Namespace, stored: StoredFile, model: CostModel) -> PlannedExports:
-    from syncoll.cli.arguments import manager
     from syncoll.cli.exporting import exporter_options, label
     from syncoll.planning import export_plan
     from syncoll.plugins import resolve_options
 
-    record = manager().exporter(arguments.to)
+    record = arguments.session.plugins.exporter(arguments.to)
     options = exporter_options(arguments, record)
     resolve_options(record.options, options, f"exporter {record.name}")
     return export_plan(

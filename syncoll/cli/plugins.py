@@ -54,9 +54,8 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from syncoll.cli.arguments import manager
 
-    plugins = manager()
+    plugins = arguments.session.plugins
     entries = _entries(plugins)
     if arguments.format == "json":
         print_json(

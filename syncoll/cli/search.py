@@ -6,8 +6,8 @@ import argparse
 from typing import TypeVar
 
 from syncoll.cli.arguments import Subparsers, add_solver
-from syncoll.cli.asking import add_asking, asking
-from syncoll.cli.searching import add_search, check_output, run_search
+from syncoll.cli.search_command import add_search, check_output, run_search
+from syncoll.cli.session_options import add_answers
 
 __all__ = ["add_parser"]
 
@@ -33,7 +33,7 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
     parser.add_argument("reference", metavar="SEARCH", help="FILE:NAME, or a shipped search")
     add_search(parser)
     add_solver(parser)
-    add_asking(parser)
+    add_answers(parser)
     parser.set_defaults(run=_run, kinds={"reference": "search"})
 
 
@@ -45,12 +45,10 @@ def _first(given: _T | None, written: _T | None) -> _T | None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from syncoll.cli.arguments import library, manager
     from syncoll.search import SearchRequest, Strategy
 
     check_output(arguments)
-    plugins = manager()
-    spec = library(plugins).search(arguments.reference)
+    spec = arguments.session.specs.search(arguments.reference)
     request = SearchRequest(
         spec.topology,
         spec.collective,
@@ -62,5 +60,4 @@ def _run(arguments: argparse.Namespace) -> int:
         _first(arguments.time_limit, spec.seconds),
         arguments.point_limit,
     )
-    with asking(arguments, plugins, encoding=spec.encoding, backend=spec.backend) as who:
-        return run_search(arguments, request, who, plugins)
+    return run_search(arguments, request, encoding=spec.encoding, backend=spec.backend)

@@ -79,11 +79,10 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from syncoll.cli.arguments import library, manager
     from syncoll.errors import UsageError
 
     what: str = arguments.what
-    specs = library(manager())
+    specs = arguments.session.specs
     if what.lower().endswith(".json") and not specs.is_read(what):
         return _show_file(Path(what), arguments.view, arguments.format)
     kind = _kind_of(specs, what)
@@ -151,11 +150,11 @@ def _kind_of(specs: SpecLibrary, reference: str) -> str:
 
 
 def _show_file(path: Path, view: str, style: str) -> int:
-    from syncoll.cli.output import print_json, print_text
-    from syncoll.cli.searching import show_frontier
-    from syncoll.cli.steps import show_algorithm
+    from syncoll.cli.output import print_json, print_page, print_text
     from syncoll.cli.tables import show_ni_tables
     from syncoll.documents import read_file
+    from syncoll.pages.algorithm import algorithm_page
+    from syncoll.pages.frontier import frontier_page
 
     stored = read_file(path)
     if view == "ni-table":
@@ -165,7 +164,7 @@ def _show_file(path: Path, view: str, style: str) -> int:
         print_json(stored.document)
         return Exit.OK
     if stored.frontier is not None:
-        show_frontier(stored.frontier)
+        print_page(frontier_page(stored.frontier))
         print_text("So says the file; `syncoll check` tells what of that is proved.")
     elif not stored.algorithms:
         instance = stored.instances[0]
@@ -177,7 +176,7 @@ def _show_file(path: Path, view: str, style: str) -> int:
     for number, one in enumerate(stored.algorithms):
         if number or stored.frontier is not None:
             print_text()
-        show_algorithm(one.instance, one.algorithm)
+        print_page(algorithm_page(one.instance, one.algorithm))
     return Exit.OK
 
 

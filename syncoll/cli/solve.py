@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import time
-from typing import TYPE_CHECKING
 
 from syncoll.cli.arguments import (
     Subparsers,
@@ -18,13 +16,6 @@ from syncoll.cli.arguments import (
     output_folder,
 )
 from syncoll.cli.exits import Exit
-
-if TYPE_CHECKING:
-    from syncoll.deadline import Deadline
-    from syncoll.model import Collective, Instance
-    from syncoll.plugins import PluginManager
-    from syncoll.results import Solution
-    from syncoll.solving import Solver
 
 __all__ = ["add_parser"]
 
@@ -70,143 +61,42 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from syncoll.cli.arguments import deadline, library, make_instance, make_solver, manager
-    from syncoll.cli.output import note, print_json
-    from syncoll.documents import (
-        outcome_document,
-        require_writable,
-        write_document,
-    )
+    from syncoll.cli.arguments import deadline
+    from syncoll.cli.output import note, print_json, print_page
+    from syncoll.documents import outcome_document, require_writable, write_document
     from syncoll.formula import StopReason, Verdict
+    from syncoll.pages.solution import solution_page
 
     json_for_dash(arguments)
     if arguments.output is not None:
         require_writable(arguments.output)
-    plugins = manager()
-    specs = library(plugins)
-    instance = make_instance(arguments, specs)
-    collective = specs.collective(arguments.collective)
+    session = arguments.session
+    collective = session.collective(arguments.collective)
+    instance = session.instance(
+        arguments.topology,
+        collective,
+        chunks=arguments.chunks,
+        steps=arguments.steps,
+        rounds=arguments.rounds,
+    )
     until = deadline(arguments, arguments.time_limit)
-    with make_solver(arguments, plugins) as solver:
-        solution = _solve(solver, instance, collective, until)
+    solution = session.solve(instance, collective, until)
     if arguments.format == "json":
         print_json(outcome_document(solution))
     else:
-        _show(solution)
+        print_page(solution_page(solution))
     # After the answer is printed: a full disk must not cost it.
     if arguments.output is not None:
         write_document(arguments.output, outcome_document(solution))
         note(f"saved in {arguments.output}")
     if arguments.proof is not None and solution.verdict is Verdict.UNSAT:
-        _prove(arguments, plugins, solution, until)
+        done = session.refute(solution, arguments.proof, until)
+        if done.file is None:
+            note(f"no proof: {done.reason}")
+        else:
+            note(f"proof in {done.file}" + (f"; {done.reason}" if done.reason else ""))
     if solution.outcome.reason is StopReason.INTERRUPTED:
         return Exit.INTERRUPTED
     return {Verdict.SAT: Exit.OK, Verdict.UNSAT: Exit.IMPOSSIBLE}.get(
         solution.verdict, Exit.UNDECIDED
     )
-
-
-def _prove(
-    arguments: argparse.Namespace, plugins: PluginManager, solution: Solution, until: Deadline
-) -> None:
-    """Writes a refutation, or says why there is none."""
-    from syncoll.cli.output import note
-    from syncoll.deadline import OutOfTimeError, interrupted_at
-    from syncoll.plugins import parse_options
-    from syncoll.proofs.refute import refute_with_proof
-
-    combining = solution.instance.combining
-    try:
-        until.check()
-        with interrupted_at(until):
-            done = refute_with_proof(
-                solution.instance,
-                arguments.proof,
-                plugins,
-                encoding=None if combining else solution.encoding,
-                encoding_options={} if combining else parse_options(arguments.encoding_option),
-                seconds=until.seconds,
-                memory_bytes=arguments.memory_limit,
-                seed=arguments.seed,
-            )
-    except OutOfTimeError:
-        note("no proof: the time limit was reached")
-        return
-    if done.file is None:
-        note(f"no proof: {done.reason}")
-        return
-    note(f"proof in {done.file}" + (f"; {done.reason}" if done.reason else ""))
-
-
-def _solve(solver: Solver, instance: Instance, collective: Collective, until: Deadline) -> Solution:
-    """The solver's answer; after Ctrl-C an answer that says so."""
-    from syncoll.formula import FormulaSize, Outcome, StopReason, Verdict
-    from syncoll.results import Solution
-    from syncoll.search import solve_one
-
-    began = time.perf_counter()
-    try:
-        return solve_one(
-            solver,
-            instance.topology,
-            collective,
-            chunks=instance.chunks,
-            steps=instance.steps,
-            rounds=instance.rounds,
-            deadline=until,
-        )
-    except KeyboardInterrupt:
-        nothing = FormulaSize(0, 0, 0, 0, 0, 0, 0, frozenset())
-        return Solution(
-            instance,
-            Outcome(Verdict.UNKNOWN, reason=StopReason.INTERRUPTED),
-            None,
-            solver.encoding.name,
-            solver.backend_name,
-            nothing,
-            nothing,
-            {"solve": time.perf_counter() - began},
-        )
-
-
-def _show(solution: Solution) -> None:
-    from syncoll.cli.output import counted, print_text
-    from syncoll.cli.steps import show_algorithm
-    from syncoll.formula import Verdict
-
-    instance, outcome = solution.instance, solution.outcome
-    question = (
-        f"{instance.collective} on {instance.topology.name} with C = {instance.chunks}, "
-        f"S = {instance.steps}, R = {instance.rounds}"
-    )
-    if solution.algorithm is not None:
-        show_algorithm(instance, solution.algorithm)
-        print_text()
-        print_text(f"sat: {question}; verified.")
-    elif outcome.verdict is Verdict.UNSAT:
-        print_text(f"unsat: {question} has no algorithm.")
-        if instance.steps < instance.least_steps:
-            print_text(
-                f"No algorithm with C = {instance.chunks} has fewer than "
-                f"{counted(instance.least_steps, 'step')}."
-            )
-    else:
-        print_text(f"unknown: {question} was not decided ({outcome.reason}).")
-        if outcome.message:  # what a crashed solver wrote, stacks and all, is in the JSON
-            print_text(outcome.message.partition("\n")[0])
-    print_text(f"Encoding {solution.encoding}, backend {solution.backend}{_effort(solution)}.")
-
-
-def _effort(solution: Solution) -> str:
-    from syncoll.cli.output import counted
-
-    size = ""
-    if solution.size.variables or solution.size.constraints:
-        size = (
-            f": {counted(solution.size.variables, 'variable')}, "
-            f"{counted(solution.size.constraints, 'constraint')}"
-        )
-    phases = [(name, f"{value:.2f}") for name, value in solution.seconds.items()]
-    told = ", ".join(f"{name} {value}" for name, value in phases if float(value))
-    total = sum(solution.seconds.values())
-    return f"{size}; {total:.2f} seconds" + (f" ({told})" if told else "")

@@ -56,7 +56,6 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
 
 
 def _check(arguments: argparse.Namespace) -> int:
-    from syncoll.cli.arguments import library, manager
     from syncoll.cli.output import counted, note, print_text
     from syncoll.errors import UsageError
     from syncoll.spec import check_file
@@ -64,7 +63,7 @@ def _check(arguments: argparse.Namespace) -> int:
     if not Path(arguments.file).is_file():
         what = "a folder" if Path(arguments.file).is_dir() else "no file"
         raise UsageError(f"{arguments.file} is {what}; expected a .syncoll file")
-    report = check_file(arguments.file, library(manager()))
+    report = check_file(arguments.file, arguments.session.specs)
     for error in report.errors:
         note(f"{error}\n")
     for definition in report.definitions:
@@ -79,11 +78,10 @@ def _check(arguments: argparse.Namespace) -> int:
 
 
 def _list(arguments: argparse.Namespace) -> int:
-    from syncoll.cli.arguments import library, manager
     from syncoll.cli.output import note, print_json, print_table, print_text
     from syncoll.spec import Kind
 
-    specs = library(manager())
+    specs = arguments.session.specs
     kinds: tuple[Kind, ...] = ("topology", "collective", "relation", "search")
     found = [definition for kind in kinds for definition in specs.names(kind)]
     for problem in specs.problems():

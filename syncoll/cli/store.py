@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 
 from syncoll.cli.arguments import Subparsers, add_format
-from syncoll.cli.asking import STORE_VARIABLE, open_store, store_name
 from syncoll.cli.exits import Exit
+from syncoll.cli.session_options import store_name
+from syncoll.session.settings import STORE_VARIABLE
 
 __all__ = ["add_parser"]
 
@@ -35,20 +36,18 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
     parser.set_defaults(run=_run)
 
 
-def _delete_if_damaged(named: str | None) -> None:
+def _delete_if_damaged(name: str | None) -> None:
     """Deletes the file of a store that is to be cleared and cannot be opened for its damage.
 
     Raises:
         UsageError: when it cannot be opened for another reason, or not be deleted.
     """
-    import os
     from pathlib import Path
 
     from syncoll.cli.output import note
     from syncoll.errors import FileFormatError, UsageError
     from syncoll.store import Store, default_path, delete_damaged
 
-    name = named or os.environ.get(STORE_VARIABLE)
     if name == "none":
         return
     path = Path(name) if name else default_path()
@@ -65,8 +64,8 @@ def _run(arguments: argparse.Namespace) -> int:
     from syncoll.cli.output import counted, print_json, print_text
 
     if arguments.clear:
-        _delete_if_damaged(arguments.store)
-    store = open_store(arguments.store)
+        _delete_if_damaged(arguments.session.settings.store_name)
+    store = arguments.session.store()
     if store is None:
         if arguments.format == "json":
             print_json({"schema": "syncoll/store/1", "file": None})

@@ -83,7 +83,6 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from syncoll.cli.arguments import library, manager
     from syncoll.cli.exporting import exporter_of
     from syncoll.cli.output import counted, print_json, print_text
     from syncoll.documents import read_file
@@ -91,7 +90,7 @@ def _run(arguments: argparse.Namespace) -> int:
     from syncoll.trust import require_valid
     from syncoll.trust.same_problem import require_same_collective, require_same_topology
 
-    plugins = manager()
+    plugins = arguments.session.plugins
     exporter = exporter_of(arguments.file, plugins)
     if arguments.exporter is not None:
         chosen = plugins.exporter(arguments.exporter)
@@ -112,7 +111,7 @@ def _run(arguments: argparse.Namespace) -> int:
     if stored.kind == "refutation":
         return _check_refutation(arguments)
     if arguments.topology is not None or arguments.collective is not None:
-        specs = library(plugins)
+        specs = arguments.session.specs
         if arguments.topology is not None:
             require_same_topology(stored.topology, specs.topology(arguments.topology))
         if arguments.collective is not None:
@@ -160,14 +159,13 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _check_refutation(arguments: argparse.Namespace) -> int:
-    from syncoll.cli.arguments import library, manager
     from syncoll.cli.output import counted, print_json, print_text
     from syncoll.proofs.refutation import check_refutation
 
-    plugins = manager()
+    plugins = arguments.session.plugins
     topology, collective = None, None
     if arguments.topology is not None or arguments.collective is not None:
-        specs = library(plugins)
+        specs = arguments.session.specs
         topology = specs.topology(arguments.topology) if arguments.topology else None
         collective = specs.collective(arguments.collective) if arguments.collective else None
     checked = check_refutation(arguments.file, plugins, topology=topology, collective=collective)
@@ -256,14 +254,13 @@ class _Meant:
     def __init__(
         self, arguments: argparse.Namespace, plugins: PluginManager, checker: ExportChecker
     ) -> None:
-        from syncoll.cli.arguments import library
 
         self.checker = checker
         self.chunks: int | None = arguments.chunks
         self.topology: Topology | None = None
         self.collective: Collective | None = None
         if arguments.topology is not None or arguments.collective is not None:
-            specs = library(plugins)
+            specs = arguments.session.specs
             if arguments.topology is not None:
                 self.topology = specs.topology(arguments.topology)
             if arguments.collective is not None:

@@ -1,8 +1,9 @@
 """What searches and solvers have found, as frozen values that import no engine."""
 
 from syncoll.results.evidence import Distance, Evidence, ScaledShape, refuted_instance, with_files
-from syncoll.results.forest import ForestCollective, PackedForest
+from syncoll.results.forest import ForestCollective, Forests, PackedForest
 from syncoll.results.frontier import Frontier, OpenClaim, Point
+from syncoll.results.lower_bounds import LowerBounds
 from syncoll.results.proof import Method, Proof, Refuted, Scope
 from syncoll.results.solution import NO_FORMULA, Solution, undecided, without_caches
 
@@ -11,7 +12,9 @@ __all__ = [
     "Distance",
     "Evidence",
     "ForestCollective",
+    "Forests",
     "Frontier",
+    "LowerBounds",
     "Method",
     "OpenClaim",
     "PackedForest",

@@ -17,7 +17,7 @@ import numpy as np
 from syncoll.model.fabric import Fabric
 from syncoll.model.forest import Forest
 
-__all__ = ["ForestCollective", "PackedForest"]
+__all__ = ["ForestCollective", "Forests", "PackedForest"]
 
 
 class ForestCollective(StrEnum):
@@ -94,3 +94,42 @@ class PackedForest:
             for link in self.fabric.links
             if link.source in self.cut and link.destination not in self.cut
         ]
+
+
+@dataclass(frozen=True)
+class Forests:
+    """The forests of a collective, checked.
+
+    Args:
+        topology: its name.
+        collective: what for.
+        phases: one after the other.
+        seconds: all in all.
+        any_roots: of an allreduce, see `syncoll.plugins.forests.ForestPacker`.
+    """
+
+    topology: str
+    collective: str
+    phases: tuple[PackedForest, ...]
+    seconds: float
+    any_roots: tuple[Fraction, Fraction] | None = None
+
+    @property
+    def unit(self) -> str:
+        """Of throughputs."""
+        return self.phases[0].fabric.measure
+
+    @property
+    def algbw(self) -> Fraction:
+        """Each phase moves all data once."""
+        return 1 / sum((1 / phase.algbw for phase in self.phases), Fraction(0))
+
+    @property
+    def bound(self) -> Fraction:
+        """What the cuts leave room for."""
+        return 1 / sum((1 / phase.bound for phase in self.phases), Fraction(0))
+
+    @property
+    def slowest(self) -> PackedForest:
+        """The phase that takes longest."""
+        return min(self.phases, key=lambda phase: phase.algbw)

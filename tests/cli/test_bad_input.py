@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from syncoll.plugins import PluginManager
+
 Run = Callable[..., Any]
 
 SOLVE = ["solve", "dgx1", "allgather", "-C", "1", "-S", "2", "-R", "2"]
@@ -166,12 +168,10 @@ def test_devices_are_not_replaced(run: Run) -> None:
 
 
 def test_a_bug_is_no_proof_of_impossibility(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    from syncoll.cli import arguments
-
     def fail() -> None:
         raise ZeroDivisionError("a bug")
 
-    monkeypatch.setattr(arguments, "manager", fail)
+    monkeypatch.setattr(PluginManager, "discover", fail)
     result = run("show", "dgx1")
     assert result.code == 70
     assert "ZeroDivisionError: a bug" in result.err
@@ -179,12 +179,10 @@ def test_a_bug_is_no_proof_of_impossibility(run: Run, monkeypatch: pytest.Monkey
 
 
 def test_too_little_memory_is_told(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    from syncoll.cli import arguments
-
     def fail() -> None:
         raise MemoryError
 
-    monkeypatch.setattr(arguments, "manager", fail)
+    monkeypatch.setattr(PluginManager, "discover", fail)
     result = run("show", "dgx1")
     assert result.code == 3
     assert "out of memory" in result.err

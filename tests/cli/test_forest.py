@@ -16,7 +16,6 @@ import jsonschema
 import pytest
 
 import syncoll_specs
-from syncoll.cli import arguments
 from syncoll.documents import schema
 from syncoll.model import Fabric
 from syncoll.plugins import PluginManager, SeedRecord, hookimpl
@@ -288,7 +287,7 @@ def test_forests_and_cuts_that_do_not_hold_are_found(
 ) -> None:
     manager = PluginManager.discover()
     manager.register(_Liar(spoil), "liar")
-    monkeypatch.setattr(arguments, "manager", lambda: manager)
+    monkeypatch.setattr(PluginManager, "discover", lambda: manager)
     result = run("forest", "dgx1", "--backend", "liar")
     assert result.code == 2
     assert result.out == ""
@@ -305,7 +304,7 @@ def test_without_a_seed_that_packs(run: Run, monkeypatch: pytest.MonkeyPatch) ->
 
     manager.register(Other(), "other")
     manager.register(syncoll_specs, "specs")
-    monkeypatch.setattr(arguments, "manager", lambda: manager)
+    monkeypatch.setattr(PluginManager, "discover", lambda: manager)
     assert "no seed packs forests" in run("forest", "dgx1").err
     result = run("forest", "dgx1", "--backend", "other")
     assert result.code == 2

@@ -22,6 +22,7 @@ from syncoll.documents import (
     load_text,
     read_file,
 )
+from syncoll.plugins import PluginManager
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
 
@@ -234,12 +235,11 @@ def test_time_that_runs_out_costs_no_point(
 
 
 def test_ctrl_c_before_anything_is_known(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    import syncoll.search
 
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(syncoll.search, "search", interrupt)
+    monkeypatch.setattr("syncoll.session.searching.search", interrupt)
     result = run("pareto", "dgx1", "allgather", "--format", "json", "-o", "mine.json")
     assert result.code == 130
     assert result.json["points"] == []
@@ -250,11 +250,9 @@ def test_ctrl_c_before_anything_is_known(run: Run, monkeypatch: pytest.MonkeyPat
 
 
 def test_ctrl_c_elsewhere(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    from syncoll.cli import arguments
-
     def interrupt() -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(arguments, "manager", interrupt)
+    monkeypatch.setattr(PluginManager, "discover", interrupt)
     result = run("show", "dgx1")
     assert (result.code, result.out, result.err) == (130, "", "syncoll: interrupted\n")

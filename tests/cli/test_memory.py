@@ -192,12 +192,11 @@ class TestGuard:
 
 
 def test_estimates_of_formulas_are_near_their_sizes() -> None:
-    from syncoll.api import discover
-    from syncoll.cli.arguments import library
     from syncoll.plugins import EstimatesSize, resolve_options
+    from syncoll.session import Session
 
-    plugins = discover()
-    specs = library(plugins)
+    session = Session()
+    plugins, specs = session.plugins, session.specs
     for topology, collective, numbers, name in (
         ("torus(4,4)", "allgather", (2, 5, 9), "step"),
         ("dgx1", "alltoall", (8, 3, 8), "step"),

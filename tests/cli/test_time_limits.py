@@ -50,12 +50,15 @@ def test_bounds_that_did_not_come_are_named(run: Any, monkeypatch: pytest.Monkey
     def slow(topology: Any, needs: Any, steps: int | None, seconds: float) -> RoundsBound:
         if steps is None:
             return rounds_bound(topology, needs, None)
-        monkeypatch.setattr("syncoll.cli.bounds.time.perf_counter", lambda: before + seconds)
+        monkeypatch.setattr(
+            "syncoll.search.lower_bounds.time.perf_counter", lambda: before + seconds
+        )
         return RoundsBound(rounds_bound(topology, needs, steps).rounds * 0, steps, None)
 
+    clock = "syncoll.search.lower_bounds.time.perf_counter"
     before = time.perf_counter()
-    monkeypatch.setattr("syncoll.bounds.rounds_bound", slow)
-    monkeypatch.setattr("syncoll.cli.bounds.time.perf_counter", lambda: before)
+    monkeypatch.setattr("syncoll.search.lower_bounds.rounds_bound", slow)
+    monkeypatch.setattr(clock, lambda: before)
     result = run("bounds", "dgx1", "allgather", "--max-steps", "2")
     assert "2  7/6" in " ".join(result.out.split()).replace(" ", "  ")
     assert "more may be provable, but the time was over: 2 steps" in result.err
@@ -68,7 +71,7 @@ def test_a_limit_counts_from_the_start_of_the_command(run: Any, monkeypatch: Any
         seen.append(deadline)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("syncoll.search.search", search)
+    monkeypatch.setattr("syncoll.session.searching.search", search)
     before = time.perf_counter()
     run("pareto", "ring(4)", "allgather", "--time-limit", "1000s")
     run("pareto", "ring(4)", "allgather")

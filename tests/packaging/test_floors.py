@@ -41,6 +41,8 @@ FLOORS = (
     "search",
     "mpi",
     "testing",
+    "pages",
+    "session",
     "api",
     "cli",
 )

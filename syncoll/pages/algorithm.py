@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from syncoll.model import Algorithm, Instance
+from syncoll.model import Algorithm, Instance
+from syncoll.pages.page import Page
+from syncoll.wording import counted
 
-__all__ = ["show_algorithm"]
+__all__ = ["algorithm_page"]
 
 
-def show_algorithm(instance: Instance, algorithm: Algorithm) -> None:
+def algorithm_page(instance: Instance, algorithm: Algorithm) -> Page:
     """Every step with its rounds and, link by link, the chunks that it sends.
 
     For a partial result the nodes whose contributions it holds follow in parentheses.
     """
-    from syncoll.cli.output import counted, print_text
-
-    print_text(
+    page = Page()
+    page.text(
         f"{instance.collective} on {instance.topology.name}: "
         f"{counted(instance.num_chunks, 'chunk')} in all (C = {instance.chunks}), "
         f"{counted(algorithm.steps, 'step')}, {counted(algorithm.rounds, 'round')}, "
@@ -29,12 +28,11 @@ def show_algorithm(instance: Instance, algorithm: Algorithm) -> None:
         by_step[step][source, destination].append(_carried(instance, algorithm, i, chunk))
     digits = len(str(instance.topology.num_nodes - 1))
     for step, rounds in enumerate(algorithm.rounds_per_step):
-        print_text(f"step {step}, {counted(rounds, 'round')}")
+        page.text(f"step {step}, {counted(rounds, 'round')}")
         for (source, destination), chunks in sorted(by_step[step].items()):
             noun = "chunk " if len(chunks) == 1 else "chunks"
-            print_text(
-                f"  {source:>{digits}} -> {destination:<{digits}}  {noun} {' '.join(chunks)}"
-            )
+            page.text(f"  {source:>{digits}} -> {destination:<{digits}}  {noun} {' '.join(chunks)}")
+    return page
 
 
 def _carried(instance: Instance, algorithm: Algorithm, send: int, chunk: int) -> str:

@@ -1,0 +1,70 @@
+"""Lower bounds for people."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from syncoll.certificates import CutCertificate, PartitionCertificate, RoundsBound
+from syncoll.model import Topology
+from syncoll.pages.page import Page
+from syncoll.results import LowerBounds
+from syncoll.wording import counted
+
+__all__ = ["bounds_page", "prices"]
+
+
+def bounds_page(bounds: LowerBounds, *, with_prices: bool = False) -> Page:
+    """Proved bounds on S and R/C.
+
+    Args:
+        bounds: to show.
+        with_prices: whether to show the prices that prove each.
+    """
+    page = Page()
+    page.text(f"{bounds.collective} on {bounds.topology.name}, C = {bounds.chunks}")
+    page.text(f"steps: at least {bounds.steps} (distances)")
+    page.text(f"bandwidth cost with any number of steps: at least {bounds.bandwidth}")
+    rows = [(s, bound.rounds / bounds.chunks, bound.rounds) for s, bound in bounds.by_steps]
+    if rows:
+        page.text()
+        page.table((">steps S", ">R/C at least", ">R at least"), rows)
+    else:
+        page.text(f"with S up to {bounds.max_steps} there is no algorithm at all")
+    if with_prices:
+        for s, bound in (*bounds.by_steps, (None, bounds.any_steps)):
+            steps = "any number of steps" if s is None else counted(s, "step")
+            if bound.rounds == 0:
+                page.text(f"no price is needed to prove R >= {bound.rounds} for {steps}")
+                continue
+            page.text(f"R >= {bound.rounds} for {steps}, by {bound.argument}")
+            for price in prices(bound, bounds.topology):
+                when = "" if bound.steps is None else f", step {price['step']}"
+                page.text(f"  {price['links']}{when}: {price['price']}")
+    return page
+
+
+def prices(bound: RoundsBound, topology: Topology) -> list[dict[str, Any]]:
+    """The total price of each link set and step; the split among destinations is left out.
+
+    A cut is a price for each link set that covers it, such that they cost 1 together.
+    """
+    proof = bound.certificate
+    totals: list[tuple[tuple[int, int], Fraction]] = []
+    if isinstance(proof, CutCertificate):
+        room = sum((topology.bounds[i].chunks_per_round for i in proof.cover), Fraction(0))
+        totals = [((i, 0), 1 / room) for i in sorted(proof.cover)]
+    elif isinstance(proof, PartitionCertificate):
+        totals = [((i, 0), price) for i, price in sorted(proof.prices.items())]
+    elif proof is not None:
+        totals = sorted(proof.totals.items())
+    return [
+        {
+            "links": topology.bounds[i].label
+            or " ".join(f"{a}->{b}" for a, b in topology.bounds[i].links),
+            # A mirrored proof is about the algorithm run backwards.
+            "step": bound.steps - 1 - step if bound.mirrored and bound.steps else step,
+            "price": str(price),
+        }
+        for (i, step), price in totals
+    ]

@@ -1,0 +1,157 @@
+"""Forests for people."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from fractions import Fraction
+
+from syncoll.model import Fabric, Tree
+from syncoll.pages.page import Page
+from syncoll.results import Forests, PackedForest
+from syncoll.wording import counted
+
+__all__ = ["forest_page"]
+
+
+def forest_page(result: Forests, *, trees: bool = False) -> Page:
+    """What was packed: how fast it is, the cut that proves it, and the trees' heights.
+
+    Args:
+        result: the forests.
+        trees: whether to list every tree.
+    """
+    page = Page()
+    page.text(
+        f"{result.collective} on {result.topology}: {_rate(result.algbw, result.unit)}, "
+        "all data over time"
+    )
+    for phase in result.phases:
+        page.text()
+        if len(result.phases) > 1:
+            page.text(f"{phase.collective}: {_rate(phase.algbw, result.unit)}")
+        _show_phase(page, phase, result.unit)
+        if trees:
+            _show_trees(page, phase)
+    page.text()
+    if len(result.phases) > 1 and result.algbw == result.bound:
+        page.text("Each half is as fast as it can be; an allreduce need not consist of the two.")
+    if result.any_roots is not None:
+        page.text(_any_roots(result, *result.any_roots))
+    return page.text(f"Verified edge by edge; {result.seconds:.2f} s.")
+
+
+def _any_roots(result: Forests, at_least: Fraction, at_most: Fraction) -> str:
+    """What an allreduce can do that is not made of these two halves."""
+    what = "Reductions to any roots and broadcasts from them, both at the same time,"
+    if at_most <= result.algbw:
+        return f"{what} are no faster."
+    reached = f"reach {_rate(at_least, result.unit)}"
+    if at_least == at_most:
+        return f"{what} {reached}, and nothing of that kind is faster."
+    if at_least <= result.algbw:
+        return f"{what} reach at most {_rate(at_most, result.unit)}."
+    return f"{what} {reached}, and at most {_rate(at_most, result.unit)}."
+
+
+def _show_phase(page: Page, phase: PackedForest, unit: str) -> None:
+    if phase.algbw == phase.bound:
+        page.text("No algorithm is faster, whatever its steps:")
+    else:
+        share = float(phase.algbw / phase.bound)
+        page.text(
+            f"With k = {phase.forest.k} that is {share:.1%} of what the network admits, "
+            f"{_rate(phase.bound, unit)}:"
+        )
+    for line in _bottleneck(phase, unit):
+        page.text(f"  {line}")
+    heights = phase.height_counts
+    total = sum(heights.values())
+    low, high = min(heights), max(heights)
+    parts = [counted(total, "tree")]
+    if not phase.collective.rooted:
+        parts.append(f"{phase.forest.k} for each root")
+    if phase.forest.num_trees != total:
+        parts.append(f"{phase.forest.num_trees} of them different")
+    span = f"heights from {low} to {high}"
+    if low == high:
+        span = f"of height {low}" if total == 1 else f"all of height {low}"
+    page.text(f"{', '.join(parts)}; {span}")
+    if low != high:
+        for height, number in heights.items():
+            page.text(f"  height {height}: {counted(number, 'tree')}")
+
+
+def _bottleneck(phase: PackedForest, unit: str) -> list[str]:
+    """The cut in words."""
+    fabric, links = phase.fabric, phase.leaving
+    nodes = {v for v in phase.cut if v < fabric.num_nodes}
+    switches = {v - fabric.num_nodes for v in phase.cut - nodes}
+    others = set(range(fabric.num_nodes)) - nodes
+    part = f"{phase.crossing}/{sum(phase.forest.weights)} of the data"
+    if phase.crossing == sum(phase.forest.weights):
+        part = "all data"
+    if phase.reduces:
+        what = f"partial results for {part} have to go from {_nodes(nodes)} to {_nodes(others)}"
+    else:
+        what = f"{part} has to go from {_nodes(nodes)} to {_nodes(others)}"
+    room = sum((bandwidth for _, _, bandwidth in links), Fraction(0))
+    lines = [what]
+    if switches:
+        lines.append(f"({_ranges(switches, 'switch', 'switches')} counted with the former)")
+    shown = [f"{_vertex(u, fabric)} -> {_vertex(v, fabric)} ({b})" for u, v, b in links[:8]]
+    more = f", and {len(links) - 8} more" if len(links) > 8 else ""
+    lines.append(
+        f"over {counted(len(links), 'link')} of {_rate(room, unit)}"
+        f"{' together' if len(links) > 1 else ''}: {', '.join(shown)}{more}"
+    )
+    return lines
+
+
+def _show_trees(page: Page, phase: PackedForest) -> None:
+    for tree in phase.forest.trees():
+        page.text(f"root {tree.root}, weight {tree.weight}")
+        page.text(f"  {_edges(tree, phase.fabric)}")
+
+
+def _edges(tree: Tree, fabric: Fabric) -> str:
+    """The edges, with the switches on their way."""
+    return ", ".join(
+        f"{u}->{v}"
+        + (f" ({', '.join(fabric.vertex_name(w) for w in path[1:-1])})" if len(path) > 2 else "")
+        for u, v, path in tree.edges
+    )
+
+
+def _rate(value: Fraction, unit: str) -> str:
+    if value == 1:
+        return f"1 {unit.replace('chunks', 'chunk')}"
+    if value.denominator == 1:
+        return f"{value} {unit}"
+    return f"{value} {unit} ({float(value):.2f})"
+
+
+def _vertex(vertex: int, fabric: Fabric) -> str:
+    return str(vertex) if vertex < fabric.num_nodes else fabric.vertex_name(vertex)
+
+
+def _nodes(nodes: Collection[int]) -> str:
+    return _ranges(nodes, "node", "nodes")
+
+
+def _ranges(numbers: Collection[int], one: str, many: str) -> str:
+    """``nodes 0-3, 5``."""
+    runs: list[list[int]] = []
+    for number in sorted(numbers):
+        if runs and runs[-1][1] == number - 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    text = ", ".join(_run_text(run) for run in runs)
+    return f"{one if len(numbers) == 1 else many} {text}"
+
+
+def _run_text(run: Sequence[int]) -> str:
+    first, last = run
+    if first == last:
+        return str(first)
+    return f"{first}, {last}" if last == first + 1 else f"{first}-{last}"

@@ -1,0 +1,82 @@
+"""Lower bounds of a collective on a topology for one C, without any search."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from syncoll.bounds import combining_rounds_bound, least_cut, rounds_bound, with_cut
+from syncoll.certificates import RoundsBound, demands
+from syncoll.deadline import NEVER, Deadline, interrupted_at
+from syncoll.model import Collective, RelationTable, Topology
+from syncoll.results import LowerBounds
+from syncoll.search.bounds_table import BoundsTable
+from syncoll.search.candidates import CandidateSource
+from syncoll.search.request import SearchRequest
+from syncoll.wording import counted
+
+__all__ = ["lower_bounds"]
+
+_SECONDS = 20.0
+"""What one bound may take."""
+
+
+def lower_bounds(
+    topology: Topology,
+    collective: Collective,
+    *,
+    chunks: int | None = None,
+    max_steps: int | None = None,
+    until: Deadline = NEVER,
+    tell: Callable[[str], None] = lambda _: None,
+) -> LowerBounds:
+    """Proves lower bounds on S, on R/C with any number of steps, and on R/C for each S.
+
+    Args:
+        topology: where.
+        collective: what.
+        chunks: C; None for the least for which the collective is defined.
+        max_steps: bounds for S up to this; None for 3 beyond the least.
+        until: when all must be proved; what is not by then is left out.
+        tell: is told, in words, where more may be provable.
+
+    Raises:
+        ModelError: when the collective makes no sense there.
+        OutOfTimeError: when the time was over before anything was proved.
+    """
+    if chunks is None:
+        bounds = BoundsTable(topology, collective)
+        chunks = CandidateSource(SearchRequest(topology, collective), bounds).least_chunks
+    with interrupted_at(until):
+        instance = collective.instantiate(topology, chunks=chunks, steps=0, rounds=0)
+        least = instance.least_steps
+        needs = () if instance.combining else demands(instance)
+    last = least + 3 if max_steps is None else max_steps
+    late: list[str] = []
+
+    def prove(steps: int | None, others: int) -> RoundsBound:
+        until.check()
+        began, seconds = time.perf_counter(), _SECONDS
+        if not until.is_never:
+            seconds = min(seconds, until.left() / (others + 1))
+        if instance.combining:
+            table = RelationTable(instance.pre, instance.post)
+            bound = combining_rounds_bound(topology, table, steps, seconds=seconds)
+        else:
+            bound = rounds_bound(topology, needs, steps, seconds=seconds)
+        if time.perf_counter() - began >= seconds:
+            late.append("any number of steps" if steps is None else counted(steps, "step"))
+        return with_cut(topology, needs, bound, until.seconds)
+
+    any_steps = prove(None, max(0, last - least + 1))
+    if not any_steps.rounds and not instance.combining:
+        with interrupted_at(until):
+            any_steps = least_cut(topology, needs)
+    # Where a bound for so many steps did not come in time, that for any number holds too.
+    by_steps = tuple(
+        (s, max(prove(s, last - s), any_steps, key=lambda bound: bound.rounds))
+        for s in range(least, last + 1)
+    )
+    if late:
+        tell(f"more may be provable, but the time was over: {', '.join(late)}")
+    return LowerBounds(topology, collective.name, chunks, least, any_steps, by_steps, last)

@@ -1,0 +1,437 @@
+"""Session: asks questions with the plugins, the library, the store and the limits of its settings.
+
+What a method needs is imported when it is called: a command that reads a file loads no solver.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import time
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from syncoll import memory
+from syncoll.deadline import NEVER, Deadline
+from syncoll.errors import UsageError
+from syncoll.session.settings import Settings
+
+if TYPE_CHECKING:
+    from syncoll.model import Collective, Fabric, Instance, Topology
+    from syncoll.plugins import PluginManager
+    from syncoll.proofs.refute import Refuting
+    from syncoll.results import Forests, Frontier, LowerBounds, Solution
+    from syncoll.search import Asking, Observer, SearchRequest
+    from syncoll.solving import Solver
+    from syncoll.spec import Reader, SpecLibrary
+    from syncoll.store import Store
+
+__all__ = ["Session", "Tell"]
+
+Tell = Callable[[str], None]
+
+_MOST_SENDS = 50_000_000
+"""Chunks x links x steps, above which the formula of an instance would not fit in memory."""
+
+
+def _log(text: str) -> None:
+    logging.getLogger("syncoll").warning(text)
+
+
+class Session:
+    """One place that holds plugins, library, store, pool, seeds and limits.
+
+    Nothing is opened before it is needed.  For one thread at a time.
+
+    Args:
+        settings: who answers, and what that may take.
+        tell: is told, in words, what a user should know beside the answer; by default the logger
+            ``syncoll`` gets it as a warning.
+        plugins: what is installed; found when it is left out.
+    """
+
+    def __init__(
+        self,
+        settings: Settings | None = None,
+        *,
+        tell: Tell = _log,
+        plugins: PluginManager | None = None,
+    ) -> None:
+        self.settings = settings or Settings()
+        self.tell = tell
+        if plugins is not None:
+            self.plugins = plugins
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        pass
+
+    @cached_property
+    def plugins(self) -> PluginManager:
+        """What is installed."""
+        from syncoll.plugins import PluginManager
+
+        return PluginManager.discover()
+
+    @cached_property
+    def specs(self) -> SpecLibrary:
+        """The spec libraries, and the importers for references such as ``NAME:FILE``."""
+        from syncoll.spec import SpecLibrary
+
+        plugins = self.plugins
+        records = sorted(plugins.spec_libraries.values(), key=lambda one: not plugins.is_ours(one))
+        files = {name: self._reader(name) for name in plugins.importers}
+        return SpecLibrary.load([record.folder for record in records], files, self.tell)
+
+    def _reader(self, name: str) -> Reader:
+        """Reads a file with an importer; what importers share is loaded when there is a file."""
+
+        def read(file: str, settings: Sequence[str]) -> str:
+            from syncoll.importing import readers
+
+            return readers(self.plugins.importers)[name](file, settings)
+
+        return read
+
+    # What a question is about -------------------------------------------------------------------
+
+    def topology(self, what: str | Topology | Fabric) -> Topology:
+        """A topology by its name, or itself; of a physical network the links between its nodes.
+
+        Args:
+            what: ``dgx1``, ``ring(8)``, ``FILE:NAME``, ``IMPORTER:FILE``, or an object.
+
+        Raises:
+            SpecError: when there is no such, or it is wrong.
+            ModelError: when a network of switches makes no topology.
+        """
+        from syncoll.model import Fabric, Topology
+
+        if isinstance(what, Topology):
+            return what
+        if isinstance(what, Fabric):
+            from syncoll.routing import lower
+
+            return lower(what)
+        return self.specs.topology(_name(what, "topology"))
+
+    def fabric(self, what: str | Topology | Fabric) -> Fabric:
+        """The physical network of a topology: with its switches, without what they make of links.
+
+        Raises:
+            SpecError: when there is no such, or it is wrong.
+            ModelError: when its links share bandwidth and nothing says through which switches.
+        """
+        from syncoll.model import Fabric, Topology
+
+        if isinstance(what, Fabric):
+            return what
+        if isinstance(what, Topology):
+            return what.fabric or Fabric.of(what)
+        return self.specs.fabric(_name(what, "topology"))
+
+    def collective(self, what: str | Collective) -> Collective:
+        """A collective by its name, ``allgather`` or ``broadcast(root=3)``, or itself.
+
+        Raises:
+            SpecError: when there is no such, or it is wrong.
+        """
+        from syncoll.model import Collective
+
+        if isinstance(what, Collective):
+            return what
+        return self.specs.collective(_name(what, "collective"))
+
+    def instance(
+        self,
+        topology: str | Topology | Fabric,
+        collective: str | Collective,
+        *,
+        chunks: int,
+        steps: int,
+        rounds: int,
+    ) -> Instance:
+        """The instance for C, S and R.
+
+        Raises:
+            UsageError: when its formula would be too large for any machine.
+            ModelError: when the collective is not defined for these numbers on the topology.
+        """
+        where = self.topology(topology)
+        instance = self.collective(collective).instantiate(
+            where, chunks=chunks, steps=steps, rounds=rounds
+        )
+        sends = instance.num_chunks * len(where.links) * instance.steps
+        if sends > _MOST_SENDS:
+            raise UsageError(
+                f"{instance.num_chunks} chunks on {len(where.links)} links in {instance.steps} "
+                f"steps are {sends} possible sends, more than {_MOST_SENDS}; use fewer steps or "
+                "chunks"
+            )
+        return instance
+
+    # Who answers --------------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def limited(self) -> Iterator[None]:
+        """While it lasts, all processes together keep to the limit of memory.
+
+        A command does so from its start to its end; then this adds nothing.
+        """
+        if memory.began():
+            yield
+            return
+        with memory.command(self.settings.memory_limit, self.tell):
+            yield
+
+    def answers(
+        self, *, encoding: str | None = None, backend: str | None = None
+    ) -> contextlib.AbstractContextManager[Asking]:
+        """Whoever answers a search; see `open_answers`."""
+        from syncoll.session.answers import open_answers
+
+        return open_answers(
+            self.settings, self.plugins, self.tell, encoding=encoding, backend=backend
+        )
+
+    def solver(self) -> Solver:
+        """The solver of a single question; to be closed by whoever asks for it."""
+        from syncoll.session.answers import open_solver
+
+        return open_solver(self.settings, self.plugins, self.tell)
+
+    def store(self) -> Store | None:
+        """The store; None where there is to be none.  To be closed by whoever asks for it."""
+        from syncoll.session.answers import open_store
+
+        return open_store(self.settings, self.tell)
+
+    # Questions ----------------------------------------------------------------------------------
+
+    def pareto(
+        self,
+        request: SearchRequest,
+        *,
+        encoding: str | None = None,
+        backend: str | None = None,
+        observer: Observer | None = None,
+        keep: Callable[[Frontier], None] | None = None,
+        until: Deadline | None = None,
+    ) -> Frontier:
+        """Searches a Pareto frontier.
+
+        Ctrl-C and the limits end the search with what is known, which says what is not settled.
+
+        Args:
+            request: what to search, and how far.
+            encoding: what a search spec asks for.
+            backend: what a search spec asks for.
+            observer: is told what happens.
+            keep: is given the frontier so far whenever a point was found.
+            until: when all must be over; None for the request's time limit from now on.
+
+        Raises:
+            SyncollError: on settings or limits that do not go together, and what plugins do wrong.
+        """
+        from syncoll.search import Observer
+        from syncoll.session.searching import search_to_the_end
+
+        if until is None:
+            until = Deadline.after(request.time_limit)
+        with self.limited(), self.answers(encoding=encoding, backend=backend) as answers:
+            frontier = search_to_the_end(request, answers, observer or Observer(), keep, until)
+            memory.end_guard()
+            for loss in answers.losses.values():
+                self.tell(f"not everything was decided: {loss}")
+            for name, why in answers.seeding.refusals.items():
+                self.tell(f"seed {name} has no algorithm: {why}")
+            return frontier
+
+    def asks_seeds_alone(self, backend: str | None = None) -> bool:
+        """Whether the backend that is asked is a seed, so that no solver decides anything.
+
+        Args:
+            backend: what a search spec asks for.
+        """
+        chosen, plugins = self.settings.backend or backend, self.plugins
+        return chosen is not None and chosen in plugins.seeds and chosen not in plugins.backends
+
+    def prove(
+        self, frontier: Frontier, folder: Path, point_limit: float | None, until: Deadline
+    ) -> Frontier:
+        """The same with a proof file for each refutation that a claim rests on.
+
+        Args:
+            frontier: of a search of this session.
+            folder: for the files.
+            point_limit: seconds for each; None for two minutes.
+            until: when all of them must be there.
+
+        Raises:
+            UsageError: when the folder cannot be written.
+        """
+        from syncoll.session.searching import with_proofs
+
+        with self.limited():
+            return with_proofs(
+                frontier,
+                folder,
+                self.plugins,
+                self.tell,
+                until,
+                encoding_options=self.settings.encoding_options,
+                point_limit=point_limit,
+                memory_bytes=self.settings.memory_limit,
+                seed=self.settings.seed,
+            )
+
+    def solve(self, instance: Instance, collective: Collective, until: Deadline) -> Solution:
+        """Decides one (S, R, C); after Ctrl-C an answer that says so.
+
+        Args:
+            instance: of the collective.
+            collective: what; combining and composed ones too.
+            until: when it must be over.
+
+        Raises:
+            SyncollError: on settings that do not go together, and what plugins do wrong.
+        """
+        from syncoll.formula import StopReason
+        from syncoll.results import undecided
+        from syncoll.search import solve_one
+
+        began = time.perf_counter()
+        with self.limited(), self.solver() as solver:
+            try:
+                return solve_one(
+                    solver,
+                    instance.topology,
+                    collective,
+                    chunks=instance.chunks,
+                    steps=instance.steps,
+                    rounds=instance.rounds,
+                    deadline=until,
+                )
+            except KeyboardInterrupt:
+                return undecided(
+                    instance,
+                    StopReason.INTERRUPTED,
+                    "",
+                    encoding=solver.encoding.name,
+                    backend=solver.backend_name,
+                    seconds={"solve": time.perf_counter() - began},
+                )
+
+    def refute(self, solution: Solution, folder: Path, until: Deadline) -> Refuting:
+        """Writes a proof that others can check that there is no such algorithm; solves once more.
+
+        Args:
+            solution: unsat.
+            folder: for the files.
+            until: when it must be there.
+
+        Returns:
+            The file, or in words why there is none.
+
+        Raises:
+            UsageError: when the folder cannot be written.
+        """
+        from syncoll.deadline import OutOfTimeError, interrupted_at
+        from syncoll.proofs.refute import Refuting, refute_with_proof
+
+        combining, settings = solution.instance.combining, self.settings
+        try:
+            until.check()
+            with self.limited(), interrupted_at(until):
+                return refute_with_proof(
+                    solution.instance,
+                    folder,
+                    self.plugins,
+                    encoding=None if combining else solution.encoding,
+                    encoding_options={} if combining else settings.encoding_options,
+                    seconds=until.seconds,
+                    memory_bytes=settings.memory_limit,
+                    seed=settings.seed,
+                )
+        except OutOfTimeError:
+            return Refuting(None, "the time limit was reached")
+
+    def bounds(
+        self,
+        topology: Topology,
+        collective: Collective,
+        *,
+        chunks: int | None = None,
+        max_steps: int | None = None,
+        until: Deadline = NEVER,
+    ) -> LowerBounds:
+        """Proves lower bounds without searching; see `syncoll.search.lower_bounds`."""
+        from syncoll.search.lower_bounds import lower_bounds
+
+        with self.limited():
+            return lower_bounds(
+                topology,
+                collective,
+                chunks=chunks,
+                max_steps=max_steps,
+                until=until,
+                tell=self.tell,
+            )
+
+    def forest(
+        self,
+        fabric: Fabric,
+        collective: str = "allgather",
+        *,
+        root: int | None = None,
+        fixed_k: int | None = None,
+        backend: str | None = None,
+        until: Deadline = NEVER,
+    ) -> Forests:
+        """Packs spanning trees of optimal throughput and checks them edge by edge.
+
+        Args:
+            fabric: the network.
+            collective: a `ForestCollective`.
+            root: of broadcast and reduce; None for node 0.
+            fixed_k: trees for each root; None for as many as the optimum needs.
+            backend: the seed that packs; None for the first that can.
+            until: when it must be over.
+
+        Raises:
+            UsageError: on a root where none is meant, or that does not exist.
+            PluginError: when no seed packs forests.
+            OutOfTimeError: when the time was over.
+        """
+        from syncoll.session.packing import pack_forests
+
+        with self.limited():
+            return pack_forests(
+                self.plugins,
+                fabric,
+                collective,
+                root=root,
+                fixed_k=fixed_k,
+                backend=backend,
+                until=until,
+                tell=self.tell,
+            )
+
+
+def _name(what: object, kind: str) -> str:
+    if not isinstance(what, str):
+        raise UsageError(
+            f"{what!r} is not a {kind}; expected a name such as "
+            f"{'dgx1 or ring(8)' if kind == 'topology' else 'allgather'}, or an object of syncoll's"
+        )
+    return what

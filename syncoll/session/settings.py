@@ -1,0 +1,152 @@
+"""Settings: who answers a question, where answers are kept, and what that may take."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from syncoll.errors import UsageError
+
+if TYPE_CHECKING:
+    from syncoll.formula import Limits
+    from syncoll.solving import SolverSettings
+
+__all__ = ["STORE_VARIABLE", "Settings"]
+
+STORE_VARIABLE = "SYNCOLL_STORE"
+"""The environment variable that names the store, or ``none``."""
+
+_LARGEST_SEED = (1 << 31) - 1
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything about a search but the question; None stands for the default.
+
+    Args:
+        encoding: how an instance that only moves data becomes a formula.
+        backend: the solver; several at once joined with ``+``; ``auto`` for the best installed
+            ones; or a seed, which is then asked alone.
+        encoding_options: values by name.
+        backend_options: values by name, or by ``backend.name``.
+        threads: of the solver, or of all at once together; None for the cores, from 2 to 8.
+        seed: of the solver's choices.
+        memory_limit: bytes that all processes may have together; None for half of what is free.
+        store: a file where answers are kept; ``none`` for nowhere; None for what the environment
+            variable `STORE_VARIABLE` says, else a file in the user's cache folder.
+        seeds: names of heuristics that a search starts from, a text with commas between them,
+            ``none``, or ``auto`` (None too) for those that are asked by default.
+        jobs: so many (S, R, C) at once, each with a solver of its own; None for 1.
+        executor: where the solvers run: ``local``, ``processes``, or ``dask://HOST:PORT``.
+    """
+
+    encoding: str | None = None
+    backend: str | None = None
+    encoding_options: Mapping[str, object] = field(default_factory=dict)
+    backend_options: Mapping[str, object] = field(default_factory=dict)
+    threads: int | None = None
+    seed: int = 0
+    memory_limit: int | None = None
+    store: str | Path | None = None
+    seeds: str | Iterable[str] | None = None
+    jobs: int | None = None
+    executor: str | None = None
+
+    @property
+    def num_jobs(self) -> int:
+        """How many solvers share this machine: N of `jobs`, or of ``processes:N``.
+
+        Raises:
+            UsageError: when the two say different numbers.
+        """
+        numbered = re.fullmatch(r"(?:local|processes):([0-9]{1,4})", self.executor or "")
+        if numbered is None:
+            return self.jobs or 1
+        if self.jobs not in (None, int(numbered[1])):
+            raise UsageError(
+                f"--jobs {self.jobs} and --executor {self.executor} say different numbers; give "
+                "one of them"
+            )
+        return int(numbered[1])
+
+    @property
+    def seed_names(self) -> Sequence[str] | None:
+        """The seeds that were named; None for the usual ones."""
+        if self.seeds is None or self.seeds == "auto":
+            return None
+        if isinstance(self.seeds, str):
+            return [] if self.seeds == "none" else [s.strip() for s in self.seeds.split(",")]
+        return list(self.seeds)
+
+    @property
+    def store_name(self) -> str | None:
+        """The store that was named here or by the environment; None where nobody named one."""
+        named = str(self.store) if self.store is not None else os.environ.get(STORE_VARIABLE)
+        return named or None
+
+    def limits(self, seconds: float | None = None, jobs: int = 1) -> Limits:
+        """Of one run of a solver.
+
+        Args:
+            seconds: time limit of each run.
+            jobs: how many solvers share this machine's cores.
+
+        Raises:
+            UsageError: on a seed that solvers do not take.
+        """
+        from syncoll.formula import Limits
+        from syncoll.solving import default_threads
+
+        if not 0 <= self.seed <= _LARGEST_SEED:
+            raise UsageError(f"seed {self.seed} is not from 0 to {_LARGEST_SEED}")
+        return Limits(seconds, self.memory_limit, self.threads or default_threads(jobs), self.seed)
+
+    def solver(
+        self, encoding: str | None = None, backend: str | None = None, jobs: int = 1
+    ) -> SolverSettings:
+        """What these settings say about solvers, for one or a pool of them.
+
+        Args:
+            encoding: what a search spec asks for, where nothing is said here.
+            backend: what a search spec asks for, where nothing is said here.
+            jobs: how many solvers share this machine's cores.
+        """
+        from syncoll.memory import budget, require_address_space
+        from syncoll.solving import SolverSettings
+
+        require_address_space()
+        return SolverSettings(
+            encoding=self.encoding or encoding or "step",
+            backend=self.backend or backend or "auto",
+            encoding_options=tuple((k, str(v)) for k, v in self.encoding_options.items()),
+            backend_options=tuple((k, str(v)) for k, v in self.backend_options.items()),
+            limits=self.limits(jobs=jobs),
+            memory=budget(),
+        )
+
+    def refuse_for_seed(self, seed: str) -> None:
+        """What has no meaning for a seed alone must not be passed over in silence.
+
+        Raises:
+            UsageError: naming a setting that a solver would need.
+        """
+        for name in (
+            "encoding",
+            "encoding_options",
+            "seeds",
+            "jobs",
+            "executor",
+            "store",
+            "threads",
+            "memory_limit",
+        ):
+            if getattr(self, name):
+                spelled = name.replace("_", "-").removesuffix("s" if "options" in name else "")
+                raise UsageError(
+                    f"--{spelled} (in Python: {name}) means nothing to the seed {seed}, which "
+                    "asks no solver"
+                )
