@@ -16,10 +16,10 @@ import argparse
 import time
 from fractions import Fraction
 
-from syncoll.bounds import combining_rounds_bound
-from syncoll.bounds.cuts import find_cut
-from syncoll.bounds.network import FlowNetwork
-from syncoll.bounds.relaxation import Relaxation, RelaxationKind
+from syncoll.bounding import combining_rounds_bound
+from syncoll.bounding.cuts import find_cut
+from syncoll.bounding.network import FlowNetwork
+from syncoll.bounding.relaxation import Relaxation, RelaxationKind
 from syncoll.certificates import (
     Demand,
     PriceCertificate,

@@ -23,7 +23,7 @@ from pathlib import Path
 from syncoll.documents import write_atomically
 from syncoll.formula import Limits
 from syncoll.plugins import PluginManager
-from syncoll.search import solve_one
+from syncoll.searching import solve_one
 from syncoll.solving import Solver, default_threads
 from syncoll.spec import SpecLibrary
 

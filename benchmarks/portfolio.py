@@ -24,8 +24,8 @@ from pathlib import Path
 from syncoll.formula import Limits
 from syncoll.plugins import PluginManager
 from syncoll.results import Solution
-from syncoll.search import solve_one
-from syncoll.search.directly import solve_directly
+from syncoll.searching import solve_one
+from syncoll.searching.directly import solve_directly
 from syncoll.solving import (
     Solver,
     default_threads,

@@ -1,6 +1,6 @@
 """Certificates of lower bounds on R: records that check themselves by counting.
 
-Nothing here searches or solves; what finds them is in `syncoll.bounds`.
+Nothing here searches or solves; what finds them is in `syncoll.bounding`.
 """
 
 from syncoll.certificates.certificate import Certificate

@@ -1,4 +1,4 @@
-"""Cut: a bound that a person can check by counting; see `syncoll.bounds.cuts` for how it is found.
+"""Cut: a bound that a person can check by counting; `syncoll.bounding.cuts` finds it.
 
 Chunks that start only inside a set X of nodes and are needed outside it must cross from X to the
 rest.  Every link that does so lies in one of some link sets, the cover; in R rounds these carry at

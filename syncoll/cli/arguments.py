@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import re
 import shlex
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from syncoll.errors import SpecError, UsageError
+from syncoll.units import parse_limit, parse_memory
 
 if TYPE_CHECKING:
     from syncoll.deadline import Deadline
@@ -45,10 +47,7 @@ _MOST_KEPT_SECONDS = 5.0
 
 def duration(text: str) -> float:
     """Seconds from texts such as ``90``, ``1.5s``, ``2min``, ``1h``."""
-    match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(s|min|m|h)?\s*", text)
-    if match is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is no time; write 90, 1.5s, 2min or 1h")
-    return float(match[1]) * {None: 1, "s": 1, "m": 60, "min": 60, "h": 3600}[match[2]]
+    return float(_parsed(parse_limit, text))
 
 
 def deadline(arguments: argparse.Namespace, seconds: float | None) -> Deadline:
@@ -71,11 +70,18 @@ def deadline(arguments: argparse.Namespace, seconds: float | None) -> Deadline:
 
 def memory(text: str) -> int:
     """Bytes from texts such as ``4GiB`` or ``500MB``."""
-    match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)(i?)B?\s*", text, re.IGNORECASE)
-    if match is None or not float(match[1]):
-        raise argparse.ArgumentTypeError(f"{text!r} is no amount of memory; write 4GiB or 500MB")
-    power = " KMGT".index(match[2].upper() or " ")
-    return int(float(match[1]) * (1024 if match[3] else 1000) ** power)
+    return _parsed(parse_memory, text)
+
+
+_T = TypeVar("_T")
+
+
+def _parsed(parse: Callable[[str], _T], text: str) -> _T:
+    """What a text means, or the complaint as the parser of arguments wants it."""
+    try:
+        return parse(text)
+    except UsageError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def amount(text: str) -> int:

@@ -58,9 +58,10 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from syncoll.cli.output import print_json
+    from syncoll.cli.output import print_json, print_page
     from syncoll.documents import read_file
     from syncoll.errors import VerificationError
+    from syncoll.pages.check import check_page
     from syncoll.proofs.witness import FileWitness
     from syncoll.trust.claims import check_claims
 
@@ -84,7 +85,7 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.format == "json":
         print_json(_document(arguments.file, checked))
     else:
-        _show(checked, known=collective is not None)
+        print_page(check_page(checked, known=collective is not None))
     return Exit.UNCHECKED if checked.unchecked else Exit.OK
 
 
@@ -123,45 +124,3 @@ def _document(file: Path, checked: Checked) -> dict[str, object]:
             for r in checked.on_word
         ],
     }
-
-
-def _show(checked: Checked, *, known: bool) -> None:
-    from syncoll.cli.output import counted, print_text
-
-    frontier, evidence = checked.frontier, checked.frontier.evidence
-    assert evidence is not None
-    about = f"{frontier.collective} on {frontier.topology.name}"
-    if checked.unchecked:
-        print_text(f"{about}: nothing wrong was found, but not everything was checked")
-        for one in checked.unchecked:
-            print_text(f"  not checked: {one.what} ({one.how})")
-    else:
-        print_text(f"{about}: everything claimed holds")
-    print_text(
-        f"  {counted(len(frontier.points), 'algorithm')} replayed, "
-        f"{counted(len(evidence.certificates), 'certificate')} checked"
-    )
-    if checked.proved_by_file:
-        print_text(f"  {counted(len(checked.proved_by_file), 'refutation')} checked step by step")
-    print_text("If that is so, it is proved that:" if checked.unchecked else "Proved:")
-    among = "" if frontier.max_chunks is None else f" with C <= {frontier.max_chunks}"
-    distance = evidence.distance
-    if distance is not None:
-        print_text(
-            f"  no algorithm{among} has fewer than {counted(distance.steps, 'step')}: so far is "
-            f"node {distance.destination} from {' and '.join(map(str, distance.sources))}"
-        )
-    for proof in evidence.proofs:
-        print_text(f"  {proof.words}")
-    print_text(
-        f"  no algorithm{among} of any number of steps has a bandwidth cost below "
-        f"{frontier.least_bandwidth}"
-    )
-    if evidence.scaling:
-        reason = checked.scales if known else "not checked"
-        print_text(f"  for every number of chunks C per node: {reason}")
-    for answer in checked.on_word:
-        print_text(
-            f"  on the word of {answer.backend}: no algorithm with S = {answer.steps}, "
-            f"R = {answer.rounds}, C = {answer.chunks}"
-        )

@@ -37,7 +37,7 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
 
 def _run(arguments: argparse.Namespace) -> int:
     from syncoll.cli.output import counted, print_json, print_table, print_text
-    from syncoll.search import decided_as
+    from syncoll.searching import decided_as
 
     session = arguments.session
     collective = session.collective(arguments.collective)

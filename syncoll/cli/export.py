@@ -114,7 +114,7 @@ def _point(text: str) -> tuple[int, ...]:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from syncoll.cli.exporting import exporter_options, label, save
+    from syncoll.cli.exporting import exporter_options
     from syncoll.cli.output import note, write_bytes
     from syncoll.documents import (
         read_file,
@@ -123,7 +123,7 @@ def _run(arguments: argparse.Namespace) -> int:
     from syncoll.errors import ExportError, UsageError, VerificationError
     from syncoll.plugins import ExportRequest, resolve_options
     from syncoll.plugins.exporters import UNLIMITED
-    from syncoll.runtime import export_verified
+    from syncoll.runtime import export_verified, label, save
 
     plugins = arguments.session.plugins
     record = plugins.exporter(arguments.to)

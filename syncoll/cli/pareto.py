@@ -41,7 +41,7 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from syncoll.search import SearchRequest, Strategy
+    from syncoll.searching import SearchRequest, Strategy
 
     check_output(arguments)
     session = arguments.session

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Callable
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -16,7 +15,7 @@ from syncoll.wording import counted
 
 if TYPE_CHECKING:
     from syncoll.documents import StoredFile
-    from syncoll.planning import CostModel, NeverBest, Plan, PlannedExports, SizeRange
+    from syncoll.planning import CostModel, PlannedExports
 
 __all__ = ["add_parser"]
 
@@ -112,13 +111,14 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from syncoll.cli.output import note, print_json, print_text
+    from syncoll.cli.output import note, print_json, print_page, print_text
     from syncoll.documents import (
         require_writable,
         to_text,
         write_atomically,
     )
     from syncoll.errors import UsageError, VerificationError
+    from syncoll.pages.plan import plan_page, plan_title
     from syncoll.planning import (
         draw,
         exports_document,
@@ -138,6 +138,9 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.output is not None:
         require_new_folder(arguments.output)
     stored = _frontier(arguments.file)
+    frontier = stored.frontier
+    assert frontier is not None
+    given = arguments.beta is not None
     model = _model(arguments, stored)
     try:
         made = None if arguments.output is None else _export(arguments, stored, model)
@@ -145,10 +148,10 @@ def _run(arguments: argparse.Namespace) -> int:
         note(f"syncoll: {error} (a bug of the exporter or its checker; please report)")
         return Exit.BUG
     plan = plan_sizes(stored.algorithms, model) if made is None else made.plan
-    document = plan_document(plan, stored, bandwidth_given=arguments.beta is not None, sizes=sizes)
+    document = plan_document(plan, stored, bandwidth_given=given, sizes=sizes)
     picture = None
     if style is not None:
-        picture = draw(plan, _title(plan, stored, arguments.beta is not None), style, sizes)
+        picture = draw(plan, plan_title(plan, frontier, given=given), sizes).content(style)
     if made is not None:
         document["exports"] = exports_document(made, arguments.to, arguments.in_place)
     trouble: UsageError | None = None
@@ -163,7 +166,7 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.format == "json":
         print_json(document)
     else:
-        _print(plan, stored, arguments.beta is not None, sizes)
+        print_page(plan_page(plan, frontier, given=given, sizes=sizes))
         if made is not None and trouble is None:
             _print_exports(made, arguments.output)
         if picture is not None and trouble is None:
@@ -260,9 +263,10 @@ def _sizes(text: str | None) -> tuple[int, int] | None:
 
 
 def _export(arguments: argparse.Namespace, stored: StoredFile, model: CostModel) -> PlannedExports:
-    from syncoll.cli.exporting import exporter_options, label
+    from syncoll.cli.exporting import exporter_options
     from syncoll.planning import export_plan
     from syncoll.plugins import resolve_options
+    from syncoll.runtime import label
 
     record = arguments.session.plugins.exporter(arguments.to)
     options = exporter_options(arguments, record)
@@ -276,93 +280,6 @@ def _export(arguments: argparse.Namespace, stored: StoredFile, model: CostModel)
         in_place=arguments.in_place,
         skip_refused=arguments.skip_refused,
     )
-
-
-def _print(plan: Plan, stored: StoredFile, given: bool, sizes: tuple[int, int] | None) -> None:
-    from syncoll.cli.output import print_table, print_text
-    from syncoll.planning import format_size
-
-    message = plan.message
-    print_text(f"{_title(plan, stored, given)}\n")
-    costs = (">S", ">R", ">C", ">R/C", ">time", ">to", ">algbw", ">to")
-    columns = (">L from", ">below", ">message bytes", *costs)
-    rows = [_row(plan, one, sizes) for one in plan.ranges]
-    print_table(columns, [row for row in rows if row])
-    if message.measured:
-        factor = "L" if message.per_node == 1 else f"{message.per_node} L"
-        print_text(f"L: the data of one node. A message of {factor} bytes: {message.words}.")
-    else:
-        print_text("L: the data of one node; runtimes have no one message size for it.")
-    if sizes is not None:
-        text = f"{format_size(sizes[0])} to {format_size(sizes[1])}"
-        hidden = counted(len(rows) - len([row for row in rows if row]), "range")
-        print_text(f"Shown: L from {text}; {hidden} outside.")
-    for one in plan.never_best:
-        print_text(f"Never the best: {_told(one)}.")
-    if stored.frontier is not None and stored.frontier.open:
-        print_text(
-            f"The frontier leaves {counted(len(stored.frontier.open), 'region')} of costs "
-            "unsettled, where better algorithms may lie; `syncoll show` lists them."
-        )
-
-
-def _title(plan: Plan, stored: StoredFile, given: bool) -> str:
-    from syncoll.planning import format_bandwidth, format_time
-
-    model = plan.model
-    source = "" if given else f", as {stored.topology.name} is described"
-    overhead = f", {format_time(model.overhead)} a call" if model.overhead else ""
-    return (
-        f"{stored.collective} on {stored.topology.name}: alpha {format_time(model.alpha)}, a chunk "
-        f"per round at {format_bandwidth(model.bandwidth)}{source}{overhead}"
-    )
-
-
-def _row(plan: Plan, one: SizeRange, sizes: tuple[int, int] | None) -> tuple[object, ...]:
-    """Of the table; nothing for a range that is not shown."""
-    from syncoll.planning import ends, format_bandwidth, format_size, format_time
-
-    shown = ends(one, sizes)
-    if not shown:
-        return ()
-    messages: object = "-"
-    if plan.message.measured:
-        found = one.message_range(plan.message)
-        messages = "none"
-        if found is not None:
-            messages = f"{found[0]}-{found[1]}" if found[1] is not None else f"{found[0]} up"
-    times, rates = [], []
-    for size in shown:
-        times.append("no end" if size is None else format_time(plan.seconds(one.algorithm, size)))
-        rate = plan.algorithm_bandwidth(one.algorithm, size)
-        text = "-" if rate is None else format_bandwidth(rate)
-        rates.append(f"< {text}" if size is None and rate is not None else text)
-    return (
-        format_size(one.low),
-        "no end" if one.high is None else format_size(one.high),
-        messages,
-        one.steps,
-        one.algorithm.algorithm.rounds,
-        one.algorithm.instance.chunks,
-        one.bandwidth,
-        *times,
-        *rates,
-    )
-
-
-def _told(one: NeverBest) -> str:
-    """An algorithm that is never the best, and how near it comes."""
-    from syncoll.planning import format_size
-
-    stored = one.algorithm
-    cost = Fraction(stored.algorithm.rounds, stored.instance.chunks)
-    text = f"{stored.where}, S = {stored.algorithm.steps}, R/C = {cost}"
-    if one.slower is None:
-        return text
-    where = "as L grows" if one.size is None else f"at L = {format_size(one.size)}"
-    if one.slower == 1:
-        return f"{text}; as fast as the best only {where}"
-    return f"{text}; nearest {where}, where it takes {float(one.slower):.4g} times the best's time"
 
 
 def _print_exports(made: PlannedExports, folder: Path) -> None:

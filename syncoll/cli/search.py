@@ -45,7 +45,7 @@ def _first(given: _T | None, written: _T | None) -> _T | None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from syncoll.search import SearchRequest, Strategy
+    from syncoll.searching import SearchRequest, Strategy
 
     check_output(arguments)
     spec = arguments.session.specs.search(arguments.reference)

@@ -20,7 +20,7 @@ from syncoll.cli.exits import Exit
 
 if TYPE_CHECKING:
     from syncoll.results import Frontier
-    from syncoll.search import SearchRequest
+    from syncoll.searching import SearchRequest
 
 __all__ = ["add_search", "check_output", "run_search"]
 
@@ -130,10 +130,10 @@ def run_search(
     """
     from syncoll.cli.arguments import deadline
     from syncoll.cli.output import note, print_json, print_page
-    from syncoll.cli.progress import progress
     from syncoll.documents import frontier_document, write_document
     from syncoll.errors import UsageError
     from syncoll.pages.frontier import frontier_page
+    from syncoll.session.progress import progress
     from syncoll.session.searching import SHARE_BEFORE_PROOFS
 
     output: Path | None = arguments.output

@@ -38,6 +38,13 @@ class Algorithm:
     sends: IntArray
     contributions: BoolArray | None = None
 
+    def __repr__(self) -> str:
+        """In a line."""
+        return (
+            f"<algorithm: {counted(self.steps, 'step')}, {counted(self.rounds, 'round')}, "
+            f"{counted(len(self.sends), 'send')}>"
+        )
+
     def __post_init__(self) -> None:
         sends = np.array(self.sends, dtype=np.int64)
         if sends.size == 0:

@@ -73,6 +73,10 @@ class Collective:
     ways: tuple[tuple[Collective, ...], ...] = ()
     scales: Callable[[int], str | None] = field(default=_unproved, compare=False)
 
+    def __repr__(self) -> str:
+        """In a line."""
+        return f"<collective {self.name}>"
+
     @classmethod
     def from_relations(
         cls,

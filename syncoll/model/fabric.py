@@ -18,6 +18,7 @@ from syncoll.errors import ModelError, Origin
 
 if TYPE_CHECKING:
     from syncoll.model.topology import Topology
+from syncoll.wording import counted
 
 __all__ = ["Fabric", "FabricLink", "Measure"]
 
@@ -72,6 +73,13 @@ class Fabric:
     origin: Origin | None = field(default=None, compare=False)
     measure: Measure = field(default="GB/s", kw_only=True)
     unit: Fraction | None = field(default=None, kw_only=True)
+
+    def __repr__(self) -> str:
+        """In a line."""
+        return (
+            f"<network {self.name}: {counted(self.num_nodes, 'node')}, "
+            f"{counted(self.num_switches, 'switch')}, {counted(len(self.links), 'link')}>"
+        )
 
     def __post_init__(self) -> None:
         if self.unit is not None and (self.unit <= 0 or self.measure != "GB/s"):

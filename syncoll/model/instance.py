@@ -57,6 +57,13 @@ class Instance:
     rounds_per_step: tuple[int, ...] | None = None
     origin: Origin | None = field(default=None, repr=False)
 
+    def __repr__(self) -> str:
+        """In a line."""
+        return (
+            f"<instance {self.collective} on {self.topology.name}: C = {self.chunks}, "
+            f"S = {self.steps}, R = {self.rounds}>"
+        )
+
     def __post_init__(self) -> None:
         for name in ("pre", "post"):
             array = np.array(getattr(self, name), dtype=bool)

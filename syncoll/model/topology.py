@@ -82,6 +82,13 @@ class Topology:
     origin: Origin | None = field(default=None, compare=False)
     fabric: Fabric | None = field(default=None, compare=False, repr=False)
 
+    def __repr__(self) -> str:
+        """In a line: the arrays of a topology fill pages."""
+        return (
+            f"<topology {self.name}: {counted(self.num_nodes, 'node')}, "
+            f"{counted(len(self.links), 'link')}>"
+        )
+
     def __post_init__(self) -> None:
         if self.num_nodes < 1:
             raise ModelError(

@@ -18,10 +18,12 @@ from syncoll.planning.cost import CostModel, unit_bandwidth
 from syncoll.planning.document import SCHEMA, ends, exports_document, plan_document
 from syncoll.planning.exports import PlannedExports, export_plan
 from syncoll.planning.folder import require_new_folder, write_new_folder
+from syncoll.planning.frontier_plot import draw_frontier
 from syncoll.planning.message import Message, message_of
+from syncoll.planning.picture import Picture, picture_format
 from syncoll.planning.plan import NeverBest, Plan, SizeRange, plan_sizes
-from syncoll.planning.plot import draw, picture_format
-from syncoll.planning.units import (
+from syncoll.planning.plot import draw
+from syncoll.units import (
     format_bandwidth,
     format_size,
     format_time,
@@ -35,10 +37,12 @@ __all__ = [
     "CostModel",
     "Message",
     "NeverBest",
+    "Picture",
     "Plan",
     "PlannedExports",
     "SizeRange",
     "draw",
+    "draw_frontier",
     "ends",
     "export_plan",
     "exports_document",

@@ -6,88 +6,44 @@ nothing: the same plan gives the same SVG, byte for byte.
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable
 from fractions import Fraction
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from syncoll.documents import StoredAlgorithm
-from syncoll.errors import UsageError
+from syncoll.planning.picture import Picture, require_matplotlib
 from syncoll.planning.plan import Plan
-from syncoll.planning.units import format_size
+from syncoll.units import format_size
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["draw", "picture_format"]
-
-PictureFormat = Literal["png", "svg"]
+__all__ = ["draw"]
 
 _USUAL_SIZES = (1 << 10, 1 << 30)
 _AROUND_A_CROSSOVER = 16
 _SAMPLES = 400
 _MOST_TICKS = 9
 _MOST_NAMED = 12
-_SETTINGS: dict[Any, Any] = {
-    "font.size": 9,
-    "axes.grid": True,
-    "axes.grid.which": "major",
-    "grid.alpha": 0.3,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "svg.hashsalt": "syncoll",
-    "text.parse_math": False,  # a name may have a dollar in it
-}
 
 
-def picture_format(path: Path) -> PictureFormat:
-    """What a file of this name is to hold.
-
-    Raises:
-        UsageError: when its name ends neither in ``.png`` nor in ``.svg``, or matplotlib is not
-            installed.
-    """
-    suffix = path.suffix.lower()
-    if suffix not in (".png", ".svg"):
-        raise UsageError(f"cannot draw {path}: expected a name that ends in .png or .svg")
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError:
-        raise UsageError(
-            f"cannot draw {path}: matplotlib is not installed; `pip install 'syncoll[plot]'`"
-        ) from None
-    return "png" if suffix == ".png" else "svg"
-
-
-def draw(
-    plan: Plan, title: str, style: PictureFormat, sizes: tuple[int, int] | None = None
-) -> bytes:
-    """The picture as a file's content.
+def draw(plan: Plan, title: str, sizes: tuple[int, int] | None = None) -> Picture:
+    """The picture of a plan.
 
     Args:
         plan: what to draw.
         title: above it.
-        style: of the file.
         sizes: the sizes of one node's data to show; None for 1 KiB to 1 GiB, or more if there are
             crossovers beyond.
-    """
-    import matplotlib as mpl
-    from matplotlib.figure import Figure
 
-    with mpl.rc_context():
-        mpl.rcdefaults()
-        mpl.rcParams.update(_SETTINGS)
-        figure = Figure(figsize=(8, 7.5), layout="constrained")
-        _paint(figure, plan, title, sizes or _sizes(plan))
-        content = io.BytesIO()
-        # Without a date, and without the version of the library that drew it.
-        empty: dict[str, Any] = {"Date": None, "Creator": None} if style == "svg" else {}
-        figure.savefig(content, format=style, dpi=144, metadata=empty or {"Software": None})
-    return content.getvalue()
+    Raises:
+        UsageError: when matplotlib is not installed.
+    """
+    require_matplotlib("a plan")
+    return Picture(lambda figure: _paint(figure, plan, title, sizes or _sizes(plan)))
 
 
 def _sizes(plan: Plan) -> tuple[int, int]:

@@ -1,11 +1,24 @@
 """What searches and solvers have found, as frozen values that import no engine."""
 
+from typing import TYPE_CHECKING
+
+from syncoll.lazy import lazily
 from syncoll.results.evidence import Distance, Evidence, ScaledShape, refuted_instance, with_files
-from syncoll.results.forest import ForestCollective, Forests, PackedForest
 from syncoll.results.frontier import Frontier, OpenClaim, Point
-from syncoll.results.lower_bounds import LowerBounds
 from syncoll.results.proof import Method, Proof, Refuted, Scope
 from syncoll.results.solution import NO_FORMULA, Solution, undecided, without_caches
+
+if TYPE_CHECKING:
+    from syncoll.results.forest import ForestCollective, Forests, PackedForest
+    from syncoll.results.lower_bounds import LowerBounds
+else:  # whoever checks a claim needs none of these
+    __getattr__ = lazily(
+        __name__,
+        {
+            "forest": "ForestCollective Forests PackedForest",
+            "lower_bounds": "LowerBounds",
+        },
+    )
 
 __all__ = [
     "NO_FORMULA",

@@ -63,6 +63,7 @@ from syncoll.runtime.operations import (
     Operation,
     RankOperations,
 )
+from syncoll.runtime.saving import SavedExport, label, save
 from syncoll.runtime.turns import distance
 from syncoll.runtime.verified import (
     HandedOut,
@@ -81,11 +82,14 @@ __all__ = [
     "Message",
     "Operation",
     "RankOperations",
+    "SavedExport",
     "Slot",
     "StandardCollective",
     "distance",
     "export_verified",
     "kind_of",
+    "label",
     "layout_of",
     "lower",
+    "save",
 ]

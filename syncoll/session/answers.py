@@ -8,7 +8,7 @@ from pathlib import Path
 
 from syncoll.errors import PluginError, SyncollError
 from syncoll.plugins import PluginManager, resolve_options
-from syncoll.search import Asking, ChosenSeed, Seeding
+from syncoll.searching import Asking, ChosenSeed, Seeding
 from syncoll.session.settings import Settings
 from syncoll.solving import Solver, open_pool
 from syncoll.solving.members import AUTO, passed_over

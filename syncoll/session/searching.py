@@ -12,7 +12,7 @@ from syncoll.deadline import Deadline, OutOfTimeError, interrupted_at
 from syncoll.plugins import PluginManager
 from syncoll.proofs.refute import refute_with_proof
 from syncoll.results import Frontier, OpenClaim, Refuted, refuted_instance, with_files
-from syncoll.search import OUT_OF_MEMORY, Asking, Observer, SearchRequest, search
+from syncoll.searching import OUT_OF_MEMORY, Asking, Observer, SearchRequest, search
 
 __all__ = ["SHARE_BEFORE_PROOFS", "search_to_the_end", "with_proofs"]
 

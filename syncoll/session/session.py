@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -20,11 +20,13 @@ from syncoll.errors import UsageError
 from syncoll.session.settings import Settings
 
 if TYPE_CHECKING:
+    from syncoll.documents import StoredAlgorithm
     from syncoll.model import Collective, Fabric, Instance, Topology
     from syncoll.plugins import PluginManager
     from syncoll.proofs.refute import Refuting
     from syncoll.results import Forests, Frontier, LowerBounds, Solution
-    from syncoll.search import Asking, Observer, SearchRequest
+    from syncoll.runtime import SavedExport
+    from syncoll.searching import Asking, Observer, SearchRequest
     from syncoll.solving import Solver
     from syncoll.spec import Reader, SpecLibrary
     from syncoll.store import Store
@@ -243,7 +245,7 @@ class Session:
         Raises:
             SyncollError: on settings or limits that do not go together, and what plugins do wrong.
         """
-        from syncoll.search import Observer
+        from syncoll.searching import Observer
         from syncoll.session.searching import search_to_the_end
 
         if until is None:
@@ -308,7 +310,7 @@ class Session:
         """
         from syncoll.formula import StopReason
         from syncoll.results import undecided
-        from syncoll.search import solve_one
+        from syncoll.searching import solve_one
 
         began = time.perf_counter()
         with self.limited(), self.solver() as solver:
@@ -375,8 +377,8 @@ class Session:
         max_steps: int | None = None,
         until: Deadline = NEVER,
     ) -> LowerBounds:
-        """Proves lower bounds without searching; see `syncoll.search.lower_bounds`."""
-        from syncoll.search.lower_bounds import lower_bounds
+        """Proves lower bounds without searching; see `syncoll.searching.lower_bounds`."""
+        from syncoll.searching.lower_bounds import lower_bounds
 
         with self.limited():
             return lower_bounds(
@@ -426,6 +428,44 @@ class Session:
                 until=until,
                 tell=self.tell,
             )
+
+    def export(
+        self,
+        one: StoredAlgorithm,
+        to: str,
+        path: Path,
+        *,
+        in_place: bool = False,
+        min_bytes: int = 0,
+        max_bytes: int,
+        options: Mapping[str, object],
+    ) -> SavedExport:
+        """Writes an algorithm in a format of a runtime, once the format's checker has executed it.
+
+        Args:
+            one: the algorithm.
+            to: the exporter.
+            path: the file, or a folder for it.
+            in_place: for calls whose input and output are one buffer.
+            min_bytes: the smallest message for which the runtime should choose it.
+            max_bytes: the largest one.
+            options: of the exporter, by name.
+
+        Raises:
+            ExportError: when the format cannot express it.
+            UsageError: when a file cannot be written.
+        """
+        from syncoll.plugins import ExportRequest
+        from syncoll.runtime import SavedExport, export_verified, label, save
+
+        record, instance = self.plugins.exporter(to), one.instance
+        name = label(one, instance.collective, in_place=in_place)
+        request = ExportRequest(
+            name, instance.collective, instance, one.algorithm, in_place, min_bytes, max_bytes
+        )
+        done = export_verified(record, request, options)
+        place = path / name if record.folder and path.is_dir() and any(path.iterdir()) else path
+        return SavedExport(tuple(save(place, done.exported.files, folder=record.folder)), done)
 
 
 def _name(what: object, kind: str) -> str:

@@ -2,25 +2,43 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 from syncoll.errors import UsageError
+from syncoll.units import parse_memory
 
 if TYPE_CHECKING:
     from syncoll.formula import Limits
     from syncoll.solving import SolverSettings
 
-__all__ = ["STORE_VARIABLE", "Settings"]
+__all__ = ["STORE_VARIABLE", "Settings", "SettingsOptions"]
 
 STORE_VARIABLE = "SYNCOLL_STORE"
 """The environment variable that names the store, or ``none``."""
 
 _LARGEST_SEED = (1 << 31) - 1
+
+
+class SettingsOptions(TypedDict, total=False):
+    """The fields of `Settings` as keywords; a memory limit may be a text such as ``4GiB``."""
+
+    encoding: str | None
+    backend: str | None
+    encoding_options: Mapping[str, object]
+    backend_options: Mapping[str, object]
+    threads: int | None
+    seed: int
+    memory_limit: int | str | None
+    store: str | Path | None
+    seeds: str | Iterable[str] | None
+    jobs: int | None
+    executor: str | None
 
 
 @dataclass(frozen=True)
@@ -55,6 +73,24 @@ class Settings:
     seeds: str | Iterable[str] | None = None
     jobs: int | None = None
     executor: str | None = None
+
+    @classmethod
+    def of(cls, options: SettingsOptions) -> Settings:
+        """Settings from keywords.
+
+        Raises:
+            UsageError: on a keyword that there is not, or a memory limit that is not one.
+        """
+        known = [one.name for one in fields(cls)]
+        for name in options:
+            if name not in known:
+                close = difflib.get_close_matches(name, known, n=1)
+                hint = f"; did you mean {close[0]}?" if close else ""
+                raise UsageError(f"there is no setting {name!r}{hint} (known: {', '.join(known)})")
+        given = dict(options)
+        if isinstance(given.get("memory_limit"), str):
+            given["memory_limit"] = parse_memory(str(given["memory_limit"]))
+        return cls(**given)  # type: ignore[arg-type]
 
     @property
     def num_jobs(self) -> int:

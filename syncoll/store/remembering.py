@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from syncoll.bounds.rounds import rounds_bound
+from syncoll.bounding.rounds import rounds_bound
 from syncoll.certificates.demand import Demand
 from syncoll.certificates.rounds import RoundsBound
 from syncoll.formula import Assignment, Limits, Outcome, Verdict
@@ -122,7 +122,7 @@ class RememberingBounds:
         seconds: float | None = 20.0,
         **record: Any,
     ) -> RoundsBound:
-        """The best bound on R, as `syncoll.bounds.rounds_bound` has it.
+        """The best bound on R, as `syncoll.bounding.rounds_bound` has it.
 
         Where the thorough bound is known, it serves for the quick one too.
 

@@ -10,7 +10,6 @@ import numpy as np
 from syncoll.certificates import Shape
 from syncoll.errors import LocatedError, VerificationError
 from syncoll.model import BandwidthBound, Collective, Instance, Link, Topology
-from syncoll.model.dual import require_sense
 from syncoll.results import Evidence
 
 __all__ = ["require_same_collective", "require_same_topology"]
@@ -118,6 +117,8 @@ def _admits(topology: Topology, collective: Collective, chunks: int) -> bool:
     """Whether the collective is defined for a C, and makes sense with it."""
     if not collective.admits(topology.num_nodes, chunks):
         return False
+    from syncoll.model.dual import require_sense  # only where a collective is given
+
     try:
         require_sense(collective, topology, chunks)
     except LocatedError:

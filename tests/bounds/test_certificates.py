@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import pytest
 
-from syncoll.bounds import rounds_bound
+from syncoll.bounding import rounds_bound
 from syncoll.certificates import (
     Demand,
     PriceCertificate,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from syncoll.bounds.network import FlowNetwork
-from syncoll.bounds.relaxation import Relaxation, RelaxationKind
+from syncoll.bounding.network import FlowNetwork
+from syncoll.bounding.relaxation import Relaxation, RelaxationKind
 from syncoll.certificates import demands
 from syncoll.linear import LinearProgram, Optimum
 from syncoll.linear.colour_refinement import Colours, Sparse, is_equitable, refine_colours

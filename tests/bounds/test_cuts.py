@@ -8,11 +8,11 @@ from itertools import combinations
 
 import pytest
 
-from syncoll.bounds import (
+from syncoll.bounding import (
     least_cut,
     rounds_bound,
 )
-from syncoll.bounds.cuts import (
+from syncoll.bounding.cuts import (
     ALL_SUBSETS,
     around_nodes,
     find_cut,

@@ -7,9 +7,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from syncoll.bounds import rounds_bound
-from syncoll.bounds.network import FlowNetwork
-from syncoll.bounds.relaxation import Relaxation, RelaxationKind
+from syncoll.bounding import rounds_bound
+from syncoll.bounding.network import FlowNetwork
+from syncoll.bounding.relaxation import Relaxation, RelaxationKind
 from syncoll.certificates import (
     PriceCertificate,
     demands,

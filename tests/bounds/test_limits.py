@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from syncoll.bounds import (
+from syncoll.bounding import (
     combining_rounds_bound,
     rounds_bound,
 )
-from syncoll.bounds.network import FlowNetwork
-from syncoll.bounds.relaxation import Relaxation, RelaxationKind
-from syncoll.bounds.size import most_variables, num_flows
+from syncoll.bounding.network import FlowNetwork
+from syncoll.bounding.relaxation import Relaxation, RelaxationKind
+from syncoll.bounding.size import most_variables, num_flows
 from syncoll.certificates import demands
 from syncoll.deadline import Deadline, OutOfTimeError, interrupted_at
 from syncoll.linear import GrowingProgram, LinearProgram

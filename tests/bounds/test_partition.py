@@ -11,8 +11,8 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from syncoll.bounds import combining_rounds_bound
-from syncoll.bounds.partition import (
+from syncoll.bounding import combining_rounds_bound
+from syncoll.bounding.partition import (
     _price,
     find_partition,
 )

@@ -9,9 +9,9 @@ from math import ceil
 
 import pytest
 
-from syncoll.bounds import rounds_bound
-from syncoll.bounds.network import FlowNetwork
-from syncoll.bounds.relaxation import Relaxation, RelaxationKind
+from syncoll.bounding import rounds_bound
+from syncoll.bounding.network import FlowNetwork
+from syncoll.bounding.relaxation import Relaxation, RelaxationKind
 from syncoll.certificates import demands
 from syncoll.formula import Limits, Verdict
 from syncoll.model import Instance

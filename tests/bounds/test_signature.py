@@ -6,8 +6,8 @@ import random
 from dataclasses import replace
 from fractions import Fraction
 
-from syncoll.bounds import rounds_bound
-from syncoll.bounds.signature import signature
+from syncoll.bounding import rounds_bound
+from syncoll.bounding.signature import signature
 from syncoll.certificates import (
     Demand,
     demands,

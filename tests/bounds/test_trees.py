@@ -10,8 +10,8 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from syncoll.bounds import rounds_bound
-from syncoll.bounds.trees import find_tree_prices
+from syncoll.bounding import rounds_bound
+from syncoll.bounding.trees import find_tree_prices
 from syncoll.certificates import (
     Demand,
     demands,

@@ -59,10 +59,10 @@ def refused(result: Any, *words: str) -> None:
         (["bounds", "dgx1", "allgather", "--max-steps", "x"], ["whole number"]),
         (["show", "allgather", "--nodes", "0"], ["at least 1"]),
         # Limits.
-        ([*SOLVE, "--time-limit", "soon"], ["'soon' is no time", "1.5s, 2min"]),
-        ([*SOLVE, "--time-limit=-3"], ["is no time"]),
-        ([*SOLVE, "--memory-limit", "0"], ["no amount of memory", "4GiB"]),
-        ([*SOLVE, "--memory-limit", "lots"], ["no amount of memory"]),
+        ([*SOLVE, "--time-limit", "soon"], ["'soon' is not a time", "1.5s, 2min"]),
+        ([*SOLVE, "--time-limit=-3"], ["is a negative time"]),
+        ([*SOLVE, "--memory-limit", "0"], ["not a memory size", "4GiB"]),
+        ([*SOLVE, "--memory-limit", "lots"], ["not a memory size"]),
         ([*SOLVE, "--threads", "0"], ["at least 1"]),
         ([*SOLVE, "--seed", "99999999999"], ["whole number"]),
         # Plugins and their options.

@@ -25,7 +25,7 @@ MIB = 1 << 20
 
 LIMITED = """
 import resource, sys
-import psutil, syncoll.bounds, syncoll.search
+import psutil, syncoll.bounding, syncoll.searching
 from syncoll.cli.main import main
 
 taken = psutil.Process().memory_info().vms
@@ -177,7 +177,7 @@ class TestGuard:
             time.sleep(0.1)
 
     def test_a_search_keeps_its_points(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-        from syncoll.search.driver import _Search
+        from syncoll.searching.driver import _Search
 
         def exhausted(_: object, steps: int) -> None:
             raise MemoryError("this command has 9.0 GiB, and its limit is 8.0 GiB")
@@ -215,7 +215,7 @@ def test_estimates_of_formulas_are_near_their_sizes() -> None:
 
 
 def test_relaxations_are_counted_before_they_are_built() -> None:
-    from syncoll.bounds.network import FlowNetwork
+    from syncoll.bounding.network import FlowNetwork
     from syncoll.model import Topology
 
     links = dict.fromkeys([(0, 1), (1, 2), (2, 0), (2, 3), (3, 1), (0, 4)], 1)

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from syncoll.cli.output import print_table, print_text
-from syncoll.cli.progress import _fitted
+from syncoll.session.progress import _fitted
 from syncoll.wording import counted
 from tests.cli.conftest import Run
 

@@ -14,12 +14,12 @@ import jsonschema
 import pytest
 
 from syncoll.cli.main import main
-from syncoll.cli.plan import _told
 from syncoll.documents import (
     read_file,
     schema,
 )
 from syncoll.errors import ExportError, VerificationError
+from syncoll.pages.plan import _told
 from syncoll.planning import NeverBest
 from syncoll.plugins import ExportRequest
 from syncoll_msccl_xml.program import Program, program_of
@@ -239,7 +239,7 @@ def test_what_does_not_pass_its_checker_is_a_bug(
         ([*MODEL, "--overhead", "-1us"], "--overhead"),
         ([*MODEL, "--sizes", "1KiB"], "FROM..TO"),
         ([*MODEL, "--sizes", "2KiB..1KiB"], "FROM below TO"),
-        ([*MODEL, "--sizes", "..1KiB"], "is no size"),
+        ([*MODEL, "--sizes", "..1KiB"], "is not a size"),
         ([*MODEL, "--plot", "x.pdf"], ".png or .svg"),
         ([*MODEL, "--plot", "no/x.svg"], "no folder"),
         ([*MODEL, "--to", "msccl-xml"], "--to without -o"),

@@ -44,20 +44,20 @@ def test_nothing_is_decided_without_time(command: list[str], words: str, run: An
 
 def test_bounds_that_did_not_come_are_named(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """What holds for any number of steps stands in."""
-    from syncoll.bounds import rounds_bound
+    from syncoll.bounding import rounds_bound
     from syncoll.certificates import RoundsBound
 
     def slow(topology: Any, needs: Any, steps: int | None, seconds: float) -> RoundsBound:
         if steps is None:
             return rounds_bound(topology, needs, None)
         monkeypatch.setattr(
-            "syncoll.search.lower_bounds.time.perf_counter", lambda: before + seconds
+            "syncoll.searching.lower_bounds.time.perf_counter", lambda: before + seconds
         )
         return RoundsBound(rounds_bound(topology, needs, steps).rounds * 0, steps, None)
 
-    clock = "syncoll.search.lower_bounds.time.perf_counter"
+    clock = "syncoll.searching.lower_bounds.time.perf_counter"
     before = time.perf_counter()
-    monkeypatch.setattr("syncoll.search.lower_bounds.rounds_bound", slow)
+    monkeypatch.setattr("syncoll.searching.lower_bounds.rounds_bound", slow)
     monkeypatch.setattr(clock, lambda: before)
     result = run("bounds", "dgx1", "allgather", "--max-steps", "2")
     assert "2  7/6" in " ".join(result.out.split()).replace(" ", "  ")

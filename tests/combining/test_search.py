@@ -23,14 +23,14 @@ from syncoll.formula import Verdict
 from syncoll.model import Collective, Instance, Topology, inverse_of, sequence_of
 from syncoll.plugins import PluginManager
 from syncoll.results import Frontier, Solution
-from syncoll.search import (
+from syncoll.searching import (
     SearchRequest,
     Strategy,
     combined,
     search,
     solve_one,
 )
-from syncoll.search.driver import OUT_OF_MEMORY
+from syncoll.searching.driver import OUT_OF_MEMORY
 from syncoll.solving import Solver
 from syncoll.spec import SpecLibrary
 from syncoll.testing import naive_combining as naive

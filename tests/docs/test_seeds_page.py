@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from syncoll.plugins import PluginManager
-from syncoll.search import Asking, ChosenSeed, SearchRequest, Seeding, search
+from syncoll.searching import Asking, ChosenSeed, SearchRequest, Seeding, search
 from syncoll.spec import SpecLibrary
 
 from .conftest import ROOT, written_files

@@ -32,9 +32,9 @@ def texts(svg: bytes) -> list[str]:
 def test_the_same_svg_whatever_a_person_likes(plan: Plan) -> None:
     import matplotlib as mpl
 
-    first = draw(plan, "allgather on dgx1", "svg")
+    first = draw(plan, "allgather on dgx1").content("svg")
     with mpl.rc_context({"lines.linewidth": 9, "font.size": 30, "svg.hashsalt": "x"}):
-        assert draw(plan, "allgather on dgx1", "svg") == first
+        assert draw(plan, "allgather on dgx1").content("svg") == first
         assert mpl.rcParams["font.size"] == 30, "and a person's settings stay"
     assert ElementTree.fromstring(first).tag.endswith("svg")
     assert b"<dc:date>" not in first
@@ -44,17 +44,17 @@ def test_the_same_svg_whatever_a_person_likes(plan: Plan) -> None:
 
 
 def test_names_are_no_formulas(plan: Plan) -> None:
-    assert "a $b^$ c" in texts(draw(plan, "a $b^$ c", "svg"))
+    assert "a $b^$ c" in texts(draw(plan, "a $b^$ c").content("svg"))
 
 
 def test_png(plan: Plan) -> None:
-    content = draw(plan, "x", "png")
+    content = draw(plan, "x").content("png")
     assert content.startswith(b"\x89PNG\r\n")
-    assert content == draw(plan, "x", "png")
+    assert content == draw(plan, "x").content("png")
 
 
 def test_only_the_sizes_that_are_asked_for(plan: Plan) -> None:
-    shown = texts(draw(plan, "x", "svg", (1 << 20, 1 << 24)))
+    shown = texts(draw(plan, "x", (1 << 20, 1 << 24)).content("svg"))
     assert "51.27 KiB" not in shown
     assert {"1 MiB", "16 MiB"} <= set(shown)
 
@@ -78,7 +78,7 @@ def test_ticks_can_be_read(low: int, high: int) -> None:
 def test_lines_that_have_nothing_to_show(make: Make) -> None:
     """All times are 0: a logarithmic axis has no place for them, and nobody is warned."""
     (one,) = make([(1, 0, 1)])
-    assert draw(plan_sizes([one], CostModel(Fraction(0), Fraction(1))), "x", "png")
+    assert draw(plan_sizes([one], CostModel(Fraction(0), Fraction(1))), "x").content("png")
 
 
 @pytest.mark.parametrize("name", ["a.pdf", "a", "a.png.txt", ".svg"])

@@ -10,7 +10,7 @@ from syncoll.errors import ExportError
 from syncoll.plugins import ExporterRecord, ExportRequest, PluginManager
 from syncoll.results import Point
 from syncoll.runtime import export_verified
-from syncoll.search import (
+from syncoll.searching import (
     Asking,
     ChosenSeed,
     SearchRequest,

@@ -8,7 +8,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from syncoll.bounds import rounds_bound
+from syncoll.bounding import rounds_bound
 from syncoll.certificates import demands
 from syncoll.model import Collective, Topology, invert
 from syncoll.plugins import SeedLimits

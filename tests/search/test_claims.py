@@ -25,7 +25,7 @@ from syncoll.results import (
     Frontier,
     Scope,
 )
-from syncoll.search import (
+from syncoll.searching import (
     Asking,
     BoundsTable,
     ChosenSeed,

@@ -21,7 +21,7 @@ from syncoll.results import (
     Point,
     Solution,
 )
-from syncoll.search import (
+from syncoll.searching import (
     Asking,
     BoundsTable,
     Candidate,
@@ -31,7 +31,7 @@ from syncoll.search import (
     Strategy,
     search,
 )
-from syncoll.search.asking import Waiting
+from syncoll.searching.asking import Waiting
 from syncoll.solving import Solver
 from syncoll.testing.brute_force import TooLargeError, has_algorithm
 from syncoll.testing.classics import (
@@ -343,7 +343,7 @@ class TestStopped:
         self, solver: Solver, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         clock = [0.0]
-        monkeypatch.setattr("syncoll.search.driver.time.perf_counter", lambda: clock[0])
+        monkeypatch.setattr("syncoll.searching.driver.time.perf_counter", lambda: clock[0])
 
         def rule(instance: Instance) -> Outcome | None:
             if instance.steps == 3:

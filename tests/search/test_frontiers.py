@@ -9,7 +9,7 @@ import pytest
 
 from syncoll.model import Collective, Topology
 from syncoll.results import Frontier
-from syncoll.search import (
+from syncoll.searching import (
     SearchRequest,
     Strategy,
     search,

@@ -6,7 +6,7 @@ import numpy as np
 
 from syncoll.model import Algorithm, Collective
 from syncoll.results import Point
-from syncoll.search.hints import KnownAlgorithms
+from syncoll.searching.hints import KnownAlgorithms
 from syncoll.testing.classics import allgather, broadcast, ring
 from syncoll.trust import violations
 

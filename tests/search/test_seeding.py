@@ -16,7 +16,7 @@ from syncoll.deadline import Deadline
 from syncoll.errors import PluginError
 from syncoll.model import Algorithm, Collective, Topology
 from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits, SeedRecord
-from syncoll.search import Asking, ChosenSeed, SearchRequest, Seeding, search
+from syncoll.searching import Asking, ChosenSeed, SearchRequest, Seeding, search
 from syncoll.testing.classics import allgather, broadcast, ring
 
 Propose = Callable[[Topology, Collective, SeedLimits], Iterator[Proposal]]

@@ -13,7 +13,7 @@ from syncoll.deadline import NEVER, Deadline
 from syncoll.formula import StopReason, Verdict
 from syncoll.model import Instance
 from syncoll.plugins import PluginManager
-from syncoll.search import Asking
+from syncoll.searching import Asking
 from syncoll.solving import Solver, SolverPool, SolverSettings
 
 Make = Callable[..., PluginManager]

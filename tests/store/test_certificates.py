@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from syncoll.bounds import (
+from syncoll.bounding import (
     rounds_bound,
     with_cut,
 )
-from syncoll.bounds.network import FlowNetwork
-from syncoll.bounds.relaxation import Relaxation, RelaxationKind
-from syncoll.bounds.trees import find_tree_prices
+from syncoll.bounding.network import FlowNetwork
+from syncoll.bounding.relaxation import Relaxation, RelaxationKind
+from syncoll.bounding.trees import find_tree_prices
 from syncoll.certificates import (
     CutCertificate,
     Demand,

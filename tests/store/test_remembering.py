@@ -11,14 +11,14 @@ from typing import Any, cast
 
 import pytest
 
-from syncoll.bounds import rounds_bound
+from syncoll.bounding import rounds_bound
 from syncoll.certificates import RoundsBound
 from syncoll.errors import BackendError
 from syncoll.formula import FormulaSize, Limits, Outcome, StopReason, Verdict
 from syncoll.model import Collective, Instance, Topology
 from syncoll.plugins import PluginManager
 from syncoll.results import Frontier, Solution
-from syncoll.search import (
+from syncoll.searching import (
     Asking,
     SearchRequest,
     search,

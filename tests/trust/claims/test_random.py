@@ -13,7 +13,7 @@ from syncoll.documents import (
 from syncoll.errors import ModelError
 from syncoll.plugins import PluginManager
 from syncoll.results import Scope
-from syncoll.search import (
+from syncoll.searching import (
     SearchRequest,
     search,
 )

@@ -7,7 +7,7 @@ import pytest
 
 from syncoll.model import Algorithm, Instance, Topology
 from syncoll.plugins import PluginManager
-from syncoll.search import SearchRequest, search
+from syncoll.searching import SearchRequest, search
 from syncoll.solving import Solver
 from syncoll.spec import SpecLibrary
 from syncoll.trust import require_valid

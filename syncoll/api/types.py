@@ -1,4 +1,4 @@
-"""Everything for use from Python, in one place to import from."""
+"""The types and functions behind the verbs, for programs that put a search together themselves."""
 
 from syncoll.documents import read_file
 from syncoll.formula import Limits, Verdict
@@ -17,11 +17,10 @@ from syncoll.results import (
     Point,
     Solution,
 )
-from syncoll.search import (
+from syncoll.searching import (
     Observer,
     SearchRequest,
     Strategy,
-    search,
 )
 from syncoll.solving import Solver
 from syncoll.spec import SpecLibrary
@@ -53,7 +52,6 @@ __all__ = [
     "inverse_of",
     "read_file",
     "require_valid",
-    "search",
     "sequence_of",
     "violations",
 ]

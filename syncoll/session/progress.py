@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from syncoll.formula import Verdict
 from syncoll.results import Point
-from syncoll.search import (
+from syncoll.searching import (
     Candidate,
     Observer,
 )

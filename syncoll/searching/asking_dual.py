@@ -12,10 +12,10 @@ from syncoll.model.dual import dual_instance
 from syncoll.plugins import SeedLimits
 from syncoll.results import Solution
 from syncoll.results.frontier import Point
-from syncoll.search.asking import Asking, Waiting
-from syncoll.search.derived_points import as_asked, inverted_point
-from syncoll.search.request import SearchRequest
-from syncoll.search.seeding import Seeding
+from syncoll.searching.asking import Asking, Waiting
+from syncoll.searching.derived_points import as_asked, inverted_point
+from syncoll.searching.request import SearchRequest
+from syncoll.searching.seeding import Seeding
 
 __all__ = ["AskingDual", "inverted_solution"]
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from syncoll.bounds import (
+from syncoll.bounding import (
     combining_rounds_bound,
     least_cut,
     rounds_bound,
@@ -62,7 +62,7 @@ class BoundsTable:
     Args:
         topology: where.
         collective: what.
-        prove: computes bounds, as `syncoll.bounds.rounds_bound` does.
+        prove: computes bounds, as `syncoll.bounding.rounds_bound` does.
         deadline: when it is over no linear program is begun any more; for any number of steps the
             best cut around a single node stands in for it, which also holds for so many steps.
     """

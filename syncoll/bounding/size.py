@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from syncoll.bounds.relaxation import RelaxationKind
+from syncoll.bounding.relaxation import RelaxationKind
 from syncoll.certificates.demand import Demand
 from syncoll.model import Topology
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from syncoll.formula import Verdict
 from syncoll.results.frontier import Point
-from syncoll.search.candidates import Candidate
+from syncoll.searching.candidates import Candidate
 
 __all__ = ["Observer"]
 

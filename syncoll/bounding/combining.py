@@ -14,9 +14,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
-from syncoll.bounds.partition import find_partition
-from syncoll.bounds.rounds import rounds_bound
-from syncoll.bounds.signature import signature
+from syncoll.bounding.partition import find_partition
+from syncoll.bounding.rounds import rounds_bound
+from syncoll.bounding.signature import signature
 from syncoll.certificates.rounds import RoundsBound
 from syncoll.certificates.shape import (
     Reading,

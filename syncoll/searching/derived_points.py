@@ -26,7 +26,7 @@ from syncoll.results.frontier import (
     OpenClaim,
     Point,
 )
-from syncoll.search.request import SearchRequest
+from syncoll.searching.request import SearchRequest
 from syncoll.trust import require_valid
 
 __all__ = ["as_asked", "composed_point", "inverted_point", "merged", "scaled_claim"]

@@ -31,17 +31,17 @@ from syncoll.results.frontier import (
     OpenClaim,
     Point,
 )
-from syncoll.search.asking import Asking
-from syncoll.search.asking_dual import AskingDual
-from syncoll.search.bounds_table import BoundsTable
-from syncoll.search.candidates import CandidateSource
-from syncoll.search.derived_points import (
+from syncoll.searching.asking import Asking
+from syncoll.searching.asking_dual import AskingDual
+from syncoll.searching.bounds_table import BoundsTable
+from syncoll.searching.candidates import CandidateSource
+from syncoll.searching.derived_points import (
     composed_point,
     inverted_point,
     merged,
     scaled_claim,
 )
-from syncoll.search.driver import (
+from syncoll.searching.driver import (
     NO_BOUND,
     ONLY_CUTS,
     OUT_OF_MEMORY,
@@ -50,9 +50,9 @@ from syncoll.search.driver import (
     search_points,
     seed_limits,
 )
-from syncoll.search.observer import Observer
-from syncoll.search.proving import evidence_of, open_claims, with_bounds
-from syncoll.search.request import SearchRequest, Strategy
+from syncoll.searching.observer import Observer
+from syncoll.searching.proving import evidence_of, open_claims, with_bounds
+from syncoll.searching.request import SearchRequest, Strategy
 from syncoll.solving import Solver
 
 __all__ = ["search"]

@@ -34,13 +34,13 @@ from syncoll.results.proof import (
     Refuted,
     covers,
 )
-from syncoll.search.asking import Asking, Waiting
-from syncoll.search.bounds_table import BoundsTable
-from syncoll.search.candidates import Candidate, CandidateSource
-from syncoll.search.hints import KnownAlgorithms
-from syncoll.search.observer import Observer
-from syncoll.search.proving import evidence_of, open_claims, with_bounds
-from syncoll.search.request import SearchRequest, Strategy
+from syncoll.searching.asking import Asking, Waiting
+from syncoll.searching.bounds_table import BoundsTable
+from syncoll.searching.candidates import Candidate, CandidateSource
+from syncoll.searching.hints import KnownAlgorithms
+from syncoll.searching.observer import Observer
+from syncoll.searching.proving import evidence_of, open_claims, with_bounds
+from syncoll.searching.request import SearchRequest, Strategy
 from syncoll.trust import require_valid
 
 __all__ = [

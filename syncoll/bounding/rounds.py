@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from syncoll.bounds.cuts import (
+from syncoll.bounding.cuts import (
     around_nodes,
     find_cut,
 )
-from syncoll.bounds.network import FlowNetwork
-from syncoll.bounds.relaxation import Relaxation, RelaxationKind
-from syncoll.bounds.size import most_variables
-from syncoll.bounds.trees import find_tree_prices
+from syncoll.bounding.network import FlowNetwork
+from syncoll.bounding.relaxation import Relaxation, RelaxationKind
+from syncoll.bounding.size import most_variables
+from syncoll.bounding.trees import find_tree_prices
 from syncoll.certificates.demand import Demand
 from syncoll.certificates.prices import PriceCertificate
 from syncoll.certificates.rounds import RoundsBound

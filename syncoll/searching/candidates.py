@@ -17,8 +17,8 @@ from functools import cached_property
 from math import ceil
 
 from syncoll.errors import UsageError
-from syncoll.search.bounds_table import BoundsTable
-from syncoll.search.request import SearchRequest, Strategy
+from syncoll.searching.bounds_table import BoundsTable
+from syncoll.searching.request import SearchRequest, Strategy
 from syncoll.wording import counted
 
 __all__ = ["Candidate", "CandidateSource"]

@@ -24,9 +24,9 @@ from syncoll.results.proof import (
     Scope,
     covers,
 )
-from syncoll.search.bounds_table import BoundsTable
-from syncoll.search.candidates import CandidateSource
-from syncoll.search.request import Strategy
+from syncoll.searching.bounds_table import BoundsTable
+from syncoll.searching.candidates import CandidateSource
+from syncoll.searching.request import Strategy
 
 __all__ = ["evidence_of", "open_claims", "prove", "with_bounds"]
 

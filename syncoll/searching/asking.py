@@ -11,15 +11,15 @@ from concurrent.futures import Future
 from functools import partial
 from typing import Protocol
 
-from syncoll.bounds import rounds_bound
+from syncoll.bounding import rounds_bound
 from syncoll.certificates import RoundsBound
 from syncoll.deadline import NEVER, Deadline
 from syncoll.formula import StopReason
 from syncoll.model import Algorithm, Instance
 from syncoll.results import Solution
 from syncoll.results.solution import undecided
-from syncoll.search.directly import solve_directly
-from syncoll.search.seeding import Seeding
+from syncoll.searching.directly import solve_directly
+from syncoll.searching.seeding import Seeding
 from syncoll.solving import (
     Solver,
     SolverPool,
@@ -65,7 +65,7 @@ class Asking:
         solver: decides where there is no pool, and knows what is asked; None to ask seeds only.
         pool: decides several instances at once.
         memory: what was answered before; None to ask everything anew.
-        prove: computes bounds, as `syncoll.bounds.rounds_bound` does.
+        prove: computes bounds, as `syncoll.bounding.rounds_bound` does.
         seeding: constructs points before anything is asked.
 
     Attributes:

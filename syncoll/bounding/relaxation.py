@@ -31,7 +31,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.bounds.network import FlowNetwork
+from syncoll.bounding.network import FlowNetwork
 from syncoll.certificates.demand import Demand
 from syncoll.certificates.prices import (
     PriceCertificate,

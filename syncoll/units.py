@@ -13,6 +13,8 @@ __all__ = [
     "format_size",
     "format_time",
     "parse_bandwidth",
+    "parse_limit",
+    "parse_memory",
     "parse_size",
     "parse_time",
 ]
@@ -51,11 +53,20 @@ _RATES = {
 }
 
 
+_LIMITS = {**_SECONDS, "": Fraction(1), "min": Fraction(60), "m": Fraction(60), "h": Fraction(3600)}
+
+_MEMORY = {
+    f"{prefix}{'i' * binary}": Fraction((1024 if binary else 1000) ** power)
+    for power, prefix in enumerate(("", "k", "m", "g", "t"))
+    for binary in range(2)
+}
+
+
 def parse_time(text: str) -> Fraction:
     """Seconds, at least 0, of a text such as ``0.7us``, ``700ns``, ``1ms`` or ``7e-7s``.
 
     Raises:
-        UsageError: when it is none.
+        UsageError: when it is not one.
     """
     value = _parse(text, _SECONDS, "time", "a number with ns, us, ms or s, such as 0.7us")
     if value < 0:
@@ -69,7 +80,7 @@ def parse_bandwidth(text: str) -> Fraction:
     ``B`` is a byte, ``b`` a bit; ``G`` is 10^9, ``Gi`` 2^30.
 
     Raises:
-        UsageError: when it is none.
+        UsageError: when it is not one.
     """
     expected = "a number with GB/s, GiB/s or Gb/s (b: bits), such as 25GB/s"
     value = _parse(text, _RATES, "bandwidth", expected)
@@ -82,19 +93,46 @@ def parse_size(text: str) -> int:
     """Bytes, a whole number of at least 1, of a text such as ``64KiB``, ``1MB`` or ``512``.
 
     Raises:
-        UsageError: when it is none.
+        UsageError: when it is not one.
     """
     units = {"": Fraction(1), **_BYTES}
     value = _parse(text, units, "size", "a number of bytes, such as 512, 64KiB or 1MB")
     if value < 1 or value.denominator != 1:
-        raise UsageError(f"{text!r} is no whole number of bytes of at least 1")
+        raise UsageError(f"{text!r} is not a whole number of bytes of at least 1")
     return int(value)
+
+
+def parse_limit(text: str) -> Fraction:
+    """Seconds that something may take, of a text such as ``90``, ``1.5s``, ``2min`` or ``1h``.
+
+    Raises:
+        UsageError: when it is not a time.
+    """
+    expected = "a number of seconds, or one with s, min or h, such as 90, 1.5s, 2min or 1h"
+    value = _parse(text, _LIMITS, "time", expected)
+    if value < 0:
+        raise UsageError(f"{text!r} is a negative time; expected {expected}")
+    return value
+
+
+def parse_memory(text: str) -> int:
+    """Bytes, at least 1, of a text such as ``4GiB``, ``500MB`` or ``2g``.
+
+    Raises:
+        UsageError: when it is not an amount of memory.
+    """
+    expected = "a number of bytes, or one with a unit, such as 4GiB or 500MB"
+    plain = re.sub(r"b\s*$", "", text.lower())
+    value = int(_parse(plain, _MEMORY, "memory size", expected))
+    if value < 1:
+        raise UsageError(f"{text!r} is not a memory size; expected {expected}")
+    return value
 
 
 def _parse(text: str, units: Mapping[str, Fraction], noun: str, expected: str) -> Fraction:
     match = re.fullmatch(_NUMBER + r"([A-Za-zµμ/]*)\s*", text)
     if match is None:
-        raise UsageError(f"{text!r} is no {noun}; expected {expected}")
+        raise UsageError(f"{text!r} is not a {noun}; expected {expected}")
     number, unit = match.groups()
     if unit not in units:
         what = f"has the unknown unit {unit!r}" if unit else "has no unit"

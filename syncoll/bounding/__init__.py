@@ -1,6 +1,6 @@
 """Lower bounds on rounds, exact, with certificates that need no solver to check."""
 
-from syncoll.bounds.combining import combining_rounds_bound
-from syncoll.bounds.rounds import least_cut, rounds_bound, with_cut, with_trees
+from syncoll.bounding.combining import combining_rounds_bound
+from syncoll.bounding.rounds import least_cut, rounds_bound, with_cut, with_trees
 
 __all__ = ["combining_rounds_bound", "least_cut", "rounds_bound", "with_cut", "with_trees"]

@@ -16,10 +16,10 @@ from syncoll.model import Algorithm, Collective, Instance, Topology, compose
 from syncoll.model.derived import part_chunks
 from syncoll.model.dual import dual_instance
 from syncoll.results import Solution
-from syncoll.search.asking_dual import inverted_solution
-from syncoll.search.bounds_table import BoundsTable
-from syncoll.search.derived_points import as_asked
-from syncoll.search.directly import solve_directly
+from syncoll.searching.asking_dual import inverted_solution
+from syncoll.searching.bounds_table import BoundsTable
+from syncoll.searching.derived_points import as_asked
+from syncoll.searching.directly import solve_directly
 from syncoll.solving import Solver
 
 __all__ = ["decided_as", "solve_one"]

@@ -5,14 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from syncoll.bounds import combining_rounds_bound, least_cut, rounds_bound, with_cut
+from syncoll.bounding import combining_rounds_bound, least_cut, rounds_bound, with_cut
 from syncoll.certificates import RoundsBound, demands
 from syncoll.deadline import NEVER, Deadline, interrupted_at
 from syncoll.model import Collective, RelationTable, Topology
 from syncoll.results import LowerBounds
-from syncoll.search.bounds_table import BoundsTable
-from syncoll.search.candidates import CandidateSource
-from syncoll.search.request import SearchRequest
+from syncoll.searching.bounds_table import BoundsTable
+from syncoll.searching.candidates import CandidateSource
+from syncoll.searching.request import SearchRequest
 from syncoll.wording import counted
 
 __all__ = ["lower_bounds"]

@@ -1,0 +1,36 @@
+"""Numbers that may also be written as people write them."""
+
+from __future__ import annotations
+
+from syncoll.errors import UsageError
+from syncoll.units import parse_limit, parse_memory
+
+__all__ = ["bytes_of", "seconds_of"]
+
+
+def bytes_of(size: int | str) -> int:
+    """A number of bytes; ``1MiB`` is one too.
+
+    Raises:
+        UsageError: when it is not an amount.
+    """
+    if isinstance(size, str):
+        return parse_memory(size)
+    if isinstance(size, bool) or not isinstance(size, int):
+        raise UsageError(f"{size!r} is not a number of bytes such as 65536 or '64KiB'")
+    return size
+
+
+def seconds_of(limit: float | str | None) -> float | None:
+    """A number of seconds; ``2min`` is one too, and None stays None.
+
+    Raises:
+        UsageError: when it is not a time.
+    """
+    if limit is None:
+        return None
+    if isinstance(limit, str):
+        return float(parse_limit(limit))
+    if isinstance(limit, bool) or not isinstance(limit, (int, float)) or not limit >= 0:
+        raise UsageError(f"{limit!r} is not a time; expected seconds, or a text such as '2min'")
+    return float(limit)

@@ -1,0 +1,99 @@
+"""A collective for people: what each chunk's start and goal are."""
+
+from __future__ import annotations
+
+from syncoll.errors import LocatedError, UsageError
+from syncoll.model import BoolArray, Collective
+from syncoll.pages.page import Page
+from syncoll.wording import counted
+
+__all__ = ["collective_page", "least_size"]
+
+_MOST_CHUNKS_SHOWN = 64
+_FEW_NODES = 12
+_MOST_NODES_TRIED = 64
+_MOST_CHUNKS_TRIED = 1_000
+
+
+def collective_page(collective: Collective, nodes: int, chunks: int, doc: str = "") -> Page:
+    """Pre and post on so many nodes with so many chunks per node.
+
+    Args:
+        collective: to show.
+        nodes: P.
+        chunks: C.
+        doc: what its author says of it.
+
+    Raises:
+        ModelError: when it is not defined for these.
+    """
+    relation = collective.tabulate(nodes, chunks)
+    page = Page()
+    if doc:
+        page.text(doc + "\n")
+    page.text(
+        f"{collective.name} on {counted(nodes, 'node')}, C = {chunks}: "
+        f"{counted(len(relation.pre), 'chunk')} in all\n"
+        + (
+            "which nodes contribute to each chunk (pre) and need the result (post)\n"
+            if collective.combining
+            else "where each chunk starts (pre) and must end (post)\n"
+        )
+    )
+    if collective.dual is not None:
+        page.text(f"the inverse of {collective.dual.name}\n")
+    if collective.ways:
+        ways = " or ".join(" then ".join(part.name for part in way) for way in collective.ways)
+        page.text(f"composed: {ways}\n")
+    shown = range(min(len(relation.pre), _MOST_CHUNKS_SHOWN))
+    if nodes <= _FEW_NODES:
+        marks = (".", "pre", "post", "both")
+        kinds = relation.pre + 2 * relation.post
+        rows = [(c, *(marks[kind] for kind in kinds[c].tolist())) for c in shown]
+        page.table((">chunk", *(f"node {n}" for n in range(nodes))), rows)
+    else:
+        rows = [(c, _ranges(relation.pre[c]), _ranges(relation.post[c])) for c in shown]
+        begin, end = "starts at nodes", "must end at nodes"
+        if collective.combining:
+            begin, end = "contributed by nodes", "result at nodes"
+        page.table((">chunk", begin, end), rows)
+    if len(relation.pre) > len(shown):
+        more = counted(len(relation.pre) - len(shown), "more chunk")
+        page.text(f"… and {more} (--format json shows all)")
+    return page
+
+
+def _ranges(row: BoolArray) -> str:
+    """The positions that are true, runs of them in short: ``0-3 5``."""
+    runs: list[list[int]] = []
+    for n in row.nonzero()[0].tolist():
+        if runs and runs[-1][1] == n - 1:
+            runs[-1][1] = n
+        else:
+            runs.append([n, n])
+    return " ".join(str(a) if a == b else f"{a}-{b}" for a, b in runs) or "none"
+
+
+def least_size(collective: Collective, nodes: int | None, chunks: int | None) -> tuple[int, int]:
+    """P and C to show: as given, else the least for which the collective is defined.
+
+    Raises:
+        UsageError: when it is defined for none.
+    """
+    failure: LocatedError | None = None
+    for p in range(4, _MOST_NODES_TRIED + 1) if nodes is None else (nodes,):
+        for c in range(1, _MOST_CHUNKS_TRIED + 1) if chunks is None else (chunks,):
+            try:
+                if collective.admits(p, c):
+                    collective.tabulate(p, c)
+                    return p, c
+            except LocatedError as error:  # nothing to do with C: the next P
+                failure = failure or error
+                break
+    if failure is not None:
+        raise failure
+    place = f" on {counted(nodes, 'node')}" if nodes is not None else ""
+    which = f"C = {chunks}" if chunks is not None else "no C that was tried"
+    needs = f"; it needs {collective.requirement}" if collective.requirement else ""
+    negated = "not " if chunks is not None else ""
+    raise UsageError(f"collective {collective.name} is {negated}defined for {which}{place}{needs}")

@@ -1,0 +1,111 @@
+"""A plan for people."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from syncoll.pages.page import Page
+from syncoll.planning import (
+    NeverBest,
+    Plan,
+    SizeRange,
+    ends,
+    format_bandwidth,
+    format_size,
+    format_time,
+)
+from syncoll.results import Frontier
+from syncoll.wording import counted
+
+__all__ = ["plan_page", "plan_title"]
+
+
+def plan_page(
+    plan: Plan, frontier: Frontier, *, given: bool, sizes: tuple[int, int] | None = None
+) -> Page:
+    """Which algorithm is the fastest for which sizes.
+
+    Args:
+        plan: to show.
+        frontier: that was planned with.
+        given: whether a user said the bandwidth, or the topology did.
+        sizes: the sizes of one node's data to show; None for all.
+    """
+    page = Page()
+    message = plan.message
+    page.text(f"{plan_title(plan, frontier, given=given)}\n")
+    costs = (">S", ">R", ">C", ">R/C", ">time", ">to", ">algbw", ">to")
+    columns = (">L from", ">below", ">message bytes", *costs)
+    rows = [_row(plan, one, sizes) for one in plan.ranges]
+    page.table(columns, [row for row in rows if row])
+    if message.measured:
+        factor = "L" if message.per_node == 1 else f"{message.per_node} L"
+        page.text(f"L: the data of one node. A message of {factor} bytes: {message.words}.")
+    else:
+        page.text("L: the data of one node; runtimes have no one message size for it.")
+    if sizes is not None:
+        text = f"{format_size(sizes[0])} to {format_size(sizes[1])}"
+        hidden = counted(len(rows) - len([row for row in rows if row]), "range")
+        page.text(f"Shown: L from {text}; {hidden} outside.")
+    for one in plan.never_best:
+        page.text(f"Never the best: {_told(one)}.")
+    if frontier.open:
+        page.text(
+            f"The frontier leaves {counted(len(frontier.open), 'region')} of costs "
+            "unsettled, where better algorithms may lie; `syncoll show` lists them."
+        )
+    return page
+
+
+def plan_title(plan: Plan, frontier: Frontier, *, given: bool) -> str:
+    """The model in a line."""
+    model = plan.model
+    source = "" if given else f", as {frontier.topology.name} is described"
+    overhead = f", {format_time(model.overhead)} a call" if model.overhead else ""
+    return (
+        f"{frontier.collective} on {frontier.topology.name}: alpha {format_time(model.alpha)}, "
+        f"a chunk per round at {format_bandwidth(model.bandwidth)}{source}{overhead}"
+    )
+
+
+def _row(plan: Plan, one: SizeRange, sizes: tuple[int, int] | None) -> tuple[object, ...]:
+    """Of the table; nothing for a range that is not shown."""
+    shown = ends(one, sizes)
+    if not shown:
+        return ()
+    messages: object = "-"
+    if plan.message.measured:
+        found = one.message_range(plan.message)
+        messages = "none"
+        if found is not None:
+            messages = f"{found[0]}-{found[1]}" if found[1] is not None else f"{found[0]} up"
+    times, rates = [], []
+    for size in shown:
+        times.append("no end" if size is None else format_time(plan.seconds(one.algorithm, size)))
+        rate = plan.algorithm_bandwidth(one.algorithm, size)
+        text = "-" if rate is None else format_bandwidth(rate)
+        rates.append(f"< {text}" if size is None and rate is not None else text)
+    return (
+        format_size(one.low),
+        "no end" if one.high is None else format_size(one.high),
+        messages,
+        one.steps,
+        one.algorithm.algorithm.rounds,
+        one.algorithm.instance.chunks,
+        one.bandwidth,
+        *times,
+        *rates,
+    )
+
+
+def _told(one: NeverBest) -> str:
+    """An algorithm that is never the best, and how near it comes."""
+    stored = one.algorithm
+    cost = Fraction(stored.algorithm.rounds, stored.instance.chunks)
+    text = f"{stored.where}, S = {stored.algorithm.steps}, R/C = {cost}"
+    if one.slower is None:
+        return text
+    where = "as L grows" if one.size is None else f"at L = {format_size(one.size)}"
+    if one.slower == 1:
+        return f"{text}; as fast as the best only {where}"
+    return f"{text}; nearest {where}, where it takes {float(one.slower):.4g} times the best's time"

@@ -1,0 +1,94 @@
+"""A topology for people."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from syncoll.model import UNREACHABLE, BandwidthBound, Topology
+from syncoll.pages.page import Page
+from syncoll.wording import counted
+
+__all__ = ["topology_page"]
+
+_WIDEST_MATRIX = 110
+"""Columns of a matrix where nothing else limits it; larger networks are shown as lists."""
+
+_MOST_LINKS_SHOWN = 8
+
+
+def topology_page(topology: Topology, doc: str = "", width: int | None = None) -> Page:
+    """Its nodes, switches and links.
+
+    Args:
+        topology: to show.
+        doc: what its author says of it.
+        width: columns that are there; None where that is not known.
+    """
+    page = Page()
+    if doc:
+        page.text(doc + "\n")
+    diameter = int(topology.distances.max())
+    page.text(
+        f"{topology.name}: {counted(topology.num_nodes, 'node')}, "
+        f"{counted(len(topology.links), 'directed link')}, "
+        + ("not connected" if diameter >= UNREACHABLE else f"diameter {diameter}")
+    )
+    fabric = topology.fabric
+    if fabric is not None:
+        switches = counted(fabric.num_switches, "switch")
+        page.text(
+            f"physical network: {switches}, {counted(len(fabric.links), 'directed link')}"
+            + (
+                f"; a chunk per round is {fabric.chunk_bandwidth} GB/s"
+                if fabric.measure == "GB/s"
+                else ""
+            )
+        )
+    if topology.links:
+        _show_links(page, topology, width)
+    for bound in topology.bounds:
+        if len(bound.links) > 1:
+            page.text(_shared(bound))
+    return page
+
+
+def _show_links(page: Page, topology: Topology, width: int | None) -> None:
+    """A matrix where it fits, else the neighbours of each node."""
+    own: dict[tuple[int, int], Fraction] = {}
+    for bound in topology.bounds:
+        if len(bound.links) == 1:
+            link = bound.links[0]
+            own[link] = min(bound.chunks_per_round, own.get(link, bound.chunks_per_round))
+    legend = "chunks per round"
+    if any(link not in own for link in topology.links):
+        legend += "; * means bounded only together with other links"
+    nodes, links = (
+        range(topology.num_nodes),
+        {link: str(own.get(link, "*")) for link in topology.links},
+    )
+    widest = max(len(str(topology.num_nodes)), *(len(value) for value in links.values())) + 2
+    available = width or _WIDEST_MATRIX
+    if widest * (topology.num_nodes + 1) + 2 <= available:
+        page.text(f"{legend}, from row to column\n")
+        rows = [(a, *(links.get((a, b), ".") for b in nodes)) for a in nodes]
+        page.table((">", *(f">{b}" for b in nodes)), rows)
+        return
+    same = set(links.values()).pop() if len(set(links.values())) == 1 else None
+    page.text(f"{legend}: {same} on every link" if same else f"{legend} in parentheses")
+    targets: dict[int, list[str]] = {}
+    for (a, b), value in links.items():
+        targets.setdefault(a, []).append(str(b) if same else f"{b} ({value})")
+    digits = len(str(topology.num_nodes - 1))
+    for a, told in targets.items():
+        page.text(f"  {a:>{digits}} -> {'  '.join(told)}")
+
+
+def _shared(bound: BandwidthBound) -> str:
+    """A bound over several links in one line."""
+    links = " ".join(f"{a}->{b}" for a, b in bound.links[:_MOST_LINKS_SHOWN])
+    if len(bound.links) > _MOST_LINKS_SHOWN:
+        links += f" … ({counted(len(bound.links), 'link')})"
+    label = f"{bound.label}: " if bound.label else ""
+    rate = bound.chunks_per_round
+    amount = counted(int(rate), "chunk") if rate.denominator == 1 else f"{rate} chunks"
+    return f"shared: {label}{amount} per round over {links}"

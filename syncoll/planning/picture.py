@@ -1,0 +1,111 @@
+"""Pictures: drawn without a screen, and the same each time.
+
+They are drawn with matplotlib's own canvases, and a person's settings change nothing: the same
+values give the same SVG, byte for byte.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from syncoll.documents import write_atomically
+from syncoll.errors import UsageError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["Picture", "PictureFormat", "picture_format", "require_matplotlib"]
+
+PictureFormat = Literal["png", "svg"]
+
+_SETTINGS: dict[Any, Any] = {
+    "font.size": 9,
+    "axes.grid": True,
+    "axes.grid.which": "major",
+    "grid.alpha": 0.3,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "svg.hashsalt": "syncoll",
+    "text.parse_math": False,  # a name may have a dollar in it
+}
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture that a notebook shows.
+
+    Args:
+        paint: draws it on an empty figure.
+        size: its width and height in inches.
+    """
+
+    paint: Callable[[Figure], None]
+    size: tuple[float, float] = (8, 7.5)
+
+    def content(self, style: PictureFormat) -> bytes:
+        """The picture as a file's content."""
+        import matplotlib as mpl
+        from matplotlib.figure import Figure
+
+        with mpl.rc_context():
+            mpl.rcdefaults()
+            mpl.rcParams.update(_SETTINGS)
+            figure = Figure(figsize=self.size, layout="constrained")
+            self.paint(figure)
+            file = io.BytesIO()
+            # Without a date, and without the version of the library that drew it.
+            empty: dict[str, Any] = {"Date": None, "Creator": None} if style == "svg" else {}
+            figure.savefig(file, format=style, dpi=144, metadata=empty or {"Software": None})
+        return file.getvalue()
+
+    @property
+    def svg(self) -> str:
+        """The picture as the text of an SVG file."""
+        return self.content("svg").decode()
+
+    def save(self, path: str | Path) -> None:
+        """Writes it to a file whose name ends in ``.png`` or ``.svg``.
+
+        Raises:
+            UsageError: on another name, or when it cannot be written.
+        """
+        style = picture_format(Path(path))
+        write_atomically(Path(path), self.content(style))
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+
+def picture_format(path: Path) -> PictureFormat:
+    """What a file of this name is to hold.
+
+    Raises:
+        UsageError: when its name ends neither in ``.png`` nor in ``.svg``, or matplotlib is not
+            installed.
+    """
+    suffix = path.suffix.lower()
+    if suffix not in (".png", ".svg"):
+        raise UsageError(f"cannot draw {path}: expected a name that ends in .png or .svg")
+    require_matplotlib(str(path))
+    return "png" if suffix == ".png" else "svg"
+
+
+def require_matplotlib(what: str) -> None:
+    """Passes where pictures can be drawn.
+
+    Args:
+        what: is to be drawn.
+
+    Raises:
+        UsageError: when matplotlib is not installed.
+    """
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        raise UsageError(
+            f"cannot draw {what}: matplotlib is not installed; `pip install 'syncoll[plot]'`"
+        ) from None

@@ -1,0 +1,190 @@
+"""Verbs and values of `syncoll` in a program's hands."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+import syncoll
+from syncoll.errors import SpecError, SyncollError, UsageError, VerificationError
+
+F = Fraction
+
+
+@pytest.fixture(scope="module")
+def found() -> syncoll.FrontierResult:
+    return syncoll.pareto("dgx1", "allgather", max_steps=4, progress="none")
+
+
+def test_every_public_name_is_there() -> None:
+    import syncoll.api
+
+    assert sorted(syncoll.api.__all__) == sorted(set(syncoll.__all__) - {"__version__"})
+    for name in syncoll.__all__:
+        assert getattr(syncoll, name) is not None
+    assert set(syncoll.__all__) <= set(dir(syncoll))
+    with pytest.raises(AttributeError, match="no attribute 'paretto'"):
+        _ = syncoll.paretto  # type: ignore[attr-defined]
+
+
+def test_the_package_alone_imports_next_to_nothing() -> None:
+    code = "import sys, syncoll; print(*{n.partition('.')[0] for n in sys.modules})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not {"numpy", "ortools", "lark", "pluggy"} & set(done.stdout.split())
+
+
+def test_a_frontier_is_a_sequence_that_shows_itself(found: syncoll.FrontierResult) -> None:
+    assert [(p.steps, p.bandwidth) for p in found] == [(2, F(3, 2)), (3, F(7, 6))]
+    assert len(found) == 2
+    assert found[-1].chunks == 6
+    assert len(found[:1]) == 1
+    assert "2         3         2  3/2" in repr(found)
+    assert "No algorithm has fewer than 2 steps" in str(found)
+    html = found._repr_html_()
+    assert "<table>" in html
+    assert "<svg" in html
+    assert "step 0, 2 rounds" in repr(found[0])
+
+
+def test_tables(found: syncoll.FrontierResult) -> None:
+    pytest.importorskip("pandas")
+    table = found.to_pandas()
+    assert table["exact_bandwidth"].tolist() == ["3/2", "7/6"]
+    assert table["optimal_for"].tolist() == ["all", "all"]
+    assert len(found[0].sends_to_pandas()) == len(found[0].sends) == 112
+
+
+def test_sends_are_a_copy(found: syncoll.FrontierResult) -> None:
+    found[0].sends[:] = 0
+    assert found[0].sends.any()
+
+
+def test_pictures(found: syncoll.FrontierResult, tmp_path: Path) -> None:
+    assert "7/6" in found.plot().svg
+    assert found.plot().svg == found.plot().svg
+    over_sizes = found.plot(alpha="0.7us", beta="25GB/s")
+    assert "alpha 700 ns" in over_sizes.svg
+    over_sizes.save(tmp_path / "plan.png")
+    assert (tmp_path / "plan.png").read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(UsageError, match=r"ends in \.png or \.svg"):
+        over_sizes.save(tmp_path / "plan.txt")
+    with pytest.raises(UsageError, match="alpha too"):
+        found.plot(beta="25GB/s")
+
+
+def test_plans(found: syncoll.FrontierResult, tmp_path: Path) -> None:
+    plan = found.plan(alpha="0.7us", beta="25GB/s")
+    assert [one.steps for one in plan.ranges] == [2, 3]
+    assert "51.27 KiB" in repr(plan)
+    with pytest.raises(UsageError, match="beta is missing"):
+        found.plan(alpha="0.7us")
+    found.save(tmp_path / "f.json")
+    again = syncoll.plan(tmp_path / "f.json", alpha="0.7us", beta="25GB/s")
+    assert repr(again) == repr(plan)
+
+
+def test_what_was_searched_is_checked_in_full(
+    found: syncoll.FrontierResult, tmp_path: Path
+) -> None:
+    assert not found.check().unchecked
+    assert "everything claimed holds" in repr(found.check())
+    found.save(tmp_path / "f.json")
+    loaded = syncoll.load(tmp_path / "f.json")
+    assert isinstance(loaded, syncoll.FrontierResult)
+    assert [one.kind for one in loaded.check().unchecked] == ["scales"]
+    assert not loaded.check("allgather").unchecked
+    assert not syncoll.check(tmp_path / "f.json", "allgather").unchecked
+    with pytest.raises(VerificationError, match="is not alltoall"):
+        loaded.check("alltoall")
+
+
+def test_a_broken_algorithm_does_not_pass(found: syncoll.FrontierResult) -> None:
+    from dataclasses import replace
+
+    short = replace(found[0].algorithm, sends=found[0].sends[1:])
+    broken = replace(found, points=(replace(found.points[0], algorithm=short), *found.points[1:]))
+    with pytest.raises(VerificationError):
+        broken.check()
+
+
+def test_data_runs(found: syncoll.FrontierResult) -> None:
+    done = found[0].run("96KiB", dtype="bfloat16")
+    assert done.ok
+    assert repr(done).startswith("OK: 2 steps")
+    assert all(one.ok for one in syncoll.run(found, 4096 * 3))
+    with pytest.raises(UsageError, match="not a memory size"):
+        found[0].run("much")
+
+
+def test_a_single_answer() -> None:
+    yes = syncoll.solve("dgx1", "allgather", chunks=6, steps=3, rounds=7)
+    assert yes.found.bandwidth == F(7, 6)
+    assert len(yes.sends) == 336
+    assert "sat: allgather on dgx1" in repr(yes)
+    no = syncoll.solve("ring(4)", "allgather", chunks=1, steps=1, rounds=1)
+    assert "unsat" in repr(no)
+    with pytest.raises(UsageError, match="the answer is unsat"):
+        _ = no.sends
+
+
+def test_bounds_and_forests() -> None:
+    bounds = syncoll.bounds("torus(3,3)", "alltoall", max_steps=3)
+    assert bounds.bandwidth == bounds.bandwidth_in(2) == F(1, 3)
+    assert "at least 1/3" in repr(bounds)
+    assert syncoll.forest("a100(boxes=2)").algbw == F(1040, 3)
+    assert "1040/3 GB/s" in repr(syncoll.forest("a100(boxes=2)"))
+
+
+def test_objects_of_python() -> None:
+    """A topology with switches and a collective, both made here, get what files get."""
+    fabric = syncoll.Fabric.from_links("star", 4, 1, {(n, 4): 1 for n in range(4)}, both_ways=True)
+    assert syncoll.topology(fabric).num_nodes == 4
+    assert syncoll.forest(fabric).algbw == F(4, 3)
+    assert len(syncoll.pareto(fabric, "allgather", max_chunks=2, progress="none"))
+
+
+def test_lines_for_types() -> None:
+    assert repr(syncoll.topology("ring(3)")) == "<topology ring(3): 3 nodes, 6 links>"
+    assert "0 switches" in repr(syncoll.fabric("ring(3)"))
+    assert repr(syncoll.collective("allgather")) == "<collective allgather>"
+    instance = syncoll.solve("ring(3)", "allgather", chunks=1, steps=1, rounds=1).instance
+    assert repr(instance) == "<instance allgather on ring(3): C = 1, S = 1, R = 1>"
+
+
+@pytest.mark.parametrize(
+    ("ask", "words"),
+    [
+        (lambda: syncoll.pareto("dgx9", "allgather"), "no topology `dgx9`"),
+        (lambda: syncoll.pareto(8, "allgather"), "8 is not a topology"),  # type: ignore[arg-type]
+        (lambda: syncoll.pareto("dgx1", "allgather", thread=2), "did you mean threads?"),  # type: ignore[call-arg]
+        (lambda: syncoll.pareto("dgx1", "allgather", strategy="best"), "certified, paper"),
+        (lambda: syncoll.pareto("dgx1", "allgather", progress="much"), "auto, live"),
+        (lambda: syncoll.pareto("dgx1", "allgather", time_limit="soon"), "not a time"),
+        (lambda: syncoll.pareto("dgx1", "allgather", time_limit=-1), "not a time"),
+        (lambda: syncoll.pareto("dgx1", "allgather", backend="cpsatt"), "did you mean cpsat?"),
+        (lambda: syncoll.pareto("dgx1", "allgather", backend="ring", jobs=2), "asks no solver"),
+        (lambda: syncoll.forest("dgx1", "alltoall"), "is not one of allgather"),
+        (lambda: syncoll.forest("dgx1", "allgather", root=1), "every node is a root"),
+        (lambda: syncoll.load("missing.json"), "cannot read missing.json"),
+        (lambda: syncoll.show("dgx9"), "did you mean"),
+    ],
+)
+def test_mistakes_are_told_in_words(ask: object, words: str) -> None:
+    with pytest.raises(SyncollError) as raised:
+        ask()  # type: ignore[operator]
+    assert words in str(raised.value)
+    assert not isinstance(raised.value, SpecError) or "`" in str(raised.value)
+
+
+def test_ctrl_c_keeps_what_was_found() -> None:
+    class Impatient(syncoll.Observer):
+        def found(self, points: tuple[syncoll.Point, ...]) -> None:
+            raise KeyboardInterrupt
+
+    stopped = syncoll.pareto("dgx1", "allgather", seeds="none", progress=Impatient())
+    assert stopped.interrupted
+    assert "interrupted" in repr(stopped)
