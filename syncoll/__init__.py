@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         Collective,
         ExecutionResult,
         ExportResult,
+        Fabric,
         ForestsResult,
         Frontier,
         FrontierResult,
@@ -46,14 +47,19 @@ if TYPE_CHECKING:
         Violation,
         bounds,
         check,
+        check_spec,
         collective,
         discover,
+        explain,
         export,
         fabric,
         file_schema,
         forest,
+        import_topology,
         inverse_of,
+        list_specs,
         load,
+        open_store,
         pareto,
         plan,
         read_file,
@@ -71,12 +77,13 @@ else:
         __name__,
         {
             "api": "Algorithm BandwidthBound BoundsResult CheckedResult Collective "
-            "ExecutionResult ExportResult ForestsResult Frontier FrontierResult "
+            "ExecutionResult ExportResult Fabric ForestsResult Frontier FrontierResult "
             "Instance Limits Observer PlanResult PluginManager Point PointResult "
             "SearchRequest Solution SolutionResult Solver SpecLibrary StoredResult "
-            "Strategy Topology Verdict Violation bounds check collective discover "
-            "export fabric file_schema forest inverse_of load pareto plan read_file "
-            "require_valid run search sequence_of show solve topology violations",
+            "Strategy Topology Verdict Violation bounds check check_spec collective "
+            "discover explain export fabric file_schema forest import_topology "
+            "inverse_of list_specs load open_store pareto plan read_file require_valid "
+            "run search sequence_of show solve topology violations",
         },
     )
 
@@ -90,6 +97,7 @@ __all__ = [
     "Collective",
     "ExecutionResult",
     "ExportResult",
+    "Fabric",
     "ForestsResult",
     "Frontier",
     "FrontierResult",
@@ -113,14 +121,19 @@ __all__ = [
     "__version__",
     "bounds",
     "check",
+    "check_spec",
     "collective",
     "discover",
+    "explain",
     "export",
     "fabric",
     "file_schema",
     "forest",
+    "import_topology",
     "inverse_of",
+    "list_specs",
     "load",
+    "open_store",
     "pareto",
     "plan",
     "read_file",

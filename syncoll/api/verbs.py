@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from syncoll.api.algorithm import ExecutionResult, ExportResult, StoredResult
 from syncoll.api.answers import BoundsResult, ForestsResult, SolutionResult
@@ -30,16 +30,25 @@ from syncoll.session import Session
 from syncoll.session.progress import progress as progress_of
 from syncoll.session.settings import SettingsOptions
 from syncoll.solving import Solver
+from syncoll.store import Store
+
+if TYPE_CHECKING:
+    from syncoll.spec import CheckReport
 
 __all__ = [
     "bounds",
     "check",
+    "check_spec",
     "collective",
+    "explain",
     "export",
     "fabric",
     "file_schema",
     "forest",
+    "import_topology",
+    "list_specs",
     "load",
+    "open_store",
     "pareto",
     "plan",
     "run",
@@ -458,6 +467,99 @@ def show(what: str | Path | Topology | Collective) -> Page:
         doc = specs.definition("collective", what).doc
         return collective_page(found, *least_size(found, None, None), doc)
     return load(what).page()
+
+
+def open_store(store: str | Path | None = None) -> Store:
+    """The store of answers: to `describe`, `clear` and close, best in a ``with``.
+
+    Args:
+        store: its file; None for the one that searches use.
+
+    Raises:
+        UsageError: when it cannot be opened, or is to be none.
+        FileFormatError: when it is not a store.
+    """
+    options: SettingsOptions = {} if store is None else {"store": store}
+    found = session_for(options).store()
+    if found is None:
+        raise UsageError("there is no store: its name is none, or it cannot be opened")
+    return found
+
+
+def import_topology(
+    importer: str,
+    file: str | Path,
+    *,
+    name: str = "",
+    options: Mapping[str, object] | None = None,
+) -> str:
+    """The text of a spec for what a tool says of a machine; to be read, changed and saved.
+
+    Args:
+        importer: such as ``nvidia-smi`` or ``nccl-xml``.
+        file: what the tool wrote.
+        name: of the topology; empty for the file's.
+        options: of the importer, by name.
+
+    Raises:
+        SyncollError: on a file that is not of that tool, and options that the importer lacks.
+    """
+    from syncoll.importing import import_spec, read_description
+
+    plugins = session_for({}).plugins
+    record = plugins.importer(importer)
+    text = read_description(str(file))
+    return import_spec(
+        record, text, str(file), dict(options or {}), name=name, others=plugins.importers
+    )
+
+
+def check_spec(file: str | Path) -> CheckReport:
+    """What a spec file defines, and every error in it.
+
+    Raises:
+        SpecError: when the file cannot be read.
+    """
+    from syncoll.spec import check_file
+
+    return check_file(str(file), session_for({}).specs)
+
+
+def list_specs() -> Page:
+    """The topologies, collectives, relations and searches that come with syncoll."""
+    from syncoll.pages.specs import specs_page
+
+    return specs_page(session_for({}).specs)
+
+
+def explain(
+    topology: Where,
+    collective: What,
+    *,
+    chunks: int,
+    steps: int,
+    rounds: int,
+    **settings: Unpack[SettingsOptions],
+) -> Page:
+    """How large the formula of an (S, R, C) is after each lowering, and who would decide it.
+
+    Args:
+        topology: a name or an object.
+        collective: a name or an object.
+        chunks: C.
+        steps: S.
+        rounds: R.
+        settings: see `Settings`.
+
+    Raises:
+        SyncollError: as `pareto`.
+    """
+    from syncoll.pages.explanation import explanation_page
+
+    session = session_for(settings)
+    what = session.collective(collective)
+    instance = session.instance(topology, what, chunks=chunks, steps=steps, rounds=rounds)
+    return explanation_page(session.explain(instance, what))
 
 
 def file_schema(kind: str) -> Mapping[str, Any]:

@@ -36,8 +36,8 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from syncoll.cli.output import counted, print_json, print_table, print_text
-    from syncoll.searching import decided_as
+    from syncoll.cli.output import print_json, print_page
+    from syncoll.pages.explanation import explanation_page
 
     session = arguments.session
     collective = session.collective(arguments.collective)
@@ -48,75 +48,36 @@ def _run(arguments: argparse.Namespace) -> int:
         steps=arguments.steps,
         rounds=arguments.rounds,
     )
-    asked, note = decided_as(instance, collective)
-    with session.solver() as solver:
-        prepared = solver.prepare(asked)
-        encoding, backend = solver.encoding_for(asked), solver.backends_for(asked)[0]
-    answers = {
-        "can_run": backend.can_run(prepared.lowered_size),
-        "should_run": backend.should_run(prepared.lowered_size),
-    }
-    stages: list[tuple[str, str, FormulaSize, float]] = [
-        (f"encoding {encoding.name}", encoding.summary, prepared.size, prepared.seconds["encode"])
-    ]
-    stages += [(s.name, s.summary, s.after, s.seconds) for s in prepared.stages]
-    if arguments.format == "json":
-        print_json(
-            {
-                "schema": "syncoll/explanation/1",
-                "topology": instance.topology.name,
-                "collective": instance.collective,
-                "chunks": instance.chunks,
-                "steps": instance.steps,
-                "rounds": instance.rounds,
-                "global_chunks": instance.num_chunks,
-                "least_steps": instance.least_steps,
-                "note": note,
-                "encoding": encoding.name,
-                "backend": backend.name,
-                "backend_features": sorted(backend.features),
-                "stages": [
-                    {"name": name, "summary": text, "seconds": round(seconds, 6), **_size(size)}
-                    for name, text, size, seconds in stages
-                ],
-                **{
-                    name: {"ok": answer.ok, "reason": answer.reason}
-                    for name, answer in answers.items()
-                },
-            }
-        )
+    found = session.explain(instance, collective)
+    if arguments.format != "json":
+        print_page(explanation_page(found))
         return Exit.OK
-    rows = [
-        (
-            name,
-            size.booleans,
-            size.integers,
-            size.clauses,
-            size.cardinalities,
-            size.linears,
-            size.differences,
-            size.literals,
-            f"{seconds:.3f}",
-        )
-        for name, _, size, seconds in stages
-    ]
-    columns = (">Booleans", ">integers", ">clauses", ">cardinality", ">linear", ">difference")
-    print_text(
-        f"{instance.collective} on {instance.topology.name}, C = {instance.chunks}, "
-        f"S = {instance.steps}, R = {instance.rounds}: {counted(instance.num_chunks, 'chunk')} "
-        f"in all, at least {counted(instance.least_steps, 'step')}\n"
+    print_json(
+        {
+            "schema": "syncoll/explanation/1",
+            "topology": instance.topology.name,
+            "collective": instance.collective,
+            "chunks": instance.chunks,
+            "steps": instance.steps,
+            "rounds": instance.rounds,
+            "global_chunks": instance.num_chunks,
+            "least_steps": instance.least_steps,
+            "note": found.note,
+            "encoding": found.encoding,
+            "backend": found.backend,
+            "backend_features": list(found.features),
+            "stages": [
+                {
+                    "name": stage.name,
+                    "summary": stage.summary,
+                    "seconds": round(stage.seconds, 6),
+                    **_size(stage.size),
+                }
+                for stage in found.stages
+            ],
+            **{name: {"ok": ok, "reason": reason} for name, ok, reason in found.answers},
+        }
     )
-    if note:
-        print_text(f"{note}\n")
-    print_table(("after", *columns, ">literals", ">seconds"), rows)
-    for name, text, _, _ in stages:
-        print_text(f"{name}: {text}")
-    takes = ", ".join(sorted(backend.features))
-    print_text(f"backend {backend.name}: {backend.summary}; takes {takes}")
-    for name, answer in answers.items():
-        verdict = "yes" if answer.ok else "no"
-        reason = f": {answer.reason}" if answer.reason else ""
-        print_text(f"{name.replace('_', ' ')} this: {verdict}{reason}")
     return Exit.OK
 
 

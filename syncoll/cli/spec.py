@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import re
 from pathlib import Path
 
 from syncoll.cli.arguments import Subparsers, add_format
@@ -78,12 +77,10 @@ def _check(arguments: argparse.Namespace) -> int:
 
 
 def _list(arguments: argparse.Namespace) -> int:
-    from syncoll.cli.output import note, print_json, print_table, print_text
-    from syncoll.spec import Kind
+    from syncoll.cli.output import note, print_json, print_page
+    from syncoll.pages.specs import definitions, specs_page
 
     specs = arguments.session.specs
-    kinds: tuple[Kind, ...] = ("topology", "collective", "relation", "search")
-    found = [definition for kind in kinds for definition in specs.names(kind)]
     for problem in specs.problems():
         note(f"syncoll: {problem}")
     if arguments.format == "json":
@@ -92,17 +89,10 @@ def _list(arguments: argparse.Namespace) -> int:
                 "schema": "syncoll/specs/1",
                 "definitions": [
                     {"kind": d.kind, "name": d.name, "signature": d.signature, "doc": d.doc}
-                    for d in found
+                    for d in definitions(specs)
                 ],
             }
         )
         return Exit.OK
-    rows = [(d.kind, d.signature, _first_sentence(d.doc)) for d in found]
-    print_table(("kind", "name", "what it is"), rows)
-    print_text("`syncoll show NAME` shows a machine or a collective, `syncoll search NAME` runs a")
-    print_text("search, and files of your own use all of them by name.")
+    print_page(specs_page(specs))
     return Exit.OK
-
-
-def _first_sentence(doc: str) -> str:
-    return re.split(r"(?<=[.])\s", " ".join(doc.split()), maxsplit=1)[0].removesuffix(".")

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from syncoll.plugins import PluginManager
     from syncoll.proofs.refute import Refuting
     from syncoll.results import Forests, Frontier, LowerBounds, Solution
+    from syncoll.results.explanation import Explanation
     from syncoll.runtime import SavedExport
     from syncoll.searching import Asking, Observer, SearchRequest
     from syncoll.solving import Solver
@@ -367,6 +368,38 @@ class Session:
                 )
         except OutOfTimeError:
             return Refuting(None, "the time limit was reached")
+
+    def explain(self, instance: Instance, collective: Collective) -> Explanation:
+        """What a solver would be asked about an instance, without asking it.
+
+        Raises:
+            SyncollError: on settings that do not go together, and what plugins do wrong.
+        """
+        from syncoll.results.explanation import ExplainedStage, Explanation
+        from syncoll.searching import decided_as
+
+        asked, note = decided_as(instance, collective)
+        with self.limited(), self.solver() as solver:
+            prepared = solver.prepare(asked)
+            encoding, backend = solver.encoding_for(asked), solver.backends_for(asked)[0]
+        first = ExplainedStage(
+            f"encoding {encoding.name}",
+            encoding.summary,
+            prepared.size,
+            prepared.seconds["encode"],
+        )
+        lowered = (ExplainedStage(s.name, s.summary, s.after, s.seconds) for s in prepared.stages)
+        can, should = (ask(prepared.lowered_size) for ask in (backend.can_run, backend.should_run))
+        return Explanation(
+            instance,
+            note,
+            encoding.name,
+            backend.name,
+            backend.summary,
+            tuple(sorted(backend.features)),
+            (first, *lowered),
+            (("can_run", can.ok, can.reason), ("should_run", should.ok, should.reason)),
+        )
 
     def bounds(
         self,

@@ -47,7 +47,7 @@ def test_a_frontier_is_a_sequence_that_shows_itself(found: syncoll.FrontierResul
     html = found._repr_html_()
     assert "<table>" in html
     assert "<svg" in html
-    assert "step 0, 2 rounds" in repr(found[0])
+    assert "112 sends\nstep 0, " in repr(found[0])
 
 
 def test_tables(found: syncoll.FrontierResult) -> None:
@@ -141,7 +141,7 @@ def test_bounds_and_forests() -> None:
 
 def test_objects_of_python() -> None:
     """A topology with switches and a collective, both made here, get what files get."""
-    fabric = syncoll.Fabric.from_links("star", 4, 1, {(n, 4): 1 for n in range(4)}, both_ways=True)
+    fabric = syncoll.Fabric.from_links("star", 4, 1, [(n, 4, 1) for n in range(4)], both_ways=True)
     assert syncoll.topology(fabric).num_nodes == 4
     assert syncoll.forest(fabric).algbw == F(4, 3)
     assert len(syncoll.pareto(fabric, "allgather", max_chunks=2, progress="none"))

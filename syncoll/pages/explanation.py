@@ -1,0 +1,45 @@
+"""What a solver would be asked, for people."""
+
+from __future__ import annotations
+
+from syncoll.pages.page import Page
+from syncoll.results.explanation import Explanation
+from syncoll.wording import counted
+
+__all__ = ["explanation_page"]
+
+
+def explanation_page(found: Explanation) -> Page:
+    """The formula after each stage, and what the backend says of it."""
+    instance, page = found.instance, Page()
+    page.text(
+        f"{instance.collective} on {instance.topology.name}, C = {instance.chunks}, "
+        f"S = {instance.steps}, R = {instance.rounds}: {counted(instance.num_chunks, 'chunk')} "
+        f"in all, at least {counted(instance.least_steps, 'step')}\n"
+    )
+    if found.note:
+        page.text(f"{found.note}\n")
+    rows = [
+        (
+            stage.name,
+            stage.size.booleans,
+            stage.size.integers,
+            stage.size.clauses,
+            stage.size.cardinalities,
+            stage.size.linears,
+            stage.size.differences,
+            stage.size.literals,
+            f"{stage.seconds:.3f}",
+        )
+        for stage in found.stages
+    ]
+    columns = (">Booleans", ">integers", ">clauses", ">cardinality", ">linear", ">difference")
+    page.table(("after", *columns, ">literals", ">seconds"), rows)
+    for stage in found.stages:
+        page.text(f"{stage.name}: {stage.summary}")
+    takes = ", ".join(found.features)
+    page.text(f"backend {found.backend}: {found.summary}; takes {takes}")
+    for name, ok, why in found.answers:
+        verdict = "yes" if ok else "no"
+        page.text(f"{name.replace('_', ' ')} this: {verdict}" + (f": {why}" if why else ""))
+    return page
