@@ -14,7 +14,7 @@ from syncoll.cli.main import main
 from syncoll.documents import frontier_document
 
 OWN = """
-topology fan(n) { nodes n + 1  link (0, i) both ways for i in range(1, n + 1) }
+topology fan(n) { nodes n + 1  link (0, i) both ways for i in range(1, n + 1) bandwidth 1 }
 collective shift { chunks 2 * C  pre Root(0)  post { (c, n) : n == 1 + c mod 2 } }
 search small { topology fan(3)  collective shift  chunks <= 4 }
 """
