@@ -10,17 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from syncoll.deadline import NEVER, Deadline
 from syncoll.model import Algorithm, Collective, Instance, Topology, compose
 from syncoll.model.derived import part_chunks
 from syncoll.model.dual import dual_instance
 from syncoll.results import Solution
-from syncoll.searching.asking_dual import inverted_solution
-from syncoll.searching.bounds_table import BoundsTable
-from syncoll.searching.derived_points import as_asked
 from syncoll.searching.directly import solve_directly
 from syncoll.solving import Solver
+
+if TYPE_CHECKING:
+    from syncoll.searching.bounds_table import BoundsTable
 
 __all__ = ["decided_as", "solve_one"]
 
@@ -90,10 +91,14 @@ class _One:
         return self._directly(instance)
 
     def _inverse(self, instance: Instance, collective: Collective, dual: Collective) -> Solution:
+        from syncoll.searching.asking_dual import inverted_solution
+
         asked = dual_instance(instance, collective, dual)
         return inverted_solution(self.solve(asked, dual), instance, collective)
 
     def _composed(self, instance: Instance, collective: Collective) -> Solution:
+        from syncoll.searching.derived_points import as_asked
+
         tried: list[Solution] = []
         for way in collective.ways:
             whole = self._way(instance, way, collective.name, tried)
@@ -111,6 +116,8 @@ class _One:
         tried: list[Solution],
     ) -> tuple[Instance, Algorithm] | None:
         """The parts' algorithms composed, for the first division for which all have one."""
+        from syncoll.searching.bounds_table import BoundsTable
+
         topology = instance.topology
         tables = [BoundsTable(topology, part, deadline=self._deadline) for part in way]
         chunks = [part_chunks(part, topology.num_nodes, instance.num_chunks) for part in way]

@@ -10,11 +10,11 @@ from syncoll.errors import PluginError, SyncollError
 from syncoll.plugins import PluginManager, resolve_options
 from syncoll.searching import Asking, ChosenSeed, Seeding
 from syncoll.session.settings import Settings
-from syncoll.solving import Solver, open_pool
-from syncoll.solving.members import AUTO, passed_over
+from syncoll.session.solvers import tell_of_broken
+from syncoll.solving import open_pool
 from syncoll.store import RememberingBounds, SolutionMemory, Store
 
-__all__ = ["open_answers", "open_solver", "open_store"]
+__all__ = ["open_answers", "open_store"]
 
 Tell = Callable[[str], None]
 
@@ -48,7 +48,7 @@ def open_answers(
     seeding = Seeding(seeds, tell)
     jobs = settings.num_jobs
     solvers = settings.solver(encoding, backend, jobs)
-    _tell_of_broken(plugins, solvers.backend, tell)
+    tell_of_broken(plugins, solvers.backend, tell)
     with ExitStack() as stack:
         store = open_store(settings, tell)
         if store is not None:
@@ -64,13 +64,6 @@ def open_answers(
         memory = SolutionMemory(store, solver.asked, solver.limits)
         prove = RememberingBounds(store).rounds_bound
         yield Asking(solver, pool=pool, memory=memory, prove=prove, seeding=seeding)
-
-
-def open_solver(settings: Settings, plugins: PluginManager, tell: Tell) -> Solver:
-    """The solver of a single question."""
-    solvers = settings.solver()
-    _tell_of_broken(plugins, solvers.backend, tell)
-    return solvers.open(plugins)
 
 
 def open_store(settings: Settings, tell: Tell) -> Store | None:
@@ -91,13 +84,6 @@ def open_store(settings: Settings, tell: Tell) -> Store | None:
         # Nobody asked for it: the search does not need it.
         tell(f"going on without a store: {error}")
         return None
-
-
-def _tell_of_broken(plugins: PluginManager, backend: str, tell: Tell) -> None:
-    """Says which backends ``auto`` goes without because they are broken."""
-    if backend == AUTO:
-        for text in passed_over(plugins):
-            tell(f"going on without {text}")
 
 
 def _usual_seeds(plugins: PluginManager, tell: Tell) -> list[ChosenSeed]:

@@ -209,7 +209,7 @@ class Session:
 
     def solver(self) -> Solver:
         """The solver of a single question; to be closed by whoever asks for it."""
-        from syncoll.session.answers import open_solver
+        from syncoll.session.solvers import open_solver
 
         return open_solver(self.settings, self.plugins, self.tell)
 

@@ -1,11 +1,12 @@
 """From text to syntax: lark's LALR parser with callbacks that build the records as it reads.
 
 The callbacks run while the parser reduces, so there is no tree to walk and nothing recurses,
-however deeply a text nests.  The grammar is compiled on first use, once.
+however deeply a text nests.  The grammar is compiled on first use, and kept for the next process.
 """
 
 from __future__ import annotations
 
+import sys
 import threading
 from functools import cache
 from pathlib import Path
@@ -90,5 +91,23 @@ def _compiled() -> tuple[Lark, Builder]:
         maybe_placeholders=True,
         transformer=builder,
         lexer_callbacks=callbacks,
+        cache=_cache(),
     )
     return lark, builder
+
+
+def _cache() -> str | bool:
+    """A file for the compiled grammar, which takes ten times as long to make as to read.
+
+    Lark keeps it there with a digest of the grammar and of its own version, and makes it anew where
+    it does not fit or cannot be read.  Where there is no place for it there is none.
+    """
+    import lark
+    import platformdirs
+
+    try:
+        folder = platformdirs.user_cache_path("syncoll", appauthor=False, ensure_exists=True)
+    except OSError:
+        return False
+    version = "-".join((lark.__version__, *map(str, sys.version_info[:2])))
+    return str(folder / f"grammar-{version}.lark")
