@@ -8,8 +8,8 @@ import sys
 
 _LINT = [["ruff", "check", "."], ["ruff", "format", "--check", "."]]
 _TYPES = [["mypy"]]
-_TESTS = [["pytest", "-q", "-n", "auto"]]
-_QUICK = [["pytest", "-q", "-n", "auto", "-m", "not slow"]]
+_TESTS = [["pytest", "-q", "-n", "auto", "--dist", "loadfile"]]
+_QUICK = [[*_TESTS[0], "-m", "not slow"]]
 
 _TASKS = {
     "lint": _LINT,
