@@ -1,7 +1,7 @@
 """The types that specs, encodings, searches and files share: frozen, and checked when built."""
 
 from syncoll.model.algorithm import Algorithm
-from syncoll.model.collective import Collective, RelationTable
+from syncoll.model.collective import Collective
 from syncoll.model.composition import compose
 from syncoll.model.derived import inverse_of, sequence_of
 from syncoll.model.fabric import Fabric, FabricLink
@@ -9,6 +9,7 @@ from syncoll.model.forest import Forest, Tree
 from syncoll.model.instance import BoolArray, Instance
 from syncoll.model.inversion import invert
 from syncoll.model.refinement import refine, renumber
+from syncoll.model.relation_table import RelationTable
 from syncoll.model.rows import rows_within
 from syncoll.model.topology import UNREACHABLE, BandwidthBound, Link, Topology
 

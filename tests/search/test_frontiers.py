@@ -170,7 +170,11 @@ def test_random_frontiers(k: int | None, solver: Solver) -> None:
 def test_a_collective_whose_first_c_is_the_dearest(strategy: Strategy, solver: Solver) -> None:
     """C + 1 chunks for C: the bound of C = 1 says nothing about larger C, and must not end it."""
     collective = Collective.from_relations(
-        "one more", lambda _, c: c + 1, lambda _c, n, *_: n == 0, lambda _c, n, *_: n > 0
+        "one more",
+        lambda _, c: c + 1,
+        lambda _c, n, *_: n == 0,
+        lambda _c, n, *_: n > 0,
+        irregular=True,
     )
     topology = one_way_ring(3)
     expected = true_frontier(topology, collective, 3, 5)
@@ -189,6 +193,7 @@ def test_a_collective_whose_first_c_is_the_farthest(solver: Solver) -> None:
         lambda _, c: c,
         lambda _c, n, *_: n == 0,
         lambda _c, n, _p, chunks: n == (2 if chunks == 1 else 1),
+        irregular=True,
     )
     frontier = search(SearchRequest(line(3), collective, max_chunks=2), solver)
     assert costs(frontier) == [(1, F(1))]
