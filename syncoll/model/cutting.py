@@ -85,7 +85,7 @@ class Cutting:
         """
         if not self.admits(nodes, chunks):
             return self.table(nodes, chunks)  # which says why, where it knows
-        base, least = self._base(nodes), self._least[nodes]
+        base, least = self._base(nodes, chunks), self._least[nodes]
         if chunks == least:
             return base.cut(1)  # a copy, which is the caller's
         table = self._said(nodes, chunks)
@@ -115,11 +115,11 @@ class Cutting:
                 f"requirements that only multiples of {least} meet, or {self.hint}",
             )
 
-    def _base(self, nodes: int) -> RelationTable:
+    def _base(self, nodes: int, asked: int) -> RelationTable:
         """The table of the least C, once it is clear that the next ones say no more than it."""
         if nodes not in self._bases:
             least = self._least[nodes]
-            base = self.table(nodes, least)
+            base = (self.table if asked == least else self._said)(nodes, least)
             for chunks in range(least + 1, max(2 * least, _FEW_CHUNKS) + 1):
                 if chunks % least and self.meets(nodes, chunks):
                     self._require_multiple(nodes, chunks)
@@ -137,7 +137,7 @@ class Cutting:
         return self._bases[nodes]
 
     def _said(self, nodes: int, chunks: int) -> RelationTable:
-        """What the definition says of a larger C than the least."""
+        """What the definition says of a C that nobody may have asked for."""
         try:
             return self.table(nodes, chunks)
         except SpecLimitError:
@@ -145,8 +145,8 @@ class Cutting:
         except (LocatedError, ArithmeticError, LookupError, TypeError, ValueError) as error:
             told = error if isinstance(error, LocatedError) else ModelError(repr(error))
             raise type(told)(
-                f"{self.name} has a meaning for C = {self._least[nodes]}, and none for "
-                f"C = {chunks} ({counted(nodes, 'node')}): {told.message}",
+                f"{self.name} cannot be evaluated for C = {chunks} ({counted(nodes, 'node')}), "
+                f"for which its requirements hold: {told.message}",
                 told.origin,
                 f"{told.expected}, or {self.hint}".removeprefix(", or "),
             ) from error

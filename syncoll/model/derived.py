@@ -233,8 +233,8 @@ class _Sequence:
         for way, lookups in enumerate(self.lookups):
             found = [lookup.least(nodes) for lookup in lookups]
             least = [one for one in found if one is not None]
-            if len(least) < len(found):
-                continue  # a part is defined for no C here
+            if len(least) < len(found) or not all(len(table.pre) for _, table in least):
+                continue  # a part is defined for no C here, or has no chunks
             common = lcm(*(len(table.pre) for _, table in least))
             if common * nodes > MOST_CELLS:
                 raise ModelError(
@@ -350,9 +350,17 @@ class _Lookup:
         return self._least[nodes]
 
     def admits(self, nodes: int, chunks: int) -> bool:
-        """Whether the collective is defined for a C; no regular one is without a least C."""
-        known = self.collective.irregular or self.least(nodes) is not None
-        return known and self.collective.admits(nodes, chunks)
+        """Whether there is a table for a C.
+
+        One way to a regular collective may admit a C that is no multiple of the least one of
+        another way.  The table of such a C does not come of cutting, so nothing follows it.
+        """
+        if self.collective.irregular:
+            return self.collective.admits(nodes, chunks)
+        least = self.least(nodes)
+        if least is None or chunks % least[0]:
+            return False
+        return self.collective.admits(nodes, chunks)
 
     def table(self, nodes: int, chunks: int) -> RelationTable:
         """The table for a C that is admitted; of a regular collective numbered as by cutting."""
@@ -374,8 +382,14 @@ class _Lookup:
         least = self.least(nodes)
         if least is None:
             return None
-        times, rest = divmod(wanted, self._measure(least[1]))
-        if rest or not self.collective.admits(nodes, times * least[0]):
+        known = nodes, least[0]
+        if known not in self._known:
+            self._known[known] = self._measure(least[1])
+        measured = self._known[known]
+        if not measured or wanted % measured:
+            return None
+        times = wanted // measured
+        if not self.collective.admits(nodes, times * least[0]):
             return None
         return times * least[0]
 

@@ -347,6 +347,18 @@ class TestCutting:
         with pytest.raises(ModelError, match="two does not amount to the same as one"):
             sequence_of([[one], [two]], "w").tabulate(2, 1)
 
+    def test_what_follows_a_choice_continues_multiples_of_its_least_c(self) -> None:
+        """The choice itself is also defined for C = 3, whose chunks are not those of C = 2, cut."""
+        one = Collective.from_arrays("one", [[1, 0]], [[1, 1]])
+        two = dataclasses.replace(one, name="two", admits=lambda _, c: c % 2 == 0)
+        three = dataclasses.replace(one, name="three", admits=lambda _, c: c % 3 == 0)
+        choice = sequence_of([[two], [three]], "choice")
+        assert admitted(choice, 2, 6) == [2, 3, 4, 6]
+        back = Collective.from_arrays("back", [[1, 1]], [[0, 1]])
+        whole = sequence_of([[choice, back]], "whole")
+        assert admitted(whole, 2, 6) == [2, 4, 6]
+        assert alike(whole.tabulate(2, 6), whole.tabulate(2, 2).cut(3))
+
     def test_a_sequence_of_more_chunks_than_can_be_compared_is_refused(self) -> None:
         parts = [
             Collective.from_arrays(f"{n}", [[1, 1]] * n, [[1, 1]] * n) for n in (307, 311, 313)

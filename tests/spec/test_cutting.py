@@ -125,7 +125,7 @@ DEPENDING = {
         "{ (c, n) : n == 0 or c < 5 }", "for C = 6 is not that for C = 1", "(4 nodes)",
     ),
     "chunks C pre Root(0) post { (c, n) : n == [1][c] }": (
-        "c", "has a meaning for C = 1, and none for C = 2", "",
+        "c", "cannot be evaluated for C = 2", "for which its requirements hold: ",
     ),
     "require C >= 3 chunks C pre Root(0) post All": (
         "require C >= 3", "defined for C = 4", "its least C, 3",
@@ -157,6 +157,17 @@ def test_what_depends_on_c_is_refused_unless_it_says_so(body: str, chunks: int, 
     assert what in error.message
     assert more in error.message
     assert error.expected.endswith("or a line `irregular` in its braces")
+
+
+def test_a_least_c_without_a_meaning_is_named(file: Path) -> None:
+    """Its requirements forgot to leave it out."""
+    collective = made(
+        file, "chunks P * C pre Root(0) post { (c, n) : n == (c mod C) div (C div 2) }"
+    )
+    with pytest.raises(SpecError, match="for C = 1 .4 nodes., for which its requirements hold"):
+        collective.tabulate(4, 2)
+    with pytest.raises(SpecError, match="^[^,]*division by zero"):
+        collective.tabulate(4, 1)
 
 
 def test_a_c_far_away_is_refused_when_it_is_asked_for(file: Path) -> None:
