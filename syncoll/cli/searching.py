@@ -377,6 +377,5 @@ def show_frontier(frontier: Frontier) -> None:
             print_text(f"  {claim}")
     if most is not None:
         print_text(
-            f"Nothing is known about larger C: what {frontier.collective} asks for is not proved "
-            "to be in proportion to C."
+            f"Nothing is known about larger C: what {frontier.collective} asks for depends on C."
         )

@@ -111,18 +111,18 @@ def test_usual_definitions_are_regular_and_number_chunks_as_they_say(body: str, 
 
 
 DEPENDING = {
-    "chunks C + 1 pre Root(0) post All": ("C + 1", "for C = 2", "3 chunks instead of 4"),
-    "chunks 2 pre Root(0) post All": ("2", "for C = 2", "2 chunks instead of 4"),
-    "chunks C pre { (0, 0) } post All": ("{ (0, 0) }", "for C = 2", "start"),
-    "chunks C pre Scattered post All": ("Scattered", "for C = 2", "chunks start elsewhere"),
+    "chunks C + 1 pre Root(0) post All": ("C + 1", "with C = 2", "3 chunks instead of 4"),
+    "chunks 2 pre Root(0) post All": ("2", "with C = 2", "2 chunks instead of 4"),
+    "chunks C pre { (0, 0) } post All": ("{ (0, 0) }", "with C = 2", "start"),
+    "chunks C pre Scattered post All": ("Scattered", "with C = 2", "chunks start elsewhere"),
     "chunks C pre Root(0) post { (c, n) : c == 0 }": (
-        "{ (c, n) : c == 0 }", "for C = 2", "chunks end elsewhere",
+        "{ (c, n) : c == 0 }", "with C = 2", "chunks end elsewhere",
     ),
     "chunks P * C pre Scattered post { (c, n) : n == c div C }": (
-        "{ (c, n) : n == c div C }", "for C = 2", "chunks end elsewhere",
+        "{ (c, n) : n == c div C }", "with C = 2", "chunks end elsewhere",
     ),
     "chunks C pre Root(0) post { (c, n) : n == 0 or c < 5 }": (
-        "{ (c, n) : n == 0 or c < 5 }", "for C = 6 is not that for C = 1", "(4 nodes)",
+        "{ (c, n) : n == 0 or c < 5 }", "with C = 6 is not x with C = 1", "(4 nodes)",
     ),
     "chunks C pre Root(0) post { (c, n) : n == [1][c] }": (
         "c", "cannot be evaluated for C = 2", "for which its requirements hold: ",
@@ -173,7 +173,7 @@ def test_a_least_c_without_a_meaning_is_named(file: Path) -> None:
 def test_a_c_far_away_is_refused_when_it_is_asked_for(file: Path) -> None:
     collective = made(file, "chunks C pre Root(0) post { (c, n) : n == 0 or c < 50 }")
     assert collective.tabulate(4, 50).post.all()
-    with pytest.raises(SpecError, match="for C = 51 is not that for C = 1"):
+    with pytest.raises(SpecError, match="with C = 51 is not x with C = 1"):
         collective.tabulate(4, 51)
     collective = made(file, "require C mod 2 == 0 or C == 301 chunks C pre Root(0) post All")
     assert collective.tabulate(4, 300).post.all()
@@ -232,7 +232,7 @@ def test_a_check_of_a_file_tells_it(file: Path) -> None:
         "collective even { irregular chunks C + 1 pre Root(0) post All }\n"
     )
     (error,) = check_file(file, LIBRARY).errors
-    assert "odd for C = 2 is not that for C = 1" in error.message
+    assert "odd with C = 2 is not odd with C = 1" in error.message
 
 
 RELATIONS: dict[str, tuple[Callable[..., object], ...]] = {
@@ -250,7 +250,7 @@ class TestPython:
     def test_what_depends_on_c_is_refused_unless_it_says_so(self, what: str) -> None:
         chunks, pre, post = RELATIONS[what]
         collective = Collective.from_relations("x", chunks, pre, post)  # type: ignore[arg-type]
-        with pytest.raises(ModelError, match="for C = 2") as caught:
+        with pytest.raises(ModelError, match=r"C = 2\b") as caught:
             collective.tabulate(1 if what == "none" else 3, 1)
         assert caught.value.expected.endswith("`irregular=True`")
         says = Collective.from_relations("x", chunks, pre, post, irregular=True)  # type: ignore[arg-type]
