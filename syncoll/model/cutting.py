@@ -166,7 +166,7 @@ class Cutting:
             guilty, what = "post", "chunks end elsewhere"
         raise self.refuse(
             guilty,
-            f"{self.name} with C = {chunks} is not {self.name} with C = {least} and every chunk cut "
-            f"({counted(nodes, 'node')}): {what}",
+            f"{self.name} with C = {chunks} is not {self.name} with C = {least} and every chunk "
+            f"cut ({counted(nodes, 'node')}): {what}",
             f"chunks, pre and post in proportion to C, or {self.hint}",
         )
