@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from syncoll.model import Collective, Topology
-from syncoll.results import Frontier
+from syncoll.plugins import PluginManager
+from syncoll.results import Frontier, Scope
 from syncoll.search import (
     SearchRequest,
     Strategy,
     search,
 )
 from syncoll.solving import Solver
+from syncoll.spec import SpecLibrary
 from syncoll.testing.brute_force import TooLargeError, least_rounds
 from syncoll.testing.classics import (
     allgather,
@@ -164,6 +167,33 @@ def test_random_frontiers(k: int | None, solver: Solver) -> None:
     assert compared == 24
     assert several >= 2
     assert fractional >= 4
+
+
+def test_functions_have_the_claims_of_the_same_text(solver: Solver, tmp_path: Path) -> None:
+    """And neither claims anything of a C that was not looked at once it says it is irregular."""
+    records = PluginManager.discover().spec_libraries.values()
+    library = SpecLibrary.load([record.folder for record in records])
+    text = "pre { (c, n) : n == c mod P }  post { (c, n) : n == (c + 1) mod P } }"
+    for irregular in (False, True):
+        path = tmp_path / f"shift{irregular}.syncoll"
+        word = "irregular" if irregular else ""
+        path.write_text(f"collective shift {{ {word} chunks P * C {text}", encoding="utf-8")
+        functions = Collective.from_relations(
+            "shift",
+            lambda p, c: p * c,
+            lambda c, n, p, _: n == c % p,
+            lambda c, n, p, _: n == (c + 1) % p,
+            irregular=irregular,
+        )
+        one, two = (
+            search(SearchRequest(one_way_ring(3), collective, max_chunks=2), solver).evidence
+            for collective in (library.collective(str(path)), functions)
+        )
+        assert one is not None
+        assert one == two
+        scopes = {proof.scope for proof in one.proofs}
+        assert scopes == ({Scope.CHUNKS} if irregular else {Scope.ALL})
+        assert one.scaling == (not irregular)
 
 
 @pytest.mark.parametrize("strategy", Strategy)
