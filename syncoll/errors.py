@@ -5,6 +5,7 @@
     SyncollError
     ├── LocatedError          can point at file, line and column, with a caret
     │   ├── SpecError         a spec's text is wrong (syntax, names, arity, ranges, size)
+    │   │   └── SpecLimitError  it would make tables too large, or take too long to evaluate
     │   └── ModelError        a topology, collective or instance makes no sense
     ├── UsageError            the request is wrong (an option, a combination of options)
     │   └── FormulaTooLargeError  an encoding would need more memory than there is
@@ -41,6 +42,7 @@ __all__ = [
     "OutOfTimeError",
     "PluginError",
     "SpecError",
+    "SpecLimitError",
     "SyncollError",
     "UncheckedError",
     "UsageError",
@@ -113,6 +115,10 @@ class LocatedError(SyncollError):
 
 class SpecError(LocatedError):
     """The text of a spec is wrong."""
+
+
+class SpecLimitError(SpecError):
+    """Evaluating a spec for these numbers takes more than any spec may."""
 
 
 class ModelError(LocatedError):

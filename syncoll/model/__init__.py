@@ -4,9 +4,10 @@ from typing import TYPE_CHECKING
 
 from syncoll.lazy import lazily
 from syncoll.model.algorithm import Algorithm
-from syncoll.model.collective import Collective, RelationTable
+from syncoll.model.collective import Collective
 from syncoll.model.fabric import Fabric, FabricLink
 from syncoll.model.instance import BoolArray, Instance
+from syncoll.model.relation_table import RelationTable
 from syncoll.model.rows import rows_within
 from syncoll.model.topology import UNREACHABLE, BandwidthBound, Link, Topology
 

@@ -10,30 +10,15 @@ import numpy as np
 import numpy.typing as npt
 
 from syncoll.errors import ModelError, Origin
+from syncoll.model.cutting import Cutting
 from syncoll.model.instance import BoolArray, Instance
+from syncoll.model.relation_table import RelationTable
+from syncoll.wording import counted
 
 if TYPE_CHECKING:
     from syncoll.model.topology import Topology
-from syncoll.wording import counted
 
-__all__ = ["Collective", "RelationTable"]
-
-
-@dataclass(frozen=True)
-class RelationTable:
-    """The pre- and postcondition of a collective for one P and one C.
-
-    Args:
-        pre: ``[G, P]``, chunk c starts at node n.
-        post: ``[G, P]``, chunk c must end at node n.
-    """
-
-    pre: BoolArray
-    post: BoolArray
-
-
-def _unproved(_nodes: int) -> None:
-    """The reason of a collective about which nothing is known."""
+__all__ = ["Collective"]
 
 
 @dataclass(frozen=True)
@@ -56,10 +41,9 @@ class Collective:
             and post where the reduction of all contributions must be.
         dual: the collective of which this one is the inverse; None if of none.
         ways: for a composed collective the sequences of collectives that each amount to it.
-        scales: P to the reason, in words, why what must get where is proportional to C: whichever
-            C is admitted, C times a certain number of chunks start and end alike, for each pair
-            of places to start and to end.  Then a bound on R/C for one C holds for every C.  None
-            where no proof is known.
+        irregular: whether a larger C may do something else than cut every chunk of the least C that
+            is admitted.  If not, a bound on R/C for one C holds for every C, see
+            `syncoll.model.cutting`.
     """
 
     name: str
@@ -71,7 +55,7 @@ class Collective:
     combining: bool = False
     dual: Collective | None = None
     ways: tuple[tuple[Collective, ...], ...] = ()
-    scales: Callable[[int], str | None] = field(default=_unproved, compare=False)
+    irregular: bool = True
 
     def __repr__(self) -> str:
         """In a line."""
@@ -87,8 +71,12 @@ class Collective:
         *,
         admits: Callable[[int, int], bool] = lambda _nodes, _chunks: True,
         requirement: str = "",
+        irregular: bool = False,
     ) -> Collective:
-        """Builds a collective from functions.
+        """Builds a collective from functions, which describe the least C that is admitted.
+
+        For larger C every chunk is cut; that the functions mean the same by a larger C is compared
+        for the C that are looked at.
 
         Args:
             name: how people call it.
@@ -99,13 +87,22 @@ class Collective:
             post: the same for where chunks must end.
             admits: see the class.
             requirement: see the class.
+            irregular: that larger C do something else than cut every chunk.  Then nothing is
+                claimed of a C that was not looked at.
+
+        Raises:
+            ModelError: when it is not said to be irregular, and is.  That is found, and raised,
+                when a table is made.
         """
 
         def tabulate(nodes: int, per_node: int) -> RelationTable:
             count = chunks(nodes, per_node)
             return RelationTable(*(_tabulate(f, count, nodes, per_node) for f in (pre, post)))
 
-        return cls(name, tabulate, admits, requirement)
+        if irregular:
+            return cls(name, tabulate, admits, requirement)
+        cutting = Cutting(name, tabulate, admits, _refusal, "`irregular=True`")
+        return cls(name, cutting.tabulate, cutting.admits, requirement, irregular=False)
 
     @classmethod
     def from_arrays(cls, name: str, pre: npt.ArrayLike, post: npt.ArrayLike) -> Collective:
@@ -130,14 +127,9 @@ class Collective:
                     f"collective {name} is defined for {first.shape[1]} nodes only, "
                     f"this topology has {nodes}"
                 )
-            return RelationTable(np.tile(first, (per_node, 1)), np.tile(last, (per_node, 1)))
+            return RelationTable(first, last).cut(per_node)
 
-        def scales(nodes: int) -> str | None:
-            if first.shape[1] != nodes:
-                return None
-            return "for C chunks per node each chunk of the arrays is cut into C"
-
-        return cls(name, tabulate, scales=scales)
+        return cls(name, tabulate, irregular=False)
 
     def instantiate(self, topology: Topology, *, chunks: int, steps: int, rounds: int) -> Instance:
         """The synthesis problem (G, S, R, P, B, pre, post) for C = `chunks`.
@@ -166,6 +158,10 @@ class Collective:
             combining=self.combining,
             origin=self.origin,
         )
+
+
+def _refusal(_guilty: str, message: str, expected: str) -> ModelError:
+    return ModelError(message, None, expected)
 
 
 def _tabulate(relation: Callable[..., Any], count: int, nodes: int, chunks: int) -> BoolArray:

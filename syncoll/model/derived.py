@@ -17,12 +17,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import pairwise
+from math import lcm
 
 import numpy as np
 
 from syncoll.errors import LocatedError, ModelError, Origin
-from syncoll.model.collective import Collective, RelationTable
-from syncoll.model.instance import BoolArray
+from syncoll.model.collective import Collective
+from syncoll.model.cutting import MOST_CELLS
+from syncoll.model.relation_table import RelationTable
 from syncoll.model.rows import matching
 from syncoll.wording import counted
 
@@ -69,7 +71,7 @@ def inverse_of(dual: Collective, name: str, origin: Origin | None = None) -> Col
         origin,
         combining=not dual.combining,
         dual=dual,
-        scales=inverse.scales,
+        irregular=dual.irregular,
     )
 
 
@@ -107,7 +109,7 @@ def sequence_of(
         origin,
         combining=sequence.ways[0][0].combining,
         ways=sequence.ways,
-        scales=sequence.scales,
+        irregular=sequence.irregular,
     )
 
 
@@ -145,16 +147,6 @@ class _Inverse:
             )
         return RelationTable(table.post, table.pre)
 
-    def scales(self, nodes: int) -> str | None:
-        """Why the tables are proportional to C.
-
-        The most chunks at one node in the dual's post are a fixed multiple of the dual's C, so
-        that one C of the dual belongs to each C, proportional to it.  (Where they are 0 only C = 1
-        is admitted, if any.)
-        """
-        reason = self.dual.scales(nodes)
-        return None if reason is None else f"it is the inverse of {self.dual.name}, where {reason}"
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Sequence:
@@ -166,7 +158,7 @@ class _Sequence:
     origins: tuple[tuple[Origin, ...], ...] | None
     lookups: tuple[tuple[_Lookup, ...], ...] = field(init=False)
     admitted: dict[tuple[int, int], bool] = field(init=False, default_factory=dict)
-    reasons: dict[int, str | None] = field(init=False, default_factory=dict)
+    compared: set[int] = field(init=False, default_factory=set)
 
     def __post_init__(self) -> None:
         if not self.ways or not all(self.ways):
@@ -188,8 +180,13 @@ class _Sequence:
                     self.place(way),
                     "ways to the same result",
                 )
-        lookups = tuple(tuple(_Lookup(part, _global_chunks) for part in p[1:]) for p in self.ways)
+        lookups = tuple(tuple(_Lookup(part, _global_chunks) for part in p) for p in self.ways)
         object.__setattr__(self, "lookups", lookups)
+
+    @property
+    def irregular(self) -> bool:
+        """Whether a part is."""
+        return any(part.irregular for parts in self.ways for part in parts)
 
     def place(self, way: int, part: int = 0) -> Origin | None:
         """Where the spec file names a part."""
@@ -213,97 +210,92 @@ class _Sequence:
                 continue
             if result is None:
                 result, first = table, way
-            elif matching(_both(result), _both(table)) is None:
-                raise ModelError(
-                    f"collective {self.name}: {self._spelled(way)} does not amount to the same as "
-                    f"{self._spelled(first)} ({counted(nodes, 'node')}, C = {chunks})",
-                    self.place(way),
-                    "ways to the same result",
-                )
+            elif not result.same_as(table):
+                raise self._differing(way, first, f"{counted(nodes, 'node')}, C = {chunks}")
         if result is None:
             raise ModelError(
                 f"collective {self.name} is not defined for C = {chunks} on "
                 f"{counted(nodes, 'node')}",
                 self.origin,
             )
+        if not self.irregular and nodes not in self.compared:
+            self._compare_ways(nodes)
+            self.compared.add(nodes)
         return result
 
-    def scales(self, nodes: int) -> str | None:
-        """Why the tables are proportional to C; None where that is not proved.
+    def _compare_ways(self, nodes: int) -> None:
+        """Passes when all ways amount to the same, whichever C they admit.
 
-        Proportional parts make a proportional whole when it does not matter which of the chunks
-        that are in the same places between two parts becomes which, as `_joins_freely` says: then
-        the counts of one C, divided by it, are those of every C.  All ways must have the same.
+        What holds of each way for the least C for which its parts have equally many chunks holds
+        of all C that it admits, as these are multiples of that one.
         """
-        if nodes not in self.reasons:
-            self.reasons[nodes] = self._why_it_scales(nodes)
-        return self.reasons[nodes]
+        shares: dict[int, dict[bytes, Fraction]] = {}
+        for way, lookups in enumerate(self.lookups):
+            found = [lookup.least(nodes) for lookup in lookups]
+            least = [one for one in found if one is not None]
+            if len(least) < len(found) or not all(len(table.pre) for _, table in least):
+                continue  # a part is defined for no C here, or has no chunks
+            common = lcm(*(len(table.pre) for _, table in least))
+            if common * nodes > MOST_CELLS:
+                raise ModelError(
+                    f"collective {self.name}: the parts of {self._spelled(way)} fit together for "
+                    f"{counted(common, 'chunk')} at the least ({counted(nodes, 'node')})",
+                    self.place(way),
+                    f"at most {MOST_CELLS} pairs of chunk and node",
+                )
+            tables = [table.cut(common // len(table.pre)) for _, table in least]
+            chunks = least[0][0] * (common // len(least[0][1].pre))
+            table = self._joined(way, tables, nodes, chunks)
+            counts = Counter(row.tobytes() for row in table.rows)
+            shares[way] = {row: Fraction(count, chunks) for row, count in counts.items()}
+            first = next(iter(shares))
+            if shares[way] != shares[first]:
+                raise self._differing(way, first, counted(nodes, "node"))
 
-    def _why_it_scales(self, nodes: int) -> str | None:
-        if any(part.scales(nodes) is None for parts in self.ways for part in parts):
-            return None
-        shares = []
-        try:
-            for way in range(len(self.ways)):
-                least = self._least(way, nodes)
-                table = None if least is None else self._follow(way, nodes, least, freely=True)
-                if table is None or least is None:
-                    return None
-                shares.append(_shares(table, least))
-        except LocatedError:  # no table, or too large a one
-            return None
-        if any(share != shares[0] for share in shares):
-            return None
-        spelled = " or ".join(self._spelled(way) for way in range(len(self.ways)))
-        return f"it is {spelled}, and what each part asks for is proportional to C"
-
-    def _least(self, way: int, nodes: int) -> int | None:
-        """The least C that a way admits, looked for as far as the limits of this file."""
-        first, cells = self.ways[way][0], 0
-        for chunks in range(1, _MOST_MEASURED + 1):
-            if self._follow(way, nodes, chunks) is not None:
-                return chunks
-            if first.admits(nodes, chunks):
-                cells += first.tabulate(nodes, chunks).pre.size
-            if cells > _MOST_CELLS:
-                return None
-        return None
+    def _differing(self, way: int, first: int, where: str) -> ModelError:
+        return ModelError(
+            f"collective {self.name}: {self._spelled(way)} does not amount to the same as "
+            f"{self._spelled(first)} ({where})",
+            self.place(way),
+            "ways to the same result",
+        )
 
     def _spelled(self, way: int) -> str:
         return " then ".join(part.name for part in self.ways[way])
 
-    def _follow(
-        self, way: int, nodes: int, chunks: int, *, freely: bool = False
-    ) -> RelationTable | None:
-        """The table of one way; None when it does not admit that C.
-
-        Args:
-            way: which.
-            nodes: P.
-            chunks: C.
-            freely: whether the parts must also join as `_joins_freely` says.
-        """
-        parts = self.ways[way]
-        if not parts[0].admits(nodes, chunks):
+    def _follow(self, way: int, nodes: int, chunks: int) -> RelationTable | None:
+        """The table of one way; None when it does not admit that C."""
+        first, *later = self.lookups[way]
+        if not first.admits(nodes, chunks):
             return None
-        table = parts[0].tabulate(nodes, chunks)
-        for place, part in enumerate(parts[1:], start=1):
-            theirs = self.lookups[way][place - 1](nodes, len(table.pre))
+        tables = [first.table(nodes, chunks)]
+        for lookup in later:
+            theirs = lookup(nodes, len(tables[0].pre))
             if theirs is None:
                 return None
-            later = part.tabulate(nodes, theirs)
-            number = matching(table.post, later.pre)
+            tables.append(lookup.table(nodes, theirs))
+        return self._joined(way, tables, nodes, chunks)
+
+    def _joined(
+        self, way: int, tables: Sequence[RelationTable], nodes: int, chunks: int
+    ) -> RelationTable:
+        """Where the first part of a way starts and the last one ends.
+
+        Chunks that are in the same places between two parts are paired in order.  So where the
+        tables are those of fewer chunks, cut, the result is one, too.
+        """
+        whole = tables[0]
+        for place, table in enumerate(tables[1:], start=1):
+            number = matching(whole.post, table.pre)
             if number is None:
                 raise ModelError(
-                    f"collective {self.name}: {part.name} does not start where what precedes it "
-                    f"ends ({counted(nodes, 'node')}, C = {chunks})",
+                    f"collective {self.name}: {self.ways[way][place].name} does not start where "
+                    f"what precedes it ends ({counted(nodes, 'node')}, C = {chunks})",
                     self.place(way, place),
                     "a part whose pre is the post of the part before it",
                 )
-            if freely and not _joins_freely(table, later):
-                return None
-            table = RelationTable(table.pre, later.post[number])
-        return table
+            whole = RelationTable(whole.pre, table.post[number])
+        return whole
 
 
 def part_chunks(part: Collective, nodes: int, global_chunks: int) -> int | None:
@@ -333,79 +325,86 @@ def _largest_post(table: RelationTable) -> int:
     return max(1, int(table.post.sum(axis=0).max(initial=0)))
 
 
-def _both(table: RelationTable) -> BoolArray:
-    return np.concatenate([table.pre, table.post], axis=1)
-
-
-def _joins_freely(before: RelationTable, after: RelationTable) -> bool:
-    """Whether chunks that are in the same places between two parts also start, or end, alike.
-
-    For each set of places one of both must hold.  Then any pairing of its chunks has as many that
-    start here and end there.
-    """
-    starts, ends = defaultdict(set), defaultdict(set)
-    for place, start in zip(before.post, before.pre, strict=True):
-        starts[place.tobytes()].add(start.tobytes())
-    for place, end in zip(after.pre, after.post, strict=True):
-        ends[place.tobytes()].add(end.tobytes())
-    return all(len(starts[place]) == 1 or len(ends[place]) == 1 for place in starts)
-
-
-def _shares(table: RelationTable, chunks: int) -> dict[bytes, Fraction]:
-    """How many chunks, per C, start and end alike."""
-    counts = Counter(row.tobytes() for row in _both(table))
-    return {row: Fraction(count, chunks) for row, count in counts.items()}
-
-
 class _Lookup:
     """Finds the C for which a collective's table measures a given number.
 
-    Where the tables are proportional to C, so are the measures, and the least C says all.  For
-    other collectives a guess of that kind is tried first, and then everything from below, once for
-    each P, as far as the limits at the head of this file.
+    For a regular collective the least C says all.  For an irregular one a guess in proportion is
+    tried first, and then everything from below, once for each P, as far as the limits at the head
+    of this file.
     """
 
     def __init__(self, collective: Collective, measure: Callable[[RelationTable], int]) -> None:
-        self._collective, self._measure = collective, measure
+        self.collective, self._measure = collective, measure
         self._known: dict[tuple[int, int], int | None] = {}
         self._refusals: dict[int, list[LocatedError]] = defaultdict(list)
-        self._least: dict[int, int | None] = {}
+        self._least: dict[int, tuple[int, RelationTable] | None] = {}
         self._cells: dict[int, int] = defaultdict(int)
+
+    def least(self, nodes: int) -> tuple[int, RelationTable] | None:
+        """The least C and its table; None where none is admitted."""
+        if nodes not in self._least:
+            tried = range(1, _LAST_TRIED + 1)
+            found = next((c for c in tried if self.collective.admits(nodes, c)), None)
+            table = None if found is None else (found, self.collective.tabulate(nodes, found))
+            self._least[nodes] = table
+        return self._least[nodes]
+
+    def admits(self, nodes: int, chunks: int) -> bool:
+        """Whether there is a table for a C.
+
+        One way to a regular collective may admit a C that is no multiple of the least one of
+        another way.  The table of such a C does not come of cutting, so nothing follows it.
+        """
+        if self.collective.irregular:
+            return self.collective.admits(nodes, chunks)
+        least = self.least(nodes)
+        if least is None or chunks % least[0]:
+            return False
+        return self.collective.admits(nodes, chunks)
+
+    def table(self, nodes: int, chunks: int) -> RelationTable:
+        """The table for a C that is admitted; of a regular collective numbered as by cutting."""
+        least = None if self.collective.irregular else self.least(nodes)
+        if least is None:
+            return self.collective.tabulate(nodes, chunks)
+        return least[1].cut(chunks // least[0])
+
+    def __call__(self, nodes: int, wanted: int) -> int | None:
+        """See the class; raises what kept a table from being made where no C was found."""
+        if not self.collective.irregular:
+            return self._proportional(nodes, wanted)
+        found = self._searched(nodes, wanted)
+        if found is None and self._refusals[nodes]:
+            raise self._refusals[nodes][0]
+        return found
+
+    def _proportional(self, nodes: int, wanted: int) -> int | None:
+        least = self.least(nodes)
+        if least is None:
+            return None
+        known = nodes, least[0]
+        if known not in self._known:
+            self._known[known] = self._measure(least[1])
+        measured = self._known[known]
+        if not measured or wanted % measured:
+            return None
+        times = wanted // measured
+        if not self.collective.admits(nodes, times * least[0]):
+            return None
+        return times * least[0]
 
     def _measured(self, nodes: int, chunks: int) -> int | None:
         if (nodes, chunks) not in self._known:
             value = None
             try:
-                if self._collective.admits(nodes, chunks):
-                    table = self._collective.tabulate(nodes, chunks)
+                if self.collective.admits(nodes, chunks):
+                    table = self.collective.tabulate(nodes, chunks)
                     value = self._measure(table)
                     self._cells[nodes] += table.pre.size
             except LocatedError as error:  # no C that could be the one
                 self._refusals[nodes].append(error)
             self._known[nodes, chunks] = value
         return self._known[nodes, chunks]
-
-    def __call__(self, nodes: int, wanted: int) -> int | None:
-        """See the class; raises what kept a table from being made where no C was found."""
-        if self._collective.scales(nodes) is not None:
-            found = self._proportional(nodes, wanted)
-        else:
-            found = self._searched(nodes, wanted)
-        if found is None and self._refusals[nodes]:
-            raise self._refusals[nodes][0]
-        return found
-
-    def _proportional(self, nodes: int, wanted: int) -> int | None:
-        if nodes not in self._least:
-            tried = range(1, _LAST_TRIED + 1)
-            admitted = (c for c in tried if self._collective.admits(nodes, c))
-            self._least[nodes] = next(admitted, None)
-        least = self._least[nodes]
-        measured = None if least is None else self._measured(nodes, least)
-        if least is None or not measured or wanted * least % measured:
-            return None
-        found = wanted * least // measured
-        return found if self._measured(nodes, found) == wanted else None
 
     def _searched(self, nodes: int, wanted: int) -> int | None:
         # All nodes together have at least C chunks in a sensible collective, so that a node has at

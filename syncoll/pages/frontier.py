@@ -68,7 +68,6 @@ def frontier_page(frontier: Frontier) -> Page:
             page.text(f"  {claim}")
     if most is not None:
         page.text(
-            f"Nothing is known about larger C: what {frontier.collective} asks for is not proved "
-            "to be in proportion to C."
+            f"Nothing is known about larger C: what {frontier.collective} asks for depends on C."
         )
     return page

@@ -3,7 +3,14 @@
 from typing import TYPE_CHECKING
 
 from syncoll.lazy import lazily
-from syncoll.results.evidence import Distance, Evidence, ScaledShape, refuted_instance, with_files
+from syncoll.results.evidence import (
+    BY_CUTTING,
+    Distance,
+    Evidence,
+    ScaledShape,
+    refuted_instance,
+    with_files,
+)
 from syncoll.results.frontier import Frontier, OpenClaim, Point
 from syncoll.results.proof import Method, Proof, Refuted, Scope
 from syncoll.results.solution import NO_FORMULA, Solution, undecided, without_caches
@@ -21,6 +28,7 @@ else:  # whoever checks a claim needs none of these
     )
 
 __all__ = [
+    "BY_CUTTING",
     "NO_FORMULA",
     "Distance",
     "Evidence",

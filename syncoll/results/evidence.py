@@ -18,6 +18,7 @@ from syncoll.results.proof import (
 )
 
 __all__ = [
+    "BY_CUTTING",
     "Distance",
     "Evidence",
     "ScaledShape",
@@ -27,6 +28,10 @@ __all__ = [
 ]
 
 
+BY_CUTTING = "a larger C cuts every chunk of the least C"
+"""Why the shape of a regular collective stands for every C."""
+
+
 @dataclass(frozen=True)
 class ScaledShape:
     """A shape and the C for which it stands.
@@ -34,8 +39,8 @@ class ScaledShape:
     Args:
         shape: for one C.
         compared: C for which the collective's chunks were compared with it.
-        scales: why it stands for every C for which the collective is defined; None when that is
-            not proved.
+        scales: why it stands for every C for which the collective is defined; None for an irregular
+            one.
     """
 
     shape: Shape
@@ -119,19 +124,18 @@ class Evidence:
                 return one.shape
         return None
 
-    def inverse(self, factor: Fraction, scales: str, admits: Callable[[int], bool]) -> Evidence:
-        """The same about the inverse collective on the reversed topology.
+    def inverse(self, factor: Fraction, admits: Callable[[int], bool]) -> Evidence:
+        """The same about the inverse of a regular collective, on the reversed topology.
 
         Args:
             factor: C of the inverse divided by C of this one, the same for each C.
-            scales: why the inverse's one shape stands for every C.
             admits: whether the inverse is defined for a C.
         """
         shapes = tuple(
             ScaledShape(
                 one.shape.inverse(int(one.shape.chunks * factor)),
                 tuple(int(c * factor) for c in one.compared),
-                scales,
+                one.scales,
             )
             for one in self.shapes
         )

@@ -1,8 +1,7 @@
 """BoundsTable: a collective's lower bounds on a topology, shared between values of C.
 
-For most collectives C copies of the demands for one chunk are the demands for C chunks, so one
-linear program serves every C.  Whether that is so is proved from the definition of the collective
-where it can be, and otherwise compared for each C; it is not assumed.
+A larger C cuts every chunk of the least one, so that one linear program serves every C.  Where the
+collective says that it is irregular, what it asks for is compared for each C instead.
 """
 
 from __future__ import annotations
@@ -77,7 +76,7 @@ class BoundsTable:
         self.topology, self.collective, self._prove = topology, collective, prove
         self.deadline = deadline
         self.skipped: set[int | None] = set()
-        self.scales = collective.scales(topology.num_nodes)
+        self.irregular = collective.irregular
         self.left_out: dict[int, LocatedError] = {}
         """C for which the collective is said to be defined, but of which nothing can be made."""
         self._admits: dict[int, bool] = {}
@@ -114,7 +113,7 @@ class BoundsTable:
     def _makes_sense(self, chunks: int) -> bool:
         if not self.collective.admits(self.topology.num_nodes, chunks):
             return False
-        if self.scales is None or not self._made_sense:  # else one C speaks for all
+        if self.irregular or not self._made_sense:  # else one C speaks for all
             require_sense(self.collective, self.topology, chunks)
         self._made_sense = True
         return True
@@ -126,14 +125,14 @@ class BoundsTable:
             chunks: a C for which the collective is defined.
             among: the C in question.
         """
-        if self.scales is not None or chunks in (known := set(among)):
+        if not self.irregular or chunks in (known := set(among)):
             return True
         found = self._found(chunks)
         return any(found.proportional(self.shape(c)) for c in known)
 
     def least_steps(self, chunks: int) -> int:
         """The distance bound on S for C = `chunks`."""
-        if self.scales is not None and self._least_steps:
+        if not self.irregular and self._least_steps:
             return next(iter(self._least_steps.values()))  # the same for every C
         if chunks not in self._least_steps:
             self._least_steps[chunks] = self.instance(chunks, 0, 0).least_steps
@@ -235,7 +234,7 @@ class BoundsTable:
     def shape(self, chunks: int) -> Shape:
         """The shape that stands for C = `chunks`: the first one that came up in proportion."""
         if chunks not in self._shape_of:
-            if self.scales is not None and self._shapes:
+            if not self.irregular and self._shapes:
                 shared = self._shapes[0]
             else:
                 shared = self._compared(chunks)

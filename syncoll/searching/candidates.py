@@ -102,7 +102,7 @@ class CandidateSource:
         return (
             self.request.max_chunks is not None
             or self.request.strategy is not Strategy.PAPER
-            or self.bounds.scales is None
+            or self.bounds.irregular
         )
 
     def least_bandwidth_of(self, steps: int | None) -> Fraction:
@@ -188,7 +188,7 @@ class CandidateSource:
             if self.bounds.admits(chunks):
                 return chunks
             if self.bounds.left_out and (
-                self.bounds.scales is not None or len(self.bounds.left_out) >= _MOST_LEFT_OUT
+                not self.bounds.irregular or len(self.bounds.left_out) >= _MOST_LEFT_OUT
             ):
                 break  # it makes no sense at all
         if self.bounds.left_out:

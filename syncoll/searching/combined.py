@@ -146,15 +146,14 @@ class _Run:
     ) -> Frontier:
         if dual.combining:  # what its inverse asks for is moved, and needs no detour
             return self._moving(request, keep, deadline)
-        scales = request.collective.scales(request.topology.num_nodes)
-        if scales is None:
+        if dual.irregular:
             return self._one_by_one(request, dual, keep, deadline)
-        return self._turned(request, dual, scales, keep, deadline)
+        return self._turned(request, dual, keep, deadline)
 
     def _one_by_one(
         self, request: SearchRequest, dual: Collective, keep: Keep | None, deadline: Deadline
     ) -> Frontier:
-        """The frontier of an inverse whose C is not known to be in proportion to the dual's.
+        """The frontier of an inverse whose C need not be in proportion to the dual's.
 
         The search is that of any collective, with C and bounds of the inverse; only the single
         questions are asked of the dual.
@@ -168,7 +167,6 @@ class _Run:
         self,
         request: SearchRequest,
         dual: Collective,
-        scales: str,
         keep: Keep | None,
         deadline: Deadline,
     ) -> Frontier:
@@ -187,7 +185,7 @@ class _Run:
 
         def turn(frontier: Frontier) -> Frontier:
             assert frontier.evidence is not None  # a search always leaves some
-            evidence = frontier.evidence.inverse(per_dual, scales, bounds.admits)
+            evidence = frontier.evidence.inverse(per_dual, bounds.admits)
             limit, settings = evidence.max_chunks, {**frontier.settings, "inverse_of": dual.name}
             if settings.get("max_chunks") is not None:
                 settings["max_chunks"] = limit
@@ -272,9 +270,7 @@ class _Run:
                     "k": request.k,
                     "max_steps": source.max_steps if request.max_steps is None else None,
                     "max_rounds": request.max_rounds,
-                    "max_chunks": source.max_chunks
-                    if bounds.scales is None
-                    else request.max_chunks,
+                    "max_chunks": source.max_chunks if bounds.irregular else request.max_chunks,
                     "time_limit": request.time_limit,
                     "point_limit": request.point_limit,
                 },
@@ -451,7 +447,7 @@ def _with_compositions(
     Raises:
         OutOfTimeError: when it comes before the end.
     """
-    proportional = source.bounds.scales is not None
+    proportional = not source.bounds.irregular
     per_chunk: Fraction | None = None
     for choice in sorted(choices, key=_share_of_rounds):
         steps = sum(part.steps for part in choice)
@@ -534,5 +530,5 @@ def _sizes(request: SearchRequest, part: Collective, bounds: BoundsTable) -> Ite
         found = part_chunks(part, nodes, len(request.collective.tabulate(nodes, chunks).pre))
         if found is not None:
             yield found
-            if bounds.scales is not None:
+            if not bounds.irregular:
                 return  # it is the largest

@@ -214,7 +214,7 @@ class _Search:
     def run(self) -> None:
         """Asks for one number of steps after the other."""
         source = self.source
-        if self.bounds.scales is None:
+        if self.bounds.irregular:
             self.observer.limited(source.max_chunks)
         self.observer.bounded(None, source.least_bandwidth)
         if self.asking.solver is None:
@@ -344,7 +344,7 @@ class _Search:
                 candidate.steps,
                 candidate.rounds,
                 candidate.chunks,
-                scaling=self.bounds.scales is not None,
+                scaling=not self.bounds.irregular,
             )
             for answer in self.refuted
         )

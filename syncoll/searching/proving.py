@@ -9,6 +9,7 @@ from math import ceil
 
 from syncoll.certificates import Certificate
 from syncoll.results.evidence import (
+    BY_CUTTING,
     Distance,
     Evidence,
     ScaledShape,
@@ -43,9 +44,10 @@ def prove(
         refuted: what a solver ruled out.
     """
     run = _Proving(source, steps, refuted)
-    every = None if source.bounds.scales is not None else source.max_chunks
+    regular = not source.bounds.irregular
+    every = None if regular else source.max_chunks
     proof = Proof(steps, best, run.bound, run.certificates, Scope.OPEN, None, every)
-    if best is not None and best <= run.bound and source.bounds.scales is not None:
+    if best is not None and best <= run.bound and regular:
         return replace(proof, scope=Scope.ALL, low=best)
     most_rounds = source.most_rounds(steps)
     if best is None and most_rounds is None:
@@ -80,9 +82,8 @@ def prove(
         most_chunks = source.max_chunks
         if best is None:
             return replace(proof, scope=Scope.CHUNKS, max_chunks=most_chunks)
-        scaling = source.bounds.scales is not None
         if (
-            scaling
+            regular
             and run.bound
             and most_rounds is not None
             and (most_rounds / run.bound <= most_chunks)
@@ -137,9 +138,8 @@ class _Proving:
             if certificate not in self.needed:
                 self.needed.append(certificate)
             return True
-        scaling = self.bounds.scales is not None
         for answer in self.refuted:
-            if covers(answer, steps, rounds, chunks, scaling=scaling):
+            if covers(answer, steps, rounds, chunks, scaling=not self.bounds.irregular):
                 self.used[answer] = None
                 return True
         return False
@@ -170,8 +170,9 @@ def evidence_of(
     for s in steps:
         best = min((p.bandwidth for p in points if p.steps <= s), default=None)
         proofs.append(prove(source, s, best, answers))
+    scales = None if bounds.irregular else BY_CUTTING
     shapes = tuple(
-        ScaledShape(shared.shape, tuple(sorted(known & set(shared.compared))), bounds.scales)
+        ScaledShape(shared.shape, tuple(sorted(known & set(shared.compared))), scales)
         for shared in bounds.shapes
         if known & set(shared.compared)
     )

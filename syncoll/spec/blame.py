@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from syncoll.errors import LocatedError, ModelError, Origin, SpecError
+from syncoll.errors import LocatedError, Origin, SpecError
 from syncoll.spec import syntax
 from syncoll.spec.calls import bind_arguments
 from syncoll.spec.module import Found, Module
@@ -127,8 +127,7 @@ def _moved(error: LocatedError, origin: Origin, owner: str, place: Span) -> Loca
     message = error.message
     if message.startswith("this is "):
         message = f"`{_guilty(origin)}` of {owner} is {message.removeprefix('this is ')}"
-    kind = ModelError if isinstance(error, ModelError) else SpecError
-    return kind(message, place.origin, error.expected)
+    return type(error)(message, place.origin, error.expected)
 
 
 def _argument(

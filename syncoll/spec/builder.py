@@ -84,8 +84,16 @@ class Builder(ExpressionBuilder):
     def collective(self, children: Children) -> Node:
         body = tuple(child for child in children if isinstance(child, Node))
         chunks, pre, post = (self._only(children, body, w) for w in ("chunks", "pre", "post"))
+        irregular = [node for node in body if isinstance(node, syntax.Irregular)]
+        if len(irregular) > 1:
+            raise _twice(irregular[1], irregular[0], "irregular")
         return syntax.CollectiveDefinition(
-            **self._head(children), chunks=chunks, pre=pre, post=post, body=body
+            **self._head(children),
+            chunks=chunks,
+            pre=pre,
+            post=post,
+            irregular=irregular[0] if irregular else None,
+            body=body,
         )
 
     def combined(self, children: Children) -> Node:
@@ -194,6 +202,9 @@ class Builder(ExpressionBuilder):
                 f"`{token}` is no unit of bandwidth", f"one of {', '.join(_RATES)}"
             )
         return syntax.Rate(factor, span=self.token_span(token))
+
+    def irregular(self, children: Children) -> Node:
+        return syntax.Irregular(span=self.whole(children))
 
     def require(self, children: Children) -> Node:
         _, condition, message = children

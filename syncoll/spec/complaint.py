@@ -30,6 +30,7 @@ _STATEMENTS = (
         "shared",
         "chunks",
         "require",
+        "irregular",
         "pre",
         "post",
         "k",

@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from syncoll.errors import SpecError
+from syncoll.errors import SpecError, SpecLimitError
 from syncoll.spec import limits, syntax
 from syncoll.spec.ambient import Ambient
 from syncoll.spec.arithmetic import (
@@ -78,12 +78,13 @@ class Evaluator:
         """Charges work.
 
         Raises:
-            SpecError: when more was spent than one definition may cost.
+            SpecLimitError: when more was spent than one definition may cost.
         """
         self._left -= cost
         if self._left < 0:
-            raise span.error(
+            raise SpecLimitError(
                 f"{self.ambient.owner} takes more work to evaluate than is allowed",
+                span.origin,
                 "smaller arguments or fewer `for` variables",
             )
 

@@ -1,20 +1,25 @@
-"""From a collective definition to a `Collective`: tables of pre and post, made for each P and C."""
+"""From a collective definition to a `Collective`: tables of pre and post, made for each P and C.
+
+The definition describes the least C for which it is defined, and a larger C cuts every chunk, see
+`syncoll.model.cutting`; unless it says that it is irregular.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
+from syncoll.errors import SpecError, SpecLimitError
 from syncoll.model import Collective, RelationTable
+from syncoll.model.cutting import Cutting
 from syncoll.model.instance import BoolArray
 from syncoll.spec import limits, syntax
 from syncoll.spec.ambient import Ambient
 from syncoll.spec.blame import Call, blaming
 from syncoll.spec.evaluator import Evaluator
 from syncoll.spec.membership import holds
-from syncoll.spec.scaling import why_it_scales
 from syncoll.spec.source import Span
 from syncoll.spec.statements import bind_let, check_requirement, join_requirements
 from syncoll.spec.syntax import Node
@@ -48,14 +53,18 @@ def build_collective(calls: Sequence[Call], scope: Scope, name: str) -> Collecti
     asked = on_chunks[0].condition.span.origin if on_chunks else None
     if calls[0].found.module.shipped:
         origin, asked = calls[-1].span.origin, None
+    tables: _CollectiveSpec | Cutting = spec
+    if definition.irregular is None:
+        hint = "a line `irregular` in its braces"
+        tables = Cutting(name, spec.tabulate, spec.admits, spec.refusal, hint)
     return Collective(
         name,
-        spec.tabulate,
-        spec.admits,
+        tables.tabulate,
+        tables.admits,
         join_requirements([r.message for r in on_chunks]),
         origin,
         requirement_origin=asked,
-        scales=spec.scales,
+        irregular=definition.irregular is not None,
     )
 
 
@@ -72,13 +81,6 @@ class _CollectiveSpec:
     name: str
     on_chunks: frozenset[syntax.Require]
     calls: tuple[Call, ...]
-    reasons: dict[int, str | None] = field(default_factory=dict)
-
-    def scales(self, nodes: int) -> str | None:
-        """Why the tables are proportional to C; None where that is not proved."""
-        if nodes not in self.reasons:
-            self.reasons[nodes] = why_it_scales(self.definition, self.scope, nodes)
-        return self.reasons[nodes]
 
     def admits(self, nodes: int, chunks: int) -> bool:
         """Whether the collective is defined for C = `chunks`.
@@ -99,6 +101,16 @@ class _CollectiveSpec:
         with blaming(*self.calls, late=True):
             return self._tabulate(nodes, chunks)
 
+    def refusal(self, guilty: str, message: str, expected: str) -> SpecError:
+        """The error for something that may not be said without `irregular`."""
+        span = self.definition.name_span
+        for statement in self.definition.body:
+            if guilty == "require" and statement in self.on_chunks:
+                span = statement.span
+            elif isinstance(statement, syntax.Statement) and statement.keyword == guilty:
+                span = statement.value.span
+        return span.error(message, expected)
+
     def _tabulate(self, nodes: int, chunks: int) -> RelationTable:
         evaluator = self._evaluator(nodes, chunks)
         scopes = self._prelude(evaluator, asking=False)
@@ -107,9 +119,10 @@ class _CollectiveSpec:
         assert total is not None
         span = self.definition.chunks.value.span
         if total * nodes > limits.MAX_CELLS:
-            raise span.error(
+            raise SpecLimitError(
                 f"{self.name} has {counted(total, 'chunk')} on {counted(nodes, 'node')}, "
                 "too many to expand",
+                span.origin,
                 f"at most {limits.MAX_CELLS} pairs of chunk and node",
             )
         tables = []

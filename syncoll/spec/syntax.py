@@ -30,6 +30,7 @@ __all__ = [
     "Import",
     "Index",
     "Inverse",
+    "Irregular",
     "Label",
     "LinkSelection",
     "LinkStatement",
@@ -306,6 +307,11 @@ class Require(Node):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Irregular(Node):
+    """``irregular``: larger C do something else than cut every chunk."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Rate(Node):
     """``GB/s``: what a bandwidth counts.
 
@@ -414,6 +420,7 @@ class CollectiveDefinition(Definition):
     chunks: Statement
     pre: Statement
     post: Statement
+    irregular: Irregular | None
     body: tuple[Node, ...]
 
     @property

@@ -3,7 +3,8 @@
 They are made to be irregular: the number of chunks need not grow in proportion to C, some C are
 left out by `require`, some chunks are singled out by their number, a chunk may start at several
 nodes or be needed nowhere, and what is made of such collectives by `inverse` and `then` is defined
-for some C only, or has a C of its own.
+for some C only, or has a C of its own.  All say that they are irregular; without that word they are
+refused, unless chance has made them regular.
 """
 
 from __future__ import annotations
@@ -64,6 +65,6 @@ def _requirement(rng: random.Random) -> str:
 
 def _collective(name: str, count: str, require: str, pre: str, post: str) -> str:
     return (
-        f"collective {name} {{ {require}chunks {count}  "
+        f"collective {name} {{ irregular  {require}chunks {count}  "
         f"pre {{ (c, n) : {pre} }}  post {{ (c, n) : {post} }} }}"
     )

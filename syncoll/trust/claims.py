@@ -32,6 +32,7 @@ from syncoll.certificates import (
 from syncoll.errors import VerificationError
 from syncoll.model import Collective, Topology
 from syncoll.results import (
+    BY_CUTTING,
     Evidence,
     Frontier,
     OpenClaim,
@@ -63,8 +64,8 @@ class Checked:
         frontier: whose claims hold, as far as they were checked.
         proved_by_file: refutations whose proof file was checked.
         on_word: refutations that rest on the word of a solver.
-        scales: why the collective that was given asks for as much in proportion with every C; None
-            where it does not, or none was given.
+        scales: why what holds for one C holds for every C; None where the collective that was given
+            is irregular, or none was given.
         unchecked: what is left; empty when everything that the file claims was proved.
     """
 
@@ -124,7 +125,7 @@ def check_claims(
         frontier,
         tuple(with_file),
         on_word,
-        None if collective is None else collective.scales(frontier.topology.num_nodes),
+        None if collective is None or collective.irregular else BY_CUTTING,
         tuple(unchecked(frontier, evidence, on_word, known=collective is not None)),
     )
 

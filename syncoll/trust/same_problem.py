@@ -85,22 +85,30 @@ def _compare_instance(stored: str, one: Instance, collective: Collective) -> Non
 
 def _compare_shapes(topology: Topology, evidence: Evidence, collective: Collective) -> None:
     """What the proofs of a frontier speak of, for every C that they name or leave out."""
+    from syncoll.model.dual import require_sense  # only where a collective is given
+
     nodes = topology.num_nodes
     named = {chunks for one in evidence.shapes for chunks in one.compared}
     for one in evidence.shapes:
         for chunks in one.compared:
-            if _admits(topology, collective, chunks):
-                table = collective.tabulate(nodes, chunks)
-                meant = Shape.of(table, chunks, combining=collective.combining)
-                if meant.proportional(one.shape):
-                    continue
+            try:
+                require_sense(collective, topology, chunks)
+            except LocatedError as error:
+                raise VerificationError(
+                    f"the proofs are about C = {chunks}, with which {collective.name} makes no "
+                    f"sense: {error}"
+                ) from error
+            table = collective.tabulate(nodes, chunks)
+            meant = Shape.of(table, chunks, combining=collective.combining)
+            if not meant.proportional(one.shape):
+                raise VerificationError(
+                    f"the proofs are about other chunks than {collective.name} has with "
+                    f"C = {chunks}"
+                )
+        if one.scales is not None and collective.irregular:
             raise VerificationError(
-                f"the proofs are about other chunks than {collective.name} has with C = {chunks}"
-            )
-        if one.scales is not None and collective.scales(nodes) is None:
-            raise VerificationError(
-                f"the proofs claim every C, but that {collective.name} asks for as much in "
-                "proportion with every C cannot be shown"
+                f"the proofs claim every C, but {collective.name} is irregular: a larger C need "
+                "not cut the chunks of a smaller one"
             )
     for chunks in range(1, evidence.max_chunks + 1):
         if chunks not in named and _admits(topology, collective, chunks):
@@ -115,11 +123,11 @@ def _bounds(bounds: tuple[BandwidthBound, ...]) -> list[tuple[tuple[Link, ...], 
 
 def _admits(topology: Topology, collective: Collective, chunks: int) -> bool:
     """Whether the collective is defined for a C, and makes sense with it."""
-    if not collective.admits(topology.num_nodes, chunks):
-        return False
-    from syncoll.model.dual import require_sense  # only where a collective is given
+    from syncoll.model.dual import require_sense
 
     try:
+        if not collective.admits(topology.num_nodes, chunks):
+            return False
         require_sense(collective, topology, chunks)
     except LocatedError:
         return False

@@ -35,8 +35,11 @@ topology lop {
     link (0, 1) bandwidth 2  link (1, 2) bandwidth 2  link (2, 3) bandwidth 2
     link (3, 0) bandwidth 2  link (2, 0) bandwidth 1  link (0, 2) bandwidth 1
 }
-collective odd { chunks C  pre Root(0)  post { (c, n) : n == 0 or c == 0 } }
-collective gap { chunks C  require C mod 3 != 1  pre Root(0)  post { (c, n) : n == 0 or c == 0 } }
+collective odd { irregular  chunks C  pre Root(0)  post { (c, n) : n == 0 or c == 0 } }
+collective gap {
+    irregular  chunks C  require C mod 3 != 1
+    pre Root(0)  post { (c, n) : n == 0 or c == 0 }
+}
 collective pair { chunks C  pre Root(0)  post { (c, n) : n == 0 or n == 1 } }
 collective both = reduce then pair
 """

@@ -17,7 +17,7 @@ EXPANDED = {
     "my-collectives.syncoll": ["shift", "shift(by=2)", "Own"],
     "language.syncoll": [
         *("quad(6)", "quad(4, 1, 2, bandwidth=3)", "pod(8)", "pod(6, cards=3)"),
-        *("shift", "shift(by=3)", "gather_up", "gather_up(root=1)", "spread", "sum_up"),
+        *("shift", "shift(by=3)", "gather_up", "gather_up(root=1)", "spread", "sum_up", "header"),
         *("Scattered", "Root(2)", "Some", "Diagonal", "Other"),
         "overnight",
     ],
@@ -61,7 +61,7 @@ def test_a_definition_expands(
         user = tmp_path / "user.syncoll"
         user.write_text(
             f'import "{folder / file}"\n'
-            f"collective user {{ chunks P * C  pre {name}  post {name} }}\n",
+            f"collective user {{ irregular  chunks P * C  pre {name}  post {name} }}\n",
             encoding="utf-8",
         )
         assert library.collective(f"{user}:user").tabulate(4, 2).post.any()

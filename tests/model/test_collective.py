@@ -58,7 +58,9 @@ RELATIONS: dict[str, tuple[Relation, Relation]] = {
 def test_from_relations_by_arrays_and_by_numbers(name: str, nodes: int, count: int) -> None:
     """Whether a relation works on arrays or only on numbers, it means the same."""
     for relation in RELATIONS[name]:
-        collective = Collective.from_relations("r", lambda *_: count, relation, lambda *_: True)
+        collective = Collective.from_relations(
+            "r", lambda *_: count, relation, lambda *_: True, irregular=True
+        )
         table = collective.tabulate(nodes, 1)
         expected = [
             [bool(RELATIONS[name][1](c, n, nodes, 1)) for n in range(nodes)] for c in range(count)
@@ -75,7 +77,10 @@ def test_a_relation_on_arrays_is_called_once() -> None:
         calls.append((c, n))
         return n == c
 
-    Collective.from_relations("r", lambda p, c: p * c, pre, lambda *_: True).tabulate(50, 2)
+    collective = Collective.from_relations(
+        "r", lambda p, c: p * c, pre, lambda *_: True, irregular=True
+    )
+    collective.tabulate(50, 2)
     assert len(calls) == 1
 
 
@@ -94,7 +99,11 @@ def test_a_faulty_relation_shows_its_own_error() -> None:
 
 def test_relations_see_nodes_and_chunks() -> None:
     collective = Collective.from_relations(
-        "r", lambda p, c: p + c, lambda c, n, p, k: (c + n) % p == k % p, lambda *_: True
+        "r",
+        lambda p, c: p + c,
+        lambda c, n, p, k: (c + n) % p == k % p,
+        lambda *_: True,
+        irregular=True,
     )
     table = collective.tabulate(3, 2)
     assert table.pre.shape == (5, 3)

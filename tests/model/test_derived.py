@@ -259,12 +259,16 @@ class TestPartChunks:
 
     @pytest.mark.parametrize("total", [6, 7, 500, 990])
     def test_irregular_ones(self, total: int) -> None:
-        odd = Collective.from_relations("o", lambda _, c: c + 5, lambda *_: True, lambda *_: True)
+        odd = Collective.from_relations(
+            "o", lambda _, c: c + 5, lambda *_: True, lambda *_: True, irregular=True
+        )
         assert part_chunks(odd, 3, total) == total - 5
         assert part_chunks(odd, 3, 5) is None
 
     def test_absurd_ones_end(self) -> None:
-        few = Collective.from_relations("f", lambda *_: 3, lambda *_: True, lambda *_: True)
+        few = Collective.from_relations(
+            "f", lambda *_: 3, lambda *_: True, lambda *_: True, irregular=True
+        )
         never = dataclasses.replace(few, admits=lambda _, c: c > 10**7)
         assert part_chunks(few, 3, 10**9) is None
         assert part_chunks(never, 3, 10**9) is None
@@ -294,63 +298,78 @@ def test_they_can_be_pickled_when_their_parts_can() -> None:
     assert copy.ways[0][0].dual == base
 
 
-WHOLE = "for C chunks per node each chunk of the arrays is cut into C"
+class TestCutting:
+    """Whether a larger C cuts the chunks of the least one."""
 
-
-def from_arrays(name: str, pre: list[list[int]], post: list[list[int]]) -> Collective:
-    return Collective.from_arrays(name, pre, post)
-
-
-class TestScaling:
-    """Whether what must get where is proportional to C."""
-
-    def test_arrays_scale_by_construction(self) -> None:
-        one = from_arrays("one", [[1, 0], [0, 1]], [[1, 1], [1, 1]])
-        assert one.scales(2) == WHOLE
-        assert one.scales(3) is None
-
-    def test_functions_are_not_believed(self) -> None:
-        assert allgather().scales(4) is None
-        assert reducescatter().scales(4) is None
-        assert allreduce().scales(4) is None
-
-    def test_an_inverse_scales_with_its_dual(self) -> None:
-        dual = from_arrays("gather up", [[1, 0], [0, 1]], [[1, 0], [1, 0]])
+    def test_an_inverse_is_as_regular_as_its_dual(self) -> None:
+        dual = Collective.from_arrays("gather up", [[1, 0], [0, 1]], [[1, 0], [1, 0]])
         inverse = inverse_of(dual, "inverse")
-        assert inverse.scales(2) == f"it is the inverse of gather up, where {WHOLE}"
+        assert not inverse.irregular
         assert admitted(inverse, 2, 9) == [2, 4, 6, 8]
-        assert inverse.scales(3) is None
+        assert inverse.tabulate(2, 6).same_as(inverse.tabulate(2, 2).cut(3))
+        assert inverse_of(dataclasses.replace(dual, irregular=True), "inverse").irregular
 
-    def test_a_sequence_scales_where_its_parts_join_in_any_order(self) -> None:
-        spread = from_arrays("spread", [[1, 0], [1, 0]], [[1, 1], [1, 1]])
-        narrow = from_arrays("narrow", [[1, 1], [1, 1]], [[1, 0], [0, 1]])
-        both = sequence_of([[spread, narrow]], "both")
-        assert both.scales(2) == (
-            "it is spread then narrow, and what each part asks for is proportional to C"
+    def test_a_sequence_is_as_regular_as_its_parts(self) -> None:
+        assert not allreduce().irregular
+        odd = dataclasses.replace(broadcast(), irregular=True)
+        assert sequence_of([[reduce(), odd]], "w").irregular
+        assert sequence_of([[reduce(), broadcast()], [reduce(), odd]], "w").irregular
+
+    def test_a_sequence_whose_parts_are_paired_by_place_cuts_its_chunks(self) -> None:
+        """Both parts list their chunks as they like, and differently for each C."""
+        mix = blocks("mix", lambda c, n, p, k: n == c // k, lambda c, n, *_: (c >= 0) | (n >= 0))
+        sort = blocks("sort", lambda c, n, *_: (c >= 0) | (n >= 0), lambda c, n, p, _: n == c % p)
+        both = sequence_of([[mix, sort]], "both")
+        assert not both.irregular
+        assert not RelationTable(mix.tabulate(2, 2).pre, sort.tabulate(2, 2).post).same_as(
+            both.tabulate(2, 1).cut(2)
         )
+        for chunks in range(1, 7):
+            assert both.admits(2, chunks)
+            assert alike(both.tabulate(2, chunks), both.tabulate(2, 1).cut(chunks))
 
-    def test_a_sequence_whose_parts_are_paired_by_place_has_no_proof(self) -> None:
-        """Where chunks meet in one place, which becomes which may depend on C."""
-        mix = from_arrays("mix", [[1, 0], [0, 1]], [[1, 1], [1, 1]])
-        sort = from_arrays("sort", [[1, 1], [1, 1]], [[1, 0], [0, 1]])
-        assert sequence_of([[mix, sort]], "both").scales(2) is None
+    def test_parts_whose_chunks_fit_together_for_some_c(self) -> None:
+        """Two chunks for a C of the first, three for one of the second."""
+        first = Collective.from_arrays("two", [[1, 0]] * 2, [[1, 1]] * 2)
+        later = Collective.from_arrays("three", [[1, 1]] * 3, [[0, 1]] * 3)
+        both = sequence_of([[first, later]], "both")
+        assert admitted(both, 2, 10) == [3, 6, 9]
+        assert alike(both.tabulate(2, 9), both.tabulate(2, 3).cut(3))
 
-    def test_ways_must_have_the_same_shares(self) -> None:
-        one = from_arrays("one", [[1, 0]], [[1, 1]])
-        two = from_arrays("two", [[1, 0], [1, 0]], [[1, 1], [1, 1]])
-        other = from_arrays("other", [[0, 1]], [[1, 1]])
-        assert sequence_of([[one], [one]], "same").scales(2) is not None
-        assert sequence_of([[one], [two]], "more").scales(2) is None
-        assert sequence_of([[one], [other]], "elsewhere").scales(2) is None
+    @pytest.mark.parametrize("other", [([[1, 0]] * 2, [[1, 1]] * 2), ([[0, 1]], [[1, 1]])])
+    def test_all_ways_must_amount_to_the_same(self, other: tuple[list[list[int]], ...]) -> None:
+        """Also where no C that was asked for admits more than one of them."""
+        one = Collective.from_arrays("one", [[1, 0]], [[1, 1]])
+        two = dataclasses.replace(
+            Collective.from_arrays("two", *other), admits=lambda _, c: c % 5 == 0
+        )
+        assert sequence_of([[one], [one]], "same").tabulate(2, 1).post.all()
+        with pytest.raises(ModelError, match="two does not amount to the same as one"):
+            sequence_of([[one], [two]], "w").tabulate(2, 1)
 
-    def test_a_part_without_a_proof_leaves_none(self) -> None:
-        spread = from_arrays("spread", [[1, 0]], [[1, 1]])
-        assert sequence_of([[spread, allgather()]], "both").scales(2) is None
-        assert sequence_of([[spread], [broadcast()]], "both").scales(2) is None
+    def test_what_follows_a_choice_continues_multiples_of_its_least_c(self) -> None:
+        """The choice itself is also defined for C = 3, whose chunks are not those of C = 2, cut."""
+        one = Collective.from_arrays("one", [[1, 0]], [[1, 1]])
+        two = dataclasses.replace(one, name="two", admits=lambda _, c: c % 2 == 0)
+        three = dataclasses.replace(one, name="three", admits=lambda _, c: c % 3 == 0)
+        choice = sequence_of([[two], [three]], "choice")
+        assert admitted(choice, 2, 6) == [2, 3, 4, 6]
+        back = Collective.from_arrays("back", [[1, 1]], [[0, 1]])
+        whole = sequence_of([[choice, back]], "whole")
+        assert admitted(whole, 2, 6) == [2, 4, 6]
+        assert alike(whole.tabulate(2, 6), whole.tabulate(2, 2).cut(3))
 
-    def test_the_reason_is_no_part_of_what_a_collective_is(self) -> None:
-        one = broadcast()
-        assert dataclasses.replace(one, scales=lambda _nodes: "a reason") == one
+    def test_a_sequence_of_more_chunks_than_can_be_compared_is_refused(self) -> None:
+        parts = [
+            Collective.from_arrays(f"{n}", [[1, 1]] * n, [[1, 1]] * n) for n in (307, 311, 313)
+        ]
+        whole = sequence_of([[parts[0]], parts], "w")
+        with pytest.raises(ModelError, match=r"307 then 311 then 313 fit together for 29\d* chunk"):
+            whole.tabulate(2, 1)
+
+
+def blocks(name: str, pre: Callable[..., object], post: Callable[..., object]) -> Collective:
+    return Collective.from_relations(name, lambda p, c: p * c, pre, post)
 
 
 class TestMeasuresThatGoUpAndDown:
@@ -360,6 +379,7 @@ class TestMeasuresThatGoUpAndDown:
             lambda p, c: c if c % 2 == 0 else 3 * c,
             lambda c, n, *_: n == 0,
             lambda c, n, *_: n == 1,
+            irregular=True,
         )
         assert part_chunks(odd, 3, 2) == 2
         assert part_chunks(odd, 3, 9) == 3
@@ -374,7 +394,7 @@ class TestMeasuresThatGoUpAndDown:
             return 60 * per_node + 7
 
         large = Collective.from_relations(
-            "large", chunks, lambda c, n, *_: n == 0, lambda c, n, *_: n == 1
+            "large", chunks, lambda c, n, *_: n == 0, lambda c, n, *_: n == 1, irregular=True
         )
         assert part_chunks(large, 64, 50) is None
         assert len(made) < 40

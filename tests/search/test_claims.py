@@ -202,17 +202,21 @@ def test_many_irregular_collectives(solver: Solver, tmp_path: Path) -> None:
 
 
 KNOWN = """
-collective odd { chunks C  pre Root(0)  post { (c, n) : n == 0 or c == 0 } }
-collective sq { chunks C * C  pre Root(0)  post { (c, n) : n == 0 or (c == 0 and n == 1) } }
+collective odd { irregular  chunks C  pre Root(0)  post { (c, n) : n == 0 or c == 0 } }
+collective sq {
+    irregular  chunks C * C  pre Root(0)  post { (c, n) : n == 0 or (c == 0 and n == 1) }
+}
 collective isq = inverse sq
-collective home { chunks C  pre { (c, n) : n == c mod P }  post { (c, n) : n == 0 } }
-collective even { require C mod 2 == 0  chunks C + 1  pre Root(0)  post All }
+collective home { irregular  chunks C  pre { (c, n) : n == c mod P }  post { (c, n) : n == 0 } }
+collective even { irregular  require C mod 2 == 0  chunks C + 1  pre Root(0)  post All }
 collective two { chunks 2 * C  pre Root(0)  post All }
 collective itwo = inverse two
-collective swap { chunks 2  pre { (c, n) : n == c mod P }  post { (c, n) : n == 1 - c } }
+collective swap {
+    irregular  chunks 2  pre { (c, n) : n == c mod P }  post { (c, n) : n == 1 - c }
+}
 collective iswap = inverse swap
-collective late { chunks C  pre Root(0)  post { (c, n) : C > 1 and n == 1 } }
-collective iback { chunks 3 - C  pre Root(0)  post All }
+collective late { irregular  chunks C  pre Root(0)  post { (c, n) : C > 1 and n == 1 } }
+collective iback { irregular  chunks 3 - C  pre Root(0)  post All }
 collective back = inverse iback
 """
 

@@ -676,7 +676,11 @@ class TestBoundsTable:
 
     def test_other_shapes_have_bounds_of_their_own(self) -> None:
         collective = Collective.from_relations(
-            "one more", lambda _, c: c + 1, lambda _c, n, *_: n == 0, lambda _c, n, *_: n == 1
+            "one more",
+            lambda _, c: c + 1,
+            lambda _c, n, *_: n == 0,
+            lambda _c, n, *_: n == 1,
+            irregular=True,
         )
         table = BoundsTable(line(2), collective)
         assert [table.bandwidth(c) for c in (1, 2, 3)] == [F(2), F(3, 2), F(4, 3)]

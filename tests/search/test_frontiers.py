@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from syncoll.model import Collective, Topology
-from syncoll.results import Frontier
+from syncoll.plugins import PluginManager
+from syncoll.results import Frontier, Scope
 from syncoll.searching import (
     SearchRequest,
     Strategy,
     search,
 )
 from syncoll.solving import Solver
+from syncoll.spec import SpecLibrary
 from syncoll.testing.brute_force import TooLargeError, least_rounds
 from syncoll.testing.classics import (
     allgather,
@@ -166,11 +169,42 @@ def test_random_frontiers(k: int | None, solver: Solver) -> None:
     assert fractional >= 4
 
 
+def test_functions_have_the_claims_of_the_same_text(solver: Solver, tmp_path: Path) -> None:
+    """And neither claims anything of a C that was not looked at once it says it is irregular."""
+    records = PluginManager.discover().spec_libraries.values()
+    library = SpecLibrary.load([record.folder for record in records])
+    text = "pre { (c, n) : n == c mod P }  post { (c, n) : n == (c + 1) mod P } }"
+    for irregular in (False, True):
+        path = tmp_path / f"shift{irregular}.syncoll"
+        word = "irregular" if irregular else ""
+        path.write_text(f"collective shift {{ {word} chunks P * C {text}", encoding="utf-8")
+        functions = Collective.from_relations(
+            "shift",
+            lambda p, c: p * c,
+            lambda c, n, p, _: n == c % p,
+            lambda c, n, p, _: n == (c + 1) % p,
+            irregular=irregular,
+        )
+        one, two = (
+            search(SearchRequest(one_way_ring(3), collective, max_chunks=2), solver).evidence
+            for collective in (library.collective(str(path)), functions)
+        )
+        assert one is not None
+        assert one == two
+        scopes = {proof.scope for proof in one.proofs}
+        assert scopes == ({Scope.CHUNKS} if irregular else {Scope.ALL})
+        assert one.scaling == (not irregular)
+
+
 @pytest.mark.parametrize("strategy", Strategy)
 def test_a_collective_whose_first_c_is_the_dearest(strategy: Strategy, solver: Solver) -> None:
     """C + 1 chunks for C: the bound of C = 1 says nothing about larger C, and must not end it."""
     collective = Collective.from_relations(
-        "one more", lambda _, c: c + 1, lambda _c, n, *_: n == 0, lambda _c, n, *_: n > 0
+        "one more",
+        lambda _, c: c + 1,
+        lambda _c, n, *_: n == 0,
+        lambda _c, n, *_: n > 0,
+        irregular=True,
     )
     topology = one_way_ring(3)
     expected = true_frontier(topology, collective, 3, 5)
@@ -189,6 +223,7 @@ def test_a_collective_whose_first_c_is_the_farthest(solver: Solver) -> None:
         lambda _, c: c,
         lambda _c, n, *_: n == 0,
         lambda _c, n, _p, chunks: n == (2 if chunks == 1 else 1),
+        irregular=True,
     )
     frontier = search(SearchRequest(line(3), collective, max_chunks=2), solver)
     assert costs(frontier) == [(1, F(1))]

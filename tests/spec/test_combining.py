@@ -555,7 +555,7 @@ def test_a_check_tries_them(library: SpecLibrary, spec_file: SpecFile) -> None:
         "collective never = inverse none\n"
         "collective far { chunks C pre Root(1) post All }\n"
         "collective back = inverse far\n"  # which starts nowhere on one node
-        'collective none { require C > 50 "many"\nchunks C pre Root(0) post All }\n'
+        'collective none { irregular require C > 50 "many"\nchunks C pre Root(0) post All }\n'
     )
     report = check_file(path, library)
     assert report.errors == ()
@@ -568,8 +568,8 @@ def test_a_check_tries_them(library: SpecLibrary, spec_file: SpecFile) -> None:
 
 def test_parts_of_absurd_sizes_end(library: SpecLibrary, spec_file: SpecFile) -> None:
     spec_file(
-        "collective few { chunks 3 pre All post All }\n"
-        "collective odd { chunks C + 5 pre All post All }\n"
+        "collective few { irregular chunks 3 pre All post All }\n"
+        "collective odd { irregular chunks C + 5 pre All post All }\n"
         "collective late { require C == 10 ** 6\nchunks C pre All post All }\n"
         "collective x = inverse broadcast then broadcast then few\n"
         "collective y = inverse broadcast then broadcast then odd\n"

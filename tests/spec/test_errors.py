@@ -227,7 +227,7 @@ COLLECTIVE_CASES = {
         "division by zero: 0 mod 0 (with c = 0, n = 0)", "other than 0",
     ),
     "chunk out of range": (
-        "chunks C\npre { (2, 0) }\npost All", 3, 8, "2", "names chunk 2", "chunks 0 to 1",
+        "chunks C\npre { (2, 0) }\npost All", 3, 8, "2", "names chunk 2", "chunks 0 to 0",
     ),
     "node out of range": (
         "chunks C\npre { (0, 4) }\npost All", 3, 11, "4", "names node 4", "nodes 0 to 3",

@@ -223,8 +223,11 @@ class Program:
 
     def collective(self) -> str:
         chunks = self.draw.choice(["C", "P * C", "3", self.expr(2)])
+        irregular = self.draw.choice(["", "irregular"])
         require = self.draw.choice(["", f"require {self.expr(2)}", f"let x = {self.expr(2)}"])
-        return f"{require} chunks {chunks} pre {self.relation(3)} post {self.relation(3)}"
+        return (
+            f"{irregular} {require} chunks {chunks} pre {self.relation(3)} post {self.relation(3)}"
+        )
 
     def combination(self, depth: int) -> str:
         draw = self.draw

@@ -153,7 +153,7 @@ def test_sets_of_pairs_and_set_operations(library: SpecLibrary, spec_file: SpecF
         "{ (c, n) : (if c > n then (c, n) else (n, c)) in Root(0) }": np.minimum(c, n) == 0,
     }
     for text, expected in cases.items():
-        spec_file(f"collective x {{ chunks P * C pre {text} post All }}")
+        spec_file(f"collective x {{ irregular chunks P * C pre {text} post All }}")
         table = library.collective("my.syncoll:x").tabulate(3, 2)
         assert np.array_equal(table.pre, np.broadcast_to(expected, (6, 3))), text
 

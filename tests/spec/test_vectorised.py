@@ -157,7 +157,8 @@ memberships = st.one_of(
 def collective(text: str, folder: Path, library: SpecLibrary) -> Collective:
     path = folder / "random.syncoll"
     path.write_text(
-        f"collective random {{ chunks C pre All post {{ (c, n) : {text} }} }}", encoding="utf-8"
+        f"collective random {{ irregular chunks C pre All post {{ (c, n) : {text} }} }}",
+        encoding="utf-8",
     )
     return library.collective(str(path))
 
