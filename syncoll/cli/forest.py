@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from syncoll.cli.arguments import Subparsers, add_format, amount, count, duration, output_file
 from syncoll.cli.exits import Exit
@@ -132,21 +132,13 @@ class _Result:
         """What the cuts leave room for."""
         return 1 / sum((1 / phase.bound for phase in self.phases), Fraction(0))
 
-    @property
-    def slowest(self) -> PackedForest:
-        """The phase that takes longest."""
-        return min(self.phases, key=lambda phase: phase.algbw)
-
 
 def _run(arguments: argparse.Namespace) -> int:
     from syncoll.cli.arguments import deadline, json_for_dash, library, manager
     from syncoll.cli.output import note, print_json
     from syncoll.deadline import interrupted_at
-    from syncoll.documents.atomic import (
-        require_writable,
-        write_atomically,
-    )
-    from syncoll.documents.text import to_text
+    from syncoll.documents.atomic import require_writable, write_document
+    from syncoll.documents.forest import forest_document
     from syncoll.errors import UsageError
     from syncoll.results.forest import ForestCollective
 
@@ -178,14 +170,24 @@ def _run(arguments: argparse.Namespace) -> int:
         any_roots = packer.any_roots(fabric) if len(phases) > 1 else None
         seconds = time.perf_counter() - began
     result = _Result(fabric.name, str(collective), phases, seconds, any_roots)
-    document = _document(result) if arguments.format == "json" or output is not None else None
+    document = None
+    if arguments.format == "json" or output is not None:
+        document = forest_document(
+            fabric.name,
+            collective,
+            phases,
+            algbw=result.algbw,
+            bound=result.bound,
+            seconds=seconds,
+            any_roots=any_roots,
+        )
     if arguments.format == "json" and document is not None:
         print_json(document)
     else:
         _show(result, arguments.trees)
     # After the answer is printed: a full disk must not cost it.
     if output is not None and document is not None:
-        write_atomically(output, f"{to_text(document)}\n")
+        write_document(output, document)
         note(f"saved in {output}")
     return Exit.OK
 
@@ -270,58 +272,6 @@ def _checked(phase: PackedForest, fabric: Fabric, root: int | None) -> PackedFor
     began = time.perf_counter()
     verify_packed(phase, fabric, root)
     return replace(phase, seconds={**phase.seconds, "check": time.perf_counter() - began})
-
-
-def _document(result: _Result) -> dict[str, Any]:
-    several = len(result.phases) > 1
-    phases = [_phase_document(phase) for phase in result.phases]
-    slowest = phases[result.phases.index(result.slowest)]
-    seconds = (
-        {str(p.collective): sum(p.seconds.values()) for p in result.phases}
-        if several
-        else dict(result.phases[0].seconds)
-    )
-    return {
-        "schema": "syncoll/forest/1",
-        "topology": result.topology,
-        "collective": result.collective,
-        "nodes": result.phases[0].fabric.num_nodes,
-        **{key: slowest[key] for key in ("k", "cut", "max_height", "trees")},
-        "unit": result.unit,
-        "algbw": str(result.algbw),
-        "bound": str(result.bound),
-        "seconds": {**seconds, "total": result.seconds},
-        **({"phases": phases} if several else {}),
-        **(
-            {}
-            if result.any_roots is None
-            else {
-                "any_roots": dict(
-                    zip(("at_least", "at_most"), map(str, result.any_roots), strict=True)
-                )
-            }
-        ),
-    }
-
-
-def _phase_document(phase: PackedForest) -> dict[str, Any]:
-    return {
-        "collective": str(phase.collective),
-        "k": phase.forest.k,
-        "algbw": str(phase.algbw),
-        "bound": str(phase.bound),
-        "cut": sorted(phase.cut),
-        "max_height": phase.forest.height,
-        "trees": [
-            {
-                "root": tree.root,
-                "weight": tree.weight,
-                "edges": [[u, v, list(path)] for u, v, path in tree.edges],
-            }
-            for tree in phase.forest.trees()
-        ],
-        "seconds": dict(phase.seconds),
-    }
 
 
 def _show(result: _Result, trees: bool) -> None:

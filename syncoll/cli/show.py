@@ -183,7 +183,8 @@ def _show_file(path: Path, view: str, style: str) -> int:
 
 def _show_topology(topology: Topology, doc: str, style: str) -> int:
     from syncoll.cli.output import print_json, print_text
-    from syncoll.documents.layout import interconnect_to_json
+    from syncoll.documents.problem import interconnect_record
+    from syncoll.documents.record import written
     from syncoll.model import UNREACHABLE
 
     if style == "json":
@@ -192,7 +193,7 @@ def _show_topology(topology: Topology, doc: str, style: str) -> int:
                 "schema": "syncoll/topology/1",
                 "topology": topology.name,
                 "nodes": topology.num_nodes,
-                "interconnect": interconnect_to_json(topology),
+                "interconnect": written(interconnect_record(topology)),
             }
         )
         return Exit.OK

@@ -1,16 +1,38 @@
 """The types that specs, encodings, searches and files share: frozen, and checked when built."""
 
-from syncoll.model.algorithm import Algorithm
-from syncoll.model.collective import Collective, RelationTable
-from syncoll.model.composition import compose
-from syncoll.model.derived import inverse_of, sequence_of
-from syncoll.model.fabric import Fabric, FabricLink
-from syncoll.model.forest import Forest, Tree
-from syncoll.model.instance import BoolArray, Instance
-from syncoll.model.inversion import invert
-from syncoll.model.refinement import refine, renumber
-from syncoll.model.rows import rows_within
-from syncoll.model.topology import UNREACHABLE, BandwidthBound, Link, Topology
+from typing import TYPE_CHECKING
+
+from syncoll.lazy import lazily
+
+if TYPE_CHECKING:
+    from syncoll.model.algorithm import Algorithm
+    from syncoll.model.collective import Collective, RelationTable
+    from syncoll.model.composition import compose
+    from syncoll.model.derived import inverse_of, sequence_of
+    from syncoll.model.fabric import Fabric, FabricLink
+    from syncoll.model.forest import Forest, Tree
+    from syncoll.model.instance import BoolArray, Instance
+    from syncoll.model.inversion import invert
+    from syncoll.model.refinement import refine, renumber
+    from syncoll.model.rows import rows_within
+    from syncoll.model.topology import UNREACHABLE, BandwidthBound, Link, Topology
+else:
+    __getattr__ = lazily(
+        __name__,
+        {
+            "algorithm": "Algorithm",
+            "collective": "Collective RelationTable",
+            "composition": "compose",
+            "derived": "inverse_of sequence_of",
+            "fabric": "Fabric FabricLink",
+            "forest": "Forest Tree",
+            "instance": "BoolArray Instance",
+            "inversion": "invert",
+            "refinement": "refine renumber",
+            "rows": "rows_within",
+            "topology": "UNREACHABLE BandwidthBound Link Topology",
+        },
+    )
 
 __all__ = [
     "UNREACHABLE",

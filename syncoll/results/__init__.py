@@ -1,10 +1,32 @@
 """What searches and solvers have found, as frozen values that import no engine."""
 
-from syncoll.results.evidence import Distance, Evidence, ScaledShape, refuted_instance, with_files
-from syncoll.results.forest import ForestCollective, PackedForest
-from syncoll.results.frontier import Frontier, OpenClaim, Point
-from syncoll.results.proof import Method, Proof, Refuted, Scope
-from syncoll.results.solution import NO_FORMULA, Solution, undecided, without_caches
+from typing import TYPE_CHECKING
+
+from syncoll.lazy import lazily
+
+if TYPE_CHECKING:
+    from syncoll.results.evidence import (
+        Distance,
+        Evidence,
+        ScaledShape,
+        refuted_instance,
+        with_files,
+    )
+    from syncoll.results.forest import ForestCollective, PackedForest
+    from syncoll.results.frontier import Frontier, OpenClaim, Point
+    from syncoll.results.proof import Method, Proof, Refuted, Scope
+    from syncoll.results.solution import NO_FORMULA, Solution, undecided, without_caches
+else:
+    __getattr__ = lazily(
+        __name__,
+        {
+            "evidence": "Distance Evidence ScaledShape refuted_instance with_files",
+            "forest": "ForestCollective PackedForest",
+            "frontier": "Frontier OpenClaim Point",
+            "proof": "Method Proof Refuted Scope",
+            "solution": "NO_FORMULA Solution undecided without_caches",
+        },
+    )
 
 __all__ = [
     "NO_FORMULA",
