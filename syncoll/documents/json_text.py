@@ -8,7 +8,7 @@ from decimal import Decimal
 from math import isfinite
 from typing import Any
 
-__all__ = ["JsonTextError", "parse_json", "quoted", "to_text"]
+__all__ = ["JsonTextError", "parse_json", "shown", "to_text"]
 
 _WIDEST = 60
 
@@ -28,33 +28,23 @@ class JsonTextError(ValueError):
         self.column = column
 
 
-def parse_json(
-    text: str, *, most_digits: int | None = None, number: Callable[[str], Any] | None = None
-) -> Any:
+def parse_json(text: str, number: Callable[[str], Any] | None = None) -> Any:
     """The value that a JSON text stands for.
 
     Args:
         text: the whole text, without a byte order mark.
-        most_digits: of a number; None for as many as Python takes, which is read twice as fast.
-        number: what becomes of the digits of a number with a point or exponent; None for a finite
-            float.
+        number: makes a value of a number with a point or exponent, or raises `JsonTextError`; None
+            for a finite float.
 
     Raises:
         JsonTextError: when it is not JSON, gives a key twice, holds NaN, an infinity or a number
             that is too large, or nests too deeply.
     """
-
-    def whole(digits: str) -> int:
-        if most_digits is not None and len(digits.lstrip("-")) > most_digits:
-            raise JsonTextError(f"a number of {len(digits)} digits is too large")
-        return int(digits)
-
     try:
         return json.loads(
             text,
             object_pairs_hook=_no_repeats,
             parse_constant=_no_constant,
-            parse_int=None if most_digits is None else whole,
             parse_float=number or _finite,
         )
     except json.JSONDecodeError as error:
@@ -73,7 +63,7 @@ def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(result) != len(pairs):
         seen: set[str] = set()
         twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise JsonTextError(f"the key {quoted(twice)} stands twice in one object")
+        raise JsonTextError(f"the key {shown(twice)} occurs twice in one object")
     return result
 
 
@@ -88,7 +78,7 @@ def _finite(text: str) -> float:
     return value
 
 
-def quoted(value: object) -> str:
+def shown(value: object) -> str:
     """A value as an error message quotes it: short, and on one line."""
     text = str(value) if isinstance(value, Decimal) else repr(value)
     return text if len(text) <= _WIDEST else text[: _WIDEST - 1] + "…"
