@@ -72,11 +72,7 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
 def _run(arguments: argparse.Namespace) -> int:
     from syncoll.cli.arguments import deadline, library, make_instance, make_solver, manager
     from syncoll.cli.output import note, print_json
-    from syncoll.documents import (
-        outcome_document,
-        require_writable,
-        write_document,
-    )
+    from syncoll.documents import require_writable, write_document
     from syncoll.formula import StopReason, Verdict
 
     json_for_dash(arguments)
@@ -90,12 +86,12 @@ def _run(arguments: argparse.Namespace) -> int:
     with make_solver(arguments, plugins) as solver:
         solution = _solve(solver, instance, collective, until)
     if arguments.format == "json":
-        print_json(outcome_document(solution))
+        print_json(_document(solution))
     else:
         _show(solution)
     # After the answer is printed: a full disk must not cost it.
     if arguments.output is not None:
-        write_document(arguments.output, outcome_document(solution))
+        write_document(arguments.output, _document(solution))
         note(f"saved in {arguments.output}")
     if arguments.proof is not None and solution.verdict is Verdict.UNSAT:
         _prove(arguments, plugins, solution, until)
@@ -104,6 +100,12 @@ def _run(arguments: argparse.Namespace) -> int:
     return {Verdict.SAT: Exit.OK, Verdict.UNSAT: Exit.IMPOSSIBLE}.get(
         solution.verdict, Exit.UNDECIDED
     )
+
+
+def _document(solution: Solution) -> dict[str, object]:
+    from syncoll.documents import outcome_document
+
+    return outcome_document(solution)
 
 
 def _prove(

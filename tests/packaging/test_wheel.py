@@ -113,7 +113,9 @@ def test_it_runs(installed: Path, tmp_path: Path) -> None:
     content: dict[str, Any] = json.loads(done.stdout)
     assert content["verdict"] == "sat"
     assert run(installed, tmp_path, "verify", "a.json").returncode == 0
-    assert json.loads(run(installed, tmp_path, "schema", "outcome").stdout)["$defs"]["common"]
+    assert json.loads(run(installed, tmp_path, "schema", "outcome").stdout)["$defs"][
+        "AlgorithmRecord"
+    ]
 
 
 def test_it_is_the_wheel_that_runs(installed: Path, tmp_path: Path) -> None:
