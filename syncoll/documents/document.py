@@ -27,27 +27,14 @@ KINDS = ("frontier", "outcome", "algorithm", "refutation")
 """The kinds of files that are read."""
 
 _RECORDS = {
-    "frontier": ("frontier", "FrontierRecord", "A Pareto frontier"),
-    "outcome": ("outcome", "OutcomeRecord", "What a backend answered for one (S, R, C)"),
-    "algorithm": ("outcome", "AlgorithmFileRecord", "An algorithm with its problem"),
-    "refutation": (
-        "refutation",
-        "RefutationRecord",
-        "That one (S, R, C) has no algorithm, and the file with its proof",
-    ),
-    "forest": (
-        "forest",
-        "ForestRecord",
-        "Spanning trees of the best throughput that a network admits, and the cut that proves it",
-    ),
-    "plan": (
-        "plan",
-        "PlanRecord",
-        "Which algorithm of a frontier for which size, under overhead + S * alpha + (R/C) * L * "
-        "beta",
-    ),
+    "frontier": ("frontier", "FrontierFile"),
+    "outcome": ("outcome", "OutcomeRecord"),
+    "algorithm": ("outcome", "AlgorithmFileRecord"),
+    "refutation": ("refutation", "RefutationRecord"),
+    "forest": ("forest", "ForestRecord"),
+    "plan": ("plan", "PlanRecord"),
 }
-"""For each kind the module that has its record, imported when it is needed, and a title."""
+"""For each kind the module that has its record, imported when it is needed."""
 
 _LARGEST_FILE = 1 << 30
 _DEEPEST = 16
@@ -82,11 +69,11 @@ def schema(kind: str) -> Mapping[str, Any]:
     """The JSON Schema of a kind, complete in itself."""
     from syncoll.documents.record_schema import record_schema
 
-    return record_schema(kind, _record(kind), _RECORDS[kind][2])
+    return record_schema(kind, _record(kind))
 
 
 def _record(kind: str) -> Any:
-    module, name, _ = _RECORDS[kind]
+    module, name = _RECORDS[kind]
     return getattr(import_module(f"syncoll.documents.{module}"), name)
 
 

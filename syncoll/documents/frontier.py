@@ -30,7 +30,7 @@ from syncoll.model import Algorithm, Instance, Topology
 from syncoll.results.evidence import Evidence
 from syncoll.results.frontier import Frontier, OpenClaim, Point
 
-__all__ = ["FrontierRecord", "PointRecord", "frontier_document", "frontier_of"]
+__all__ = ["FrontierFile", "FrontierRecord", "PointRecord", "frontier_document", "frontier_of"]
 
 
 class BoundsRecord(Record, frozen=True):
@@ -74,7 +74,7 @@ class PointRecord(ProblemRecord, frozen=True, kw_only=True):
         bound: proved: no algorithm of so many steps and this number of chunks has a lower bandwidth
             cost.
         variables: of the formula; missing where there was none.
-        constraints: likewise.
+        constraints: of the formula, likewise.
     """
 
     status: Literal["verified"]
@@ -131,6 +131,12 @@ class FrontierRecord(FileRecord, frozen=True, kw_only=True):
             raise ValueError("the entry 'search' has no text 'scope'; expected one")
         if self.evidence is not UNSET and self.between is UNSET:
             raise ValueError("the entry 'between' is missing; expected it beside 'evidence'")
+
+
+FrontierFile = Annotated[
+    FrontierRecord, Meta(extra_json_schema={"dependentRequired": {"evidence": ["between"]}})
+]
+"""The same, with what its schema says besides."""
 
 
 def frontier_document(frontier: Frontier) -> dict[str, Any]:

@@ -35,7 +35,7 @@ class _AnyOutcome(ProblemFileRecord, frozen=True, kw_only=True, tag_field="verdi
         status: verified when there is an algorithm, else null.
         phases: seconds of encode, lower, start, load, solve, verify …
         variables: of the formula; missing where there was none.
-        constraints: likewise.
+        constraints: of the formula, likewise.
     """
 
     schema: Literal["syncoll/outcome/1"]

@@ -23,13 +23,12 @@ _ENTRY = re.compile(r"^    (\w+): (.*(?:\n {8}.*)*)", re.MULTILINE)
 
 
 @cache
-def record_schema(name: str, kind: Any, title: str = "") -> Json:
+def record_schema(name: str, kind: Any) -> Json:
     """The JSON Schema (draft 2020-12) of a record, complete in itself.
 
     Args:
         name: of the kind of file.
         kind: the class of the record, or a union of such.
-        title: what such a file is.
     """
     (top,), definitions = msgspec.json.schema_components([kind], schema_hook=_hook)
     texts = {cls.__name__: _documented(cls) for cls in _records(Record)}
@@ -43,7 +42,7 @@ def record_schema(name: str, kind: Any, title: str = "") -> Json:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": f"urn:syncoll:{name}:1",
-        "title": title,
+        "title": f"Files of kind {name}",
         **top,
         "$defs": definitions,
     }
