@@ -7,15 +7,14 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from syncoll.cli.arguments import Subparsers, add_format, amount, count, duration, output_file
 from syncoll.cli.exits import Exit
 from syncoll.wording import counted
 
 if TYPE_CHECKING:
-    from syncoll.results import Forests
-    from syncoll.results.forest import PackedForest
+    pass
 
 __all__ = ["add_parser"]
 
@@ -97,7 +96,8 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
 def _run(arguments: argparse.Namespace) -> int:
     from syncoll.cli.arguments import deadline, json_for_dash
     from syncoll.cli.output import note, print_json, print_page
-    from syncoll.documents import require_writable, to_text, write_atomically
+    from syncoll.documents import require_writable, write_document
+    from syncoll.documents.forest import forest_document
     from syncoll.pages.forest import forest_page
     from syncoll.session.packing import require_root
 
@@ -119,14 +119,16 @@ def _run(arguments: argparse.Namespace) -> int:
             backend=arguments.backend,
             until=deadline(arguments, arguments.time_limit),
         )
-    document = _document(result) if arguments.format == "json" or output is not None else None
+    document = None
+    if arguments.format == "json" or output is not None:
+        document = forest_document(result)
     if arguments.format == "json" and document is not None:
         print_json(document)
     else:
         print_page(forest_page(result, trees=arguments.trees))
     # After the answer is printed: a full disk must not cost it.
     if output is not None and document is not None:
-        write_atomically(output, f"{to_text(document)}\n")
+        write_document(output, document)
         note(f"saved in {output}")
     return Exit.OK
 
@@ -156,55 +158,3 @@ def _progress(style: str, what: str) -> Iterator[None]:
     yield
     if style == "plain":
         note(f"[{time.perf_counter() - began:7.1f} s] packed and verified")
-
-
-def _document(result: Forests) -> dict[str, Any]:
-    several = len(result.phases) > 1
-    phases = [_phase_document(phase) for phase in result.phases]
-    slowest = phases[result.phases.index(result.slowest)]
-    seconds = (
-        {str(p.collective): sum(p.seconds.values()) for p in result.phases}
-        if several
-        else dict(result.phases[0].seconds)
-    )
-    return {
-        "schema": "syncoll/forest/1",
-        "topology": result.topology,
-        "collective": result.collective,
-        "nodes": result.phases[0].fabric.num_nodes,
-        **{key: slowest[key] for key in ("k", "cut", "max_height", "trees")},
-        "unit": result.unit,
-        "algbw": str(result.algbw),
-        "bound": str(result.bound),
-        "seconds": {**seconds, "total": result.seconds},
-        **({"phases": phases} if several else {}),
-        **(
-            {}
-            if result.any_roots is None
-            else {
-                "any_roots": dict(
-                    zip(("at_least", "at_most"), map(str, result.any_roots), strict=True)
-                )
-            }
-        ),
-    }
-
-
-def _phase_document(phase: PackedForest) -> dict[str, Any]:
-    return {
-        "collective": str(phase.collective),
-        "k": phase.forest.k,
-        "algbw": str(phase.algbw),
-        "bound": str(phase.bound),
-        "cut": sorted(phase.cut),
-        "max_height": phase.forest.height,
-        "trees": [
-            {
-                "root": tree.root,
-                "weight": tree.weight,
-                "edges": [[u, v, list(path)] for u, v, path in tree.edges],
-            }
-            for tree in phase.forest.trees()
-        ],
-        "seconds": dict(phase.seconds),
-    }

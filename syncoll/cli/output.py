@@ -77,7 +77,7 @@ def note(text: str) -> None:
 
 def print_json(document: Mapping[str, Any]) -> None:
     """A document on standard output."""
-    from syncoll.documents.text import to_text
+    from syncoll.documents.json_text import to_text
 
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     text = to_text(dict(document))

@@ -127,7 +127,8 @@ def _show_file(path: Path, view: str, style: str) -> int:
 
 def _show_topology(topology: Topology, doc: str, style: str) -> int:
     from syncoll.cli.output import print_json, print_page, width
-    from syncoll.documents.layout import interconnect_to_json
+    from syncoll.documents.problem import interconnect_record
+    from syncoll.documents.record import written
     from syncoll.pages.topology import topology_page
 
     if style == "json":
@@ -136,7 +137,7 @@ def _show_topology(topology: Topology, doc: str, style: str) -> int:
                 "schema": "syncoll/topology/1",
                 "topology": topology.name,
                 "nodes": topology.num_nodes,
-                "interconnect": interconnect_to_json(topology),
+                "interconnect": written(interconnect_record(topology)),
             }
         )
         return Exit.OK

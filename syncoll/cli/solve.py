@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 from syncoll.cli.arguments import (
     Subparsers,
@@ -16,6 +17,9 @@ from syncoll.cli.arguments import (
     output_folder,
 )
 from syncoll.cli.exits import Exit
+
+if TYPE_CHECKING:
+    from syncoll.results import Solution
 
 __all__ = ["add_parser"]
 
@@ -63,7 +67,7 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
 def _run(arguments: argparse.Namespace) -> int:
     from syncoll.cli.arguments import deadline
     from syncoll.cli.output import note, print_json, print_page
-    from syncoll.documents import outcome_document, require_writable, write_document
+    from syncoll.documents import require_writable, write_document
     from syncoll.formula import StopReason, Verdict
     from syncoll.pages.solution import solution_page
 
@@ -82,12 +86,12 @@ def _run(arguments: argparse.Namespace) -> int:
     until = deadline(arguments, arguments.time_limit)
     solution = session.solve(instance, collective, until)
     if arguments.format == "json":
-        print_json(outcome_document(solution))
+        print_json(_document(solution))
     else:
         print_page(solution_page(solution))
     # After the answer is printed: a full disk must not cost it.
     if arguments.output is not None:
-        write_document(arguments.output, outcome_document(solution))
+        write_document(arguments.output, _document(solution))
         note(f"saved in {arguments.output}")
     if arguments.proof is not None and solution.verdict is Verdict.UNSAT:
         done = session.refute(solution, arguments.proof, until)
@@ -100,3 +104,9 @@ def _run(arguments: argparse.Namespace) -> int:
     return {Verdict.SAT: Exit.OK, Verdict.UNSAT: Exit.IMPOSSIBLE}.get(
         solution.verdict, Exit.UNDECIDED
     )
+
+
+def _document(solution: Solution) -> dict[str, object]:
+    from syncoll.documents import outcome_document  # only where a document is wanted
+
+    return outcome_document(solution)

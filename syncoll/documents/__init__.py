@@ -1,27 +1,34 @@
 """Algorithms, outcomes and frontiers as versioned JSON, verified when they are read."""
 
-from syncoll.documents.atomic import (
-    remove_empty,
-    require_writable,
-    write_atomically,
-    write_folder,
-)
-from syncoll.documents.document import (
-    KINDS,
-    VERSION,
-    schema,
-)
-from syncoll.documents.results import (
-    StoredAlgorithm,
-    StoredFile,
-    algorithm_document,
-    frontier_document,
-    load_text,
-    outcome_document,
-    read_file,
-    write_document,
-)
-from syncoll.documents.text import to_text
+from typing import TYPE_CHECKING
+
+from syncoll.lazy import lazily
+
+if TYPE_CHECKING:
+    from syncoll.documents.atomic import (
+        remove_empty,
+        require_writable,
+        write_atomically,
+        write_document,
+        write_folder,
+    )
+    from syncoll.documents.document import KINDS, VERSION, schema
+    from syncoll.documents.frontier import frontier_document
+    from syncoll.documents.json_text import to_text
+    from syncoll.documents.outcome import algorithm_document, outcome_document
+    from syncoll.documents.stored import StoredAlgorithm, StoredFile, load_text, read_file
+else:
+    __getattr__ = lazily(
+        __name__,
+        {
+            "atomic": "remove_empty require_writable write_atomically write_document write_folder",
+            "document": "KINDS VERSION schema",
+            "frontier": "frontier_document",
+            "json_text": "to_text",
+            "outcome": "algorithm_document outcome_document",
+            "stored": "StoredAlgorithm StoredFile load_text read_file",
+        },
+    )
 
 __all__ = [
     "KINDS",

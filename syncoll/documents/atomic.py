@@ -9,9 +9,25 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
+from syncoll.documents.json_text import to_text
 from syncoll.errors import UsageError
 
-__all__ = ["remove_empty", "require_writable", "write_atomically", "write_folder"]
+__all__ = [
+    "remove_empty",
+    "require_writable",
+    "write_atomically",
+    "write_document",
+    "write_folder",
+]
+
+
+def write_document(path: Path, document: Mapping[str, object]) -> None:
+    """Writes a document as JSON.
+
+    Raises:
+        UsageError: when the file cannot be written there.
+    """
+    write_atomically(path, to_text(dict(document)) + "\n")
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:

@@ -1,9 +1,8 @@
 """Documents: reading and checking JSON before anything in it is believed.
 
 Three layers, each with its own complaint: the text must be JSON (else line and column), its
-``schema`` must be one of ours and not newer than this syncoll, and its shape must pass the JSON
-Schema in the folder ``schemas``.  Only then do the numbers reach the model, which checks their
-sense.
+``schema`` must be one of ours and not newer than this syncoll, and its entries must be those of the
+kind's record.  Only then do the numbers reach the model, which checks their sense.
 """
 
 from __future__ import annotations
@@ -13,25 +12,46 @@ import json
 import re
 from collections.abc import Mapping
 from functools import cache
-from importlib import resources
-from math import isfinite
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from syncoll.documents.json_text import JsonTextError, parse_json
+from syncoll.documents.problem import VERSION
+from syncoll.documents.record import read_record
 from syncoll.errors import FileFormatError
 
-__all__ = ["KINDS", "VERSION", "digest", "parse_document", "read_document", "schema"]
+__all__ = ["KINDS", "VERSION", "Document", "digest", "parse_document", "read_document", "schema"]
 
 KINDS = ("frontier", "outcome", "algorithm", "refutation")
-"""The kinds of files; the schema of each has its name."""
+"""The kinds of files that are read."""
 
-VERSION = 1
-"""The version of all kinds that this syncoll writes."""
+_RECORDS = {
+    "frontier": ("frontier", "FrontierFile"),
+    "outcome": ("outcome", "OutcomeRecord"),
+    "algorithm": ("outcome", "AlgorithmFileRecord"),
+    "refutation": ("refutation", "RefutationRecord"),
+    "forest": ("forest", "ForestRecord"),
+    "plan": ("plan", "PlanRecord"),
+}
+"""For each kind the module that has its record, imported when it is needed."""
 
 _LARGEST_FILE = 1 << 30
-_LARGEST_COUNT = 1_000_000_000
 _DEEPEST = 16
-_LONGEST_NUMBER = 40
+
+
+class Document(NamedTuple):
+    """A file of ours whose entries are what they may be.
+
+    Args:
+        kind: one of `KINDS`.
+        entries: everything as read, what this syncoll does not know included.
+        record: of the kind.
+    """
+
+    kind: str
+    entries: dict[str, Any]
+    record: Any
 
 
 def digest(document: Mapping[str, Any]) -> str:
@@ -46,18 +66,19 @@ def digest(document: Mapping[str, Any]) -> str:
 
 @cache
 def schema(kind: str) -> Mapping[str, Any]:
-    """The JSON Schema of a kind, complete in itself: what all kinds share is embedded in it."""
-    return {**_schema_file(kind), "$defs": {"common": _schema_file("common")}}
+    """The JSON Schema of a kind, complete in itself."""
+    from syncoll.documents.record_schema import record_schema
+
+    return record_schema(kind, _record(kind))
 
 
-def _schema_file(name: str) -> dict[str, Any]:
-    text = (resources.files("syncoll.documents") / "schemas" / f"{name}.json").read_text("utf-8")
-    parsed: dict[str, Any] = json.loads(text)
-    return parsed
+def _record(kind: str) -> Any:
+    module, name = _RECORDS[kind]
+    return getattr(import_module(f"syncoll.documents.{module}"), name)
 
 
-def read_document(path: Path) -> tuple[str, dict[str, Any]]:
-    """The kind and the content of a file of ours.
+def read_document(path: Path) -> Document:
+    """The content of a file of ours.
 
     Raises:
         FileFormatError: when it cannot be read or is no such file, with the reason.
@@ -77,8 +98,8 @@ def read_document(path: Path) -> tuple[str, dict[str, Any]]:
     return parse_document(text, str(path))
 
 
-def parse_document(text: str, name: str) -> tuple[str, dict[str, Any]]:
-    """The kind and the content of a text; `name` stands in errors.
+def parse_document(text: str, name: str) -> Document:
+    """The content of a text; `name` stands in errors.
 
     Raises:
         FileFormatError: see `read_document`.
@@ -86,57 +107,19 @@ def parse_document(text: str, name: str) -> tuple[str, dict[str, Any]]:
     if not text.strip():
         raise FileFormatError(f"{name}: the file is empty")
     try:
-        document = json.loads(
-            text,
-            object_pairs_hook=_no_repeats,
-            parse_constant=_no_constant,
-            parse_int=_integer,
-            parse_float=_finite,
-        )
-    except json.JSONDecodeError as error:
-        cut = " (is the file truncated?)" if error.pos >= len(text.rstrip()) else ""
-        raise FileFormatError(
-            f"{name}:{error.lineno}:{error.colno}: not JSON: {error.msg}{cut}"
-        ) from None
-    except RecursionError:
-        raise FileFormatError(f"{name}: nested too deeply to be one of syncoll's files") from None
-    except ValueError as error:
-        raise FileFormatError(f"{name}: {error}") from None
-    kind = _kind(document, name)
-    _check_shape(kind, document, name)
-    return kind, document
-
-
-def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    result = dict(pairs)
-    if len(result) != len(pairs):
-        names = [key for key, _ in pairs]
-        twice = next(key for key in names if names.count(key) > 1)
-        raise ValueError(f"the key {twice!r} stands twice in one object")
-    return result
-
-
-def _no_constant(text: str) -> float:
-    raise ValueError(f"{text} is not a number in JSON")
-
-
-def _integer(text: str) -> int:
-    if len(text) > _LONGEST_NUMBER:
-        raise ValueError(f"the number {text[:20]}… is too large")
-    return int(text)
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    if not isfinite(number):
-        raise ValueError(f"the number {text[:20]} is too large")
-    return number
+        entries = parse_json(text)
+    except JsonTextError as error:
+        place = f"{name}:{error.line}:{error.column}" if error.line else name
+        raise FileFormatError(f"{place}: {error}") from None
+    kind = _kind(entries, name)
+    _require_shallow(entries, name)
+    return Document(kind, entries, read_record(entries, _record(kind), name))
 
 
 def _kind(document: object, name: str) -> str:
     if not isinstance(document, dict) or not isinstance(document.get("schema"), str):
         raise FileFormatError(
-            f'{name}: no file of syncoll\'s; expected an object with "schema": "syncoll/…"'
+            f'{name}: not a file of syncoll\'s; expected an object with "schema": "syncoll/…"'
         )
     match = re.fullmatch(r"syncoll/([a-z]+)/([1-9][0-9]{0,8})", document["schema"])
     if match is None or match[1] not in KINDS:
@@ -152,56 +135,16 @@ def _kind(document: object, name: str) -> str:
     return match[1]
 
 
-@cache
-def _validator(kind: str) -> Any:
-    import jsonschema
-    import referencing
-
-    draft = jsonschema.Draft202012Validator
-    # JSON Schema calls 1.0 an integer, which is no index into an array.
-    strict = draft.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int)
-    extend: Any = jsonschema.validators.extend
-    whole = schema(kind)
-    # A registry that was not crawled is crawled anew for each reference, which takes longest.
-    root = referencing.Resource.from_contents(whole)
-    registry = referencing.Registry().with_resource(root.id() or "", root).crawl()
-    resolver = registry.resolver(root.id() or "")
-    return extend(draft, type_checker=strict)(whole, _resolver=resolver)
-
-
-def _check_shape(kind: str, document: Mapping[str, Any], name: str) -> None:
-    import jsonschema
-
-    errors = _validator(kind).iter_errors(_light(document, name))
-    error = jsonschema.exceptions.best_match(errors)
-    if error is not None:
-        message = error.message if len(error.message) < 200 else f"{error.message[:200]} …"
-        raise FileFormatError(f"{name}: at {error.json_path}: {message}")
-
-
-def _light(value: Any, name: str, depth: int = 0) -> Any:
-    """The document with empty tables of sends, after a check of their rows by hand.
-
-    They may have millions of rows, on each of which a general validator spends a tenth of a
-    millisecond.
-    """
-    if depth > _DEEPEST:
-        raise FileFormatError(f"{name}: nested too deeply to be one of syncoll's files")
-    if isinstance(value, list):
-        if any(isinstance(item, (dict, list)) for item in value):
-            return [_light(item, name, depth + 1) for item in value]
-        return value
-    if not isinstance(value, dict):
-        return value
-    sends = value.get("sends")
-    if isinstance(sends, list):
-        for row in sends:
-            good = type(row) is list and len(row) == 4
-            if not good or not all(type(x) is int and 0 <= x <= _LARGEST_COUNT for x in row):
-                text = repr(row) if len(repr(row)) < 60 else f"{repr(row)[:60]} …"
-                raise FileFormatError(
-                    f"{name}: {text} is no send; expected [chunk, source, destination, step], "
-                    "whole numbers of at least 0"
-                )
-        value = {**value, "sends": []}
-    return {key: _light(item, name, depth + 1) for key, item in value.items()}
+def _require_shallow(document: dict[str, Any], name: str) -> None:
+    """Refuses what would exhaust the stack of whoever walks over it; records are no deeper."""
+    level: list[Any] = [document]
+    for _ in range(_DEEPEST):
+        level = [
+            child
+            for one in level
+            for child in (one.values() if type(one) is dict else one)
+            if type(child) in (list, dict)
+        ]
+        if not level:
+            return
+    raise FileFormatError(f"{name}: nested too deeply to be one of syncoll's files")

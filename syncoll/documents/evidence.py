@@ -7,192 +7,228 @@ certificate that several proofs use is written once.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence, Sized
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
 
 from syncoll.certificates import (
     Certificate,
     ChunkClass,
-    CutCertificate,
-    PartitionCertificate,
-    PriceCertificate,
-    ProofObject,
-    Reading,
     RoundsBound,
     Shape,
-    Share,
-    TreeCertificate,
 )
-from syncoll.documents.layout import fraction_from_json
+from syncoll.documents.certificates import (
+    CertificateRecord,
+    certificate_of,
+    certificate_record,
+)
+from syncoll.documents.record import ClosedRecord, Count, Node, PositiveCount
 from syncoll.errors import FileFormatError
-from syncoll.results.evidence import (
-    Distance,
-    Evidence,
-    ScaledShape,
-)
-from syncoll.results.proof import (
-    Proof,
-    Refuted,
-    Scope,
-)
+from syncoll.results.evidence import Distance, Evidence, ScaledShape
+from syncoll.results.proof import Method, Proof, Refuted, Scope
 
-__all__ = ["evidence_from_json", "evidence_to_json", "proof_to_json"]
-
-Json = dict[str, Any]
+__all__ = [
+    "EvidenceRecord",
+    "ProofRecord",
+    "evidence_of",
+    "evidence_record",
+    "proof_record",
+]
 
 
-def evidence_to_json(evidence: Evidence) -> Json:
-    """Everything but the proofs themselves, which `proof_to_json` writes."""
-    return {
-        "shapes": [
-            {
-                "chunks": one.shape.chunks,
-                "combining": one.shape.combining,
-                "classes": [
-                    {"pre": list(c.pre), "post": list(c.post), "count": c.count}
-                    for c in one.shape.classes
-                ],
-                "compared": list(one.compared),
-                "scales": one.scales,
-            }
-            for one in evidence.shapes
-        ],
-        "max_chunks": evidence.max_chunks,
-        "undefined": list(evidence.undefined),
-        "distance": None
-        if evidence.distance is None
-        else {
-            "from": list(evidence.distance.sources),
-            "to": evidence.distance.destination,
-            "steps": evidence.distance.steps,
-        },
-        "certificates": [_certificate(one, evidence) for one in evidence.certificates],
-        "bandwidth": _positions(evidence.bandwidth, evidence),
-    }
+# Records ------------------------------------------------------------------------------------------
 
 
-def proof_to_json(proof: Proof, evidence: Evidence) -> Json:
-    """A proof; its certificates are positions in the list that the evidence writes."""
-    return {
-        "scope": proof.scope_text,
-        "bound": str(proof.bound),
-        "method": str(proof.method),
-        "words": proof.words,
-        "best": _text(proof.best),
-        "low": _text(proof.low),
-        "bound_chunks": proof.bound_chunks,
-        "max_chunks": proof.max_chunks,
-        "max_rounds": proof.max_rounds,
-        "certificates": _positions(proof.certificates, evidence),
-        "refuted": [
-            {
-                "steps": one.steps,
-                "rounds": one.rounds,
-                "chunks": one.chunks,
-                "encoding": one.encoding,
-                "backend": one.backend,
-                "file": one.file,
-            }
-            for one in proof.refuted
-        ],
-    }
-
-
-def _text(number: Fraction | None) -> str | None:
-    return None if number is None else str(number)
-
-
-def _positions(certificates: Sequence[Certificate], evidence: Evidence) -> list[int]:
-    every = list(evidence.certificates)
-    return [every.index(one) for one in certificates]
-
-
-def _certificate(certificate: Certificate, evidence: Evidence) -> Json:
-    bound = certificate.bound
-    shapes = [one.shape for one in evidence.shapes]
-    return {
-        "shape": shapes.index(certificate.shape),
-        "steps": bound.steps,
-        "rounds": str(bound.rounds),
-        "reading": str(bound.reading),
-        "node": bound.node,
-        **_object(bound.certificate),
-    }
-
-
-def _object(proof: ProofObject | None) -> Json:
-    if isinstance(proof, PartitionCertificate):
-        prices = [{"bound": i, "price": str(p)} for i, p in sorted(proof.prices.items())]
-        return {"method": "sends", "parts": list(proof.parts), "prices": prices}
-    if isinstance(proof, CutCertificate):
-        return {"method": "cut", "nodes": list(proof.nodes), "cover": list(proof.cover)}
-    if isinstance(proof, TreeCertificate):
-        return {"method": "trees", "prices": _stepwise(proof.totals)}
-    if isinstance(proof, PriceCertificate):
-        return {
-            "method": "prices",
-            "prices": _stepwise(proof.totals),
-            "shares": [
-                {
-                    "destination": share.destination,
-                    "demands": list(share.demands),
-                    "prices": [
-                        [link, step, str(price)]
-                        for (link, step), price in sorted(share.prices.items())
-                    ],
-                }
-                for share in proof.shares
-            ],
-        }
-    return {"method": "nothing"}
-
-
-def _stepwise(totals: Mapping[tuple[int, int], Fraction]) -> list[Json]:
-    return [
-        {"bound": i, "step": step, "price": str(price)}
-        for (i, step), price in sorted(totals.items())
-    ]
-
-
-def evidence_from_json(document: Mapping[str, Any], nodes: int) -> Evidence:
-    """The evidence of a frontier's document, read but not checked.
+class RefutedRecord(ClosedRecord, frozen=True):
+    """No algorithm of so many steps and rounds exists, says this backend.
 
     Args:
-        document: of a frontier, with ``evidence``.
+        file: names its proof.
+    """
+
+    steps: Count
+    rounds: Count
+    chunks: Count
+    encoding: str
+    backend: str
+    file: str | None
+
+
+class ProofRecord(ClosedRecord, frozen=True):
+    """What is proved about algorithms of at most so many steps.
+
+    Args:
+        scope: for which algorithms the best cost found is optimal: all; only those with so few
+            chunks or rounds; open: not proved.
+        bound: no bandwidth cost is below this.
+        method: unsat: a solver refuted what the certificates leave open.
+        best: the least bandwidth cost found with so many steps.
+        low: the least bandwidth cost that nothing rules out up to the search's limits.
+        bound_chunks: the bound holds for C up to this; null: for every C.
+        certificates: positions in evidence.certificates.
+    """
+
+    scope: Annotated[
+        str,
+        Meta(pattern="^(all|open|chunks<=[0-9]+( and rounds<=[0-9]+)?|rounds<=[0-9]+)$"),
+    ]
+    bound: Fraction
+    method: Method
+    words: str
+    best: Fraction | None
+    low: Fraction | None
+    bound_chunks: Count | None
+    max_chunks: Count | None
+    max_rounds: Count | None
+    certificates: tuple[Count, ...]
+    refuted: tuple[RefutedRecord, ...]
+
+
+class ShapeClassRecord(ClosedRecord, frozen=True):
+    """So many chunks with equal pre and post."""
+
+    pre: tuple[Node, ...]
+    post: tuple[Node, ...]
+    count: PositiveCount
+
+
+class ShapeRecord(ClosedRecord, frozen=True):
+    """What the collective asks for with C chunks per node, in classes of chunks.
+
+    Args:
+        chunks: C.
+        compared: C whose chunks are in proportion to these.
+        scales: why that holds for every C; null: not proved.
+    """
+
+    chunks: PositiveCount
+    combining: bool
+    classes: tuple[ShapeClassRecord, ...]
+    compared: tuple[Count, ...]
+    scales: str | None
+
+
+class DistanceRecord(ClosedRecord, frozen=True):
+    """Why there is no algorithm of fewer steps."""
+
+    sources: Annotated[tuple[Node, ...], Meta(min_length=1)] = msgspec.field(name="from")
+    destination: Node = msgspec.field(name="to")
+    steps: Count
+
+
+class EvidenceRecord(ClosedRecord, frozen=True):
+    """Certificates and what they speak of; checked by syncoll check without a solver.
+
+    Args:
+        max_chunks: the search's limit on C.
+        undefined: C for which the collective is not defined.
+        bandwidth: positions of the certificates that prove bounds.bandwidth.
+    """
+
+    shapes: tuple[ShapeRecord, ...]
+    max_chunks: Annotated[int, Meta(ge=1, le=1_000_000)]
+    undefined: tuple[Count, ...]
+    distance: DistanceRecord | None
+    certificates: tuple[CertificateRecord, ...]
+    bandwidth: tuple[Count, ...]
+
+
+# To records ---------------------------------------------------------------------------------------
+
+
+def evidence_record(evidence: Evidence) -> EvidenceRecord:
+    """Everything but the proofs themselves, of which `proof_record` makes records."""
+    shapes = [one.shape for one in evidence.shapes]
+    return EvidenceRecord(
+        tuple(
+            ShapeRecord(
+                one.shape.chunks,
+                one.shape.combining,
+                tuple(ShapeClassRecord(c.pre, c.post, c.count) for c in one.shape.classes),
+                one.compared,
+                one.scales,
+            )
+            for one in evidence.shapes
+        ),
+        evidence.max_chunks,
+        evidence.undefined,
+        None if evidence.distance is None else DistanceRecord(*vars(evidence.distance).values()),
+        tuple(
+            certificate_record(
+                one.bound.certificate,
+                shape=shapes.index(one.shape),
+                steps=one.bound.steps,
+                rounds=one.bound.rounds,
+                reading=one.bound.reading,
+                node=one.bound.node,
+            )
+            for one in evidence.certificates
+        ),
+        _positions(evidence.bandwidth, evidence),
+    )
+
+
+def proof_record(proof: Proof, evidence: Evidence) -> ProofRecord:
+    """A proof; its certificates are positions in the list of the evidence."""
+    return ProofRecord(
+        proof.scope_text,
+        proof.bound,
+        proof.method,
+        proof.words,
+        proof.best,
+        proof.low,
+        proof.bound_chunks,
+        proof.max_chunks,
+        proof.max_rounds,
+        _positions(proof.certificates, evidence),
+        tuple(RefutedRecord(**vars(one)) for one in proof.refuted),
+    )
+
+
+def _positions(certificates: Sequence[Certificate], evidence: Evidence) -> tuple[int, ...]:
+    every = list(evidence.certificates)
+    return tuple(every.index(one) for one in certificates)
+
+
+# From records -------------------------------------------------------------------------------------
+
+
+def evidence_of(
+    record: EvidenceRecord, proofs: Sequence[tuple[int, ProofRecord]], nodes: int
+) -> Evidence:
+    """The evidence of a frontier's file, read but not checked.
+
+    Args:
+        record: of the evidence.
+        proofs: each with the number of steps that it is about.
         nodes: P.
 
     Raises:
         FileFormatError: when positions or numbers in it make no sense.
     """
-    written = document["evidence"]
-    shapes = tuple(_shape_from(one, nodes) for one in written["shapes"])
-    every = [_certificate_from(one, shapes) for one in written["certificates"]]
-    distance = written["distance"]
-    numbered = [(point["steps"], point.get("proof")) for point in document["points"]]
-    numbered += [(entry["steps"], entry["proof"]) for entry in document["between"]]
-    proofs = [_proof_from(steps, proof, every) for steps, proof in numbered if proof is not None]
-    named = {i for _, proof in numbered if proof is not None for i in proof["certificates"]}
+    shapes = tuple(_shape_of(one, nodes) for one in record.shapes)
+    every = [_placed(one, shapes) for one in record.certificates]
+    named = {i for _, proof in proofs for i in proof.certificates}.union(record.bandwidth)
     for i in range(len(every)):
-        if i not in named and i not in written["bandwidth"]:
+        if i not in named:
             raise FileFormatError(f"evidence.certificates[{i}] is of no use: no claim names it")
+    far = record.distance
+    read = (_proof_of(steps, proof, every) for steps, proof in proofs)
     return Evidence(
         shapes,
-        written["max_chunks"],
-        tuple(written["undefined"]),
-        None
-        if distance is None
-        else Distance(tuple(distance["from"]), distance["to"], distance["steps"]),
-        _chosen(written["bandwidth"], every),
-        tuple(sorted(proofs, key=lambda proof: proof.steps)),
+        record.max_chunks,
+        record.undefined,
+        None if far is None else Distance(far.sources, far.destination, far.steps),
+        _chosen(record.bandwidth, every),
+        tuple(sorted(read, key=lambda proof: proof.steps)),
     )
 
 
-def _shape_from(written: Mapping[str, Any], nodes: int) -> ScaledShape:
-    classes = tuple(
-        ChunkClass(tuple(one["pre"]), tuple(one["post"]), one["count"])
-        for one in written["classes"]
-    )
+def _shape_of(record: ShapeRecord, nodes: int) -> ScaledShape:
+    classes = tuple(ChunkClass(one.pre, one.post, one.count) for one in record.classes)
     for one in classes:
         for named in (one.pre, one.post):
             if any(n >= nodes for n in named) or list(named) != sorted(set(named)):
@@ -203,11 +239,8 @@ def _shape_from(written: Mapping[str, Any], nodes: int) -> ScaledShape:
     pairs = [(one.pre, one.post) for one in classes]
     if pairs != sorted(set(pairs)):
         raise FileFormatError("the classes of a shape are not in ascending order, each once")
-    return ScaledShape(
-        Shape(written["chunks"], classes, written["combining"]),
-        tuple(written["compared"]),
-        written["scales"],
-    )
+    shape = Shape(record.chunks, classes, record.combining)
+    return ScaledShape(shape, record.compared, record.scales)
 
 
 def _chosen(positions: Sequence[int], every: Sequence[Certificate]) -> tuple[Certificate, ...]:
@@ -216,95 +249,39 @@ def _chosen(positions: Sequence[int], every: Sequence[Certificate]) -> tuple[Cer
     return tuple(every[i] for i in positions)
 
 
-def _certificate_from(written: Mapping[str, Any], shapes: Sequence[ScaledShape]) -> Certificate:
-    if written["shape"] >= len(shapes):
-        raise FileFormatError(f"a certificate of shape {written['shape']}; there is none")
-    return Certificate(
-        shapes[written["shape"]].shape,
-        RoundsBound(
-            fraction_from_json(written["rounds"]),
-            written["steps"],
-            _object_from(written),
-            Reading(written["reading"]),
-            written["node"],
-        ),
-    )
-
-
-_PARTS: Mapping[str, frozenset[str]] = {
-    "prices": frozenset({"prices", "shares"}),
-    "trees": frozenset({"prices"}),
-    "sends": frozenset({"parts", "prices"}),
-    "cut": frozenset({"nodes", "cover"}),
-    "nothing": frozenset(),
-}
-
-
-def _object_from(written: Mapping[str, Any]) -> ProofObject | None:
-    method = written["method"]
-    there = frozenset().union(*_PARTS.values()) & set(written)
-    if there != _PARTS[method]:
+def _placed(record: CertificateRecord, shapes: Sequence[ScaledShape]) -> Certificate:
+    if record.shape >= len(shapes):
         raise FileFormatError(
-            f"a certificate by {method} with {sorted(there)}; expected {sorted(_PARTS[method])}"
+            f"a certificate of shape {record.shape}; expected less than {len(shapes)}"
         )
-    if method == "cut":
-        return CutCertificate(tuple(written["nodes"]), tuple(written["cover"]))
-    if method == "nothing":
-        return None
-    prices = [
-        (one["bound"], one.get("step"), fraction_from_json(one["price"]))
-        for one in written["prices"]
-    ]
-    if any((step is None) != (method == "sends") for _, step, _ in prices):
-        raise FileFormatError(f"a certificate by {method} whose prices have no step, or one")
-    if method == "sends":
-        each = {i: price for i, _, price in prices}
-        _require_distinct(each, prices)
-        return PartitionCertificate(tuple(written["parts"]), each)
-    totals = {(i, step): price for i, step, price in prices}
-    _require_distinct(totals, prices)
-    if method == "trees":
-        if written["steps"] is None:
-            raise FileFormatError("a certificate by trees that names no number of steps")
-        return TreeCertificate(written["steps"], totals)
-    return PriceCertificate(
-        written["steps"], totals, tuple(_share_from(one) for one in written["shares"])
+    bound = RoundsBound(
+        record.rounds, record.steps, certificate_of(record), record.reading, record.node
     )
-
-
-def _share_from(written: Mapping[str, Any]) -> Share:
-    prices = {(link, step): fraction_from_json(price) for link, step, price in written["prices"]}
-    _require_distinct(prices, written["prices"])
-    return Share(written["destination"], tuple(written["demands"]), prices)
-
-
-def _require_distinct(read: Sized, written: Sized) -> None:
-    if len(read) < len(written):
-        raise FileFormatError("a certificate states a price twice")
+    return Certificate(shapes[record.shape].shape, bound)
 
 
 _ONE_OF_MANY = re.compile(r"\b(1 (?:chunk|round|step))s\b")
 """What files of earlier versions say where there is one: ``at most 1 chunks``."""
 
 
-def _proof_from(steps: int, written: Mapping[str, Any], every: Sequence[Certificate]) -> Proof:
-    kind = written["scope"].split("<=")[0]
+def _proof_of(steps: int, record: ProofRecord, every: Sequence[Certificate]) -> Proof:
+    kind = record.scope.split("<=")[0]
     proof = Proof(
         steps,
-        _fraction(written["best"]),
-        fraction_from_json(written["bound"]),
-        _chosen(written["certificates"], every),
+        record.best,
+        record.bound,
+        _chosen(record.certificates, every),
         Scope.CHUNKS if kind in ("chunks", "rounds") else Scope(kind),
-        _fraction(written["low"]),
-        written["bound_chunks"],
-        written["max_chunks"],
-        written["max_rounds"],
-        tuple(Refuted(**one) for one in written["refuted"]),
+        record.low,
+        record.bound_chunks,
+        record.max_chunks,
+        record.max_rounds,
+        tuple(Refuted(**msgspec.structs.asdict(one)) for one in record.refuted),
     )
     for name, stated, told in (
-        ("scope", written["scope"], proof.scope_text),
-        ("method", written["method"], str(proof.method)),
-        ("words", written["words"], proof.words),
+        ("scope", record.scope, proof.scope_text),
+        ("method", str(record.method), str(proof.method)),
+        ("words", record.words, proof.words),
     ):
         if _ONE_OF_MANY.sub(r"\1", stated) != told:
             raise FileFormatError(
@@ -312,7 +289,3 @@ def _proof_from(steps: int, written: Mapping[str, Any], every: Sequence[Certific
                 f"amounts to {told!r}"
             )
     return proof
-
-
-def _fraction(text: str | None) -> Fraction | None:
-    return None if text is None else fraction_from_json(text)

@@ -3,29 +3,36 @@
 from typing import TYPE_CHECKING
 
 from syncoll.lazy import lazily
-from syncoll.model.algorithm import Algorithm
-from syncoll.model.collective import Collective
-from syncoll.model.fabric import Fabric, FabricLink
-from syncoll.model.instance import BoolArray, Instance
-from syncoll.model.relation_table import RelationTable
-from syncoll.model.rows import rows_within
-from syncoll.model.topology import UNREACHABLE, BandwidthBound, Link, Topology
 
 if TYPE_CHECKING:
+    from syncoll.model.algorithm import Algorithm
+    from syncoll.model.collective import Collective
     from syncoll.model.composition import compose
     from syncoll.model.derived import inverse_of, sequence_of
+    from syncoll.model.fabric import Fabric, FabricLink
     from syncoll.model.forest import Forest, Tree
+    from syncoll.model.instance import BoolArray, Instance
     from syncoll.model.inversion import invert
     from syncoll.model.refinement import refine, renumber
-else:  # whoever checks a claim needs none of these
+    from syncoll.model.relation_table import RelationTable
+    from syncoll.model.rows import rows_within
+    from syncoll.model.topology import UNREACHABLE, BandwidthBound, Link, Topology
+else:
     __getattr__ = lazily(
         __name__,
         {
+            "algorithm": "Algorithm",
+            "collective": "Collective",
             "composition": "compose",
             "derived": "inverse_of sequence_of",
+            "fabric": "Fabric FabricLink",
             "forest": "Forest Tree",
+            "instance": "BoolArray Instance",
             "inversion": "invert",
             "refinement": "refine renumber",
+            "relation_table": "RelationTable",
+            "rows": "rows_within",
+            "topology": "UNREACHABLE BandwidthBound Link Topology",
         },
     )
 

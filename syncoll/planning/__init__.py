@@ -15,7 +15,7 @@ loads: an export for each algorithm, with size ranges that touch.
 """
 
 from syncoll.planning.cost import CostModel, unit_bandwidth
-from syncoll.planning.document import SCHEMA, ends, exports_document, plan_document
+from syncoll.planning.document import ends, exports_document, plan_document
 from syncoll.planning.exports import PlannedExports, export_plan
 from syncoll.planning.folder import require_new_folder, write_new_folder
 from syncoll.planning.frontier_plot import draw_frontier
@@ -33,7 +33,6 @@ from syncoll.units import (
 )
 
 __all__ = [
-    "SCHEMA",
     "CostModel",
     "Message",
     "NeverBest",

@@ -6,18 +6,25 @@ from fractions import Fraction
 from typing import Any
 
 import syncoll
-from syncoll.documents import (
-    StoredAlgorithm,
-    StoredFile,
+from syncoll.documents import StoredAlgorithm, StoredFile
+from syncoll.documents.plan import (
+    EndRecord,
+    ExportRecord,
+    ExportsRecord,
+    MessageRecord,
+    ModelRecord,
+    NeverBestRecord,
+    PlanRecord,
+    RangeRecord,
+    RefusedRecord,
 )
+from syncoll.documents.record import written
 from syncoll.planning.exports import PlannedExport, PlannedExports
 from syncoll.planning.plan import NeverBest, Plan, SizeRange
 
-__all__ = ["SCHEMA", "ends", "exports_document", "plan_document"]
+__all__ = ["ends", "exports_document", "plan_document"]
 
 Json = dict[str, Any]
-
-SCHEMA = "syncoll/plan/1"
 
 
 def plan_document(
@@ -36,28 +43,25 @@ def plan_document(
         sizes: the sizes of one node's data between which times are told; None for all.
     """
     message = plan.message
-    return {
-        "schema": SCHEMA,
-        "version": syncoll.__version__,
-        "topology": stored.topology.name,
-        "collective": stored.collective,
-        "nodes": stored.topology.num_nodes,
-        "model": {
-            "alpha": str(plan.model.alpha),
-            "bandwidth": str(plan.model.bandwidth),
-            "bandwidth_from": "command" if bandwidth_given else "file",
-            "overhead": str(plan.model.overhead),
-        },
-        "message": {
-            "kind": str(message.kind),
-            "measured": message.measured,
-            "per_node": str(message.per_node),
-            "words": message.words,
-        },
-        "sizes": None if sizes is None else list(sizes),
-        "ranges": [_range(plan, one, sizes) for one in plan.ranges],
-        "never_best": [_never_best(one) for one in plan.never_best],
-    }
+    return written(
+        PlanRecord(
+            "syncoll/plan/1",
+            syncoll.__version__,
+            stored.topology.name,
+            stored.collective,
+            stored.topology.num_nodes,
+            ModelRecord(
+                plan.model.alpha,
+                plan.model.bandwidth,
+                "command" if bandwidth_given else "file",
+                plan.model.overhead,
+            ),
+            MessageRecord(str(message.kind), message.measured, message.per_node, message.words),
+            sizes,
+            tuple(_range(plan, one, sizes) for one in plan.ranges),
+            tuple(_never_best(one) for one in plan.never_best),
+        )
+    )
 
 
 def exports_document(made: PlannedExports, to: str, in_place: bool) -> Json:
@@ -68,33 +72,30 @@ def exports_document(made: PlannedExports, to: str, in_place: bool) -> Json:
         to: the format, as the exporter is called.
         in_place: whether they are for calls whose input and output are one buffer.
     """
-    return {
-        "to": to,
-        "in_place": in_place,
-        "algorithms": [_export(one) for one in made.exports],
-        "refused": [{**_costs(one), "reason": reason} for one, reason in made.refused],
-    }
+    return written(
+        ExportsRecord(
+            to,
+            in_place,
+            tuple(_export(one) for one in made.exports),
+            tuple(RefusedRecord(*_chosen(one), reason) for one, reason in made.refused),
+        )
+    )
 
 
-def _costs(one: StoredAlgorithm) -> Json:
-    return {
-        "where": one.where,
-        "steps": one.algorithm.steps,
-        "rounds": one.algorithm.rounds,
-        "chunks": one.instance.chunks,
-        "bandwidth": str(Fraction(one.algorithm.rounds, one.instance.chunks)),
-    }
+def _chosen(one: StoredAlgorithm) -> tuple[str, int, int, int, Fraction]:
+    algorithm, chunks = one.algorithm, one.instance.chunks
+    bandwidth = Fraction(algorithm.rounds, chunks)
+    return one.where, algorithm.steps, algorithm.rounds, chunks, bandwidth
 
 
-def _range(plan: Plan, one: SizeRange, sizes: tuple[int, int] | None) -> Json:
-    messages = one.message_range(plan.message) if plan.message.measured else None
-    return {
-        **_costs(one.algorithm),
-        "from": str(one.low),
-        "below": None if one.high is None else str(one.high),
-        "message_bytes": None if messages is None else list(messages),
-        "ends": [_end(plan, one, size) for size in ends(one, sizes)],
-    }
+def _range(plan: Plan, one: SizeRange, sizes: tuple[int, int] | None) -> RangeRecord:
+    return RangeRecord(
+        *_chosen(one.algorithm),
+        one.low,
+        one.high,
+        one.message_range(plan.message) if plan.message.measured else None,
+        tuple(_end(plan, one, size) for size in ends(one, sizes)),
+    )
 
 
 def ends(one: SizeRange, sizes: tuple[int, int] | None) -> tuple[Fraction | None, ...]:
@@ -111,32 +112,33 @@ def ends(one: SizeRange, sizes: tuple[int, int] | None) -> tuple[Fraction | None
     return (low, high) if low < high else ()
 
 
-def _end(plan: Plan, one: SizeRange, size: Fraction | None) -> Json:
+def _end(plan: Plan, one: SizeRange, size: Fraction | None) -> EndRecord:
     algbw = plan.algorithm_bandwidth(one.algorithm, size)
-    return {
-        "size": None if size is None else str(size),
-        "seconds": None if size is None else float(plan.seconds(one.algorithm, size)),
-        "algbw": None if algbw is None else float(algbw),
-    }
+    return EndRecord(
+        size,
+        None if size is None else float(plan.seconds(one.algorithm, size)),
+        None if algbw is None else float(algbw),
+    )
 
 
-def _never_best(one: NeverBest) -> Json:
-    return {
-        **_costs(one.algorithm),
-        "below": None if one.below is None else one.below.where,
-        "above": None if one.above is None else one.above.where,
-        "nearest": None if one.size is None else str(one.size),
-        "slower": None if one.slower is None else float(one.slower),
-    }
+def _never_best(one: NeverBest) -> NeverBestRecord:
+    return NeverBestRecord(
+        *_chosen(one.algorithm),
+        None if one.below is None else one.below.where,
+        None if one.above is None else one.above.where,
+        one.size,
+        None if one.slower is None else float(one.slower),
+    )
 
 
-def _export(one: PlannedExport) -> Json:
-    return {
-        **_costs(one.algorithm),
-        "message_bytes": [one.min_bytes, one.max_bytes],
-        "files": list(one.files),
-        "format": one.handed_out.checked.format,
-        "does": one.handed_out.checked.collective,
-        "facts": dict(one.handed_out.checked.facts),
-        "notes": list(one.handed_out.exported.notes),
-    }
+def _export(one: PlannedExport) -> ExportRecord:
+    checked = one.handed_out.checked
+    return ExportRecord(
+        *_chosen(one.algorithm),
+        (one.min_bytes, one.max_bytes),
+        tuple(one.files),
+        checked.format,
+        checked.collective,
+        dict(checked.facts),
+        tuple(one.handed_out.exported.notes),
+    )

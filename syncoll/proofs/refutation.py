@@ -31,16 +31,20 @@ from typing import Any
 import numpy as np
 
 import syncoll
-from syncoll.documents.document import (
-    VERSION,
-    digest,
-    read_document,
+from syncoll.documents.document import digest, read_document
+from syncoll.documents.problem import (
+    file_entries,
+    instance_of,
+    interconnect_record,
+    problem_entries,
+    topology_of,
 )
-from syncoll.documents.layout import (
-    instance_from_json,
-    instance_to_json,
-    interconnect_to_json,
-    topology_from_json,
+from syncoll.documents.record import written
+from syncoll.documents.refutation import (
+    FormulaRecord,
+    QuestionRecord,
+    RefutationProofRecord,
+    RefutationRecord,
 )
 from syncoll.errors import FileFormatError, ModelError, SyncollError, UsageError, VerificationError
 from syncoll.formula import Feature
@@ -68,8 +72,6 @@ __all__ = [
     "refutation_document",
     "to_clauses",
 ]
-
-Json = dict[str, Any]
 
 LARGEST_PROOF = 1 << 30
 """Bytes, unzipped, of the largest proof that is read."""
@@ -109,14 +111,14 @@ class CheckedRefutation:
         instance: has no algorithm, nor has it with fewer steps or rounds.
         encoding: name of the encoding on which this rests.
         proof: how the check went.
-        document: the file as read.
+        record: the file as read.
         compared: whether topology and collective are those that the reader named.
     """
 
     instance: Instance
     encoding: str
     proof: ProofCheck
-    document: Mapping[str, Any]
+    record: RefutationRecord
     compared: bool = False
 
     @property
@@ -171,14 +173,14 @@ def to_clauses(
 
 def question_of(instance: Instance, encoding: str, options: Mapping[str, OptionValue]) -> str:
     """A SHA-256 of the instance and the way to clauses, for names of files."""
-    question = {
-        **instance_to_json(instance),
-        "interconnect": interconnect_to_json(instance.topology),
-        "nodes": instance.topology.num_nodes,
-        "encoding": encoding,
-        "options": dict(options),
-    }
-    text = json.dumps(question, sort_keys=True, separators=(",", ":"))
+    question = QuestionRecord(
+        **problem_entries(instance),
+        interconnect=interconnect_record(instance.topology),
+        nodes=instance.topology.num_nodes,
+        encoding=encoding,
+        encoding_options=dict(options),
+    )
+    text = json.dumps(written(question), sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -189,7 +191,7 @@ def refutation_document(
     proof: bytes,
     proof_file: str,
     formula_file: str | None,
-) -> Json:
+) -> dict[str, Any]:
     """A refutation as the document ``syncoll/refutation/1``.
 
     Args:
@@ -200,31 +202,25 @@ def refutation_document(
         proof_file: its name in the document's folder.
         formula_file: the name of the DIMACS file; None when there is none.
     """
-    document = {
-        "schema": f"syncoll/refutation/{VERSION}",
-        "version": syncoll.__version__,
-        "topology": instance.topology.name,
-        "collective": instance.collective,
-        "nodes": instance.topology.num_nodes,
-        **instance_to_json(instance),
-        "encoding": clauses.encoding,
-        "encoding_options": dict(clauses.options),
-        "lowerings": list(clauses.lowerings),
-        "solver": solver,
-        "formula": {
-            "variables": clauses.num_variables,
-            "clauses": len(clauses.clauses),
-            "sha256": hashlib.sha256(clauses.dimacs()).hexdigest(),
-            "file": formula_file,
-        },
-        "proof": {
-            "format": "drat",
-            "file": proof_file,
-            "bytes": len(proof),
-            "sha256": hashlib.sha256(proof).hexdigest(),
-        },
-        "interconnect": interconnect_to_json(instance.topology),
-    }
+    record = RefutationRecord(
+        **file_entries("refutation", instance.topology, instance.collective),
+        **problem_entries(instance),
+        encoding=clauses.encoding,
+        encoding_options=dict(clauses.options),
+        lowerings=clauses.lowerings,
+        solver=solver,
+        formula=FormulaRecord(
+            clauses.num_variables,
+            len(clauses.clauses),
+            hashlib.sha256(clauses.dimacs()).hexdigest(),
+            formula_file,
+        ),
+        proof=RefutationProofRecord(
+            "drat", proof_file, len(proof), hashlib.sha256(proof).hexdigest()
+        ),
+        digest="",
+    )
+    document = written(record)
     return {**document, "digest": digest(document)}
 
 
@@ -252,15 +248,13 @@ def check_refutation(
             collective, or the proof does not prove the claim: with its line; also when the check
             was stopped.
     """
-    kind, document = read_document(path)
+    kind, entries, record = read_document(path)
     if kind != "refutation":
-        raise FileFormatError(f"{path}: this is no refutation but {kind}")
-    if document["digest"] != digest(document):
+        raise FileFormatError(f"{path}: expected a refutation, but this is a file of kind {kind}")
+    if record.digest != digest(entries):
         raise VerificationError(f"{path}: the file was changed after it was written (digest)")
     try:
-        instance = instance_from_json(
-            document, topology_from_json(document), document["collective"]
-        )
+        instance = instance_of(record, topology_of(record), record.collective)
         _require_small(instance)
     except (FileFormatError, ModelError) as error:
         raise FileFormatError(f"{path}: {error}") from error
@@ -268,29 +262,29 @@ def check_refutation(
         _compare_meant(instance, topology, collective)
     except SyncollError as error:
         raise VerificationError(f"{path}: {error}") from error
-    proof = read_proof(path.parent, document["proof"])
+    proof = read_proof(path.parent, record.proof)
     try:
         clauses = to_clauses(
             manager or PluginManager.discover(),
             instance,
-            document["encoding"],
-            document["encoding_options"],
+            record.encoding,
+            record.encoding_options,
         )
-        _compare_formula(document, clauses)
+        _compare_formula(record, clauses)
     except UsageError as error:
         raise FileFormatError(f"{path}: {error}") from error
     except SyncollError as error:
         raise type(error)(f"{path}: {error}") from error
     lines = proof.decode("latin-1").splitlines()
     check = check_rup(clauses.num_variables, clauses.clauses, lines, should_stop=should_stop)
-    name = path.parent / document["proof"]["file"]
+    name = path.parent / record.proof.file
     if check.verdict is ProofVerdict.STOPPED:
         raise VerificationError(f"{name}: the check was stopped; nothing is known")
     if not check.proved:
         where = f"{name}:{check.line}" if check.line is not None else str(name)
         raise VerificationError(f"{where}: not a proof: {check.message}")
     compared = topology is not None and collective is not None
-    return CheckedRefutation(instance, clauses.encoding, check, document, compared)
+    return CheckedRefutation(instance, clauses.encoding, check, record, compared)
 
 
 def _require_small(instance: Instance) -> None:
@@ -340,51 +334,51 @@ def _rates(topology: Topology) -> list[tuple[tuple[Link, ...], Fraction]]:
     return sorted((bound.links, bound.chunks_per_round) for bound in topology.bounds)
 
 
-def _compare_formula(document: Mapping[str, Any], clauses: Clauses) -> None:
+def _compare_formula(record: RefutationRecord, clauses: Clauses) -> None:
     """Makes sure that the instance became the clauses that the solver had.
 
     The proof is checked against the new clauses anyway; this says why it would fail.
     """
-    stated = document["formula"]
-    if dict(clauses.options) != document["encoding_options"]:
+    stated = record.formula
+    if dict(clauses.options) != record.encoding_options:
         raise VerificationError(
             f"encoding {clauses.encoding} has the options {dict(clauses.options)} here, not "
-            f"{document['encoding_options']}"
+            f"{record.encoding_options}"
         )
-    made = (list(clauses.lowerings), clauses.num_variables, len(clauses.clauses))
-    same = made == (document["lowerings"], stated["variables"], stated["clauses"])
-    if not same or hashlib.sha256(clauses.dimacs()).hexdigest() != stated["sha256"]:
+    made = (clauses.lowerings, clauses.num_variables, len(clauses.clauses))
+    same = made == (record.lowerings, stated.variables, stated.clauses)
+    if not same or hashlib.sha256(clauses.dimacs()).hexdigest() != stated.sha256:
         raise VerificationError(
             f"the instance's clauses by encoding {clauses.encoding} are not those of the file: it "
-            f"was changed, or written by another version (syncoll {document.get('version', '?')}, "
+            f"was changed, or written by another version (syncoll {record.version or '?'}, "
             f"this is {syncoll.__version__})"
         )
 
 
-def read_proof(folder: Path, stated: Mapping[str, Any]) -> bytes:
+def read_proof(folder: Path, stated: RefutationProofRecord) -> bytes:
     """The proof, unzipped.
 
     Args:
         folder: where it lies.
-        stated: the document's ``proof``: file, size and hash.
+        stated: file, size and hash.
 
     Raises:
         FileFormatError: when it cannot be read.
         VerificationError: when it has not the size and hash that are stated.
     """
-    path = folder / stated["file"]
-    if stated["bytes"] > LARGEST_PROOF:
+    path = folder / stated.file
+    if stated.bytes > LARGEST_PROOF:
         raise FileFormatError(f"{path}: a proof of more than {LARGEST_PROOF >> 20} MiB is not read")
     try:
         with path.open("rb") as file:
             if path.suffix == ".gz":
                 with gzip.open(file) as unzipped:
-                    proof = unzipped.read(stated["bytes"] + 1)
+                    proof = unzipped.read(stated.bytes + 1)
             else:
-                proof = file.read(stated["bytes"] + 1)
+                proof = file.read(stated.bytes + 1)
     except (OSError, EOFError, zlib.error) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else error
         raise FileFormatError(f"cannot read {path}: {reason}") from None
-    if len(proof) != stated["bytes"] or hashlib.sha256(proof).hexdigest() != stated["sha256"]:
+    if len(proof) != stated.bytes or hashlib.sha256(proof).hexdigest() != stated.sha256:
         raise VerificationError(f"{path}: not the proof that the refutation names (size or hash)")
     return proof

@@ -18,23 +18,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from syncoll.documents.atomic import (
-    remove_empty,
-    write_atomically,
-)
-from syncoll.documents.document import (
-    digest,
-    read_document,
-)
-from syncoll.documents.layout import (
-    instance_to_json,
-    interconnect_to_json,
-)
-from syncoll.documents.text import to_text
+from syncoll.documents.atomic import remove_empty, write_document
+from syncoll.documents.document import digest, read_document
+from syncoll.documents.problem import instance_of, topology_of
 from syncoll.errors import (
     BackendError,
     FileFormatError,
     FormulaTooLargeError,
+    ModelError,
     PluginError,
     UsageError,
     VerificationError,
@@ -150,7 +141,7 @@ def refute_with_proof(
     question = question_of(instance, name, options)
     base = _base_name(instance, question)
     target = folder / f"{base}.refutation.json"
-    if _is_there(target, instance, name, options):
+    if _is_there(target, question):
         return Refuting(target, reused=True)
     try:
         clauses = to_clauses(manager, instance, name, options)
@@ -283,7 +274,7 @@ def _write(
     if formula_file:
         formula_name = _put(clauses.dimacs(), own, target.parent, f"{base}.cnf")
     document = refutation_document(instance, clauses, solver, proof, proof_name, formula_name)
-    write_atomically(target, to_text(document) + "\n")
+    write_document(target, document)
 
 
 def _put(content: bytes, own: Path, folder: Path, name: str) -> str:
@@ -306,24 +297,17 @@ def _base_name(instance: Instance, question: str) -> str:
     return f"{words}-{numbers}-{question[:12]}"
 
 
-def _is_there(
-    target: Path, instance: Instance, encoding: str, options: Mapping[str, OptionValue]
-) -> bool:
+def _is_there(target: Path, question: str) -> bool:
     """Whether a whole refutation of this has the name; a broken one is written anew."""
-    wanted = {
-        **instance_to_json(instance),
-        "interconnect": interconnect_to_json(instance.topology),
-        "encoding": encoding,
-        "encoding_options": dict(options),
-    }
     try:
-        kind, document = read_document(target)
-        if kind != "refutation" or document["digest"] != digest(document):
+        kind, entries, record = read_document(target)
+        if kind != "refutation" or record.digest != digest(entries):
             return False
-        read_proof(target.parent, document["proof"])
-    except (FileFormatError, VerificationError):
+        read_proof(target.parent, record.proof)
+        instance = instance_of(record, topology_of(record), record.collective)
+    except (FileFormatError, ModelError, VerificationError):
         return False
-    return all(document.get(key) == value for key, value in wanted.items())
+    return question == question_of(instance, record.encoding, record.encoding_options)
 
 
 def _size(path: Path) -> int:

@@ -3,27 +3,31 @@
 from typing import TYPE_CHECKING
 
 from syncoll.lazy import lazily
-from syncoll.results.evidence import (
-    BY_CUTTING,
-    Distance,
-    Evidence,
-    ScaledShape,
-    refuted_instance,
-    with_files,
-)
-from syncoll.results.frontier import Frontier, OpenClaim, Point
-from syncoll.results.proof import Method, Proof, Refuted, Scope
-from syncoll.results.solution import NO_FORMULA, Solution, undecided, without_caches
 
 if TYPE_CHECKING:
+    from syncoll.results.evidence import (
+        BY_CUTTING,
+        Distance,
+        Evidence,
+        ScaledShape,
+        refuted_instance,
+        with_files,
+    )
     from syncoll.results.forest import ForestCollective, Forests, PackedForest
+    from syncoll.results.frontier import Frontier, OpenClaim, Point
     from syncoll.results.lower_bounds import LowerBounds
-else:  # whoever checks a claim needs none of these
+    from syncoll.results.proof import Method, Proof, Refuted, Scope
+    from syncoll.results.solution import NO_FORMULA, Solution, undecided, without_caches
+else:
     __getattr__ = lazily(
         __name__,
         {
+            "evidence": "BY_CUTTING Distance Evidence ScaledShape refuted_instance with_files",
             "forest": "ForestCollective Forests PackedForest",
+            "frontier": "Frontier OpenClaim Point",
             "lower_bounds": "LowerBounds",
+            "proof": "Method Proof Refuted Scope",
+            "solution": "NO_FORMULA Solution undecided without_caches",
         },
     )
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
-from syncoll.formula import FormulaSize
 from syncoll.model import Algorithm, Instance, Topology
 from syncoll.results.evidence import Evidence
 from syncoll.results.proof import (
@@ -14,6 +14,9 @@ from syncoll.results.proof import (
     Refuted,
 )
 from syncoll.wording import counted
+
+if TYPE_CHECKING:
+    from syncoll.formula import FormulaSize
 
 __all__ = ["Frontier", "OpenClaim", "Point"]
 

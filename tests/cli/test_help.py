@@ -20,7 +20,7 @@ COMMANDS += ["schema", "run", "forest", "export", "import", "plan", "check", "st
 VERBS = ["spec check", "spec list"]
 
 HEAVY = ["ortools", "highspy", "z3", "pysat", "gurobipy", "numpy", "networkx", "lark", "rich"]
-HEAVY += ["jsonschema", "pluggy", "scipy"]
+HEAVY += ["jsonschema", "msgspec", "pluggy", "scipy"]
 
 
 def test_every_command_is_listed_with_one_line(run: Run) -> None:

@@ -84,7 +84,7 @@ def test_a_wrong_algorithm_ends_with_2_and_the_reason(
     broken = tmp_path / "broken.json"
     broken.write_text(json.dumps(document), encoding="utf-8")
     assert run("run", broken).code == 2, "the verifier sees it too"
-    monkeypatch.setattr("syncoll.documents.results.require_valid", lambda *_: None)
+    monkeypatch.setattr("syncoll.documents.stored.require_valid", lambda *_: None)
     result = run("run", broken)
     assert result.code == 2
     assert "WRONG" in result.out

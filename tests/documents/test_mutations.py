@@ -9,18 +9,18 @@ from __future__ import annotations
 import copy
 import json
 import random
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
 
+import jsonschema
 import pytest
 
-from syncoll.documents import (
-    StoredFile,
-    load_text,
-)
-from syncoll.errors import SyncollError
+from syncoll.documents import StoredFile, load_text, schema
+from syncoll.documents.document import parse_document
+from syncoll.errors import FileFormatError, SyncollError
 
 Json = dict[str, Any]
 
@@ -171,6 +171,31 @@ def test_a_mutant_is_refused_or_true(
         assert_true(mutant, stored)
     # Both happen: names, times and order can change freely, costs and sends cannot.
     assert count // 50 <= accepted <= count * 2 // 3
+
+
+# What JSON Schema cannot say: 1.0 is no count, and nothing is divided by 0.
+BEYOND_SCHEMA = re.compile(r"is -?[0-9]+\.0; expected a whole number|denominator other than 0")
+
+
+@pytest.mark.parametrize("name", ["frontier", "sat", "unsat", "algorithm"])
+def test_the_published_schema_accepts_what_the_reader_does(
+    name: str, document: Callable[[str], Json]
+) -> None:
+    content = document(name)
+    validator = jsonschema.Draft202012Validator(schema(content["schema"].split("/")[1]))
+    verdicts = set()
+    for what, mutant in mutants(content, seed=3, count=80):
+        if mutant.get("schema") != content["schema"]:
+            continue
+        complaint = ""
+        try:
+            parse_document(json.dumps(mutant), "some.json")
+        except FileFormatError as error:
+            complaint = str(error)
+        if not BEYOND_SCHEMA.search(complaint):
+            assert validator.is_valid(mutant) == (not complaint), f"{what}: {complaint}"
+        verdicts.add(not complaint)
+    assert verdicts == {True, False}
 
 
 @pytest.mark.parametrize("name", ["frontier", "shared", "dgx1", "sat", "algorithm"])

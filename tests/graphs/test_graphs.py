@@ -184,7 +184,7 @@ def test_ids_are_told_apart() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("x", "no JSON"),
+        ("x", "not JSON"),
         ("[]", "no JSON object"),
         (data(nodes=None), "it has no nodes"),
         (data(nodes=[]), "it has no nodes"),

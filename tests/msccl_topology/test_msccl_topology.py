@@ -85,8 +85,8 @@ def test_it_is_the_librarys_dgx1_under_other_numbers() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", "no JSON"),
-        ("{", "no JSON"),
+        ("", "not JSON"),
+        ("{", "not JSON"),
         ("[]", "no msccl_type"),
         ('{"msccl_type": "algorithm"}', "msccl_type is 'algorithm'"),
         ('{"msccl_type": "topology"}', "no links"),
@@ -108,9 +108,12 @@ def test_it_is_the_librarys_dgx1_under_other_numbers() -> None:
         (description([[0, 1], [1, 0]], [[[0], [1], 0, ""]]), "its bandwidth is 0"),
         (description([[0, 1], [1, 0]], [[[0], [1], 1, 5]]), "its name is 5"),
         (description([[0, 1], [0, 0]]), "separate"),
-        ("[" * 100_000, "nests too deeply"),
-        (description([[0, 1], [1, 0]]).replace("1]", "NaN]", 1), "NaN is no number of JSON"),
-        (description([[0, 1], [1, 0]]).replace("1]", "9" * 9999 + "]", 1), "9999 digits"),
+        ("[" * 100_000, "nested too deeply"),
+        (description([[0, 1], [1, 0]]).replace("1]", "NaN]", 1), "NaN is not a number in JSON"),
+        (
+            description([[0, 1], [1, 0]]).replace("1]", "9" * 9999 + "]", 1),
+            "thousands of digits is too large",
+        ),
         ('{"msccl_type": "topology", "links": [], "links": []}', "'links' occurs twice"),
     ],
 )

@@ -1,0 +1,150 @@
+"""A forest: packed trees and the cut that proves them as fast as can be; written, never read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Annotated, Any, Literal
+
+from msgspec import UNSET, Meta, UnsetType
+
+from syncoll.documents.record import ClosedRecord, Node, Seconds, written
+from syncoll.results.forest import ForestCollective, Forests, PackedForest
+
+__all__ = ["ForestRecord", "forest_document"]
+
+Vertex = Annotated[int, Meta(ge=0)]
+Least1 = Annotated[int, Meta(ge=1)]
+
+
+class TreeRecord(ClosedRecord, frozen=True):
+    """A spanning tree.
+
+    Args:
+        weight: how many equal trees it stands for.
+        edges: [sender, receiver, path], those nearest to the root first; the path has the vertices
+            from sender to receiver.
+    """
+
+    root: Node
+    weight: Least1
+    edges: Annotated[
+        tuple[tuple[Node, Node, Annotated[tuple[Vertex, ...], Meta(min_length=2)]], ...],
+        Meta(min_length=1),
+    ]
+
+
+class _Packed(ClosedRecord, frozen=True, kw_only=True):
+    """Trees and their cut.
+
+    Args:
+        k: trees of each root; each carries 1/k of that root's share.
+        algbw: all data over the time that the trees need, in the unit; of both phases together for
+            allreduce.
+        bound: what no algorithm exceeds, as the cut proves it; for allreduce no algorithm of these
+            two phases.
+        cut: what has to leave these vertices bounds the throughput; the switches of P nodes are
+            numbered from P on.
+        max_height: edges on the longest way between a root and a node.
+        seconds: of each stage.
+    """
+
+    k: Least1
+    cut: Annotated[tuple[Vertex, ...], Meta(min_length=1, extra_json_schema={"uniqueItems": True})]
+    max_height: Least1
+    trees: Annotated[tuple[TreeRecord, ...], Meta(min_length=1)]
+    algbw: Fraction
+    bound: Fraction
+    seconds: dict[str, Seconds]
+
+
+class PhaseRecord(_Packed, frozen=True, kw_only=True):
+    """One half of an allreduce."""
+
+    collective: Annotated[
+        ForestCollective, Meta(extra_json_schema={"enum": ["reducescatter", "allgather"]})
+    ]
+
+
+class AnyRootsRecord(ClosedRecord, frozen=True):
+    """Of allreduce on networks that are not too large: what reductions to roots with any shares and
+    broadcasts from them reach at the same time, and what they never exceed, in the unit.
+    """
+
+    at_least: Fraction
+    at_most: Fraction
+
+
+class _Forest(_Packed, frozen=True, kw_only=True):
+    """Spanning trees of the best throughput that a network admits.
+
+    Args:
+        nodes: P.
+        phases: of allreduce: reducescatter, then allgather; k, cut, max_height and trees beside it
+            are those of the slower one.
+    """
+
+    schema: Literal["syncoll/forest/1"]
+    topology: str
+    collective: ForestCollective
+    nodes: Annotated[int, Meta(ge=2)]
+    unit: Literal["GB/s", "chunks per round"]
+    phases: tuple[PhaseRecord, PhaseRecord] | UnsetType = UNSET
+    any_roots: AnyRootsRecord | UnsetType = UNSET
+
+
+ForestRecord = Annotated[
+    _Forest,
+    Meta(
+        extra_json_schema={
+            "if": {"properties": {"collective": {"const": "allreduce"}}},
+            "then": {"required": ["phases"]},
+            "else": {"not": {"required": ["phases"]}},
+        }
+    ),
+]
+
+
+def forest_document(forests: Forests) -> dict[str, Any]:
+    """What was packed as the document ``syncoll/forest/1``."""
+    phases = forests.phases
+    spent = {str(one.collective): sum(one.seconds.values()) for one in phases}
+    spent = spent if len(phases) > 1 else dict(phases[0].seconds)
+    slowest, any_roots = forests.slowest, forests.any_roots
+    first, second = phases if len(phases) > 1 else (None, None)
+    return written(
+        _Forest(
+            **_packed(slowest, forests.algbw, forests.bound, {**spent, "total": forests.seconds}),
+            schema="syncoll/forest/1",
+            topology=forests.topology,
+            collective=ForestCollective(forests.collective),
+            nodes=slowest.fabric.num_nodes,
+            unit=slowest.fabric.measure,
+            phases=UNSET
+            if first is None or second is None
+            else (_phase_record(first), _phase_record(second)),
+            any_roots=UNSET if any_roots is None else AnyRootsRecord(*any_roots),
+        )
+    )
+
+
+def _phase_record(phase: PackedForest) -> PhaseRecord:
+    return PhaseRecord(
+        **_packed(phase, phase.algbw, phase.bound, phase.seconds), collective=phase.collective
+    )
+
+
+def _packed(
+    phase: PackedForest, algbw: Fraction, bound: Fraction, seconds: Mapping[str, float]
+) -> dict[str, Any]:
+    return {
+        "k": phase.forest.k,
+        "cut": tuple(sorted(phase.cut)),
+        "max_height": phase.forest.height,
+        "trees": tuple(
+            TreeRecord(tree.root, tree.weight, tree.edges) for tree in phase.forest.trees()
+        ),
+        "algbw": algbw,
+        "bound": bound,
+        "seconds": dict(seconds),
+    }

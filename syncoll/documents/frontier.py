@@ -1,0 +1,258 @@
+"""A frontier's file: its points with what is proved about them, and what is open."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Annotated, Any, Literal
+
+from msgspec import UNSET, Meta, UnsetType
+
+from syncoll.documents.document import digest
+from syncoll.documents.evidence import (
+    EvidenceRecord,
+    ProofRecord,
+    evidence_of,
+    evidence_record,
+    proof_record,
+)
+from syncoll.documents.problem import (
+    AlgorithmRecord,
+    FileRecord,
+    ProblemRecord,
+    algorithm_record,
+    file_entries,
+    problem_entries,
+)
+from syncoll.documents.record import ClosedRecord, Count, Record, Seconds, written
+from syncoll.errors import VerificationError
+from syncoll.model import Algorithm, Instance, Topology
+from syncoll.results.evidence import Evidence
+from syncoll.results.frontier import Frontier, OpenClaim, Point
+
+__all__ = ["FrontierFile", "FrontierRecord", "PointRecord", "frontier_document", "frontier_of"]
+
+
+class BoundsRecord(Record, frozen=True):
+    """No algorithm has fewer steps, none a lower bandwidth cost.
+
+    Args:
+        max_chunks: these bounds, and what is open, are about C up to this; null: every C.
+    """
+
+    steps: Count
+    bandwidth: Fraction
+    max_chunks: Count | UnsetType | None = UNSET
+
+
+class LeftOutRecord(Record, frozen=True):
+    """A C for which the collective is said to be defined but makes no sense, so that no algorithm
+    was looked for.
+    """
+
+    chunks: Count
+    reason: str
+
+
+class OpenRecord(Record, frozen=True):
+    """A region of costs neither filled nor ruled out.
+
+    Args:
+        steps: from so many steps to so many; null for any number.
+        bandwidth: at least the first, below the second; null where nothing was found.
+    """
+
+    steps: tuple[Count, Count | None]
+    bandwidth: tuple[Fraction, Fraction | None]
+    reason: str
+
+
+class PointRecord(ProblemRecord, frozen=True, kw_only=True):
+    """A verified algorithm and what is proved about its costs.
+
+    Args:
+        bound: proved: no algorithm of so many steps and this number of chunks has a lower bandwidth
+            cost.
+        variables: of the formula; missing where there was none.
+        constraints: of the formula, likewise.
+    """
+
+    status: Literal["verified"]
+    encoding: str
+    backend: str
+    seconds: Seconds
+    bound: Fraction | UnsetType | None = UNSET
+    proof: ProofRecord | UnsetType = UNSET
+    variables: Count | UnsetType = UNSET
+    constraints: Count | UnsetType = UNSET
+    algorithm: AlgorithmRecord
+
+
+class BetweenRecord(ClosedRecord, frozen=True):
+    """The proof for steps at which no point was added."""
+
+    steps: Count
+    proof: ProofRecord
+
+
+class FrontierRecord(FileRecord, frozen=True, kw_only=True):
+    """Points between latency cost (steps) and bandwidth cost (rounds/chunks).
+
+    Args:
+        search: how the search was told to go; scope says among which algorithms it looked for
+            points: a record, on which no claim rests.
+        left_out: C without algorithms.
+        complete: whether the search ended by itself.
+        interrupted: whether a person stopped it.
+        between: stands beside evidence.
+        digest: SHA-256 of the document without this entry, as JSON with sorted keys and no spaces.
+    """
+
+    schema: Literal["syncoll/frontier/1"]
+    bounds: BoundsRecord
+    search: Annotated[
+        dict[str, Any],
+        Meta(
+            extra_json_schema={"required": ["scope"], "properties": {"scope": {"type": "string"}}}
+        ),
+    ]
+    points: tuple[PointRecord, ...]
+    open: tuple[OpenRecord, ...]
+    left_out: tuple[LeftOutRecord, ...] | UnsetType = UNSET
+    complete: bool
+    interrupted: bool
+    seconds: Seconds
+    between: tuple[BetweenRecord, ...] | UnsetType = UNSET
+    evidence: EvidenceRecord | UnsetType = UNSET
+    digest: Annotated[str, Meta(pattern="^sha256:[0-9a-f]{64}$")] | UnsetType = UNSET
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.search.get("scope"), str):
+            raise ValueError("the entry 'search' has no text 'scope'; expected one")
+        if self.evidence is not UNSET and self.between is UNSET:
+            raise ValueError("the entry 'between' is missing; expected it beside 'evidence'")
+
+
+FrontierFile = Annotated[
+    FrontierRecord, Meta(extra_json_schema={"dependentRequired": {"evidence": ["between"]}})
+]
+"""The same, with what its schema says besides."""
+
+
+def frontier_document(frontier: Frontier) -> dict[str, Any]:
+    """A frontier as the document ``syncoll/frontier/1``."""
+    evidence = frontier.evidence
+    at_points = {point.steps for point in frontier.points}
+    record = FrontierRecord(
+        **file_entries("frontier", frontier.topology, frontier.collective),
+        bounds=BoundsRecord(frontier.least_steps, frontier.least_bandwidth, frontier.max_chunks),
+        search={**frontier.settings, "scope": frontier.scope},
+        points=tuple(_point_record(point, frontier) for point in frontier.points),
+        open=tuple(
+            OpenRecord((one.least_steps, one.most_steps), (one.low, one.high), one.reason)
+            for one in frontier.open
+        ),
+        left_out=tuple(LeftOutRecord(*one) for one in frontier.left_out) or UNSET,
+        complete=frontier.complete,
+        interrupted=frontier.interrupted,
+        seconds=round(frontier.seconds, 6),
+        between=UNSET
+        if evidence is None
+        else tuple(
+            BetweenRecord(proof.steps, proof_record(proof, evidence))
+            for proof in evidence.proofs
+            if proof.steps not in at_points
+        ),
+        evidence=UNSET if evidence is None else evidence_record(evidence),
+    )
+    document = written(record)
+    return {**document, "digest": digest(document)}
+
+
+def _point_record(point: Point, frontier: Frontier) -> PointRecord:
+    evidence, proof, size = frontier.evidence, frontier.proof(point), point.size
+    return PointRecord(
+        **problem_entries(point.instance),
+        status="verified",
+        encoding=point.encoding,
+        backend=point.backend,
+        seconds=round(point.seconds, 6),
+        bound=point.bound,
+        proof=UNSET if evidence is None or proof is None else proof_record(proof, evidence),
+        variables=UNSET if size is None else size.variables,
+        constraints=UNSET if size is None else size.constraints,
+        algorithm=algorithm_record(point.algorithm),
+    )
+
+
+def frontier_of(
+    record: FrontierRecord, topology: Topology, solved: Sequence[tuple[Instance, Algorithm]]
+) -> Frontier:
+    """The frontier of a file; what is proved is read, but not checked.
+
+    Args:
+        record: of the file.
+        topology: of the file.
+        solved: what the points are, verified.
+
+    Raises:
+        FileFormatError: when the evidence makes no sense.
+        VerificationError: when points and bounds contradict each other.
+    """
+    bounds = record.bounds
+    points: list[Point] = []
+    for (instance, algorithm), one in zip(solved, record.points, strict=True):
+        bound = None if one.bound is UNSET else one.bound
+        point = Point(instance, algorithm, one.encoding, one.backend, one.seconds, bound=bound)
+        _require_consistent(f"points[{len(points)}]", point, points, bounds)
+        points.append(point)
+    frontier = Frontier(
+        topology,
+        record.collective,
+        tuple(points),
+        tuple(OpenClaim(*one.steps, *one.bandwidth, one.reason) for one in record.open),
+        record.search["scope"],
+        {key: value for key, value in record.search.items() if key != "scope"},
+        bounds.steps,
+        bounds.bandwidth,
+        record.complete,
+        record.interrupted,
+        record.seconds,
+        _evidence(record),
+        left_out=tuple((one.chunks, one.reason) for one in record.left_out or ()),
+    )
+    stated = frontier.max_chunks if bounds.max_chunks is UNSET else bounds.max_chunks
+    if stated != frontier.max_chunks:
+        raise VerificationError(
+            f"the bounds are said to hold for {_up_to(stated)}; what is known of the chunks is "
+            f"for {_up_to(frontier.max_chunks)}"
+        )
+    return frontier
+
+
+def _evidence(record: FrontierRecord) -> Evidence | None:
+    if record.evidence is UNSET:
+        return None
+    proofs = [(one.steps, one.proof) for one in record.points if one.proof is not UNSET]
+    proofs += [(one.steps, one.proof) for one in record.between or ()]
+    return evidence_of(record.evidence, proofs, record.nodes)
+
+
+def _require_consistent(
+    where: str, point: Point, earlier: Sequence[Point], bounds: BoundsRecord
+) -> None:
+    if point.steps < bounds.steps or point.bandwidth < bounds.bandwidth:
+        raise VerificationError(
+            f"{where} costs ({point.steps}, {point.bandwidth}), below the file's bounds "
+            f"({bounds.steps}, {bounds.bandwidth})"
+        )
+    if point.bound is not None and point.bandwidth < point.bound:
+        raise VerificationError(
+            f"{where} has bandwidth cost {point.bandwidth}, below its bound {point.bound}"
+        )
+    if any(other.dominates(point) or point.dominates(other) for other in earlier):
+        raise VerificationError(f"{where} and an earlier point dominate one another")
+
+
+def _up_to(most: int | None) -> str:
+    return "every C" if most is None else f"C up to {most}"

@@ -1,0 +1,195 @@
+"""A plan, as it is printed and beside exported files; written, never read."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from syncoll.documents.record import ClosedRecord, Count, Exact, Nodes, Seconds
+
+__all__ = [
+    "ChosenRecord",
+    "EndRecord",
+    "ExportRecord",
+    "ExportsRecord",
+    "MessageRecord",
+    "ModelRecord",
+    "NeverBestRecord",
+    "PlanRecord",
+    "RangeRecord",
+    "RefusedRecord",
+]
+
+MessageBytes = tuple[Annotated[int, Meta(ge=0)], Annotated[int, Meta(ge=1)] | None]
+_MESSAGES = [
+    "allgather",
+    "reducescatter",
+    "allreduce",
+    "alltoall",
+    "broadcast",
+    "reduce",
+    "gather",
+    "scatter",
+    "custom",
+]
+
+
+class ModelRecord(ClosedRecord, frozen=True):
+    """The cost model; every exact number is a rational as text, such as 7/10000000 or 52500.
+
+    Args:
+        alpha: seconds a step.
+        bandwidth: 1/beta: bytes per second of a link that carries one chunk per round.
+        bandwidth_from: file: of the topology's units.
+        overhead: seconds a call.
+    """
+
+    alpha: Exact
+    bandwidth: Exact
+    bandwidth_from: Literal["command", "file"]
+    overhead: Exact
+
+
+class MessageRecord(ClosedRecord, frozen=True):
+    """What runtimes and nccl-tests call the size of a message.
+
+    Args:
+        measured: whether there is one size by which runtimes could choose.
+        per_node: bytes of a message for each byte of one node's data.
+        words: which buffer it is.
+    """
+
+    kind: Annotated[str, Meta(extra_json_schema={"enum": _MESSAGES})]
+    measured: bool
+    per_node: Exact
+    words: str
+
+
+class ChosenRecord(ClosedRecord, frozen=True):
+    """An algorithm of the frontier.
+
+    Args:
+        where: the algorithm's place in the frontier's file.
+        steps: S.
+        rounds: R.
+        chunks: C.
+        bandwidth: R/C.
+    """
+
+    where: str
+    steps: Count
+    rounds: Count
+    chunks: Count
+    bandwidth: Fraction
+
+
+class EndRecord(ClosedRecord, frozen=True):
+    """What a size costs.
+
+    Args:
+        size: L; null for no end.
+        algbw: bytes of the message over seconds; where size is null what it comes near to.
+    """
+
+    size: Exact | None
+    seconds: Seconds | None
+    algbw: Seconds | None
+
+
+class RangeRecord(ChosenRecord, frozen=True):
+    """The fastest algorithm for a range of sizes.
+
+    Args:
+        from: L, bytes of one node's data.
+        message_bytes: the smallest and the largest message, both included; null as the largest: no
+            end.  Null where the range holds no message of a whole number of bytes, or there is no
+            one size.
+        ends: at the least and the largest size; none where the range lies outside of sizes.
+    """
+
+    low: Exact = msgspec.field(name="from")
+    below: Exact | None
+    message_bytes: MessageBytes | None
+    ends: Annotated[tuple[EndRecord, ...], Meta(max_length=2)]
+
+
+class NeverBestRecord(ChosenRecord, frozen=True):
+    """An algorithm that is the fastest at no size.
+
+    Args:
+        below: the fastest at the sizes below nearest.
+        above: the fastest at the sizes above it.
+        nearest: the L at which it comes nearest to the fastest; null as sizes grow.
+        slower: its time there over the fastest's.
+    """
+
+    below: str | None
+    above: str | None
+    nearest: Exact | None
+    slower: Annotated[float, Meta(ge=1)] | None
+
+
+class ExportRecord(ChosenRecord, frozen=True):
+    """Files for a range of messages.
+
+    Args:
+        files: beside the index.
+        does: the collective that the checker found them to do.
+    """
+
+    message_bytes: MessageBytes
+    files: Annotated[tuple[str, ...], Meta(min_length=1)]
+    format: str
+    does: str
+    facts: dict[str, int | str]
+    notes: tuple[str, ...]
+
+
+class RefusedRecord(ChosenRecord, frozen=True):
+    """What the format cannot express; planned without."""
+
+    reason: str
+
+
+class ExportsRecord(ClosedRecord, frozen=True):
+    """Files that were written, read back by the format's checker and executed.
+
+    Args:
+        to: the format.
+        algorithms: by size; the ranges of messages touch.
+        refused: what the format cannot express.
+    """
+
+    to: str
+    in_place: bool
+    algorithms: Annotated[tuple[ExportRecord, ...], Meta(min_length=1)]
+    refused: tuple[RefusedRecord, ...]
+
+
+class PlanRecord(ClosedRecord, frozen=True):
+    """Which algorithm of a frontier for which size, and what it costs.
+
+    Args:
+        version: of the syncoll that wrote it.
+        nodes: P.
+        sizes: the least and the largest size, of one node's data, for which ends are given; null
+            for all.
+        ranges: by size, from 0 to no end; each begins where the one before ends.
+        never_best: algorithms that are the fastest at no range of sizes.
+        exports: of a plan that was exported.
+    """
+
+    schema: Literal["syncoll/plan/1"]
+    version: str
+    topology: str
+    collective: str
+    nodes: Nodes
+    model: ModelRecord
+    message: MessageRecord
+    sizes: tuple[Annotated[int, Meta(ge=1)], Annotated[int, Meta(ge=1)]] | None
+    ranges: Annotated[tuple[RangeRecord, ...], Meta(min_length=1)]
+    never_best: tuple[NeverBestRecord, ...]
+    exports: ExportsRecord | UnsetType = UNSET

@@ -1,0 +1,136 @@
+"""Files that were read: every algorithm in them verified, their claims ready to be checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from syncoll.documents.document import Document, digest, parse_document, read_document
+from syncoll.documents.frontier import frontier_of
+from syncoll.documents.problem import (
+    AlgorithmRecord,
+    ProblemRecord,
+    algorithm_of,
+    instance_of,
+    topology_of,
+)
+from syncoll.errors import FileFormatError, ModelError, VerificationError
+from syncoll.model import Algorithm, Instance, Topology
+from syncoll.results.frontier import Frontier
+from syncoll.trust import require_valid
+
+__all__ = ["StoredAlgorithm", "StoredFile", "load_text", "read_file"]
+
+
+@dataclass(frozen=True, eq=False)
+class StoredAlgorithm:
+    """A verified algorithm out of a file.
+
+    Args:
+        instance: what it solves.
+        algorithm: passed the verifier.
+        where: its place in the file, such as ``points[1]``.
+    """
+
+    instance: Instance
+    algorithm: Algorithm
+    where: str
+
+
+@dataclass(frozen=True, eq=False)
+class StoredFile:
+    """A file whose algorithms all passed the verifier.
+
+    Args:
+        kind: ``frontier``, ``outcome`` or ``algorithm``.
+        topology: the interconnect in the file.
+        collective: its name.
+        algorithms: in the order of the file; none for an outcome that is not sat.
+        instances: the problems, those without an algorithm included.
+        document: everything as read.
+        frontier: for a frontier.
+    """
+
+    kind: str
+    topology: Topology
+    collective: str
+    algorithms: tuple[StoredAlgorithm, ...]
+    instances: tuple[Instance, ...]
+    document: Mapping[str, Any]
+    frontier: Frontier | None = None
+
+    def claims(self) -> Frontier:
+        """The frontier, whose claims `syncoll.trust.claims.check_claims` checks.
+
+        Raises:
+            VerificationError: when the file is something else, or was changed by accident.
+        """
+        if self.frontier is None:
+            raise VerificationError(
+                f"this is no frontier but an {self.kind}; it makes no claim to check"
+            )
+        if self.document.get("digest", digest(self.document)) != digest(self.document):
+            raise VerificationError("the file was changed after it was written: its digest differs")
+        return self.frontier
+
+
+def read_file(path: Path) -> StoredFile:
+    """Reads a file and verifies every algorithm in it.
+
+    Raises:
+        FileFormatError: when it is not a file of ours, or contradicts itself.
+        VerificationError: when an algorithm does not do what the file says it does.
+    """
+    return _load(read_document(path), str(path))
+
+
+def load_text(text: str, name: str) -> StoredFile:
+    """The same for a text; `name` stands in errors."""
+    return _load(parse_document(text, name), name)
+
+
+def _load(document: Document, name: str) -> StoredFile:
+    kind, _, record = document
+    stored: list[StoredAlgorithm] = []
+    unsolved: list[Instance] = []
+    frontier = None
+    where = "interconnect"
+    try:
+        topology = topology_of(record)
+        if kind == "frontier":
+            for i, one in enumerate(record.points):
+                where = f"points[{i}]"
+                stored.append(_stored(one, one.algorithm, topology, record.collective, where))
+            where = "frontier"
+            solved = [(one.instance, one.algorithm) for one in stored]
+            frontier = frontier_of(record, topology, solved)
+        else:
+            where = kind
+            algorithm = getattr(record, "algorithm", None)
+            if algorithm is None:  # as in a refutation
+                unsolved.append(instance_of(record, topology, record.collective))
+            else:
+                stored.append(_stored(record, algorithm, topology, record.collective, where))
+    except VerificationError as error:
+        raise VerificationError(f"{name}: {where}: {error}") from error
+    except (FileFormatError, ModelError) as error:
+        raise FileFormatError(f"{name}: {where}: {error}") from error
+    instances = (*(one.instance for one in stored), *unsolved)
+    return StoredFile(
+        kind, topology, record.collective, tuple(stored), instances, document.entries, frontier
+    )
+
+
+def _stored(
+    problem: ProblemRecord,
+    written: AlgorithmRecord,
+    topology: Topology,
+    collective: str,
+    where: str,
+) -> StoredAlgorithm:
+    instance = instance_of(problem, topology, collective)
+    algorithm = algorithm_of(written, topology.num_nodes)
+    require_valid(instance, algorithm)
+    return StoredAlgorithm(instance, algorithm, where)
