@@ -9,8 +9,7 @@ from syncoll.model.forest import Forest, Tree
 from syncoll.model.instance import BoolArray, Instance
 from syncoll.model.inversion import invert
 from syncoll.model.refinement import refine, renumber
-from syncoll.model.relation_table import RelationTable
-from syncoll.model.rows import rows_within
+from syncoll.model.rows import RelationTable, rows_within
 from syncoll.model.topology import UNREACHABLE, BandwidthBound, Link, Topology
 
 __all__ = [
