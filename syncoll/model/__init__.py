@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from syncoll.model.instance import BoolArray, Instance
     from syncoll.model.inversion import invert
     from syncoll.model.refinement import refine, renumber
-    from syncoll.model.relation_table import RelationTable
-    from syncoll.model.rows import rows_within
+    from syncoll.model.rows import RelationTable, rows_within
     from syncoll.model.topology import UNREACHABLE, BandwidthBound, Link, Topology
 else:
     __getattr__ = lazily(
@@ -30,8 +29,7 @@ else:
             "instance": "BoolArray Instance",
             "inversion": "invert",
             "refinement": "refine renumber",
-            "relation_table": "RelationTable",
-            "rows": "rows_within",
+            "rows": "RelationTable rows_within",
             "topology": "UNREACHABLE BandwidthBound Link Topology",
         },
     )

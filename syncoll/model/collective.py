@@ -10,9 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from syncoll.errors import ModelError, Origin
-from syncoll.model.cutting import Cutting
 from syncoll.model.instance import BoolArray, Instance
-from syncoll.model.relation_table import RelationTable
+from syncoll.model.rows import RelationTable
 from syncoll.wording import counted
 
 if TYPE_CHECKING:
@@ -101,6 +100,8 @@ class Collective:
 
         if irregular:
             return cls(name, tabulate, admits, requirement)
+        from syncoll.model.cutting import Cutting  # no part of what reads and checks a file
+
         cutting = Cutting(name, tabulate, admits, _refusal, "`irregular=True`")
         return cls(name, cutting.tabulate, cutting.admits, requirement, irregular=False)
 

@@ -22,11 +22,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from syncoll.errors import LocatedError, ModelError, SpecLimitError
-from syncoll.model.relation_table import RelationTable
-from syncoll.model.rows import matching
+from syncoll.model.rows import MOST_CELLS, RelationTable, matching
 from syncoll.wording import counted
 
-__all__ = ["MOST_CELLS", "Cutting"]
+__all__ = ["Cutting"]
 
 _LARGEST_LEAST_CHUNKS = 100_000
 """Up to where the least C is looked for: some seconds."""
@@ -39,9 +38,6 @@ _FEW_CHUNKS = 64
 
 _FEW_CELLS = 1 << 15
 """Cells of a table that costs next to nothing, so that more than one multiple is compared."""
-
-MOST_CELLS = 20_000_000
-"""Cells of the largest table that is made for a comparison alone."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

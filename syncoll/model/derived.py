@@ -23,9 +23,7 @@ import numpy as np
 
 from syncoll.errors import LocatedError, ModelError, Origin
 from syncoll.model.collective import Collective
-from syncoll.model.cutting import MOST_CELLS
-from syncoll.model.relation_table import RelationTable
-from syncoll.model.rows import matching
+from syncoll.model.rows import MOST_CELLS, RelationTable, matching
 from syncoll.wording import counted
 
 __all__ = ["dual_chunks", "inverse_of", "part_chunks", "sequence_of"]
