@@ -46,7 +46,7 @@ def _run(arguments: argparse.Namespace) -> int:
     asked, note = decided_as(instance, specs.collective(arguments.collective))
     with make_solver(arguments, plugins) as solver:
         prepared = solver.prepare(asked)
-        encoding, backend = solver.encoding_for(asked), solver.backends_for(asked)[0]
+        encoding, backend = solver.encoding_for(asked), prepared.backend
     answers = {
         "can_run": backend.can_run(prepared.lowered_size),
         "should_run": backend.should_run(prepared.lowered_size),

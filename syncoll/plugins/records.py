@@ -36,6 +36,7 @@ __all__ = [
     "EncodingRecord",
     "EstimatesSize",
     "Proposal",
+    "Rank",
     "Seed",
     "SeedLimits",
     "SeedRecord",
@@ -163,6 +164,28 @@ class EncodingRecord:
 
 
 @dataclass(frozen=True)
+class Rank:
+    """A backend's place among those that ``auto`` chooses from, by the kind of the instance.
+
+    What comes with syncoll has ranks from 10 to 20, and spares below 10.
+
+    Args:
+        moving: for instances that only move data; the highest are asked, the highest first.
+        combining: for instances that combine what they move.
+        spare: whether it is asked only where no backend is installed that is not a spare, and
+            then alone.
+    """
+
+    moving: float
+    combining: float
+    spare: bool = False
+
+    def __post_init__(self) -> None:
+        kinds = dict.fromkeys(("moving", "combining"), fields.number)
+        fields.check_fields(self, {**kinds, "spare": fields.flag})
+
+
+@dataclass(frozen=True)
 class BackendRecord:
     """A solver backend's entry.
 
@@ -175,7 +198,8 @@ class BackendRecord:
         options: its option table.
         licensed: whether it may run here at all; may import the library.
         can_run: whether it can run a (lowered) formula of this size.
-        should_run: whether it is a sensible choice for it.
+        should_run: whether it is a sensible choice for it; ``auto`` leaves what is not to others.
+        rank: its place in ``auto``; None for a backend that is asked only when it is named.
     """
 
     name: str
@@ -187,6 +211,7 @@ class BackendRecord:
     licensed: Callable[[], Answer] = _yes
     can_run: Callable[[FormulaSize], Answer] = _yes
     should_run: Callable[[FormulaSize], Answer] = _yes
+    rank: Rank | None = None
 
     def __post_init__(self) -> None:
         questions = ("installed", "licensed", "can_run", "should_run")
@@ -195,6 +220,7 @@ class BackendRecord:
             **_OPTIONS,
             "features": fields.tuple_of(Feature, collection=frozenset),
             **dict.fromkeys(("load", *questions), fields.function),
+            "rank": fields.or_none(fields.instance(Rank)),
         }
         fields.check_fields(self, kinds)
         check_table(self.options, f"backend {self.name}")
