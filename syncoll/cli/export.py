@@ -127,7 +127,7 @@ def _run(arguments: argparse.Namespace) -> int:
     from syncoll.runtime import export_verified
 
     plugins = manager()
-    record = plugins.exporter(arguments.to)
+    record = plugins.exporters[arguments.to]
     given = exporter_options(arguments, record)
     resolve_options(record.options, given, f"exporter {record.name}")
     largest = UNLIMITED if arguments.max_bytes is None else arguments.max_bytes

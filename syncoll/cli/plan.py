@@ -265,7 +265,7 @@ def _export(arguments: argparse.Namespace, stored: StoredFile, model: CostModel)
     from syncoll.planning import export_plan
     from syncoll.plugins import resolve_options
 
-    record = manager().exporter(arguments.to)
+    record = manager().exporters[arguments.to]
     options = exporter_options(arguments, record)
     resolve_options(record.options, options, f"exporter {record.name}")
     return export_plan(

@@ -94,7 +94,7 @@ def _run(arguments: argparse.Namespace) -> int:
     plugins = manager()
     exporter = exporter_of(arguments.file, plugins)
     if arguments.exporter is not None:
-        chosen = plugins.exporter(arguments.exporter)
+        chosen = plugins.exporters[arguments.exporter]
         return _check_exported(arguments, plugins, chosen, recognised=exporter is chosen)
     if exporter is not None:
         return _check_exported(arguments, plugins, exporter, recognised=True)

@@ -16,7 +16,7 @@ from syncoll.plugins.importers import (
     ImporterRecord,
     NetworkCard,
 )
-from syncoll.plugins.manager import BrokenPlugin, PluginManager, Provenance
+from syncoll.plugins.manager import PluginManager
 from syncoll.plugins.options import Option, OptionValue, parse_options, resolve_options
 from syncoll.plugins.records import (
     Answer,
@@ -35,6 +35,7 @@ from syncoll.plugins.records import (
     TakesHints,
     installed_distribution,
 )
+from syncoll.plugins.registry import BrokenPlugin, Provenance, Registry
 
 __all__ = [
     "CLUSTER_OPTIONS",
@@ -62,6 +63,7 @@ __all__ = [
     "Proposal",
     "Provenance",
     "Rank",
+    "Registry",
     "Seed",
     "SeedLimits",
     "SeedRecord",

@@ -145,7 +145,7 @@ def refute_with_proof(
         return late or stopped()
 
     name = encoding or ("partial" if instance.combining else "step")
-    record = manager.encoding(name)
+    record = manager.encodings[name]
     options = resolve_options(record.options, encoding_options or {}, f"encoding {name}")
     question = question_of(instance, name, options)
     base = _base_name(instance, question)
@@ -220,7 +220,7 @@ class _Prover:
 
     def __init__(self, manager: PluginManager, name: str, options: Mapping[str, object]) -> None:
         self.name = name
-        self._record = manager.backend(name)
+        self._record = manager.backends[name]
         for answer in (self._record.installed(), self._record.licensed()):
             if not answer.ok:
                 raise PluginError(f"backend {name} cannot run here: {answer.reason}")

@@ -85,7 +85,7 @@ def choose_backends(manager: PluginManager, text: str) -> Choice:
             raise UsageError(f"backend {text!r} names {name} twice")
         if name == AUTO and len(names) > 1:
             raise UsageError(f"backend {text!r}: {AUTO} chooses by itself; write it alone")
-    records = [manager.backend(name) for name in names]
+    records = [manager.backends[name] for name in names]
     for record in records:
         if reason := _missing(record):
             raise PluginError(f"backend {record.name} cannot run here: {reason}")

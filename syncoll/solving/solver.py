@@ -100,7 +100,7 @@ class Solver:
         head_start: float = HEAD_START_SECONDS,
         start: bool = True,
     ) -> None:
-        self.encoding = manager.encoding(encoding)
+        self.encoding = manager.encodings[encoding]
         self._choice = choose_backends(manager, backend)
         self.backends = self._choice.records
         self.backend_name = backend
@@ -111,7 +111,7 @@ class Solver:
             self.encoding.options, encoding_options or {}, f"encoding {encoding}"
         )
         options = member_options(self.backends, backend_options or {}, backend)
-        self._combining = manager.encoding(combining_encoding)
+        self._combining = manager.encodings[combining_encoding]
         for record, combining in ((self.encoding, False), (self._combining, True)):
             if record.combining != combining:
                 takes = "combining" if record.combining else "non-combining"

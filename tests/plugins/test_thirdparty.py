@@ -24,7 +24,7 @@ from syncoll.solving import SolverProcess
 from syncoll.testing import check_backend
 
 manager = PluginManager.discover()
-record = manager.backend("dpll")
+record = manager.backends["dpll"]
 
 builder = FormulaBuilder()
 numbers = [builder.integer(-1, 2) for _ in range(3)]
