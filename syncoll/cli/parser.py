@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import difflib
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import IO, Any, NoReturn
 
 from syncoll.cli.exits import Exit
@@ -23,6 +23,19 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, **settings: Any) -> None:
         settings.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
         super().__init__(**settings, allow_abbrev=False)
+        self.late: list[Callable[[], None]] = []
+        """What adds arguments once the command is asked for, since finding them costs time."""
+
+    def complete(self) -> None:
+        """Adds the late arguments."""
+        while self.late:
+            self.late.pop()()
+
+    def parse_known_args(self, *arguments: Any, **more: Any) -> Any:
+        """As in `argparse`, after the late arguments were added."""
+        self.complete()
+        parsed: Any = super().parse_known_args(*arguments, **more)
+        return parsed
 
     def parse(self, arguments: Sequence[str] | None) -> argparse.Namespace:
         """Parses a whole command line; what is left over is an error of the command given.

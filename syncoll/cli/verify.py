@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from syncoll.cli.arguments import Subparsers, add_format, count
 from syncoll.cli.exits import Exit
-from syncoll.cli.exporting import add_exporter_options
+from syncoll.cli.exporting import add_exporter_options, flags_given
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -83,7 +83,7 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from syncoll.cli.arguments import library, manager
+    from syncoll.cli.arguments import library
     from syncoll.cli.exporting import exporter_of
     from syncoll.cli.output import counted, print_json, print_text
     from syncoll.documents import read_file
@@ -91,7 +91,7 @@ def _run(arguments: argparse.Namespace) -> int:
     from syncoll.trust import require_valid
     from syncoll.trust.same_problem import require_same_collective, require_same_topology
 
-    plugins = manager()
+    plugins = arguments.plugins
     exporter = exporter_of(arguments.file, plugins)
     if arguments.exporter is not None:
         chosen = plugins.exporters[arguments.exporter]
@@ -103,8 +103,7 @@ def _run(arguments: argparse.Namespace) -> int:
             f"{arguments.file} is a folder without files of any exporter; name a file, or with "
             "--as the format of the folder"
         )
-    given = [*arguments.option, arguments.dialect, arguments.proto, arguments.instances]
-    if any(given):
+    if arguments.option or flags_given(arguments):
         raise UsageError(f"{arguments.file} is no export; options of formats say nothing about it")
     if arguments.chunks is not None:
         raise UsageError(f"{arguments.file} says its C itself; -C is for exports")
@@ -160,11 +159,11 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _check_refutation(arguments: argparse.Namespace) -> int:
-    from syncoll.cli.arguments import library, manager
+    from syncoll.cli.arguments import library
     from syncoll.cli.output import counted, print_json, print_text
     from syncoll.proofs.refutation import check_refutation
 
-    plugins = manager()
+    plugins = arguments.plugins
     topology, collective = None, None
     if arguments.topology is not None or arguments.collective is not None:
         specs = library(plugins)
@@ -215,10 +214,7 @@ def _check_exported(
         raise UsageError(f"{path} is an export ({record.name}), to which --in-order does not apply")
     if arguments.chunks is not None and arguments.collective is None:
         raise UsageError("-C is the C of --collective; name the collective")
-    for name in ("proto", "instances"):
-        if getattr(arguments, name) is not None:
-            raise UsageError(f"--{name} says how a file is written; {path} says that itself")
-    given = exporter_options(arguments, record)
+    given = exporter_options(arguments, record, reading=True)
     resolved = resolve_options(record.options, given, f"exporter {record.name}")
     # Only what was said: a file of another tool need not be of the dialect that we write.
     options = {name: value for name, value in resolved.items() if name in given}

@@ -501,6 +501,8 @@ def of(kind: Any, **fields: Any) -> Callable[[], Any]:
         (lambda: CheckedExport("f", "c", 2, None, {}, instance=3), "Instance or None"),  # type: ignore[arg-type]
         (of(SeedRecord, options=(Option("a", 1, "b"), Option("a", 2, "b"))), "two options named"),
         (of(SeedRecord, options=(Option("a", 1, "b", low=2),)), "default is not allowed"),
+        (of(SeedRecord, options=(Option("ab", 1, "b", flag=True),)), "for exporters alone"),
+        (of(ExporterRecord, options=(Option("a_b", 1, "b", flag=True),)), "cannot be a flag"),
         (of(ImporterRecord, recognises="yes"), "`recognises`"),
         (of(ExporterRecord, folder=1), "`folder`"),
         (lambda: SpecLibraryRecord("x", "x", "a/folder"), "pathlib.Path"),  # type: ignore[arg-type]
