@@ -62,6 +62,7 @@ RECORD = BackendRecord(
     ),
     should_run=_should_run,
     rank=Rank(moving=10, combining=20),
+    writes_proofs=True,
 )
 
 

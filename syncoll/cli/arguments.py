@@ -178,7 +178,9 @@ def add_solver(parser: argparse.ArgumentParser) -> None:
     """Encoding, backend, their options and limits."""
     group = parser.add_argument_group("solver")
     group.add_argument(
-        "--encoding", metavar="NAME", help="how an instance becomes a formula (default: step)"
+        "--encoding",
+        metavar="NAME",
+        help="how an instance becomes a formula; auto for the usual one (default: auto)",
     )
     group.add_argument(
         "--backend",
@@ -379,7 +381,7 @@ def make_settings(
 
     require_address_space()
     return SolverSettings(
-        encoding=arguments.encoding or encoding or "step",
+        encoding=arguments.encoding or encoding or "auto",
         backend=arguments.backend or backend or "auto",
         encoding_options=tuple(parse_options(arguments.encoding_option).items()),
         backend_options=tuple(parse_options(arguments.backend_option).items()),

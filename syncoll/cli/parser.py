@@ -34,8 +34,7 @@ class Parser(argparse.ArgumentParser):
     def parse_known_args(self, *arguments: Any, **more: Any) -> Any:
         """As in `argparse`, after the late arguments were added."""
         self.complete()
-        parsed: Any = super().parse_known_args(*arguments, **more)
-        return parsed
+        return super().parse_known_args(*arguments, **more)
 
     def parse(self, arguments: Sequence[str] | None) -> argparse.Namespace:
         """Parses a whole command line; what is left over is an error of the command given.
@@ -43,6 +42,8 @@ class Parser(argparse.ArgumentParser):
         Without a command, or without the verb of one that has verbs, those that there are are
         shown, as git does it, and the program ends: nothing was asked for.
         """
+        parsed: argparse.Namespace
+        rest: list[str]
         parsed, rest = self.parse_known_args(arguments)
         parsed.words = list(sys.argv[1:] if arguments is None else arguments)
         command: argparse.ArgumentParser = getattr(parsed, "parser", self)

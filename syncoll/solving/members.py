@@ -1,4 +1,4 @@
-"""The backends that a solver asks, by what was written after ``--backend``.
+"""What a solver asks, by what was written after ``--encoding`` and ``--backend``.
 
 One name is one backend; names joined with ``+`` are a portfolio, asked in this order.  ``auto``
 asks the two that rank highest for the kind of the instance, by their own records, of those that
@@ -15,10 +15,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from syncoll.errors import OptionError, PluginError, UsageError
-from syncoll.plugins import BackendRecord, OptionValue, PluginManager, resolve_options
+from syncoll.plugins import (
+    BackendRecord,
+    EncodingRecord,
+    OptionValue,
+    PluginManager,
+    resolve_options,
+)
 from syncoll.solving.process import SolverProcess
 
-__all__ = ["AUTO", "Choice", "Member", "choose_backends", "member_options", "passed_over"]
+__all__ = [
+    "AUTO",
+    "Choice",
+    "Member",
+    "choose_backends",
+    "choose_encoding",
+    "choose_prover",
+    "member_options",
+    "passed_over",
+]
 
 AUTO = "auto"
 
@@ -65,6 +80,42 @@ class Choice:
     def records(self) -> tuple[BackendRecord, ...]:
         """Each of them once."""
         return tuple({record.name: record for record in (*self.moving, *self.combining)}.values())
+
+
+def choose_encoding(manager: PluginManager, name: str, *, combining: bool) -> EncodingRecord:
+    """The encoding of a name for a kind of instance; for ``auto`` that of the highest rank.
+
+    Raises:
+        PluginError: on an unknown name; for ``auto`` when no encoding for the kind has a rank.
+        UsageError: when it is one for the other kind.
+    """
+    kind = "combining" if combining else "non-combining"
+    if name != AUTO:
+        record = manager.encodings[name]
+        if record.combining != combining:
+            other = "combining" if record.combining else "non-combining"
+            raise UsageError(f"encoding {record.name} takes {other} collectives only")
+        return record
+    able = [r for r in manager.encodings.values() if r.combining == combining]
+    ranked = sorted((-r.rank, r.name) for r in able if r.rank is not None)
+    if not ranked:
+        known = ", ".join(sorted(r.name for r in able)) or "none"
+        raise PluginError(f"encoding {AUTO} finds none for {kind} collectives; by name: {known}")
+    return manager.encodings[ranked[0][1]]
+
+
+def choose_prover(manager: PluginManager, *, combining: bool) -> BackendRecord:
+    """The backend that is asked for proofs when nobody names one: the highest in rank that can.
+
+    Raises:
+        PluginError: when no backend here writes proofs.
+    """
+    able = [record for record in manager.backends.values() if record.writes_proofs]
+    reasons = [f"{record.name}: {why}" for record in able if (why := _missing(record))]
+    here = [record for record in able if not _missing(record)]
+    if not here:
+        raise PluginError("; ".join(["no backend here writes proofs", *reasons]))
+    return _best_first(here, combining)[0]
 
 
 def choose_backends(manager: PluginManager, text: str) -> Choice:
@@ -116,9 +167,11 @@ def _ranked(manager: PluginManager, *, spare: bool) -> list[BackendRecord]:
 
 
 def _best_first(records: Sequence[BackendRecord], combining: bool) -> tuple[BackendRecord, ...]:
-    def place(record: BackendRecord) -> tuple[float, str]:
-        assert record.rank is not None
-        return -(record.rank.combining if combining else record.rank.moving), record.name
+    def place(record: BackendRecord) -> tuple[bool, float, str]:
+        if record.rank is None:
+            return True, 0.0, record.name
+        rank = record.rank.combining if combining else record.rank.moving
+        return False, -rank, record.name
 
     return tuple(sorted(records, key=place))
 

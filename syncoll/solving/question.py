@@ -55,8 +55,8 @@ class SolverSettings:
     """Everything that makes a `Solver`, by name; see there.
 
     Args:
-        encoding: for collectives that only move data.
-        combining_encoding: for combining instances.
+        encoding: for collectives that only move data, or ``auto``.
+        combining_encoding: for combining instances, or ``auto``.
         backend: one, several joined with ``+``, or ``auto``.
         encoding_options: pairs of name and value.
         backend_options: pairs of name and value.
@@ -64,8 +64,8 @@ class SolverSettings:
         memory: what the command that asks may take; None where nobody said.
     """
 
-    encoding: str = "step"
-    combining_encoding: str = "partial"
+    encoding: str = AUTO
+    combining_encoding: str = AUTO
     backend: str = AUTO
     encoding_options: tuple[tuple[str, str], ...] = ()
     backend_options: tuple[tuple[str, str], ...] = ()

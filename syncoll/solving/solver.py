@@ -16,7 +16,7 @@ from types import TracebackType
 
 import syncoll
 from syncoll.deadline import NEVER, Deadline, OutOfTimeError, interrupted_at
-from syncoll.errors import BackendError, FormulaTooLargeError, UsageError, VerificationError
+from syncoll.errors import BackendError, FormulaTooLargeError, VerificationError
 from syncoll.formula import Formula, Limits, Outcome, StopReason, Verdict
 from syncoll.lowerings import lower
 from syncoll.model import Algorithm, Instance
@@ -36,7 +36,13 @@ from syncoll.results.solution import (
     Solution,
     undecided,
 )
-from syncoll.solving.members import AUTO, Member, choose_backends, member_options
+from syncoll.solving.members import (
+    AUTO,
+    Member,
+    choose_backends,
+    choose_encoding,
+    member_options,
+)
 from syncoll.solving.portfolio import HEAD_START_SECONDS, Reply, ask_one, losses_of, no_answer, race
 from syncoll.solving.preparation import Preparation
 from syncoll.solving.process import SolverProcess
@@ -71,8 +77,8 @@ class Solver:
 
     Args:
         manager: knows the plugins.
-        encoding: name of the encoding for collectives that only move data.
-        combining_encoding: name of the encoding for combining instances.
+        encoding: name of the encoding for collectives that only move data, or ``auto``.
+        combining_encoding: name of the encoding for combining instances, or ``auto``.
         backend: name of a backend, names joined with ``+``, or ``auto``; see `members` and
             `portfolio`.
         encoding_options: values by name.
@@ -91,8 +97,8 @@ class Solver:
         self,
         manager: PluginManager,
         *,
-        encoding: str = "step",
-        combining_encoding: str = "partial",
+        encoding: str = AUTO,
+        combining_encoding: str = AUTO,
         backend: str = AUTO,
         encoding_options: Mapping[str, object] | None = None,
         backend_options: Mapping[str, object] | None = None,
@@ -100,7 +106,7 @@ class Solver:
         head_start: float = HEAD_START_SECONDS,
         start: bool = True,
     ) -> None:
-        self.encoding = manager.encodings[encoding]
+        self.encoding = choose_encoding(manager, encoding, combining=False)
         self._choice = choose_backends(manager, backend)
         self.backends = self._choice.records
         self.backend_name = backend
@@ -108,14 +114,10 @@ class Solver:
         self.stop_when: Callable[[], bool] | None = None
         self._head_start = head_start
         self._encoding_options = resolve_options(
-            self.encoding.options, encoding_options or {}, f"encoding {encoding}"
+            self.encoding.options, encoding_options or {}, f"encoding {self.encoding.name}"
         )
         options = member_options(self.backends, backend_options or {}, backend)
-        self._combining = manager.encodings[combining_encoding]
-        for record, combining in ((self.encoding, False), (self._combining, True)):
-            if record.combining != combining:
-                takes = "combining" if record.combining else "non-combining"
-                raise UsageError(f"encoding {record.name} takes {takes} collectives only")
+        self._combining = choose_encoding(manager, combining_encoding, combining=True)
         self._loaded: dict[str, Encoding] = {}
         self._members = {
             record.name: Member(record, options[record.name], SolverProcess(record))

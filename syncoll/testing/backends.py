@@ -15,7 +15,9 @@ import pickle
 import random
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import ClassVar, NamedTuple
 
 from syncoll.errors import OptionError, SyncollError
@@ -39,6 +41,7 @@ from syncoll.testing.formulas import (
 )
 from syncoll.testing.rows import row_cases
 from syncoll.testing.tiny import tiny_formulas
+from syncoll.trust.drat import check_rup
 
 __all__ = [
     "BACKEND_CHECKS",
@@ -358,6 +361,26 @@ def check_seconds(candidate: Candidate) -> None:
             demand(isinstance(value, int | float), f"statistic {name} is {value!r}, no number")
 
 
+def check_proofs(candidate: Candidate) -> None:
+    """One that says it writes proofs does so for clauses that are unsat, and they hold."""
+    if not candidate.record.writes_proofs:
+        return
+    builder = FormulaBuilder()
+    (one,) = builder.booleans(1)
+    builder.clause([one])
+    builder.clause([-one])
+    for formula in (pigeonhole(4, frozenset({Feature.CLAUSE})), builder.build()):
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder).resolve() / "proof"
+            outcome = candidate.solve(formula, Limits(seconds=SECONDS, proof=file))
+            demand(outcome.verdict is Verdict.UNSAT, f"clauses that are unsat: {outcome.verdict}")
+            demand(outcome.proof == file and file.is_file(), "it wrote no proof into the file")
+            lines = file.read_text(encoding="latin-1").splitlines()
+        clauses = [list(clause.literals) for clause in formula.clauses()]
+        checked = check_rup(formula.num_booleans, clauses, lines)
+        demand(checked.proved, f"its proof fails in line {checked.line}: {checked.message}")
+
+
 BACKEND_CHECKS: dict[str, Callable[[Candidate], None]] = {
     "record": check_record,
     "answers": check_answers,
@@ -374,6 +397,7 @@ BACKEND_CHECKS: dict[str, Callable[[Candidate], None]] = {
     "limits": check_limits,
     "options": check_options,
     "seconds": check_seconds,
+    "proofs": check_proofs,
 }
 """Every check by its name."""
 

@@ -483,6 +483,12 @@ def of(kind: Any, **fields: Any) -> Callable[[], Any]:
         (of(BackendRecord, features=frozenset({"clause"})), "a frozenset of Feature"),
         (of(BackendRecord, rank=3), "`rank` is 3 (int); it must be Rank or None"),
         (lambda: Rank("1", 2), "`moving` is '1' (str); it must be a number"),  # type: ignore[arg-type]
+        (of(BackendRecord, writes_proofs=1), "`writes_proofs` is 1 (int)"),
+        (
+            of(BackendRecord, features=frozenset({Feature.LINEAR}), writes_proofs=True),
+            "takes no clauses, so it can write no proofs",
+        ),
+        (of(EncodingRecord, rank="1"), "`rank` is '1' (str); it must be a number or None"),
         (of(BackendRecord, installed=True), "`installed` is True (bool); it must be a function"),
         (of(BackendRecord, options=Option("a", 1, "b")), "it must be a tuple of Option"),
         (of(EncodingRecord, combining="no"), "it must be True or False"),
