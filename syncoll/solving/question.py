@@ -16,7 +16,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
@@ -30,7 +30,7 @@ from syncoll.results.solution import (
     Solution,
     without_caches,
 )
-from syncoll.solving.members import AUTO
+from syncoll.solving.members import AUTO, choose_encoding
 from syncoll.solving.solver import Solver
 
 __all__ = [
@@ -71,6 +71,26 @@ class SolverSettings:
     backend_options: tuple[tuple[str, str], ...] = ()
     limits: Limits = field(default_factory=Limits)
     memory: MemoryBudget | None = None
+
+    def named(self, manager: PluginManager | None = None) -> SolverSettings:
+        """The same with the encodings' own names, so that they are the same in every process.
+
+        Args:
+            manager: knows the plugins; None for those that are installed.
+
+        Raises:
+            PluginError: on an unknown name, or ``auto`` where nothing has a rank.
+            UsageError: on an encoding for the other kind of instance.
+        """
+        names = self.encoding, self.combining_encoding
+        if AUTO not in names:
+            return self
+        plugins = manager or _installed()
+        moving, combining = (
+            choose_encoding(plugins, name, combining=kind).name
+            for name, kind in zip(names, (False, True), strict=True)
+        )
+        return replace(self, encoding=moving, combining_encoding=combining)
 
     def open(self, manager: PluginManager, *, start: bool = True) -> Solver:
         """The solver.

@@ -185,7 +185,3 @@ class EncodingConformance(Conformance, checks=ENCODING_CHECKS):
     """The checks as tests: subclass it and set `record`."""
 
     record: ClassVar[EncodingRecord]
-
-    def subject(self) -> EncodingRecord:
-        """The record."""
-        return self.record

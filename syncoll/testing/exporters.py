@@ -174,7 +174,3 @@ class ExporterConformance(Conformance, checks=EXPORTER_CHECKS):
     """The checks as tests: subclass it and set `record`."""
 
     record: ClassVar[ExporterRecord]
-
-    def subject(self) -> ExporterRecord:
-        """The record."""
-        return self.record

@@ -71,7 +71,7 @@ def failures(checks: Mapping[str, Callable[[_S], None]], subject: _S) -> list[Fa
 
 
 class Conformance:
-    """Checks as a class of tests for pytest: subclass the kit's and set what it asks for.
+    """Checks as a class of tests for pytest: subclass the kit's and set `record`.
 
     Every check is a method ``test_…``.  One that a plugin cannot pass is left out only by writing
     the reason down in `skips`.
@@ -80,9 +80,12 @@ class Conformance:
     skips: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     """From a reason to the names of the checks that it excuses."""
 
+    record: ClassVar[Any]
+    """The plugin's."""
+
     def subject(self) -> Any:
         """What the checks look at."""
-        raise NotImplementedError
+        return self.record
 
     def __init_subclass__(
         cls, checks: Mapping[str, Callable[[Any], None]] | None = None, **more: Any

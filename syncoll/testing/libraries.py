@@ -69,7 +69,3 @@ class SpecLibraryConformance(Conformance, checks=SPEC_LIBRARY_CHECKS):
     """The checks as tests: subclass it and set `record`."""
 
     record: ClassVar[SpecLibraryRecord]
-
-    def subject(self) -> SpecLibraryRecord:
-        """The record."""
-        return self.record

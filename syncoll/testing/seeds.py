@@ -131,7 +131,3 @@ class SeedConformance(Conformance, checks=SEED_CHECKS):
     """The checks as tests: subclass it and set `record`."""
 
     record: ClassVar[SeedRecord]
-
-    def subject(self) -> SeedRecord:
-        """The record."""
-        return self.record
