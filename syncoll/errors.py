@@ -17,7 +17,8 @@
     ├── ExecutionError        a run on real processes did not come to its end
     ├── OutOfTimeError        a limit of time was reached
     ├── PluginError           a plugin is missing, broken, or registered twice
-    │   └── OptionError       a plugin option is unknown or out of its range
+    │   ├── OptionError       a plugin option is unknown or out of its range
+    │   └── UnknownPluginError  no plugin of this name can be used; also a KeyError
     └── BackendError          a backend answered something that cannot be true
 
 A message says what happened, where, and what to do next.  Anything that is not a
@@ -45,6 +46,7 @@ __all__ = [
     "SpecLimitError",
     "SyncollError",
     "UncheckedError",
+    "UnknownPluginError",
     "UsageError",
     "VerificationError",
 ]
@@ -176,6 +178,12 @@ class PluginError(SyncollError):
 
 class OptionError(PluginError):
     """A plugin option is unknown, of the wrong type, or out of its range."""
+
+
+class UnknownPluginError(PluginError, KeyError):
+    """No plugin of this name can be used: it is not there, broken, or there are two."""
+
+    __str__ = Exception.__str__  # a KeyError's text is in quotes
 
 
 class BackendError(SyncollError):

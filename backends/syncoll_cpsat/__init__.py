@@ -11,6 +11,7 @@ from syncoll.plugins import (
     Backend,
     BackendRecord,
     Option,
+    Rank,
     hookimpl,
     installed_distribution,
 )
@@ -50,6 +51,7 @@ RECORD = BackendRecord(
         Option("log", False, "let the solver write its log to standard error"),
     ),
     should_run=_should_run,
+    rank=Rank(moving=20, combining=10),
 )
 
 

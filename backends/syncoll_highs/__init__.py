@@ -12,6 +12,7 @@ from syncoll.plugins import (
     Backend,
     BackendRecord,
     Option,
+    Rank,
     hookimpl,
     installed_distribution,
 )
@@ -54,6 +55,7 @@ RECORD = BackendRecord(
         Option("log", False, "let the solver write its log to standard error"),
     ),
     should_run=_should_run,
+    rank=Rank(moving=1, combining=1, spare=True),
 )
 
 

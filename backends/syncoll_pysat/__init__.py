@@ -11,6 +11,7 @@ from syncoll.plugins import (
     Backend,
     BackendRecord,
     Option,
+    Rank,
     hookimpl,
     installed_distribution,
 )
@@ -60,6 +61,8 @@ RECORD = BackendRecord(
         Option("hints", True, "guess first what the best algorithm known for these chunks does"),
     ),
     should_run=_should_run,
+    rank=Rank(moving=10, combining=20),
+    writes_proofs=True,
 )
 
 

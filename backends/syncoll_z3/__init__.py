@@ -16,6 +16,7 @@ from syncoll.plugins import (
     Backend,
     BackendRecord,
     Option,
+    Rank,
     hookimpl,
     installed_distribution,
 )
@@ -61,6 +62,7 @@ RECORD = BackendRecord(
         ),
     ),
     should_run=_should_run,
+    rank=Rank(moving=2, combining=2, spare=True),
 )
 
 

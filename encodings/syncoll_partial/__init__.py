@@ -22,6 +22,7 @@ def syncoll_encodings() -> list[EncodingRecord]:
             name="partial",
             summary="which contributions each partial result holds, for combining collectives",
             load=load,
+            rank=20,
             combining=True,
         )
     ]

@@ -22,6 +22,7 @@ def syncoll_encodings() -> list[EncodingRecord]:
             name="path",
             summary="arrival times and chosen links: C1 to C6 of the SCCL paper",
             load=load,
+            rank=10,
             options=(
                 Option(
                     "symmetry",

@@ -22,6 +22,7 @@ def syncoll_encodings() -> list[EncodingRecord]:
             name="step",
             summary="one Boolean per send and step, pruned by distance",
             load=load,
+            rank=20,
             options=(
                 Option(
                     "symmetry",

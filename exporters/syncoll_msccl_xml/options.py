@@ -17,14 +17,17 @@ OPTIONS = (
         "msccl",
         "who reads the file: microsoft/msccl, msccl-executor-nccl or RCCL",
         choices=DIALECTS,
+        flag=True,
     ),
-    Option("proto", "Simple", "NCCL's protocol", choices=PROTOCOLS),
+    Option("proto", "Simple", "NCCL's protocol", choices=PROTOCOLS, flag=True, writing=True),
     Option(
         "instances",
         1,
         "into how many parts each chunk is split, each on channels of its own",
         low=1,
         high=128,
+        flag=True,
+        writing=True,
     ),
     Option(
         "ends",

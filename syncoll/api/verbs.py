@@ -507,7 +507,7 @@ def import_topology(
     from syncoll.importing import import_spec, read_description
 
     plugins = session_for({}).plugins
-    record = plugins.importer(importer)
+    record = plugins.importers[importer]
     text = read_description(str(file))
     return import_spec(
         record, text, str(file), dict(options or {}), name=name, others=plugins.importers

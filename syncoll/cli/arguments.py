@@ -165,7 +165,9 @@ def add_solver(parser: argparse.ArgumentParser) -> None:
     """Encoding, backend, their options and limits."""
     group = parser.add_argument_group("solver")
     group.add_argument(
-        "--encoding", metavar="NAME", help="how an instance becomes a formula (default: step)"
+        "--encoding",
+        metavar="NAME",
+        help="how an instance becomes a formula; auto for the usual one (default: auto)",
     )
     group.add_argument(
         "--backend",

@@ -121,14 +121,13 @@ def _run(arguments: argparse.Namespace) -> int:
         remove_empty,
     )
     from syncoll.errors import ExportError, UsageError, VerificationError
-    from syncoll.plugins import ExportRequest, resolve_options
+    from syncoll.plugins import ExportRequest
     from syncoll.plugins.exporters import UNLIMITED
     from syncoll.runtime import export_verified, label, save
 
     plugins = arguments.session.plugins
-    record = plugins.exporter(arguments.to)
+    record = plugins.exporters[arguments.to]
     given = exporter_options(arguments, record)
-    resolve_options(record.options, given, f"exporter {record.name}")
     largest = UNLIMITED if arguments.max_bytes is None else arguments.max_bytes
     if arguments.min_bytes > largest:
         raise UsageError(f"--min-bytes {arguments.min_bytes} is more than --max-bytes {largest}")

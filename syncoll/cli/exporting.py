@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from syncoll.cli.parser import Parser
 from syncoll.errors import FileFormatError, PluginError
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ __all__ = [
     "add_exporter_options",
     "exporter_of",
     "exporter_options",
+    "flags_given",
     "read_exported",
 ]
 
@@ -25,19 +27,14 @@ LARGEST_FILE = 1 << 30
 _HEAD = 4096
 """Bytes by which an exporter recognises its files."""
 
-_SHORT_FORMS = {
-    "dialect": "msccl-xml: the runtime that reads the file (msccl, executor or rccl)",
-    "proto": "msccl-xml: the protocol (Simple, LL or LL128)",
-    "instances": "msccl-xml: split each chunk into so many, each on channels of its own",
-}
-"""Options of exporters that have one of their own on the command line."""
+_FLAG = "flag "
+"""Before the name of an option, in the name of what its flag sets."""
 
 
 def add_exporter_options(parser: argparse.ArgumentParser) -> None:
-    """--option, and the short forms of some of them."""
+    """--option, and the flags of the exporters that are installed."""
+    assert isinstance(parser, Parser)
     group = parser.add_argument_group("options of the format")
-    for name, summary in _SHORT_FORMS.items():
-        group.add_argument(f"--{name}", metavar=name[0].upper(), help=summary)
     group.add_argument(
         "--option",
         metavar="NAME=VALUE",
@@ -45,22 +42,81 @@ def add_exporter_options(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="any option of the exporter; `syncoll plugins --options` lists them; repeatable",
     )
+    parser.late.append(lambda: _add_flags(parser, group))
 
 
-def exporter_options(arguments: argparse.Namespace, record: ExporterRecord) -> dict[str, str]:
+def _add_flags(parser: Parser, group: argparse._ArgumentGroup) -> None:
+    from syncoll.plugins import PluginManager
+
+    plugins = PluginManager.discover()
+    parser.set_defaults(plugins=plugins)
+    known = {option for action in parser._actions for option in action.option_strings}
+    flags: dict[str, dict[str, list[str]]] = {}
+    for record in _ours_first(plugins):
+        for option in record.options:
+            if option.flag and f"--{option.name}" not in known:
+                about = f"{option.summary}; {option.kind}"
+                flags.setdefault(option.name, {}).setdefault(about, []).append(record.name)
+    for name, formats in flags.items():
+        told = "; ".join(f"{', '.join(names)}: {about}" for about, names in formats.items())
+        group.add_argument(
+            f"--{name}",
+            dest=f"{_FLAG}{name}",
+            metavar=name[0].upper(),
+            help=told.replace("%", "%%"),
+        )
+
+
+def flags_given(arguments: argparse.Namespace) -> dict[str, str]:
+    """The options that were set by flags of their own, by name."""
+    return {
+        key.removeprefix(_FLAG): value
+        for key, value in vars(arguments).items()
+        if key.startswith(_FLAG) and value is not None
+    }
+
+
+def exporter_options(
+    arguments: argparse.Namespace, record: ExporterRecord, *, reading: bool = False
+) -> dict[str, str]:
     """What the arguments of `add_exporter_options` set, for this exporter.
 
-    Raises:
-        OptionError: on an option that it does not have, or one that is given twice.
-    """
-    from syncoll.plugins import parse_options
+    Args:
+        arguments: the parsed command line.
+        record: the exporter.
+        reading: whether its checker gets them, for files that are there.
 
-    short = [
-        f"{name}={getattr(arguments, name)}"
-        for name in _SHORT_FORMS
-        if getattr(arguments, name) is not None
-    ]
-    return parse_options([*short, *arguments.option])
+    Raises:
+        OptionError: on an option that it does not have, one that is given twice, one with a value
+            that is not allowed, or one that says nothing about files that are there.
+    """
+    from syncoll.errors import OptionError
+    from syncoll.plugins import parse_options, resolve_options
+
+    flags = flags_given(arguments)
+    table = {option.name: option for option in record.options}
+    for name in flags:
+        if name not in table:
+            others = [r.name for r in _ours_first(arguments.session.plugins) if _has_flag(r, name)]
+            raise OptionError(
+                f"--{name} is an option of {' and '.join(others)}; exporter {record.name} has no "
+                f"such option; it has: {', '.join(sorted(table)) or 'none'}"
+            )
+    given = parse_options(
+        [*(f"{name}={value}" for name, value in flags.items()), *arguments.option]
+    )
+    resolve_options(record.options, given, f"exporter {record.name}")
+    for name in given if reading else ():
+        if table[name].writing:
+            shown = f"--{name}" if name in flags else f"--option {name}"
+            raise OptionError(
+                f"{shown} says how a file is written; {arguments.file} says that itself"
+            )
+    return given
+
+
+def _has_flag(record: ExporterRecord, name: str) -> bool:
+    return any(option.flag and option.name == name for option in record.options)
 
 
 def exporter_of(path: Path, plugins: PluginManager) -> ExporterRecord | None:

@@ -67,7 +67,7 @@ def _run(arguments: argparse.Namespace) -> int:
     from syncoll.plugins import parse_options, resolve_options
 
     plugins = arguments.session.plugins
-    record = plugins.importer(arguments.importer)
+    record = plugins.importers[arguments.importer]
     given = parse_options(arguments.option)
     resolve_options(record.options, given, f"importer {record.name}")
     if arguments.name is not None and not arguments.name:

@@ -117,7 +117,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         parsed = build_parser().parse(arguments)
         parsed.began = began
-        parsed.session = session = Session(settings_of(parsed), tell=_tell)
+        parsed.session = session = Session(
+            settings_of(parsed), tell=_tell, plugins=getattr(parsed, "plugins", None)
+        )
         with memory.command(session.settings.memory_limit, _tell):
             resolve_names(parsed)
             code = int(parsed.run(parsed))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import difflib
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import IO, Any, NoReturn
 
 from syncoll.cli.exits import Exit
@@ -23,6 +23,18 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, **settings: Any) -> None:
         settings.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
         super().__init__(**settings, allow_abbrev=False)
+        self.late: list[Callable[[], None]] = []
+        """What adds arguments once the command is asked for, since finding them costs time."""
+
+    def complete(self) -> None:
+        """Adds the late arguments."""
+        while self.late:
+            self.late.pop()()
+
+    def parse_known_args(self, *arguments: Any, **more: Any) -> Any:
+        """As in `argparse`, after the late arguments were added."""
+        self.complete()
+        return super().parse_known_args(*arguments, **more)
 
     def parse(self, arguments: Sequence[str] | None) -> argparse.Namespace:
         """Parses a whole command line; what is left over is an error of the command given.
@@ -30,6 +42,8 @@ class Parser(argparse.ArgumentParser):
         Without a command, or without the verb of one that has verbs, those that there are are
         shown, as git does it, and the program ends: nothing was asked for.
         """
+        parsed: argparse.Namespace
+        rest: list[str]
         parsed, rest = self.parse_known_args(arguments)
         parsed.words = list(sys.argv[1:] if arguments is None else arguments)
         command: argparse.ArgumentParser = getattr(parsed, "parser", self)

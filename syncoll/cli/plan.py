@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from syncoll.cli.arguments import Subparsers, add_format, output_file, output_folder
 from syncoll.cli.exits import Exit
-from syncoll.cli.exporting import add_exporter_options
+from syncoll.cli.exporting import add_exporter_options, flags_given
 from syncoll.wording import counted
 
 if TYPE_CHECKING:
@@ -188,7 +188,7 @@ def _require_together(arguments: argparse.Namespace) -> None:
             "--to msccl-xml -o planned"
         )
     alone = ["--in-place"] * arguments.in_place + ["--skip-refused"] * arguments.skip_refused
-    alone += [f"--{name}" for name in ("dialect", "proto", "instances") if getattr(arguments, name)]
+    alone += [f"--{name}" for name in flags_given(arguments)]
     alone += ["--option"] * bool(arguments.option)
     if arguments.to is None and alone:
         raise UsageError(f"{alone[0]} is for exports; it needs --to and -o")
@@ -265,17 +265,14 @@ def _sizes(text: str | None) -> tuple[int, int] | None:
 def _export(arguments: argparse.Namespace, stored: StoredFile, model: CostModel) -> PlannedExports:
     from syncoll.cli.exporting import exporter_options
     from syncoll.planning import export_plan
-    from syncoll.plugins import resolve_options
     from syncoll.runtime import label
 
-    record = arguments.session.plugins.exporter(arguments.to)
-    options = exporter_options(arguments, record)
-    resolve_options(record.options, options, f"exporter {record.name}")
+    record = arguments.session.plugins.exporters[arguments.to]
     return export_plan(
         stored.algorithms,
         model,
         record,
-        options,
+        exporter_options(arguments, record),
         lambda one: label(one, stored.collective, in_place=arguments.in_place),
         in_place=arguments.in_place,
         skip_refused=arguments.skip_refused,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from syncoll.cli.arguments import Subparsers, add_format, count
 from syncoll.cli.exits import Exit
-from syncoll.cli.exporting import add_exporter_options
+from syncoll.cli.exporting import add_exporter_options, flags_given
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -93,7 +93,7 @@ def _run(arguments: argparse.Namespace) -> int:
     plugins = arguments.session.plugins
     exporter = exporter_of(arguments.file, plugins)
     if arguments.exporter is not None:
-        chosen = plugins.exporter(arguments.exporter)
+        chosen = plugins.exporters[arguments.exporter]
         return _check_exported(arguments, plugins, chosen, recognised=exporter is chosen)
     if exporter is not None:
         return _check_exported(arguments, plugins, exporter, recognised=True)
@@ -102,8 +102,7 @@ def _run(arguments: argparse.Namespace) -> int:
             f"{arguments.file} is a folder without files of any exporter; name a file, or with "
             "--as the format of the folder"
         )
-    given = [*arguments.option, arguments.dialect, arguments.proto, arguments.instances]
-    if any(given):
+    if arguments.option or flags_given(arguments):
         raise UsageError(f"{arguments.file} is no export; options of formats say nothing about it")
     if arguments.chunks is not None:
         raise UsageError(f"{arguments.file} says its C itself; -C is for exports")
@@ -213,10 +212,7 @@ def _check_exported(
         raise UsageError(f"{path} is an export ({record.name}), to which --in-order does not apply")
     if arguments.chunks is not None and arguments.collective is None:
         raise UsageError("-C is the C of --collective; name the collective")
-    for name in ("proto", "instances"):
-        if getattr(arguments, name) is not None:
-            raise UsageError(f"--{name} says how a file is written; {path} says that itself")
-    given = exporter_options(arguments, record)
+    given = exporter_options(arguments, record, reading=True)
     resolved = resolve_options(record.options, given, f"exporter {record.name}")
     # Only what was said: a file of another tool need not be of the dialect that we write.
     options = {name: value for name, value in resolved.items() if name in given}

@@ -16,7 +16,7 @@ from syncoll.plugins.importers import (
     ImporterRecord,
     NetworkCard,
 )
-from syncoll.plugins.manager import BrokenPlugin, PluginManager, Provenance
+from syncoll.plugins.manager import PluginManager
 from syncoll.plugins.options import Option, OptionValue, parse_options, resolve_options
 from syncoll.plugins.records import (
     Answer,
@@ -27,6 +27,7 @@ from syncoll.plugins.records import (
     EncodingRecord,
     EstimatesSize,
     Proposal,
+    Rank,
     Seed,
     SeedLimits,
     SeedRecord,
@@ -34,6 +35,7 @@ from syncoll.plugins.records import (
     TakesHints,
     installed_distribution,
 )
+from syncoll.plugins.registry import BrokenPlugin, Provenance, Registry
 
 __all__ = [
     "CLUSTER_OPTIONS",
@@ -60,6 +62,8 @@ __all__ = [
     "PluginManager",
     "Proposal",
     "Provenance",
+    "Rank",
+    "Registry",
     "Seed",
     "SeedLimits",
     "SeedRecord",

@@ -229,7 +229,7 @@ class ExporterRecord:
         }
         fields.check_fields(self, kinds)
         who = f"exporter {self.name}"
-        check_table(self.options, who)
+        check_table(self.options, who, flags=True)
         guard_question(self, "installed")
         guard_recogniser(self, who)
         guard_loader(self, who, "load", export=Returns(Exported))

@@ -12,14 +12,11 @@ There is no global manager: whoever needs one makes it, or is given it.
 
 from __future__ import annotations
 
-import difflib
 import importlib.metadata
 import re
 import traceback
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from types import MappingProxyType
-from typing import Any, Generic, TypeVar
+from collections.abc import Iterable
+from typing import Any
 
 import pluggy
 
@@ -29,8 +26,9 @@ from syncoll.plugins.guard import calling
 from syncoll.plugins.hooks import PROJECT, HookSpecs
 from syncoll.plugins.importers import ImporterRecord
 from syncoll.plugins.records import BackendRecord, EncodingRecord, SeedRecord, SpecLibraryRecord
+from syncoll.plugins.registry import BrokenPlugin, Provenance, Registry, did_you_mean
 
-__all__ = ["BrokenPlugin", "PluginManager", "Provenance"]
+__all__ = ["PluginManager"]
 
 Record = (
     EncodingRecord
@@ -40,81 +38,41 @@ Record = (
     | ImporterRecord
     | ExporterRecord
 )
-_R = TypeVar(
-    "_R",
-    EncodingRecord,
-    BackendRecord,
-    SeedRecord,
-    SpecLibraryRecord,
-    ImporterRecord,
-    ExporterRecord,
-)
-
-
-@dataclass(frozen=True)
-class Provenance:
-    """Where a record comes from.
-
-    Args:
-        plugin: the plugin's name: its entry point's, or the one it was registered under.
-        distribution: the installed distribution; empty for one registered from Python.
-        version: of the distribution.
-    """
-
-    plugin: str
-    distribution: str = ""
-    version: str = ""
-
-    def __str__(self) -> str:
-        if not self.distribution:
-            return f"plugin {self.plugin} (registered from Python)"
-        return f"plugin {self.plugin} ({self.distribution} {self.version})"
-
-
-@dataclass(frozen=True)
-class BrokenPlugin:
-    """A plugin that was set aside.
-
-    Args:
-        plugin: its name.
-        distribution: the installed distribution; empty for one registered from Python.
-        error: what is wrong with it, in one line or a few.
-        details: the traceback, where there is one.
-    """
-
-    plugin: str
-    distribution: str
-    error: str
-    details: str = ""
-
-
-@dataclass
-class _Registry(Generic[_R]):
-    """The records of one plug point, with their owners."""
-
-    noun: str
-    plural: str
-    record_type: type[_R]
-    records: dict[str, _R] = field(default_factory=dict)
-    owners: dict[str, list[Provenance]] = field(default_factory=dict)
 
 
 class PluginManager:
     """Encodings, backends, seeds, spec libraries, importers and exporters by name.
 
     An empty one knows nothing; `discover` finds what is installed.
+
+    Attributes:
+        encodings: every encoding by name; so the others, each a `Registry`.
+        backends: solver backends.
+        seeds: heuristics.
+        spec_libraries: folders of specs.
+        importers: readers of what tools say about machines.
+        exporters: formats of runtimes.
     """
 
     def __init__(self) -> None:
         self._pluggy = pluggy.PluginManager(PROJECT)
         self._pluggy.add_hookspecs(HookSpecs)
-        self._encodings = _Registry("encoding", "encodings", EncodingRecord)
-        self._backends = _Registry("backend", "backends", BackendRecord)
-        self._seeds = _Registry("seed", "seeds", SeedRecord)
-        self._spec_libraries = _Registry("spec library", "spec libraries", SpecLibraryRecord)
-        self._importers = _Registry("importer", "importers", ImporterRecord)
-        self._exporters = _Registry("exporter", "exporters", ExporterRecord)
         self._broken: list[BrokenPlugin] = []
+        broken = self._broken
+        self.encodings = Registry(EncodingRecord, "encoding", "encodings", broken)
+        self.backends = Registry(BackendRecord, "backend", "backends", broken)
+        self.seeds = Registry(SeedRecord, "seed", "seeds", broken)
+        self.spec_libraries = Registry(SpecLibraryRecord, "spec library", "spec libraries", broken)
+        self.importers = Registry(ImporterRecord, "importer", "importers", broken)
+        self.exporters = Registry(ExporterRecord, "exporter", "exporters", broken)
+        self._registries: dict[str, Registry[Any]] = {
+            "syncoll_encodings": self.encodings,
+            "syncoll_backends": self.backends,
+            "syncoll_seeds": self.seeds,
+            "syncoll_spec_libraries": self.spec_libraries,
+            "syncoll_importers": self.importers,
+            "syncoll_exporters": self.exporters,
+        }
 
     @classmethod
     def discover(cls) -> PluginManager:
@@ -131,87 +89,9 @@ class PluginManager:
         return manager
 
     @property
-    def encodings(self) -> Mapping[str, EncodingRecord]:
-        """Every encoding by name."""
-        return MappingProxyType(self._encodings.records)
-
-    @property
-    def backends(self) -> Mapping[str, BackendRecord]:
-        """Every backend by name."""
-        return MappingProxyType(self._backends.records)
-
-    @property
-    def seeds(self) -> Mapping[str, SeedRecord]:
-        """Every seed by name."""
-        return MappingProxyType(self._seeds.records)
-
-    @property
-    def spec_libraries(self) -> Mapping[str, SpecLibraryRecord]:
-        """Every spec library by name."""
-        return MappingProxyType(self._spec_libraries.records)
-
-    @property
-    def importers(self) -> Mapping[str, ImporterRecord]:
-        """Every importer by name."""
-        return MappingProxyType(self._importers.records)
-
-    @property
-    def exporters(self) -> Mapping[str, ExporterRecord]:
-        """Every exporter by name."""
-        return MappingProxyType(self._exporters.records)
-
-    @property
     def broken(self) -> tuple[BrokenPlugin, ...]:
         """Plugins that were set aside, and names that two plugins claim."""
         return tuple(self._broken)
-
-    def encoding(self, name: str) -> EncodingRecord:
-        """The encoding of this name.
-
-        Raises:
-            PluginError: when there is none, it is broken, or two plugins claim the name.
-        """
-        return self._find(self._encodings, name)
-
-    def backend(self, name: str) -> BackendRecord:
-        """The backend of this name.
-
-        Raises:
-            PluginError: when there is none, it is broken, or two plugins claim the name.
-        """
-        return self._find(self._backends, name)
-
-    def seed(self, name: str) -> SeedRecord:
-        """The seed of this name.
-
-        Raises:
-            PluginError: when there is none, it is broken, or two plugins claim the name.
-        """
-        return self._find(self._seeds, name)
-
-    def spec_library(self, name: str) -> SpecLibraryRecord:
-        """The spec library of this name.
-
-        Raises:
-            PluginError: when there is none, it is broken, or two plugins claim the name.
-        """
-        return self._find(self._spec_libraries, name)
-
-    def importer(self, name: str) -> ImporterRecord:
-        """The importer of this name.
-
-        Raises:
-            PluginError: when there is none, it is broken, or two plugins claim the name.
-        """
-        return self._find(self._importers, name)
-
-    def exporter(self, name: str) -> ExporterRecord:
-        """The exporter of this name.
-
-        Raises:
-            PluginError: when there is none, it is broken, or two plugins claim the name.
-        """
-        return self._find(self._exporters, name)
 
     def provenance(self, record: Record) -> Provenance:
         """Where a record comes from.
@@ -219,10 +99,7 @@ class PluginManager:
         Raises:
             PluginError: when this manager does not know the record.
         """
-        registry = self._registry_of(record)
-        if registry.records.get(record.name) is record:
-            return registry.owners[record.name][0]
-        raise PluginError(f"{record.name} is not a record of this manager")
+        return self._registry_of(record).owner(record)
 
     def is_ours(self, record: Record) -> bool:
         """Whether a record comes with syncoll itself.
@@ -247,11 +124,9 @@ class PluginManager:
         owner = Provenance(name)
         for record in records:
             registry = self._registry_of(record)
-            if record.name in registry.owners:
+            if registry.claimed(record.name):
                 self._pluggy.unregister(plugin)
-                raise PluginError(
-                    _claimed_twice(registry, record.name, [*registry.owners[record.name], owner])
-                )
+                raise PluginError(registry.claimed_twice(record.name, owner))
         for record in records:
             self._add(record, owner)
 
@@ -304,7 +179,7 @@ class PluginManager:
             wrong = [caller.name for caller in callers if caller.name not in known]
             raise PluginError(
                 f"plugin {name} implements {', '.join(wrong)}, which is no hook"
-                f"{_did_you_mean(wrong[0] if wrong else '', known)}; the hooks are: "
+                f"{did_you_mean(wrong[0] if wrong else '', known)}; the hooks are: "
                 + ", ".join(known)
             ) from None
         if not self._pluggy.get_hookcallers(plugin):
@@ -318,7 +193,7 @@ class PluginManager:
         result: list[Record] = []
         for caller in self._pluggy.get_hookcallers(plugin) or []:
             one = self._pluggy.subset_hook_caller(caller.name, others)
-            expected = _RECORD_TYPES[caller.name]
+            expected = self._registries[caller.name].record_type
             with calling(f"plugin {name}", caller.name):
                 # One plugin has one implementation; pluggy leaves out a result that is None.
                 returned = [_listed(records) for records in one()] or [None]
@@ -349,72 +224,17 @@ class PluginManager:
 
     def _add(self, record: Record, owner: Provenance) -> None:
         registry = self._registry_of(record)
-        owners = registry.owners.setdefault(record.name, [])
-        owners.append(owner)
-        if len(owners) == 1:
-            registry.records[record.name] = record
-        else:
-            registry.records.pop(record.name, None)
-            self._set_aside(owner, _claimed_twice(registry, record.name, owners))
+        if not registry.add(record, owner):
+            self._set_aside(owner, registry.claimed_twice(record.name))
 
-    def _registry_of(self, record: Record) -> _Registry[Any]:
-        registries: tuple[_Registry[Any], ...] = (
-            self._encodings,
-            self._backends,
-            self._seeds,
-            self._spec_libraries,
-            self._importers,
-            self._exporters,
-        )
-        return next(r for r in registries if isinstance(record, r.record_type))
+    def _registry_of(self, record: Record) -> Registry[Any]:
+        return next(r for r in self._registries.values() if isinstance(record, r.record_type))
 
     def _set_aside(self, owner: Provenance, error: str, details: str = "") -> None:
         self._broken.append(BrokenPlugin(owner.plugin, owner.distribution, error, details))
 
-    def _find(self, registry: _Registry[_R], name: str) -> _R:
-        if name in registry.records:
-            return registry.records[name]
-        if name in registry.owners:
-            raise PluginError(_claimed_twice(registry, name, registry.owners[name]))
-        for broken in self._broken:
-            if broken.plugin == name:
-                origin = f" of {broken.distribution}" if broken.distribution else ""
-                raise PluginError(
-                    f"{registry.noun} {name} is not available, because plugin {name}{origin} "
-                    f"is broken: {broken.error}"
-                )
-        known = sorted(registry.records)
-        aside = sorted({broken.plugin for broken in self._broken})
-        raise PluginError(
-            f"there is no {registry.noun} {name!r}{_did_you_mean(name, known)}; "
-            f"known {registry.plural}: {', '.join(known) or 'none'}"
-            + (f"; set aside as broken: {', '.join(aside)}" if aside else "")
-        )
-
-
-_RECORD_TYPES: dict[str, type[Record]] = {
-    "syncoll_encodings": EncodingRecord,
-    "syncoll_backends": BackendRecord,
-    "syncoll_seeds": SeedRecord,
-    "syncoll_spec_libraries": SpecLibraryRecord,
-    "syncoll_importers": ImporterRecord,
-    "syncoll_exporters": ExporterRecord,
-}
-
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
-
-
-def _claimed_twice(registry: _Registry[Any], name: str, owners: list[Provenance]) -> str:
-    return (
-        f"{registry.noun} {name!r} is registered by {' and by '.join(map(str, owners))}; "
-        "uninstall or rename one of them"
-    )
-
-
-def _did_you_mean(name: str, known: list[str]) -> str:
-    close = difflib.get_close_matches(name, known, n=1)
-    return f" (did you mean {close[0]}?)" if close else ""
 
 
 def _listed(records: object) -> object:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -9,6 +10,8 @@ from syncoll.errors import OptionError, PluginError
 from syncoll.plugins import fields
 
 __all__ = ["Option", "OptionValue", "check_table", "parse_options", "resolve_options"]
+
+_FLAG = re.compile(r"[a-z][a-z0-9-]*[a-z0-9]")
 
 OptionValue = bool | int | float | str
 
@@ -24,6 +27,10 @@ class Option:
         low: least value of a number; None for none.
         high: greatest value of a number; None for none.
         choices: the values that a text may have; empty for any.
+        flag: of exporters: whether commands have it as ``--NAME VALUE`` too, unless they have an
+            argument of that name.  Options of one name of several exporters share the flag.
+        writing: of exporters: whether it says only how files are written, so that whoever checks
+            files must not give it.
     """
 
     name: str
@@ -32,6 +39,8 @@ class Option:
     low: float | None = None
     high: float | None = None
     choices: tuple[str, ...] = ()
+    flag: bool = False
+    writing: bool = False
 
     def __post_init__(self) -> None:
         number = fields.Field(
@@ -44,6 +53,8 @@ class Option:
             "low": number,
             "high": number,
             "choices": fields.tuple_of(str),
+            "flag": fields.flag,
+            "writing": fields.flag,
         }
         fields.check_fields(self, kinds)
 
@@ -95,12 +106,13 @@ class Option:
         return number
 
 
-def check_table(table: Sequence[Option], owner: str) -> None:
+def check_table(table: Sequence[Option], owner: str, *, flags: bool = False) -> None:
     """Passes an option table that has every name once, and defaults that it allows.
 
     Args:
         table: the plugin's options.
         owner: the plugin in words, for errors: ``backend cpsat``.
+        flags: whether any command would show flags of such a plugin.
 
     Raises:
         PluginError: naming the option.
@@ -109,6 +121,13 @@ def check_table(table: Sequence[Option], owner: str) -> None:
     for option in table:
         if names.count(option.name) > 1:
             raise PluginError(f"{owner} has two options named {option.name!r}")
+        if (option.flag or option.writing) and not flags:
+            raise PluginError(f"option {option.name!r} of {owner}: flags are for exporters alone")
+        if option.flag and not _FLAG.fullmatch(option.name):
+            raise PluginError(
+                f"option {option.name!r} of {owner} cannot be a flag; such a name has two or more "
+                "lower-case letters, digits and hyphens"
+            )
         try:
             option.check(option.default, owner)
         except OptionError as error:

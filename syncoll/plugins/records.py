@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from syncoll.deadline import NEVER, Deadline
+from syncoll.errors import PluginError
 from syncoll.formula.features import Feature
 from syncoll.plugins import fields
 from syncoll.plugins.guard import Answer, Returns, guard_loader, guard_question
@@ -36,6 +37,7 @@ __all__ = [
     "EncodingRecord",
     "EstimatesSize",
     "Proposal",
+    "Rank",
     "Seed",
     "SeedLimits",
     "SeedRecord",
@@ -144,6 +146,8 @@ class EncodingRecord:
         load: imports and returns the encoding.
         options: its option table.
         combining: whether it takes combining instances, and only these.
+        rank: of those for its kind of instance ``auto`` takes the highest; None for an encoding
+            that is used only when it is named.  What comes with syncoll has ranks from 10 to 20.
     """
 
     name: str
@@ -151,15 +155,39 @@ class EncodingRecord:
     load: Callable[[], Encoding]
     options: tuple[Option, ...] = ()
     combining: bool = False
+    rank: float | None = None
 
     def __post_init__(self) -> None:
         kinds = {"load": fields.function, "combining": fields.flag}
+        kinds["rank"] = fields.or_none(fields.number)
         fields.check_fields(self, {**_ENTRY, **_OPTIONS, **kinds})
         who = f"encoding {self.name}"
         check_table(self.options, who)
         guard_loader(
             self, who, "load", encode=Returns("syncoll.formula:Formula", attribute="formula")
         )
+
+
+@dataclass(frozen=True)
+class Rank:
+    """A backend's place among those that ``auto`` chooses from, by the kind of the instance.
+
+    What comes with syncoll has ranks from 10 to 20, and spares below 10.
+
+    Args:
+        moving: for instances that only move data; the highest are asked, the highest first.
+        combining: for instances that combine what they move.
+        spare: whether it is asked only where no backend is installed that is not a spare, and
+            then alone.
+    """
+
+    moving: float
+    combining: float
+    spare: bool = False
+
+    def __post_init__(self) -> None:
+        kinds = dict.fromkeys(("moving", "combining"), fields.number)
+        fields.check_fields(self, {**kinds, "spare": fields.flag})
 
 
 @dataclass(frozen=True)
@@ -175,7 +203,10 @@ class BackendRecord:
         options: its option table.
         licensed: whether it may run here at all; may import the library.
         can_run: whether it can run a (lowered) formula of this size.
-        should_run: whether it is a sensible choice for it.
+        should_run: whether it is a sensible choice for it; ``auto`` leaves what is not to others.
+        rank: its place in ``auto``; None for a backend that is asked only when it is named.
+        writes_proofs: whether, of clauses that are unsat, it writes a proof where `Limits.proof`
+            says; at least with its default options.
     """
 
     name: str
@@ -187,6 +218,8 @@ class BackendRecord:
     licensed: Callable[[], Answer] = _yes
     can_run: Callable[[FormulaSize], Answer] = _yes
     should_run: Callable[[FormulaSize], Answer] = _yes
+    rank: Rank | None = None
+    writes_proofs: bool = False
 
     def __post_init__(self) -> None:
         questions = ("installed", "licensed", "can_run", "should_run")
@@ -195,8 +228,12 @@ class BackendRecord:
             **_OPTIONS,
             "features": fields.tuple_of(Feature, collection=frozenset),
             **dict.fromkeys(("load", *questions), fields.function),
+            "rank": fields.or_none(fields.instance(Rank)),
+            "writes_proofs": fields.flag,
         }
         fields.check_fields(self, kinds)
+        if self.writes_proofs and Feature.CLAUSE not in self.features:
+            raise PluginError(f"backend {self.name} takes no clauses, so it can write no proofs")
         check_table(self.options, f"backend {self.name}")
         for name in questions:
             guard_question(self, name)

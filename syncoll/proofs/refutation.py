@@ -156,7 +156,7 @@ def to_clauses(
     """
     if instance.rounds_per_step is not None:
         raise UsageError("the rounds of each step are given, so nothing follows about all of them")
-    record = manager.encoding(encoding)
+    record = manager.encodings[encoding]
     if record.combining != instance.combining:
         takes = "combining" if record.combining else "non-combining"
         raise UsageError(f"encoding {encoding} takes {takes} collectives only")

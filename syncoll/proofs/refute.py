@@ -30,9 +30,9 @@ from syncoll.errors import (
     UsageError,
     VerificationError,
 )
-from syncoll.formula import Feature, FormulaBuilder, Limits, Outcome, Verdict
+from syncoll.formula import FormulaBuilder, Limits, Outcome, Verdict
 from syncoll.model import Instance
-from syncoll.plugins import OptionValue, PluginManager, resolve_options
+from syncoll.plugins import BackendRecord, OptionValue, PluginManager, resolve_options
 from syncoll.proofs.refutation import (
     LARGEST_PROOF,
     Clauses,
@@ -42,6 +42,7 @@ from syncoll.proofs.refutation import (
     to_clauses,
 )
 from syncoll.solving import SolverProcess
+from syncoll.solving.members import AUTO, choose_encoding, choose_prover
 from syncoll.trust.drat import (
     ProofVerdict,
     check_rup,
@@ -84,7 +85,7 @@ def refute_with_proof(
     *,
     encoding: str | None = None,
     encoding_options: Mapping[str, object] | None = None,
-    backend: str = "pysat",
+    backend: str | None = None,
     backend_options: Mapping[str, object] | None = None,
     seconds: float | None = None,
     memory_bytes: int | None = None,
@@ -102,9 +103,9 @@ def refute_with_proof(
         instance: whose rounds of each step are not given.
         folder: for the files; made when it is not there.
         manager: knows the plugins.
-        encoding: its name; None for ``partial`` for a combining instance, else ``step``.
+        encoding: its name; None for the usual one.
         encoding_options: values by name.
-        backend: one that takes clauses and writes proofs.
+        backend: one that writes proofs; None for the best that does.
         backend_options: values by name.
         seconds: time limit for solving and checking together; what is solved but not checked in
             time is written unchecked and untrimmed, and the reason says so.
@@ -124,9 +125,16 @@ def refute_with_proof(
         UsageError: when the folder cannot be written, or nothing could follow from the proof.
         KeyboardInterrupt: passed on, with nothing left behind.
     """
-    solver = _Prover(manager, backend, backend_options or {})
-    if not solver.takes_clauses:
-        return Refuting(None, f"backend {backend} takes no clauses, so it writes no proofs")
+    try:
+        best = None if backend else choose_prover(manager, combining=instance.combining)
+    except PluginError as error:  # what was found needs no proof
+        return Refuting(None, str(error))
+    prover = best or manager.backends[backend or ""]
+    if not prover.writes_proofs:
+        able = [r.name for r in manager.backends.values() if r.writes_proofs]
+        those = f"; those that do: {', '.join(able)}" if able else ""
+        return Refuting(None, f"backend {prover.name} writes no proofs{those}")
+    solver = _Prover(prover, backend_options or {})
     stopped = should_stop or _never
     began = time.perf_counter()
     deadline = None if seconds is None else began + seconds
@@ -135,8 +143,8 @@ def refute_with_proof(
         late = deadline is not None and time.perf_counter() >= deadline
         return late or stopped()
 
-    name = encoding or ("partial" if instance.combining else "step")
-    record = manager.encoding(name)
+    record = choose_encoding(manager, encoding or AUTO, combining=instance.combining)
+    name = record.name
     options = resolve_options(record.options, encoding_options or {}, f"encoding {name}")
     question = question_of(instance, name, options)
     base = _base_name(instance, question)
@@ -169,7 +177,8 @@ def refute_with_proof(
             size = _size(traced)
             if outcome.verdict is Verdict.SAT:
                 raise BackendError(
-                    f"backend {backend} found a model of what was said to be refuted: one is wrong"
+                    f"backend {solver.name} found a model of what was said to be refuted: one of "
+                    "them is wrong"
                 )
             if size > most:
                 reason = f"the proof grew larger than {most >> 20} MiB"
@@ -177,10 +186,10 @@ def refute_with_proof(
             if outcome.verdict is Verdict.UNKNOWN:
                 why = f": {outcome.message}" if outcome.message else ""
                 return Refuting(
-                    None, f"backend {backend} stopped ({outcome.reason}{why})", seconds=spent
+                    None, f"backend {solver.name} stopped ({outcome.reason}{why})", seconds=spent
                 )
             if outcome.proof is None:
-                reason = f"backend {backend} writes no proofs; pysat does"
+                reason = f"backend {solver.name} wrote no proof, though its record says it does"
                 return Refuting(None, reason, seconds=spent)
             checked_from = time.perf_counter()
             proof, reason = _checked(clauses, traced, stop, solver.name)
@@ -209,15 +218,14 @@ def refute_with_proof(
 class _Prover:
     """A backend that is asked for a proof."""
 
-    def __init__(self, manager: PluginManager, name: str, options: Mapping[str, object]) -> None:
-        self.name = name
-        self._record = manager.backend(name)
-        for answer in (self._record.installed(), self._record.licensed()):
+    def __init__(self, record: BackendRecord, options: Mapping[str, object]) -> None:
+        self.name = record.name
+        self._record = record
+        for answer in (record.installed(), record.licensed()):
             if not answer.ok:
-                raise PluginError(f"backend {name} cannot run here: {answer.reason}")
-        self.takes_clauses = Feature.CLAUSE in self._record.features
+                raise PluginError(f"backend {self.name} cannot run here: {answer.reason}")
         self._options: dict[str, OptionValue] = resolve_options(
-            self._record.options, options, f"backend {name}"
+            record.options, options, f"backend {self.name}"
         )
 
     def solve(self, clauses: Clauses, limits: Limits, should_stop: Callable[[], bool]) -> Outcome:

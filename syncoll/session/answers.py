@@ -112,7 +112,7 @@ def _named_seeds(
     """
     chosen = []
     for name in names:
-        record = plugins.seed(name)
+        record = plugins.seeds[name]
         installed = record.installed()
         if not installed.ok:
             raise PluginError(f"seed {name} cannot run here: {installed.reason}")

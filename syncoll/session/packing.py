@@ -88,7 +88,7 @@ def _seeds(plugins: PluginManager, name: str | None) -> list[SeedRecord]:
     able = {key: seed for key, seed in plugins.seeds.items() if seed.forest is not None}
     known = f"those that do: {', '.join(sorted(able)) or 'none is installed'}"
     if name is not None:
-        record = plugins.seed(name)
+        record = plugins.seeds[name]
         if record.forest is None:
             raise PluginError(f"seed {name} packs no forests; {known}")
         chosen = [record]

@@ -381,7 +381,7 @@ class Session:
         asked, note = decided_as(instance, collective)
         with self.limited(), self.solver() as solver:
             prepared = solver.prepare(asked)
-            encoding, backend = solver.encoding_for(asked), solver.backends_for(asked)[0]
+            encoding, backend = solver.encoding_for(asked), prepared.backend
         first = ExplainedStage(
             f"encoding {encoding.name}",
             encoding.summary,
@@ -491,7 +491,7 @@ class Session:
         from syncoll.plugins import ExportRequest
         from syncoll.runtime import SavedExport, export_verified, label, save
 
-        record, instance = self.plugins.exporter(to), one.instance
+        record, instance = self.plugins.exporters[to], one.instance
         name = label(one, instance.collective, in_place=in_place)
         request = ExportRequest(
             name, instance.collective, instance, one.algorithm, in_place, min_bytes, max_bytes

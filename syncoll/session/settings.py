@@ -156,7 +156,7 @@ class Settings:
 
         require_address_space()
         return SolverSettings(
-            encoding=self.encoding or encoding or "step",
+            encoding=self.encoding or encoding or "auto",
             backend=self.backend or backend or "auto",
             encoding_options=tuple((k, str(v)) for k, v in self.encoding_options.items()),
             backend_options=tuple((k, str(v)) for k, v in self.backend_options.items()),

@@ -49,6 +49,7 @@ def open_pool(
         OptionError: on an unknown option in the settings, or a bad value.
     """
     solvers = SolverCache(manager)
+    settings = settings.named(manager)
     kind, colon, number = text.partition(":")
     if kind in ("local", "processes") and "//" not in text:
         width = jobs

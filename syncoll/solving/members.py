@@ -1,10 +1,12 @@
-"""The backends that a solver asks, by what was written after ``--backend``.
+"""What a solver asks, by what was written after ``--encoding`` and ``--backend``.
 
-One name is one backend; names joined with ``+`` are a portfolio, asked in this order; ``auto`` is
-the installed ones of those that are best together.  CP-SAT and a SAT solver on clauses are: on
-collectives that only move data the former is often much faster and seldom much slower, but on most
-combining ones, and where a broadcast is to be refuted, it is the other way around
-(benchmarks/results/portfolio.md).  So the order of ``auto`` depends on the kind of instance.
+One name is one backend; names joined with ``+`` are a portfolio, asked in this order.  ``auto``
+asks the two that rank highest for the kind of the instance, by their own records, of those that
+are installed and licensed here; one that says it should not run a formula comes after the others.
+
+Of what comes with syncoll these are CP-SAT and a SAT solver on clauses: on collectives that only
+move data the former is often much faster and seldom much slower, but on most combining ones, and
+where a broadcast is to be refuted, it is the other way around (benchmarks/results/portfolio.md).
 """
 
 from __future__ import annotations
@@ -13,20 +15,30 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from syncoll.errors import OptionError, PluginError, UsageError
-from syncoll.plugins import BackendRecord, OptionValue, PluginManager, resolve_options
+from syncoll.plugins import (
+    BackendRecord,
+    EncodingRecord,
+    OptionValue,
+    PluginManager,
+    resolve_options,
+)
 from syncoll.solving.process import SolverProcess
 
-__all__ = ["AUTO", "Member", "choose_backends", "member_options", "passed_over"]
+__all__ = [
+    "AUTO",
+    "Choice",
+    "Member",
+    "choose_backends",
+    "choose_encoding",
+    "choose_prover",
+    "member_options",
+    "passed_over",
+]
 
 AUTO = "auto"
 
-_BEST = ("cpsat", "pysat")
-"""The portfolio of ``auto``, for instances that only move data."""
-
-_BEST_COMBINING = ("pysat", "cpsat")
-
-_OTHERS = ("z3", "highs")
-"""What ``auto`` is when none of the best is installed: the first of these that is."""
+_AT_ONCE = 2
+"""So many backends work on a formula for ``auto``."""
 
 
 @dataclass(eq=False)
@@ -49,10 +61,65 @@ class Member:
         return self.record.name
 
 
-def choose_backends(
-    manager: PluginManager, text: str
-) -> tuple[list[BackendRecord], tuple[str, ...]]:
-    """The backends that a text names, and the order of their names for combining instances.
+@dataclass(frozen=True)
+class Choice:
+    """Backends in the order in which they are asked.
+
+    Args:
+        moving: about instances that only move data.
+        combining: about combining instances.
+        at_once: so many of them at once, and who should not run a formula after the others; None
+            for all of them, as they were named.
+    """
+
+    moving: tuple[BackendRecord, ...]
+    combining: tuple[BackendRecord, ...]
+    at_once: int | None = None
+
+    @property
+    def records(self) -> tuple[BackendRecord, ...]:
+        """Each of them once."""
+        return tuple({record.name: record for record in (*self.moving, *self.combining)}.values())
+
+
+def choose_encoding(manager: PluginManager, name: str, *, combining: bool) -> EncodingRecord:
+    """The encoding of a name for a kind of instance; for ``auto`` that of the highest rank.
+
+    Raises:
+        PluginError: on an unknown name; for ``auto`` when no encoding for the kind has a rank.
+        UsageError: when it is one for the other kind.
+    """
+    kind = "combining" if combining else "non-combining"
+    if name != AUTO:
+        record = manager.encodings[name]
+        if record.combining != combining:
+            other = "combining" if record.combining else "non-combining"
+            raise UsageError(f"encoding {record.name} takes {other} collectives only")
+        return record
+    able = [r for r in manager.encodings.values() if r.combining == combining]
+    ranked = sorted((-r.rank, r.name) for r in able if r.rank is not None)
+    if not ranked:
+        known = ", ".join(sorted(r.name for r in able)) or "none"
+        raise PluginError(f"encoding {AUTO} finds none for {kind} collectives; by name: {known}")
+    return manager.encodings[ranked[0][1]]
+
+
+def choose_prover(manager: PluginManager, *, combining: bool) -> BackendRecord:
+    """The backend that is asked for proofs when nobody names one: the highest in rank that can.
+
+    Raises:
+        PluginError: when no backend here writes proofs.
+    """
+    able = [record for record in manager.backends.values() if record.writes_proofs]
+    reasons = [f"{record.name}: {why}" for record in able if (why := _missing(record))]
+    here = [record for record in able if not _missing(record)]
+    if not here:
+        raise PluginError("; ".join(["no backend here writes proofs", *reasons]))
+    return _best_first(here, combining)[0]
+
+
+def choose_backends(manager: PluginManager, text: str) -> Choice:
+    """The backends that a text names.
 
     Raises:
         PluginError: on an unknown name, or a backend that is not installed or not licensed; for
@@ -69,45 +136,59 @@ def choose_backends(
             raise UsageError(f"backend {text!r} names {name} twice")
         if name == AUTO and len(names) > 1:
             raise UsageError(f"backend {text!r}: {AUTO} chooses by itself; write it alone")
-    records = [manager.backend(name) for name in names]
+    records = [manager.backends[name] for name in names]
     for record in records:
         if reason := _missing(record):
             raise PluginError(f"backend {record.name} cannot run here: {reason}")
-    return records, tuple(names)
+    return Choice(tuple(records), tuple(records))
 
 
-def _automatic(manager: PluginManager) -> tuple[list[BackendRecord], tuple[str, ...]]:
+def _automatic(manager: PluginManager) -> Choice:
     reasons = []
-    found: list[BackendRecord] = []
-    for names in (_BEST, *((name,) for name in _OTHERS)):
-        for name in names:
-            if name not in manager.backends:
-                reasons.append(f"{name}: no such backend is installed")
-            elif reason := _missing(manager.backend(name)):
-                reasons.append(f"{name}: {reason}")
+    for spare in (False, True):
+        here = []
+        for record in _ranked(manager, spare=spare):
+            if reason := _missing(record):
+                reasons.append(f"{record.name}: {reason}")
             else:
-                found.append(manager.backend(name))
-        if found:
-            here = {record.name for record in found}
-            combining = tuple(n for n in _BEST_COMBINING if n in here) or tuple(here)
-            return found, combining
-    raise PluginError(f"backend {AUTO} finds no solver here: {'; '.join(reasons)}")
+                here.append(record)
+        if here:
+            most = 1 if spare else len(here)
+            moving, combining = (_best_first(here, combining)[:most] for combining in (False, True))
+            return Choice(moving, combining, _AT_ONCE)
+    why = "; ".join(reasons) or "no plugin has a backend with a rank"
+    raise PluginError(f"backend {AUTO} finds no solver here: {why}")
+
+
+def _ranked(manager: PluginManager, *, spare: bool) -> list[BackendRecord]:
+    """The backends that may be in ``auto``, whether or not they can run here."""
+    records = manager.backends.values()
+    return [record for record in records if record.rank and record.rank.spare == spare]
+
+
+def _best_first(records: Sequence[BackendRecord], combining: bool) -> tuple[BackendRecord, ...]:
+    def place(record: BackendRecord) -> tuple[bool, float, str]:
+        if record.rank is None:
+            return True, 0.0, record.name
+        rank = record.rank.combining if combining else record.rank.moving
+        return False, -rank, record.name
+
+    return tuple(sorted(records, key=place))
 
 
 def passed_over(manager: PluginManager) -> list[str]:
-    """Which of the backends that ``auto`` would ask are broken, and how, in a line each.
+    """What ``auto`` would ask if it were not broken, and how it is, in a line each.
 
-    One that is merely not installed is not among them.
+    One that is merely not installed is not among them.  Whether a plugin that cannot be imported
+    has a backend nobody knows: such plugins are told of only where ``auto`` is short of backends.
     """
-    told = []
-    broken = {plugin.plugin: plugin for plugin in manager.broken}
-    for name in _BEST:
-        if name in manager.backends:
-            record = manager.backend(name)
-            answers = (record.installed(), record.licensed())
-            told += [f"backend {name}: {a.reason}" for a in answers if a.failed][:1]
-        elif name in broken:
-            told.append(f"backend {name}: plugin {name} is broken: {broken[name].error}")
+    told, here = [], 0
+    for record in _ranked(manager, spare=False):
+        answers = (record.installed(), record.licensed())
+        told += [f"backend {record.name}: {a.reason}" for a in answers if a.failed][:1]
+        here += all(answer.ok for answer in answers)
+    if here < _AT_ONCE:
+        told += [f"plugin {one.plugin}, which is broken: {one.error}" for one in manager.broken]
     return told
 
 

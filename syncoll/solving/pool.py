@@ -85,7 +85,7 @@ class SolverPool:
     ) -> None:
         if width < 1:
             raise UsageError(f"a pool of {width} solvers; it must be at least 1")
-        self.settings = settings
+        self.settings = settings.named()
         self._executor = executor
         self._width = width
         self._own = own

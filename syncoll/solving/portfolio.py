@@ -4,6 +4,8 @@ Which backend is fast on a formula is hard to tell before, and factors of ten an
 them.  So the first is given a head start, within which it decides most formulas alone and for
 which nothing else is lowered or started; then the next one joins in, and so on.  One that ends
 undecided (it gave up, crashed, has no memory or no licence left) makes room for the next at once.
+Where the backends were not named by anyone, only so many work at once, and one that says, of the
+formula as it was lowered for it, that it should not run this is asked only after all others.
 
 Every backend runs in its own worker process, watched by a thread of this one.  What ends a worker
 early is a flag that its thread looks at every few hundredths of a second.  A thread that is still
@@ -96,17 +98,19 @@ def ask_one(
 
 def _ask(
     member: Member,
-    formula: Formula,
+    formula: Formula | Lowered,
     limits: Callable[[], Limits],
     should_stop: Callable[[], bool] | None,
     until: Deadline,
-    may_begin: Callable[[], bool] = lambda: True,
+    why_not: Callable[[FormulaSize], Outcome | None] = lambda _: None,
     when_ready: Callable[[], None] | None = None,
 ) -> Reply:
-    """As `ask_one`; the limits are those that hold after lowering, if it may begin then."""
+    """As `ask_one`; limits and `why_not`, an outcome instead of a run, are asked after lowering."""
     began = time.perf_counter()
     try:
-        lowered = lower(formula, member.record.features)
+        lowered = (
+            formula if isinstance(formula, Lowered) else lower(formula, member.record.features)
+        )
     except FormulaTooLargeError as error:
         outcome = Outcome(Verdict.UNKNOWN, reason=StopReason.GAVE_UP, message=str(error))
         return Reply(member, outcome, None, NO_FORMULA, {"lower": time.perf_counter() - began})
@@ -121,10 +125,8 @@ def _ask(
         raise PluginError(f"backend {member.name} cannot run this: {allowed.reason}")
     if not allowed.ok:
         outcome = Outcome(Verdict.UNKNOWN, reason=StopReason.LICENCE, message=allowed.reason)
-    elif not may_begin():
-        outcome = Outcome(Verdict.UNKNOWN, reason=StopReason.INTERRUPTED)
     else:
-        outcome = member.process.solve(
+        outcome = why_not(size) or member.process.solve(
             lowered.formula,
             limits(),
             member.options,
@@ -140,6 +142,7 @@ def race(
     formula: Formula,
     limits: Limits,
     *,
+    at_once: int | None = None,
     head_start: float = HEAD_START_SECONDS,
     should_stop: Callable[[], bool] | None = None,
     until: Deadline = NEVER,
@@ -150,6 +153,7 @@ def race(
         members: the backends, the one that is asked first before the others.
         formula: as an encoding says it.
         limits: the seconds are those of all together, the memory that of each.
+        at_once: see `Choice`.
         head_start: seconds between the beginning of one and of the next.
         should_stop: asked often; True ends all as unknown.
         until: ends all as unknown, whatever they are doing.
@@ -162,16 +166,19 @@ def race(
         BackendError: when an answer cannot be true, or two contradict each other.
         KeyboardInterrupt: passed on, as any other error, after all workers have been ended.
     """
-    return _Race(members, formula, limits, head_start, until).run(should_stop)
+    return _Race(members, formula, limits, at_once, head_start, until).run(should_stop)
 
 
 class _Run(threading.Thread):
     """One backend's part of a race.  It puts a `Reply` or an exception into the race's inbox."""
 
-    def __init__(self, race: _Race, member: Member) -> None:
+    def __init__(self, race: _Race, member: Member, declined: Reply | None) -> None:
+        """What declined before is not asked again whether it should run this."""
         super().__init__(name=f"syncoll {member.name}", daemon=True)
         self.member = member
         self.began = time.perf_counter()
+        self.declines = False
+        self._declined = declined
         self._race = race
         self._process = member.process
         self._lock = threading.Lock()
@@ -194,13 +201,14 @@ class _Run(threading.Thread):
         self._race.inbox.put((self, result))
 
     def _ask(self) -> Reply:
+        before = self._declined and self._declined.lowered
         reply = _ask(
             self.member,
-            self._race.formula,
+            before or self._race.formula,
             lambda: self._race.limits_of_late(self),
             lambda: self._stop_flag,
             self._race.until,
-            self._may_solve,
+            self._why_not,
             self._begin,
         )
         wait = max(0.0, self.began - self._race.began)
@@ -211,10 +219,18 @@ class _Run(threading.Thread):
         outcome = Outcome(Verdict.UNKNOWN, reason=reason, message=message)
         return Reply(self.member, outcome, None, NO_FORMULA, {})
 
-    def _may_solve(self) -> bool:
+    def _why_not(self, size: FormulaSize) -> Outcome | None:
+        if self._race.choosy and self._declined is None:
+            should = self.member.record.should_run(size)
+            if should.failed:
+                raise PluginError(f"backend {self.member.name} cannot judge this: {should.reason}")
+            if not should.ok:
+                self.declines = True
+                why = f"left to others: {should.reason}"
+                return Outcome(Verdict.UNKNOWN, reason=StopReason.GAVE_UP, message=why)
         with self._lock:
             self._solving = not self._stop_flag
-        return self._solving
+        return None if self._solving else Outcome(Verdict.UNKNOWN, reason=StopReason.INTERRUPTED)
 
     def _begin(self) -> None:
         self._solving_since = time.perf_counter()
@@ -243,16 +259,20 @@ class _Race:
         members: Sequence[Member],
         formula: Formula,
         limits: Limits,
+        at_once: int | None,
         head_start: float,
         until: Deadline,
     ) -> None:
+        self.choosy = at_once is not None
         self.formula = formula
         self.until = until
         self.began = time.perf_counter()
         self.inbox: queue.SimpleQueue[tuple[_Run, Reply | BaseException]] = queue.SimpleQueue()
         self._limits = limits
         self._head_start = head_start
+        self._at_once = at_once or len(members)
         self._waiting = list(members)
+        self._declined: list[Reply] = []
         self._runs: list[_Run] = []
         self._running: set[_Run] = set()
         self._interrupted = False
@@ -261,7 +281,7 @@ class _Race:
         try:
             replies = self._wait(should_stop)
             self._finish(replies)
-            return replies, self._interrupted
+            return [*self._declined, *replies], self._interrupted
         except BaseException:
             self._end_all()
             raise
@@ -285,7 +305,7 @@ class _Race:
         replies: list[Reply] = []
         self._launch()
         while self._running:
-            if self._waiting:
+            if self._waiting or self._declined:
                 due = self._runs[-1].solving_since() + self._head_start
                 if time.perf_counter() >= due:
                     self._launch()
@@ -301,6 +321,11 @@ class _Race:
             self._running.discard(run)
             if isinstance(result, BaseException):
                 raise result
+            if run.declines:
+                self._declined.append(result)
+                self._runs.remove(run)
+                self._launch()
+                continue
             replies.append(result)
             if result.outcome.verdict is not Verdict.UNKNOWN:
                 return replies
@@ -308,11 +333,17 @@ class _Race:
         return replies
 
     def _launch(self) -> None:
-        """The next backend joins in, if there is one and time for it."""
+        """The next backend joins in, if there is one, and room and time for it."""
         left = self._seconds_left()
-        if not self._waiting or (self._runs and left is not None and left < _LEAST_SECONDS):
+        if len(self._running) >= self._at_once or not (self._waiting or self._declined):
             return
-        run = _Run(self, self._waiting.pop(0))
+        if self._runs and left is not None and left < _LEAST_SECONDS:
+            return
+        if self._waiting:
+            run = _Run(self, self._waiting.pop(0), None)
+        else:
+            declined = self._declined.pop(0)
+            run = _Run(self, declined.member, declined)
         self._runs.append(run)
         self._running.add(run)
         try:
@@ -349,7 +380,8 @@ class _Race:
             run.order_stop()
         for run in self._runs:
             run.leave()
-        members = [run.member for run in self._runs] + self._waiting
+        members = [*(run.member for run in self._runs), *self._waiting]
+        members += [reply.member for reply in self._declined]
         for member in members:
             member.process.close()
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from syncoll.formula import FormulaSize
 from syncoll.lowerings import Lowered, Stage
-from syncoll.plugins import Encoded
+from syncoll.plugins import BackendRecord, Encoded
 
 __all__ = ["Preparation"]
 
@@ -17,6 +17,7 @@ class Preparation:
     """An instance made ready for a backend.
 
     Args:
+        backend: the one that is asked first.
         encoded: the formula as the encoding says it.
         lowered: the formula as the backend takes it.
         size: of the encoding's formula.
@@ -24,6 +25,7 @@ class Preparation:
         seconds: ``encode`` and ``lower``.
     """
 
+    backend: BackendRecord
     encoded: Encoded
     lowered: Lowered
     size: FormulaSize

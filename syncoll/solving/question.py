@@ -16,7 +16,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
@@ -30,7 +30,7 @@ from syncoll.results.solution import (
     Solution,
     without_caches,
 )
-from syncoll.solving.members import AUTO
+from syncoll.solving.members import AUTO, choose_encoding
 from syncoll.solving.solver import Solver
 
 __all__ = [
@@ -55,8 +55,8 @@ class SolverSettings:
     """Everything that makes a `Solver`, by name; see there.
 
     Args:
-        encoding: for collectives that only move data.
-        combining_encoding: for combining instances.
+        encoding: for collectives that only move data, or ``auto``.
+        combining_encoding: for combining instances, or ``auto``.
         backend: one, several joined with ``+``, or ``auto``.
         encoding_options: pairs of name and value.
         backend_options: pairs of name and value.
@@ -64,13 +64,33 @@ class SolverSettings:
         memory: what the command that asks may take; None where nobody said.
     """
 
-    encoding: str = "step"
-    combining_encoding: str = "partial"
+    encoding: str = AUTO
+    combining_encoding: str = AUTO
     backend: str = AUTO
     encoding_options: tuple[tuple[str, str], ...] = ()
     backend_options: tuple[tuple[str, str], ...] = ()
     limits: Limits = field(default_factory=Limits)
     memory: MemoryBudget | None = None
+
+    def named(self, manager: PluginManager | None = None) -> SolverSettings:
+        """The same with the encodings' own names, so that they are the same in every process.
+
+        Args:
+            manager: knows the plugins; None for those that are installed.
+
+        Raises:
+            PluginError: on an unknown name, or ``auto`` where nothing has a rank.
+            UsageError: on an encoding for the other kind of instance.
+        """
+        names = self.encoding, self.combining_encoding
+        if AUTO not in names:
+            return self
+        plugins = manager or _installed()
+        moving, combining = (
+            choose_encoding(plugins, name, combining=kind).name
+            for name, kind in zip(names, (False, True), strict=True)
+        )
+        return replace(self, encoding=moving, combining_encoding=combining)
 
     def open(self, manager: PluginManager, *, start: bool = True) -> Solver:
         """The solver.

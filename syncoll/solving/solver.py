@@ -16,7 +16,7 @@ from types import TracebackType
 
 import syncoll
 from syncoll.deadline import NEVER, Deadline, OutOfTimeError, interrupted_at
-from syncoll.errors import BackendError, FormulaTooLargeError, UsageError, VerificationError
+from syncoll.errors import BackendError, FormulaTooLargeError, VerificationError
 from syncoll.formula import Formula, Limits, Outcome, StopReason, Verdict
 from syncoll.lowerings import lower
 from syncoll.model import Algorithm, Instance
@@ -36,7 +36,13 @@ from syncoll.results.solution import (
     Solution,
     undecided,
 )
-from syncoll.solving.members import AUTO, Member, choose_backends, member_options
+from syncoll.solving.members import (
+    AUTO,
+    Member,
+    choose_backends,
+    choose_encoding,
+    member_options,
+)
 from syncoll.solving.portfolio import HEAD_START_SECONDS, Reply, ask_one, losses_of, no_answer, race
 from syncoll.solving.preparation import Preparation
 from syncoll.solving.process import SolverProcess
@@ -71,8 +77,8 @@ class Solver:
 
     Args:
         manager: knows the plugins.
-        encoding: name of the encoding for collectives that only move data.
-        combining_encoding: name of the encoding for combining instances.
+        encoding: name of the encoding for collectives that only move data, or ``auto``.
+        combining_encoding: name of the encoding for combining instances, or ``auto``.
         backend: name of a backend, names joined with ``+``, or ``auto``; see `members` and
             `portfolio`.
         encoding_options: values by name.
@@ -91,8 +97,8 @@ class Solver:
         self,
         manager: PluginManager,
         *,
-        encoding: str = "step",
-        combining_encoding: str = "partial",
+        encoding: str = AUTO,
+        combining_encoding: str = AUTO,
         backend: str = AUTO,
         encoding_options: Mapping[str, object] | None = None,
         backend_options: Mapping[str, object] | None = None,
@@ -100,26 +106,22 @@ class Solver:
         head_start: float = HEAD_START_SECONDS,
         start: bool = True,
     ) -> None:
-        self.encoding = manager.encoding(encoding)
-        records, self._combining_order = choose_backends(manager, backend)
-        self.backends = tuple(records)
+        self.encoding = choose_encoding(manager, encoding, combining=False)
+        self._choice = choose_backends(manager, backend)
+        self.backends = self._choice.records
         self.backend_name = backend
         self.limits = limits or Limits(threads=default_threads())
         self.stop_when: Callable[[], bool] | None = None
         self._head_start = head_start
         self._encoding_options = resolve_options(
-            self.encoding.options, encoding_options or {}, f"encoding {encoding}"
+            self.encoding.options, encoding_options or {}, f"encoding {self.encoding.name}"
         )
-        options = member_options(records, backend_options or {}, backend)
-        self._combining = manager.encoding(combining_encoding)
-        for record, combining in ((self.encoding, False), (self._combining, True)):
-            if record.combining != combining:
-                takes = "combining" if record.combining else "non-combining"
-                raise UsageError(f"encoding {record.name} takes {takes} collectives only")
+        options = member_options(self.backends, backend_options or {}, backend)
+        self._combining = choose_encoding(manager, combining_encoding, combining=True)
         self._loaded: dict[str, Encoding] = {}
         self._members = {
             record.name: Member(record, options[record.name], SolverProcess(record))
-            for record in records
+            for record in self.backends
         }
         if start:
             self._members[self.backend.name].process.start()
@@ -151,11 +153,10 @@ class Solver:
 
     def backends_for(self, instance: Instance) -> tuple[BackendRecord, ...]:
         """The backends in the order in which they are asked about an instance of this kind."""
-        return tuple(member.record for member in self._order(instance))
+        return self._choice.combining if instance.combining else self._choice.moving
 
     def _order(self, instance: Instance) -> list[Member]:
-        names = self._combining_order if instance.combining else list(self._members)
-        return [self._members[name] for name in names]
+        return [self._members[record.name] for record in self.backends_for(instance)]
 
     def asked(self, instance: Instance) -> str:
         """Who is asked about an instance of this kind, and how, in one text.
@@ -180,15 +181,17 @@ class Solver:
     def prepare(self, instance: Instance) -> Preparation:
         """Encodes, and lowers for the backend that is asked first, without solving."""
         encoded, seconds = self._encode(instance)
-        began = time.perf_counter()
-        lowered = lower(encoded.formula, self._order(instance)[0].record.features)
-        return Preparation(
-            encoded,
-            lowered,
-            encoded.formula.size(),
-            lowered.formula.size(),
-            {"encode": seconds, "lower": time.perf_counter() - began},
-        )
+        prepared = []
+        for record in self.backends_for(instance):
+            began = time.perf_counter()
+            lowered = lower(encoded.formula, record.features)
+            spent = {"encode": seconds, "lower": time.perf_counter() - began}
+            sizes = encoded.formula.size(), lowered.formula.size()
+            prepared.append(Preparation(record, encoded, lowered, *sizes, spent))
+            asked = (record.can_run, record.should_run) if self._choice.at_once else ()
+            if all(question(sizes[1]).ok for question in asked):
+                return prepared[-1]
+        return prepared[0]
 
     def solve(
         self,
@@ -289,11 +292,13 @@ class Solver:
             reply = ask_one(members[0], formula, limits, should_stop=stop, until=until)
             lost = losses_of(members[0].name, reply.outcome)
             return reply, replace(reply.outcome, losses=lost)
-        share = replace(limits, threads=max(2, limits.threads - len(members) + 1))
+        together = min(len(members), self._choice.at_once or len(members))
+        share = replace(limits, threads=max(2, limits.threads - together + 1))
         replies, interrupted = race(
             members,
             formula,
             share,
+            at_once=self._choice.at_once,
             head_start=self._head_start,
             should_stop=stop,
             until=until,

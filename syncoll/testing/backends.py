@@ -8,17 +8,13 @@ fails its check and harms nothing else.
 
 from __future__ import annotations
 
-import importlib
-import json
-import os
 import pickle
 import random
-import subprocess
-import sys
-from collections.abc import Callable, Mapping
-from typing import ClassVar, NamedTuple
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import ClassVar
 
-from syncoll.errors import OptionError, SyncollError
 from syncoll.formula import (
     Assignment,
     Feature,
@@ -28,8 +24,8 @@ from syncoll.formula import (
     StopReason,
     Verdict,
 )
-from syncoll.plugins import Answer, BackendRecord, Option, resolve_options
-from syncoll.testing.candidate import SECONDS, Candidate, ConformanceError, demand
+from syncoll.plugins import Answer, BackendRecord
+from syncoll.testing.candidate import SECONDS, Candidate
 from syncoll.testing.formulas import (
     brute_force_models,
     market_split,
@@ -37,51 +33,37 @@ from syncoll.testing.formulas import (
     planted,
     random_formula,
 )
+from syncoll.testing.kit import (
+    Conformance,
+    ConformanceError,
+    Failure,
+    check_light,
+    check_options,
+    demand,
+    failures,
+    values,
+)
 from syncoll.testing.rows import row_cases
 from syncoll.testing.tiny import tiny_formulas
+from syncoll.trust.drat import check_rup
 
 __all__ = [
     "BACKEND_CHECKS",
     "BackendConformance",
-    "Candidate",
-    "ConformanceError",
-    "Failure",
     "check_backend",
 ]
 
 _RANDOM_FORMULAS = 200
 
 
-class Failure(NamedTuple):
-    """A check that a backend failed.
-
-    Args:
-        check: its name.
-        demand: what it demands.
-        message: what the backend did.
-    """
-
-    check: str
-    demand: str
-    message: str
-
-
 def check_record(candidate: Candidate) -> None:
     """The record has a name without spaces, a one-line summary, and a sound option table."""
     record = candidate.record
     demand(record.name.isidentifier(), f"{record.name!r} cannot be written after --backend")
-    demand(bool(record.summary) and "\n" not in record.summary, "its summary is not one line")
     demand(bool(record.features), "it claims no feature, so it can decide nothing")
     unknown = [feature for feature in record.features if not isinstance(feature, Feature)]
     demand(not unknown, f"these are no features: {unknown}")
-    names = [option.name for option in record.options]
-    demand(len(set(names)) == len(names), f"an option appears twice among {names}")
-    for option in record.options:
-        demand(bool(option.summary), f"option {option.name} has no summary")
-        try:
-            option.check(option.default, f"backend {record.name}")
-        except OptionError as error:
-            raise ConformanceError(f"an option's default is not allowed: {error}") from error
+    check_options(record)
 
 
 def check_answers(candidate: Candidate) -> None:
@@ -116,36 +98,12 @@ def check_loader(candidate: Candidate) -> None:
     demand(module != "__main__", "its loader lives in __main__, which a worker cannot import")
 
 
-_LIGHT_SCRIPT = """\
-import json, sys
-sys.path[:] = json.loads(sys.argv[1])
-import syncoll.plugins
-before = set(sys.modules)
-import importlib
-importlib.import_module(sys.argv[2])
-print(json.dumps(sorted(set(sys.modules) - before)))
-"""
-
-
 def check_light_record(candidate: Candidate) -> None:
     """Importing the record's module imports nothing but syncoll, its own package, and Python's.
 
     Every start of the program imports every record; solvers wait for `load`.
     """
-    module = candidate.record.load.__module__
-    own = module.partition(".")[0]
-    path = json.dumps([os.path.abspath(entry) for entry in sys.path])  # noqa: PTH100
-    run = subprocess.run(
-        [sys.executable, "-P", "-c", _LIGHT_SCRIPT, path, own],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    demand(run.returncode == 0, f"importing {own} alone fails:\n{run.stderr}")
-    names = {name.partition(".")[0] for name in json.loads(run.stdout.splitlines()[-1])}
-    heavy = names - {own, "syncoll"} - set(sys.stdlib_module_names)
-    demand(not heavy, f"importing {own} imports {', '.join(sorted(heavy))}; let its `load` do that")
+    check_light(candidate.record)
 
 
 def check_trivial(candidate: Candidate) -> None:
@@ -314,33 +272,17 @@ def _satisfiable(features: frozenset[Feature]) -> Formula:
     return next(f for f in formulas if f.size().constraints >= 3 and len(brute_force_models(f)) > 0)
 
 
-def check_options(candidate: Candidate) -> None:
-    """Unknown options are refused, and every default, choice and end of a range works."""
+def check_settings(candidate: Candidate) -> None:
+    """Every default, choice and end of a range works."""
     record = candidate.record
-    owner = f"backend {record.name}"
-    try:
-        resolve_options(record.options, {"no-such-option": 1}, owner)
-    except OptionError:
-        pass
-    else:
-        raise ConformanceError("it has an option named no-such-option")
     for option in record.options:
-        for value in _values(option):
+        for value in values(option):
             settings = {option.name: value}
             name = f"option {option.name} = {value}"
             unsat = pigeonhole(3, record.features)
             candidate.expect(unsat, name, options=settings, satisfiable=False)
             sat = _satisfiable(record.features)
             candidate.expect(sat, name, options=settings, satisfiable=True)
-
-
-def _values(option: Option) -> list[object]:
-    values: list[object] = [option.default]
-    if isinstance(option.default, bool):
-        return [True, False]
-    if isinstance(option.default, str):
-        return list(option.choices) or values
-    return values + [bound for bound in (option.low, option.high) if bound is not None]
 
 
 def check_seconds(candidate: Candidate) -> None:
@@ -358,6 +300,26 @@ def check_seconds(candidate: Candidate) -> None:
             demand(isinstance(value, int | float), f"statistic {name} is {value!r}, no number")
 
 
+def check_proofs(candidate: Candidate) -> None:
+    """One that says it writes proofs does so for clauses that are unsat, and they hold."""
+    if not candidate.record.writes_proofs:
+        return
+    builder = FormulaBuilder()
+    (one,) = builder.booleans(1)
+    builder.clause([one])
+    builder.clause([-one])
+    for formula in (pigeonhole(4, frozenset({Feature.CLAUSE})), builder.build()):
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder).resolve() / "proof"
+            outcome = candidate.solve(formula, Limits(seconds=SECONDS, proof=file))
+            demand(outcome.verdict is Verdict.UNSAT, f"clauses that are unsat: {outcome.verdict}")
+            demand(outcome.proof == file and file.is_file(), "it wrote no proof into the file")
+            lines = file.read_text(encoding="latin-1").splitlines()
+        clauses = [list(clause.literals) for clause in formula.clauses()]
+        checked = check_rup(formula.num_booleans, clauses, lines)
+        demand(checked.proved, f"its proof fails in line {checked.line}: {checked.message}")
+
+
 BACKEND_CHECKS: dict[str, Callable[[Candidate], None]] = {
     "record": check_record,
     "answers": check_answers,
@@ -372,37 +334,26 @@ BACKEND_CHECKS: dict[str, Callable[[Candidate], None]] = {
     "time_limit": check_time_limit,
     "time_limit_by_itself": check_time_limit_by_itself,
     "limits": check_limits,
-    "options": check_options,
+    "options": check_settings,
     "seconds": check_seconds,
+    "proofs": check_proofs,
 }
 """Every check by its name."""
 
 
 def check_backend(record: BackendRecord) -> list[Failure]:
     """Runs every check and returns the failures; an empty list is a pass."""
-    failures: list[Failure] = []
     candidate = Candidate(record)
     try:
-        for name, check in BACKEND_CHECKS.items():
-            try:
-                check(candidate)
-            except (ConformanceError, SyncollError) as error:
-                failures.append(Failure(name, (check.__doc__ or "").strip(), str(error)))
+        return failures(BACKEND_CHECKS, candidate)
     finally:
         candidate.close()
-    return failures
 
 
-class BackendConformance:
-    """The checks as a class of tests for pytest: subclass it and set `record`.
-
-    Every check is a method ``test_…``.  One that a backend cannot pass is left out only by writing
-    the reason down in `skips`.
-    """
+class BackendConformance(Conformance, checks=BACKEND_CHECKS):
+    """The checks as tests: subclass it and set `record`."""
 
     record: ClassVar[BackendRecord]
-    skips: ClassVar[Mapping[str, tuple[str, ...]]] = {}
-    """From a reason to the names of the checks that it excuses."""
 
     _candidate: ClassVar[Candidate]
 
@@ -416,20 +367,6 @@ class BackendConformance:
         """Ends the worker."""
         cls._candidate.close()
 
-
-def _as_method(
-    name: str, check: Callable[[Candidate], None]
-) -> Callable[[BackendConformance], None]:
-    def method(self: BackendConformance) -> None:
-        for reason, names in self.skips.items():
-            if name in names:
-                importlib.import_module("pytest").skip(reason)
-        check(self._candidate)
-
-    method.__name__ = f"test_{name}"
-    method.__doc__ = check.__doc__
-    return method
-
-
-for _name, _check in BACKEND_CHECKS.items():
-    setattr(BackendConformance, f"test_{_name}", _as_method(_name, _check))
+    def subject(self) -> Candidate:
+        """The backend, with its worker."""
+        return self._candidate

@@ -15,16 +15,15 @@ from syncoll.formula import Formula, Limits, Outcome, StopReason, Verdict
 from syncoll.plugins import Backend, BackendRecord, OptionValue
 from syncoll.solving import SolverProcess
 from syncoll.testing.formulas import brute_force_models
+from syncoll.testing.kit import ConformanceError, demand
 
 __all__ = [
     "LATE_SECONDS",
     "PATIENCE",
     "SECONDS",
     "Candidate",
-    "ConformanceError",
     "Deciding",
     "ObservedLoader",
-    "demand",
 ]
 
 SECONDS = 30.0
@@ -37,10 +36,6 @@ PATIENCE = 10.0
 """Seconds after its limit when a backend that has not answered is ended, and has failed."""
 
 _SPENT, _CHANGED = "observed: seconds", "observed: changed"
-
-
-class ConformanceError(AssertionError):
-    """A backend does not do what a check demands."""
 
 
 class Deciding(Protocol):
@@ -174,12 +169,6 @@ class Candidate:
             f"and {right} is the truth\n{_describe(formula)}",
         )
         return outcome
-
-
-def demand(fulfilled: bool, message: str) -> None:
-    """Raises `ConformanceError` with the message unless it is fulfilled."""
-    if not fulfilled:
-        raise ConformanceError(message)
 
 
 def _describe(formula: Formula) -> str:

@@ -56,7 +56,7 @@ def test_every_backend_of_the_project_is_tested() -> None:
 
 @pytest.mark.parametrize("name", sorted(REQUIRED))
 def test_required_backend_is_installed(name: str) -> None:
-    answer = PluginManager.discover().backend(name).installed()
+    answer = PluginManager.discover().backends[name].installed()
     assert answer.ok, answer.reason
 
 

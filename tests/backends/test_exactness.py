@@ -11,7 +11,7 @@ MANAGER = PluginManager.discover()
 
 
 def solve(name: str, formula: Formula) -> Outcome:
-    record = MANAGER.backend(name)
+    record = MANAGER.backends[name]
     if name == "gurobi" and not record.licensed().ok:
         pytest.skip(record.licensed().reason)
     options = resolve_options(record.options, {}, name)

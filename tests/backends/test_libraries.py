@@ -16,7 +16,7 @@ from syncoll.testing import pigeonhole
 
 manager = PluginManager.discover()
 for name in sys.argv[1:]:
-    record = manager.backend(name)
+    record = manager.backends[name]
     options = resolve_options(record.options, {}, name)
     formula = pigeonhole(3, record.features)
     print(name, record.load().solve(formula, Limits(seconds=30), options).verdict)

@@ -36,7 +36,7 @@ def hard(record: BackendRecord) -> Formula:
 
 @pytest.mark.parametrize("name", ["cpsat", "gurobi", "highs", "pysat", "z3"])
 def test_time_limit(name: str) -> None:
-    record = MANAGER.backend(name)
+    record = MANAGER.backends[name]
     if name == "gurobi" and not record.licensed().ok:
         pytest.skip(record.licensed().reason)
     backend = record.load()
@@ -50,7 +50,7 @@ def test_time_limit(name: str) -> None:
 
 @pytest.mark.parametrize("solver", ["smt", "fd"])
 def test_time_limit_of_every_z3_solver(solver: str) -> None:
-    record = MANAGER.backend("z3")
+    record = MANAGER.backends["z3"]
     outcome = record.load().solve(
         market_split(), Limits(seconds=0.3), {**CADICAL, "solver": solver}
     )
@@ -59,7 +59,7 @@ def test_time_limit_of_every_z3_solver(solver: str) -> None:
 
 @pytest.mark.parametrize("solver", ["cadical153", "glucose42", "glucose4", "minisat22"])
 def test_time_limit_of_every_sat_solver(solver: str) -> None:
-    record = MANAGER.backend("pysat")
+    record = MANAGER.backends["pysat"]
     began = time.perf_counter()
     formula = pigeonhole(13, record.features)
     outcome = record.load().solve(formula, Limits(seconds=0.3), {**CADICAL, "solver": solver})
@@ -68,7 +68,7 @@ def test_time_limit_of_every_sat_solver(solver: str) -> None:
 
 
 def test_instalments_do_not_change_the_answer() -> None:
-    record = MANAGER.backend("pysat")
+    record = MANAGER.backends["pysat"]
     formula = pigeonhole(8, record.features)  # some ten thousand conflicts: several instalments
     outcome = record.load().solve(formula, Limits(seconds=300), CADICAL)
     assert outcome.verdict is Verdict.UNSAT
@@ -76,7 +76,7 @@ def test_instalments_do_not_change_the_answer() -> None:
 
 
 def test_z3_memory_limit() -> None:
-    record = MANAGER.backend("z3")
+    record = MANAGER.backends["z3"]
     limits = Limits(seconds=60, memory_bytes=40 << 20)
     formula = pigeonhole(60, frozenset({Feature.CLAUSE}))
     outcome = record.load().solve(formula, limits, {"solver": "smt"})
@@ -84,7 +84,7 @@ def test_z3_memory_limit() -> None:
 
 
 def test_the_same_seed_gives_the_same_run() -> None:
-    record = MANAGER.backend("pysat")
+    record = MANAGER.backends["pysat"]
     formula = pigeonhole(7, record.features)
     runs = [
         record.load().solve(formula, Limits(seed=seed), CADICAL).statistics for seed in (1, 1, 2)

@@ -83,7 +83,7 @@ def test_a_plugin_manager_takes_them() -> None:
     plugins = PluginManager()
     plugins.register(syncoll_classics, "classics")
     assert set(plugins.seeds) == set(RECORDS)
-    assert plugins.seed("ring").options
+    assert plugins.seeds["ring"].options
 
 
 def test_the_package_is_light() -> None:

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from syncoll.errors import ExportError
-from syncoll.plugins import ExportRequest
+from syncoll.plugins import (
+    CheckedExport,
+    Exported,
+    ExporterRecord,
+    ExportRequest,
+    Option,
+    OptionValue,
+    PluginManager,
+    hookimpl,
+)
 from syncoll_msccl_xml.blocks import Block, _Blocks
 from syncoll_msccl_xml.program import Program, program_of
 from syncoll_msccl_xml.runtimes import Runtime
@@ -266,7 +275,7 @@ def test_what_was_not_checked_is_not_said_to_be(run: Run, files: Path, tmp_path:
         is False
     )
     refused = run("verify", "sends.csv", "--proto", "LL")
-    assert "--proto says how a file is written" in refused.err
+    assert "--proto is an option of msccl-xml; exporter csv has no such option" in refused.err
 
 
 @pytest.mark.parametrize("format_", ["msccl-xml", "mscclpp", "chakra", "csv", "parquet"])
@@ -323,3 +332,86 @@ def test_what_cannot_be_judged_has_an_exit_code_of_its_own(run: Run, tmp_path: P
     compared = run("verify", "custom", "--collective", "allgather")
     assert compared.code == 4
     assert "not checked in full: collective 'mine' does not say which chunk" in compared.err
+
+
+def test_what_says_how_a_file_is_written_is_not_for_files_that_are(run: Run, files: Path) -> None:
+    to = ("--to", "msccl-xml", "--point", "0", "-o", "one.xml")
+    assert run("export", files / "frontier.json", *to).code == 0
+    for given in (("--proto", "LL"), ("--option", "proto=LL")):
+        result = run("verify", "one.xml", *given)
+        assert result.code == 2
+        shown = " ".join(given).partition("=")[0].removesuffix(" LL")
+        assert f"{shown} says how a file is written; one.xml says that itself" in result.err
+
+
+class TestFlagsOfExporters:
+    """They come from the tables of what is installed."""
+
+    @pytest.fixture
+    def strange(self, monkeypatch: pytest.MonkeyPatch) -> list[object]:
+        """Installs an exporter with flags; what its exporter is told goes into the list."""
+        told: list[object] = []
+
+        class Writer:
+            def export(
+                self, request: ExportRequest, options: Mapping[str, OptionValue]
+            ) -> Exported:
+                told.append(dict(options))
+                return Exported({"a.strange": b"strange"})
+
+            def check(self, *_: object) -> CheckedExport:
+                return CheckedExport("strange", "allgather", 8, False, {})
+
+        class Strangers:
+            @hookimpl
+            def syncoll_exporters(self) -> list[ExporterRecord]:
+                options = (
+                    Option("depth", 2, "how deep, in 100% of cases", low=1, flag=True),
+                    Option("dialect", "old", "how it is spelt", choices=("old", "new"), flag=True),
+                    Option("point", 1, "a name that the command has", flag=True),
+                )
+                load: Any = Writer
+                return [ExporterRecord("strange", "files", load, load, options)]
+
+        manager = PluginManager.discover()
+        manager.register(Strangers(), "strangers")
+        monkeypatch.setattr(PluginManager, "discover", lambda: manager)
+        return told
+
+    def test_they_reach_the_exporter_and_the_help(
+        self, run: Run, files: Path, strange: list[object]
+    ) -> None:
+        to = ("--to", "strange", "--point", "0", "-o", "one.strange")
+        flags = ("--depth", "7", "--dialect", "new", "--option", "point=3")
+        assert run("export", files / "frontier.json", *to, *flags).code == 0
+        assert strange == [{"depth": 7, "dialect": "new", "point": 3}]
+        for command in ("export", "plan", "verify"):
+            text = " ".join(run(command, "--help").out.split())
+            assert "--depth D strange: how deep, in 100% of cases; a whole number" in text
+            assert "one of msccl, executor, rccl; strange: how it is spelt; one of old, new" in text
+        assert "--depth" not in run("pareto", "--help").out
+
+    @pytest.mark.parametrize(
+        ("to", "flags", "complaint"),
+        [
+            ("strange", ("--depth", "0"), "option depth of exporter strange is '0'"),
+            ("strange", ("--dialect", "rccl"), "must be one of old, new"),
+            ("msccl-xml", ("--dialect", "new"), "must be one of msccl"),
+            ("msccl-xml", ("--depth", "3"), "--depth is an option of strange; exporter msccl-xml"),
+            ("csv", ("--dialect", "new"), "--dialect is an option of msccl-xml and strange; "),
+            ("strange", ("--depth", "3", "--option", "depth=3"), "depth is set twice"),
+        ],
+    )
+    def test_a_wrong_one_is_named(
+        self,
+        run: Run,
+        files: Path,
+        strange: list[object],
+        to: str,
+        flags: tuple[str, ...],
+        complaint: str,
+    ) -> None:
+        result = run("export", files / "frontier.json", "--to", to, "-o", "out", *flags)
+        assert result.code == 2
+        assert complaint in result.err
+        assert not strange

@@ -245,7 +245,7 @@ class _Liar:
         self.spoil = spoil
 
     def pack(self, fabric: Fabric, collective: ForestCollective, **how: Any) -> Any:
-        packer = PluginManager.discover().seed("forestcoll").forest
+        packer = PluginManager.discover().seeds["forestcoll"].forest
         assert packer is not None
         return tuple(self.spoil(one) for one in packer().pack(fabric, collective, **how))
 

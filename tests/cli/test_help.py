@@ -51,7 +51,12 @@ def test_help_has_an_example_and_explains_every_option(command: str, run: Run) -
 @pytest.mark.parametrize("command", ["pareto", "search", "solve", "explain"])
 def test_defaults_are_told(command: str, run: Run) -> None:
     text = " ".join(run(command, "--help").out.split())
-    for default in ("(default: step)", "(default: auto)", "(default: table)", "(default: 0)"):
+    for default in (
+        "usual one (default: auto)",
+        "best installed ones (default: auto)",
+        "(default: table)",
+        "(default: 0)",
+    ):
         assert default in text
 
 

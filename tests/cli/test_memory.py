@@ -207,7 +207,7 @@ def test_estimates_of_formulas_are_near_their_sizes() -> None:
         instance = specs.collective(collective).instantiate(
             specs.topology(topology), chunks=chunks, steps=steps, rounds=rounds
         )
-        record = plugins.encoding(name)
+        record = plugins.encodings[name]
         encoding, options = record.load(), resolve_options(record.options, {}, name)
         assert isinstance(encoding, EstimatesSize)
         real = encoding.encode(instance, options).formula.size().literals

@@ -97,10 +97,10 @@ def test_nothing_is_missing() -> None:
     assert set(MANAGER.encodings) >= REQUIRED_ENCODINGS
     assert set(MANAGER.backends) >= REQUIRED_BACKENDS
     for name in REQUIRED_BACKENDS:
-        assert MANAGER.backend(name).installed().ok
-        assert MANAGER.backend(name).licensed().ok
+        assert MANAGER.backends[name].installed().ok
+        assert MANAGER.backends[name].licensed().ok
     for name in REQUIRED_ENCODINGS:
-        symmetry = {options["symmetry"] for options in choices(MANAGER.encoding(name))}
+        symmetry = {options["symmetry"] for options in choices(MANAGER.encodings[name])}
         assert {"none", "arrival"} <= symmetry
 
 
@@ -129,7 +129,7 @@ def test_agrees_with_brute_force(
     cases: list[Case],
     answers: dict[str, tuple[Verdict, str]],
 ) -> None:
-    record = MANAGER.backend(backend)
+    record = MANAGER.backends[backend]
     for answer in (record.installed(), record.licensed()):
         if not answer.ok and backend not in REQUIRED_BACKENDS:
             pytest.skip(answer.reason)

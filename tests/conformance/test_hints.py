@@ -51,7 +51,7 @@ def cases() -> list[tuple[Instance, bool]]:
 def test_no_hint_changes_the_verdict(
     encoding: str, backend: str, cases: list[tuple[Instance, bool]]
 ) -> None:
-    takes = any(o.name == "hints" for o in MANAGER.backend(backend).options)
+    takes = any(o.name == "hints" for o in MANAGER.backends[backend].options)
     options = {"hints": True} if takes else {}
     with Solver(
         MANAGER,
@@ -76,7 +76,7 @@ def test_no_hint_changes_the_verdict(
 @pytest.mark.parametrize("name", ["step", "path"])
 def test_a_hint_says_what_the_algorithm_does(name: str, cases: list[tuple[Instance, bool]]) -> None:
     """Its literals hold in a model that decodes to the algorithm, and there is one per send."""
-    record = MANAGER.encoding(name)
+    record = MANAGER.encodings[name]
     options = resolve_options(record.options, {}, name)
     looked = 0
     with Solver(MANAGER, encoding=name, backend="cpsat", limits=Limits(threads=1)) as solver:

@@ -13,6 +13,7 @@ import pytest
 
 from syncoll.cli.exits import Exit
 from syncoll.cli.main import build_parser, main
+from syncoll.cli.parser import Parser
 
 from .conftest import FIRST, PAGES, ROOT, Command, blocks, commands, spans, words
 
@@ -36,6 +37,8 @@ def every_command(
 ) -> Iterator[tuple[str, argparse.ArgumentParser]]:
     """Every command that can be run, as it is written, with its parser."""
     inner = subcommands(parser)
+    if isinstance(parser, Parser):
+        parser.complete()
     if not inner:
         yield " ".join(names), parser
     for name, one in inner.items():

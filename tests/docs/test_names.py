@@ -21,7 +21,7 @@ CODE = "\n".join(
 
 @pytest.fixture(scope="module")
 def library() -> SpecLibrary:
-    record = MANAGER.spec_library("syncoll")
+    record = MANAGER.spec_libraries["syncoll"]
     return SpecLibrary.load([record.folder])
 
 

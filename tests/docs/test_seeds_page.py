@@ -41,7 +41,7 @@ def manager() -> PluginManager:
 def test_the_seed(
     topology: str, collective: str, cost: tuple[int, str], manager: PluginManager
 ) -> None:
-    seeding = Seeding([ChosenSeed(manager.seed("path"), {}, named=True)])
+    seeding = Seeding([ChosenSeed(manager.seeds["path"], {}, named=True)])
     request = SearchRequest(LIBRARY.topology(topology), LIBRARY.collective(collective))
     frontier = search(request, Asking(None, seeding=seeding))
     assert [(p.steps, str(p.bandwidth)) for p in frontier.points] == [cost]
@@ -49,7 +49,7 @@ def test_the_seed(
 
 
 def test_what_it_needs(manager: PluginManager) -> None:
-    seeding = Seeding([ChosenSeed(manager.seed("path"), {}, named=True)])
+    seeding = Seeding([ChosenSeed(manager.seeds["path"], {}, named=True)])
     request = SearchRequest(LIBRARY.topology("star(4)"), LIBRARY.collective("allgather"))
     assert search(request, Asking(None, seeding=seeding)).points == ()
     assert seeding.refusals == {"path": "nodes 1 and 2 are not linked both ways"}

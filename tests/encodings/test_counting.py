@@ -32,7 +32,7 @@ def decoded_algorithms(
     has such integers, a SAT solver enumerates the Booleans; a model is blocked by what it decodes
     to, which the Booleans that decoding reads determine.
     """
-    record = MANAGER.encoding(name)
+    record = MANAGER.encodings[name]
     encoded = record.load().encode(instance, resolve_options(record.options, options, name))
     formula = encoded.formula
     found: set[Algorithm] = set()

@@ -219,7 +219,7 @@ def test_networks_that_lead_nowhere_are_told_in_words() -> None:
 
 
 def test_it_is_registered() -> None:
-    record = PluginManager.discover().seed("forestcoll")
+    record = PluginManager.discover().seeds["forestcoll"]
     assert record.installed().ok
     assert callable(record.load().propose)
     assert record.forest is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 import re
@@ -9,13 +10,15 @@ import signal
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import networkx as nx
 import pytest
 
 from syncoll.errors import ImportFormatError
 from syncoll.importing import import_machine, import_spec
-from syncoll.plugins import ImporterRecord, PluginManager
+from syncoll.plugins import Imported, ImporterRecord, PluginManager
+from syncoll.testing import IMPORTER_CHECKS, ImporterConformance, check_importer
 
 IMPORTERS = dict(PluginManager.discover().importers)
 EACH = 400
@@ -330,3 +333,64 @@ def test_what_only_looks_like_a_file_is_refused_soon(name: str) -> None:
 
 def test_there_are_enough_of_them() -> None:
     assert len(IMPORTERS) * EACH >= 2500
+
+
+# The kit ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("check", IMPORTER_CHECKS)
+@pytest.mark.parametrize("name", sorted(IMPORTERS))
+def test_ours_pass_the_kit(name: str, check: str) -> None:
+    class Tested(ImporterConformance):
+        record = IMPORTERS[name]
+
+    Tested.samples = samples(name)
+    getattr(Tested(), f"test_{check}")()
+
+
+CABLES = samples("node-link")
+NODE_LINK = IMPORTERS["node-link"]
+CALLS = itertools.count()
+
+
+def reading(read: Callable[..., Imported]) -> ImporterRecord:
+    """An importer that reads as this function does, which is given the right one's `read`."""
+    right = NODE_LINK.load().read
+
+    class Wrong:
+        def read(self, *given: object) -> Imported:
+            return read(right, *given)
+
+    return replace(NODE_LINK, load=Wrong)
+
+
+def never_refusing(right: Callable[..., Imported], *given: object) -> Imported:
+    try:
+        return right(*given)
+    except ImportFormatError:
+        return right(CABLES[0], *given[1:])
+
+
+def another_each_time(right: Callable[..., Imported], *given: object) -> Imported:
+    one = right(*given)
+    return right(CABLES[next(CALLS) % 2], *given[1:]) if one.machine else one
+
+
+def not_catching(right: Callable[..., Imported], text: str, *given: object) -> Imported:
+    json.loads(text)
+    return right(text, *given)
+
+
+@pytest.mark.parametrize(
+    ("record", "check", "says"),
+    [
+        (reading(never_refusing), "junk", "it reads a machine from"),
+        (replace(NODE_LINK, recognises=lambda text: True), "junk", "it recognises"),
+        (replace(NODE_LINK, recognises=lambda text: False), "samples", "does not recognise"),
+        (reading(another_each_time), "samples", "another machine each time"),
+        (reading(not_catching), "mutants", "JSONDecodeError"),
+    ],
+)
+def test_wrong_importers_fail(record: ImporterRecord, check: str, says: str) -> None:
+    failed = {failure.check: failure.message for failure in check_importer(record, CABLES)}
+    assert says in failed[check]

@@ -75,7 +75,7 @@ def points() -> list[StoredAlgorithm]:
     """Three that are the best somewhere: R/C is 4, 5/2 and 7/4."""
     from syncoll.plugins import PluginManager
 
-    specs = SpecLibrary.load([PluginManager.discover().spec_library("syncoll").folder])
+    specs = SpecLibrary.load([PluginManager.discover().spec_libraries["syncoll"].folder])
     return [in_a_line(specs, chunks) for chunks in (1, 2, 4)]
 
 

@@ -20,7 +20,7 @@ NODES = 4
 
 @pytest.fixture(scope="module")
 def specs() -> SpecLibrary:
-    return SpecLibrary.load([PluginManager.discover().spec_library("syncoll").folder])
+    return SpecLibrary.load([PluginManager.discover().spec_libraries["syncoll"].folder])
 
 
 def instances(specs: SpecLibrary, collective: str) -> list[Instance]:

@@ -38,6 +38,7 @@ from syncoll.plugins import (
     Option,
     PluginManager,
     Proposal,
+    Rank,
     SeedRecord,
     SpecLibraryRecord,
     exporters,
@@ -452,7 +453,7 @@ def test_auto_says_which_of_its_backends_is_broken(
     assert main(["explain", *RUNNING]) == 0
     said = capsys.readouterr()
     assert "backend pysat" in said.out
-    assert said.err.count("going on without backend cpsat: plugin cpsat is broken") == 1
+    assert said.err.count("going on without plugin cpsat, which is broken: ") == 1
     assert "ValueError: boom" in said.err
     assert main(["explain", *RUNNING, "--backend", "cpsat"]) == 2
     assert "ValueError: boom" in capsys.readouterr().err
@@ -480,6 +481,14 @@ def of(kind: Any, **fields: Any) -> Callable[[], Any]:
         (of(BackendRecord, name=7), "`name` is 7 (int); it must be text"),
         (of(BackendRecord, features=["clause"]), "`features` is ['clause'] (list)"),
         (of(BackendRecord, features=frozenset({"clause"})), "a frozenset of Feature"),
+        (of(BackendRecord, rank=3), "`rank` is 3 (int); it must be Rank or None"),
+        (lambda: Rank("1", 2), "`moving` is '1' (str); it must be a number"),  # type: ignore[arg-type]
+        (of(BackendRecord, writes_proofs=1), "`writes_proofs` is 1 (int)"),
+        (
+            of(BackendRecord, features=frozenset({Feature.LINEAR}), writes_proofs=True),
+            "takes no clauses, so it can write no proofs",
+        ),
+        (of(EncodingRecord, rank="1"), "`rank` is '1' (str); it must be a number or None"),
         (of(BackendRecord, installed=True), "`installed` is True (bool); it must be a function"),
         (of(BackendRecord, options=Option("a", 1, "b")), "it must be a tuple of Option"),
         (of(EncodingRecord, combining="no"), "it must be True or False"),
@@ -498,6 +507,8 @@ def of(kind: Any, **fields: Any) -> Callable[[], Any]:
         (lambda: CheckedExport("f", "c", 2, None, {}, instance=3), "Instance or None"),  # type: ignore[arg-type]
         (of(SeedRecord, options=(Option("a", 1, "b"), Option("a", 2, "b"))), "two options named"),
         (of(SeedRecord, options=(Option("a", 1, "b", low=2),)), "default is not allowed"),
+        (of(SeedRecord, options=(Option("ab", 1, "b", flag=True),)), "for exporters alone"),
+        (of(ExporterRecord, options=(Option("a_b", 1, "b", flag=True),)), "cannot be a flag"),
         (of(ImporterRecord, recognises="yes"), "`recognises`"),
         (of(ExporterRecord, folder=1), "`folder`"),
         (lambda: SpecLibraryRecord("x", "x", "a/folder"), "pathlib.Path"),  # type: ignore[arg-type]
@@ -526,6 +537,7 @@ def test_every_field_of_a_record_is_checked(monkeypatch: pytest.MonkeyPatch) -> 
     SpecLibraryRecord("x", "x", Path())
     Proposal(1, Algorithm((), []))
     Option("a", 1, "b")
+    Rank(1, 2)
     NetworkCard("nic", (1,))
     Imported(FABRIC)
     Exported({})

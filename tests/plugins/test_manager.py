@@ -101,7 +101,7 @@ class TestDiscovery:
     def test_a_stranger_is_found(self, install: Installer) -> None:
         install("stranger-dist", "stranger_plugin", good("stranger"))
         manager = PluginManager.discover()
-        record = manager.backend("stranger")
+        record = manager.backends["stranger"]
         assert str(manager.provenance(record)) == "plugin stranger_plugin (stranger-dist 1.2)"
 
     @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ class TestDiscovery:
         assert {"cpsat", "z3", "stranger"} <= set(manager.backends)
         assert "broken" not in manager.backends
         with pytest.raises(PluginError, match=r"not available, because plugin broken of broken"):
-            manager.backend("broken")
+            manager.backends["broken"]
 
     def test_a_module_that_is_not_there(self, install: Installer, tmp_path: Path) -> None:
         install("broken-dist", "broken_plugin", "")
@@ -157,7 +157,7 @@ class TestDiscovery:
         assert "z3" not in manager.backends
         assert "cpsat" in manager.backends
         with pytest.raises(PluginError) as caught:
-            manager.backend("z3")
+            manager.backends["z3"]
         assert "plugin z3 (syncoll " in str(caught.value)
         assert "plugin usurper (usurper-dist 1.2)" in str(caught.value)
         assert any("usurper-dist" in broken.error for broken in manager.broken)
@@ -175,15 +175,15 @@ class TestLookup:
         manager = PluginManager()
         manager.register(plugin(backend("alpha"), backend("beta")), "mine")
         with pytest.raises(PluginError) as caught:
-            manager.backend("alfa")
+            manager.backends["alfa"]
         assert str(caught.value) == (
             "there is no backend 'alfa' (did you mean alpha?); known backends: alpha, beta"
         )
 
-    @pytest.mark.parametrize("point", ["encoding", "backend", "spec_library"])
+    @pytest.mark.parametrize("point", ["encodings", "backends", "spec_libraries"])
     def test_an_empty_manager_knows_nothing(self, point: str) -> None:
         with pytest.raises(PluginError, match=r"known .*: none"):
-            getattr(PluginManager(), point)("step")
+            getattr(PluginManager(), point)["step"]
 
     def test_mappings_cannot_be_changed(self) -> None:
         backends: Any = PluginManager().backends
@@ -213,9 +213,9 @@ class TestRegister:
 
         manager = PluginManager()
         manager.register(Both(), "both")
-        assert manager.backend("alpha").summary == "backend alpha"
-        assert manager.spec_library("mine").folder == tmp_path
-        provenance = manager.provenance(manager.backend("alpha"))
+        assert manager.backends["alpha"].summary == "backend alpha"
+        assert manager.spec_libraries["mine"].folder == tmp_path
+        provenance = manager.provenance(manager.backends["alpha"])
         assert str(provenance) == "plugin both (registered from Python)"
 
     def test_a_taken_name_is_an_error_and_adds_nothing(self) -> None:
@@ -251,3 +251,19 @@ class TestRegister:
         with pytest.raises(PluginError, match="registered already"):
             manager.register(module, "again")
         assert set(manager.backends) == {"alpha"}
+
+
+def test_a_registry_is_a_mapping() -> None:
+    manager = PluginManager()
+    manager.register(plugin(backend("alpha"), backend("beta")), "mine")
+    backends = manager.backends
+    assert (list(backends), len(backends)) == (["alpha", "beta"], 2)
+    assert dict(backends) == {"alpha": backends["alpha"], "beta": backends["beta"]}
+    assert "gamma" not in backends
+    assert backends.get("gamma") is None
+    with pytest.raises(KeyError) as caught:
+        backends["alpa"]
+    assert isinstance(caught.value, PluginError)
+    assert str(caught.value) == (
+        "there is no backend 'alpa' (did you mean alpha?); known backends: alpha, beta"
+    )

@@ -211,7 +211,7 @@ def test_checking_imports_no_solver(pair: Path) -> None:
         ({"seconds": 1.0}, "time limit"),
         ({"largest_proof": 100_000}, "grew larger than"),
         ({"should_stop": lambda: True}, "stopped on request"),
-        ({"backend": "highs"}, "takes no clauses"),
+        ({"backend": "highs"}, "highs writes no proofs; those that do: pysat"),
     ],
 )
 def test_reasons(settings: Json, reason: str, tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ def solver() -> Iterator[Solver]:
 
 def some_points(topology: str, collective: str, solver: Solver) -> tuple[Point, ...]:
     """Of the points that come in little time the two with the fewest sends."""
-    seeds = [MANAGER.seed(name) for name in ("multitree", "ring", "all_pairs")]
+    seeds = [MANAGER.seeds[name] for name in ("multitree", "ring", "all_pairs")]
     options = {
         record.name: {option.name: option.default for option in record.options} for record in seeds
     }

@@ -102,7 +102,7 @@ def test_in_every_format(request_: ExportRequest) -> None:
     algo = ElementTree.fromstring(written("msccl-xml", request_))
     blocks = [[int(tb.get("send", "")) for tb in gpu.findall("tb")] for gpu in algo.findall("gpu")]
     require_no_two_alike([[node for node in one if node >= 0] for one in blocks])
-    traces = export_verified(MANAGER.exporter("chakra"), request_, {}).exported.files
+    traces = export_verified(MANAGER.exporters["chakra"], request_, {}).exported.files
     nodes = [
         read_trace(content, name, rank, NODES).nodes
         for rank, (name, content) in enumerate(traces.items())
@@ -113,7 +113,7 @@ def test_in_every_format(request_: ExportRequest) -> None:
 
 
 def written(name: str, request: ExportRequest) -> str:
-    (content,) = export_verified(MANAGER.exporter(name), request, {}).exported.files.values()
+    (content,) = export_verified(MANAGER.exporters[name], request, {}).exported.files.values()
     return content.decode()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import psutil
@@ -12,7 +13,7 @@ import pytest
 from syncoll.errors import BackendError, OptionError, PluginError, UsageError
 from syncoll.formula import Limits, Outcome, StopReason, Verdict
 from syncoll.model import Instance
-from syncoll.plugins import Option, PluginManager
+from syncoll.plugins import Option, PluginManager, Rank
 from syncoll.solving import Solver
 from syncoll.solving.portfolio import Reply, _require_agreement
 
@@ -247,6 +248,87 @@ class TestWrongAnswers:
             _require_agreement(sat, late)
 
 
+class TestWhoShouldRun:
+    """`auto` asks two at once, those that say they should run it before those that do not."""
+
+    def test_one_that_should_not_leaves_it_to_the_next(
+        self, manager: Make, racers: Any, allgather: Instance
+    ) -> None:
+        plugins = manager(
+            racers.record("one", "refute", unwilling="too many", rank=Rank(30, 30)),
+            racers.record("two", rank=Rank(20, 20)),
+            racers.record("three", "refute", rank=Rank(10, 10)),
+        )
+        with Solver(plugins, head_start=NEVER) as solver:
+            assert solver.solve(allgather).backend == "two"
+            assert pids(solver)["three"] is None
+            assert solver.prepare(allgather).backend.name == "two"
+
+    def test_one_that_is_named_is_asked_whatever_it_says(
+        self, manager: Make, racers: Any, allgather: Instance
+    ) -> None:
+        plugins = manager(racers.record("one", unwilling="too many"), racers.record("two"))
+        for name in ("one", "one+two"):
+            with Solver(plugins, backend=name, head_start=NEVER) as solver:
+                assert solver.solve(allgather).backend == "one"
+
+    def test_two_at_once_and_no_more(
+        self, manager: Make, racers: Any, allgather: Instance, impossible: Instance
+    ) -> None:
+        busy = [racers.record(name, "sleep", rank=Rank(30, 30)) for name in ("one", "two")]
+        plugins = manager(*busy, racers.record("three", rank=Rank(20, 20)))
+        with Solver(plugins, head_start=0.1) as solver:
+            solution = solver.solve(allgather, seconds=1.0)
+        assert solution.verdict is Verdict.UNKNOWN
+        assert "three: no time was left" in solution.outcome.message
+        # One that ends undecided makes room.
+        plugins = manager(
+            racers.record("one", "give_up", rank=Rank(40, 40)),
+            busy[1],
+            racers.record("three", rank=Rank(20, 20)),
+        )
+        with Solver(plugins, head_start=0.1) as solver:
+            for instance, verdict in ((allgather, Verdict.SAT), (impossible, Verdict.UNSAT)):
+                solution = solver.solve(instance)
+                assert (solution.verdict, solution.backend) == (verdict, "three")
+
+    def test_where_all_should_not_they_are_asked_all_the_same(
+        self, manager: Make, racers: Any, allgather: Instance
+    ) -> None:
+        plugins = manager(
+            racers.record("one", "give_up", unwilling="too many", rank=Rank(30, 30)),
+            racers.record("two", unwilling="too long", rank=Rank(20, 20)),
+        )
+        with Solver(plugins, head_start=NEVER) as solver:
+            assert solver.prepare(allgather).backend.name == "one"
+            assert solver.solve(allgather).backend == "two"
+
+    def test_the_reason_is_told_when_nobody_decides(
+        self, manager: Make, racers: Any, allgather: Instance
+    ) -> None:
+        plugins = manager(
+            racers.record("one", unwilling="too many", rank=Rank(30, 30)),
+            racers.record("two", "sleep", rank=Rank(20, 20)),
+        )
+        with Solver(plugins, head_start=NEVER) as solver:
+            solution = solver.solve(allgather, seconds=0.5)
+        assert solution.outcome.reason is StopReason.TIME_LIMIT
+        assert "one: gave up (left to others: too many); two: " in solution.outcome.message
+
+    def test_one_that_cannot_say_is_told_of(
+        self, manager: Make, racers: Any, allgather: Instance
+    ) -> None:
+        def boom(_: object) -> Any:
+            raise ValueError("boom")
+
+        broken = replace(racers.record("one", rank=Rank(30, 30)), should_run=boom)
+        plugins = manager(broken, racers.record("two", "give_up", rank=Rank(20, 20)))
+        with Solver(plugins, head_start=NEVER) as solver:
+            solution = solver.solve(allgather)
+        assert "one: crashed (backend one cannot judge this" in solution.outcome.message
+        assert "ValueError: boom" in solution.outcome.message
+
+
 class TestNames:
     def test_auto_is_the_best_installed(
         self, manager: Make, racers: Any, allgather: Instance, allreduce: Instance
@@ -259,13 +341,27 @@ class TestNames:
                     for instance in (allgather, allreduce)
                 ]
 
-        cpsat, pysat, z3 = (racers.record(name) for name in ("cpsat", "pysat", "z3"))
-        missing = racers.record("cpsat", installed="no wheel")
-        assert order(z3, pysat, cpsat) == [("cpsat", "pysat"), ("pysat", "cpsat")]
+        from syncoll_cpsat import RECORD as CPSAT
+        from syncoll_gurobi import RECORD as GUROBI
+        from syncoll_highs import RECORD as HIGHS
+        from syncoll_pysat import RECORD as PYSAT
+        from syncoll_z3 import RECORD as Z3
+
+        cpsat, pysat, z3, highs, gurobi = (
+            racers.record(record.name, rank=record.rank)
+            for record in (CPSAT, PYSAT, Z3, HIGHS, GUROBI)
+        )
+        missing = racers.record("cpsat", installed="no wheel", rank=CPSAT.rank)
+        assert order(gurobi, highs, z3, pysat, cpsat) == [("cpsat", "pysat"), ("pysat", "cpsat")]
         assert order(missing, z3, pysat) == [("pysat",), ("pysat",)]
-        assert order(missing, z3) == [("z3",), ("z3",)]
-        with pytest.raises(PluginError, match=r"auto finds no solver here: cpsat: no wheel; pysat"):
-            order(missing, racers.record("other"))
+        assert order(missing, highs, z3) == [("z3",), ("z3",)]
+        assert order(highs, gurobi) == [("highs",), ("highs",)]
+        with pytest.raises(PluginError, match=r"auto finds no solver here: cpsat: no wheel$"):
+            order(missing, gurobi)
+        with pytest.raises(PluginError, match="no plugin has a backend with a rank"):
+            order(gurobi)
+        ours = racers.record("ours", rank=Rank(30, 15))
+        assert order(cpsat, ours, pysat) == [("ours", "cpsat", "pysat"), ("pysat", "ours", "cpsat")]
 
     @pytest.mark.parametrize(
         ("text", "error", "words"),

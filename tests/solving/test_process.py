@@ -130,7 +130,7 @@ class TestRequests:
             process.solve(formula(), Limits(), {"dance": 1})
 
     def test_features_that_it_lacks_are_refused(self) -> None:
-        record = PluginManager.discover().backend("pysat")
+        record = PluginManager.discover().backends["pysat"]
         builder = FormulaBuilder()
         builder.at_most(builder.booleans(3), 1)
         with SolverProcess(record) as process, pytest.raises(UsageError, match="cardinality"):

@@ -92,6 +92,21 @@ class TestBackends:
     ) -> None:
         assert words in fails(buggy.record(**changes), check)
 
+    @pytest.mark.parametrize(
+        ("load", "words"),
+        [
+            (None, "it wrote no proof"),
+            ("claiming_a_file", "it wrote no proof"),
+            ("claiming_a_proof", "its proof fails in line 1"),
+        ],
+    )
+    def test_a_proof_that_is_promised_is_looked_at(
+        self, buggy: Any, load: str | None, words: str
+    ) -> None:
+        loader = {} if load is None else {"load": getattr(buggy, f"load_{load}")}
+        assert words in fails(buggy.record(**loader, writes_proofs=True), "proofs")
+        assert fails(buggy.record(**loader), "proofs") == ""
+
     def test_a_check_is_skipped_only_with_a_reason(self) -> None:
         class Skipping(BackendConformance):
             skips: ClassVar[Mapping[str, tuple[str, ...]]] = {"too slow here": ("rows",)}

@@ -20,7 +20,7 @@ from syncoll.trust.drat import (
 )
 
 Clauses = list[list[int]]
-PYSAT = PluginManager.discover().backend("pysat")
+PYSAT = PluginManager.discover().backends["pysat"]
 
 EIGHT: Clauses = [[1, 2, -3], [-1, -2, 3], [2, 3, -4], [-2, -3, 4]]
 EIGHT += [[-1, -3, -4], [1, 3, 4], [-1, 2, 4], [1, -2, -4]]

@@ -14,7 +14,7 @@ from misbehaving import (  # type: ignore[import-not-found]
 )
 
 from syncoll.formula import Assignment, Feature, Formula, FormulaSize, Limits, Outcome, Verdict
-from syncoll.plugins import Answer, BackendRecord, Option, hookimpl
+from syncoll.plugins import Answer, BackendRecord, Option, Rank, hookimpl
 
 __all__ = ["Racers", "load", "load_and_crash", "load_for_ever", "load_never", "record"]
 
@@ -54,8 +54,10 @@ def record(
     load: Callable[[], Any] = load,
     installed: str = "",
     too_large: str = "",
+    unwilling: str = "",
+    rank: Rank | None = None,
 ) -> BackendRecord:
-    """A backend that does `act`; the texts are why it is missing, or may not run."""
+    """A backend that does `act`; the texts are why it is missing, or may or should not run."""
 
     def can_run(size: FormulaSize) -> Answer:
         return Answer(not too_large, too_large)
@@ -68,6 +70,8 @@ def record(
         installed=lambda: Answer(not installed, installed),
         options=(Option("do", act, "what it does", choices=_ACTS), *options),
         can_run=can_run,
+        should_run=lambda _: Answer(not unwilling, unwilling),
+        rank=rank,
     )
 
 

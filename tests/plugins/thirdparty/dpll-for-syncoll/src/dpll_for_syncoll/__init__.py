@@ -1,7 +1,7 @@
 """A tiny SAT solver as a backend of syncoll: the record."""
 
-from syncoll.formula import Feature
-from syncoll.plugins import Answer, Backend, BackendRecord, Option, hookimpl
+from syncoll.formula import Feature, FormulaSize
+from syncoll.plugins import Answer, Backend, BackendRecord, Option, Rank, hookimpl
 
 
 def load() -> Backend:
@@ -15,6 +15,12 @@ def _installed() -> Answer:
     return Answer(True, "comes with the plugin")
 
 
+def _should_run(size: FormulaSize) -> Answer:
+    if size.variables > 60:
+        return Answer(False, f"{size.variables} variables are too many for plain backtracking")
+    return Answer(True, "done before another solver is imported")
+
+
 RECORD = BackendRecord(
     name="dpll",
     summary="Davis, Putnam, Logemann and Loveland in Python: for small formulas",
@@ -22,6 +28,8 @@ RECORD = BackendRecord(
     features=frozenset({Feature.CLAUSE}),
     installed=_installed,
     options=(Option("first", "true", "the value tried first", choices=("true", "false")),),
+    should_run=_should_run,
+    rank=Rank(moving=30, combining=30),
 )
 
 

@@ -1,0 +1,187 @@
+"""What every encoding must do: formulas that are satisfiable exactly when there is an algorithm."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields
+from typing import ClassVar
+
+import numpy as np
+
+from syncoll.formula import Verdict
+from syncoll.model import Instance
+from syncoll.plugins import (
+    BackendRecord,
+    EncodingRecord,
+    EstimatesSize,
+    PluginManager,
+    TakesHints,
+    hookimpl,
+    resolve_options,
+)
+from syncoll.solving import Solver
+from syncoll.testing import brute_force, classics, naive_combining
+from syncoll.testing.combining import connected_topology
+from syncoll.testing.instances import random_instance
+from syncoll.testing.kit import (
+    Conformance,
+    Failure,
+    check_light,
+    check_options,
+    demand,
+    failures,
+    values,
+)
+
+__all__ = ["ENCODING_CHECKS", "EncodingConformance", "check_encoding"]
+
+_INSTANCES = 40
+_INSTANCES_EACH = 8
+
+
+class _Plugins:
+    """The encoding under test, and whatever else is installed."""
+
+    def __init__(self, record: EncodingRecord) -> None:
+        self._record, self._others = record, PluginManager.discover()
+
+    @hookimpl
+    def syncoll_encodings(self) -> list[EncodingRecord]:
+        others = self._others.encodings.values()
+        return [self._record, *(one for one in others if one.name != self._record.name)]
+
+    @hookimpl
+    def syncoll_backends(self) -> list[BackendRecord]:
+        return list(self._others.backends.values())
+
+
+def _solver(record: EncodingRecord, options: Mapping[str, object]) -> Solver:
+    manager = PluginManager()
+    manager.register(_Plugins(record), "under test")
+    if record.combining:
+        return Solver(manager, combining_encoding=record.name)
+    return Solver(manager, encoding=record.name, encoding_options=options)
+
+
+def _cases(record: EncodingRecord, number: int) -> Iterator[tuple[Instance, bool]]:
+    """Small random instances, and whether there is an algorithm."""
+    found, seed = 0, 0
+    while found < number:
+        seed += 1
+        if record.combining:
+            instance = _combining(random.Random(seed))
+            yield instance, naive_combining.has_algorithm(instance)
+        else:
+            instance = random_instance(seed, most_nodes=4, most_chunks=3)
+            try:
+                yield instance, brute_force.has_algorithm(instance)
+            except brute_force.TooLargeError:
+                continue
+        found += 1
+
+
+def _combining(rng: random.Random) -> Instance:
+    topology = connected_topology(rng, most_nodes=3)
+    nodes = topology.num_nodes
+    chunks = rng.randint(1, 2 if nodes == 2 else 1)
+    pre = np.array([[rng.random() < 0.8 for _ in range(nodes)] for _ in range(chunks)])
+    pre[:, 0] = True
+    post = np.array([[rng.random() < 0.6 for _ in range(nodes)] for _ in range(chunks)])
+    post[:, -1] = True
+    steps, rounds = rng.randint(1, 3 if nodes == 2 else 2), rng.randint(1, 3)
+    return Instance(topology, "random", 1, steps, rounds, pre, post, combining=True)
+
+
+def check_truth(record: EncodingRecord) -> None:
+    """On small instances full of corners there is an algorithm exactly when trying everything
+    finds one, with every value of every option; and what was decoded is one."""
+    settings: list[dict[str, object]] = [{}]
+    if not record.combining:  # a solver takes options for the other kind alone
+        settings += [{o.name: value} for o in record.options for value in values(o)]
+    for chosen in settings:
+        with _solver(record, chosen) as solver:
+            for instance, truth in _cases(record, _INSTANCES_EACH if chosen else _INSTANCES):
+                outcome = solver.solve(instance).outcome
+                right = Verdict.SAT if truth else Verdict.UNSAT
+                with_ = f" with {chosen}" if chosen else ""
+                demand(
+                    outcome.verdict is right,
+                    f"{instance}{with_}: {outcome.verdict} {outcome.message}, and {right} is true",
+                )
+
+
+def check_repeatable(record: EncodingRecord) -> None:
+    """The same instance gives the same formula, and stays as it was.
+
+    Proofs are about a formula, which whoever checks one makes anew.
+    """
+    encoding, options = record.load(), resolve_options(record.options, {}, record.name)
+    for instance, _ in _cases(record, _INSTANCES_EACH):
+        before = instance.pre.copy(), instance.post.copy()
+        one, two = (encoding.encode(instance, options).formula for _ in range(2))
+        for field in fields(one):
+            same = np.array_equal(getattr(one, field.name), getattr(two, field.name))
+            demand(same, f"two formulas of one instance differ in {field.name}")
+        kept = np.array_equal(before, (instance.pre, instance.post))
+        demand(kept, "it changed the instance")
+
+
+def check_size(record: EncodingRecord) -> None:
+    """One that says how large a formula becomes is right, up to a factor of 3."""
+    encoding, options = record.load(), resolve_options(record.options, {}, record.name)
+    if not isinstance(encoding, EstimatesSize):
+        return
+    for nodes, steps in ((4, 2), (5, 3), (6, 3)):
+        topology, everything = classics.ring(nodes), np.ones((2, nodes), dtype=bool)
+        instance = Instance(
+            topology,
+            "allreduce" if record.combining else "allgather",
+            1,
+            steps,
+            4,
+            everything if record.combining else np.eye(nodes, dtype=bool),
+            everything if record.combining else np.ones((nodes, nodes), dtype=bool),
+            combining=record.combining,
+        )
+        said = encoding.literals(instance, options)
+        real = encoding.encode(instance, options).formula.size().literals
+        demand(real / 3 <= said <= real * 3, f"it said {said:,} literals, and there are {real:,}")
+
+
+def check_hints(record: EncodingRecord) -> None:
+    """What says an algorithm in the variables of its formula names each of them once."""
+    encoding, options = record.load(), resolve_options(record.options, {}, record.name)
+    with _solver(record, {}) as solver:
+        for instance, truth in _cases(record, _INSTANCES_EACH):
+            encoded = encoding.encode(instance, options)
+            if not truth or not isinstance(encoded, TakesHints):
+                continue
+            algorithm = solver.solve(instance).algorithm
+            assert algorithm is not None
+            variables = np.abs(encoded.hint(algorithm))
+            demand(len(np.unique(variables)) == len(variables), "a hint names a variable twice")
+            inside = bool(((variables >= 1) & (variables <= encoded.formula.num_booleans)).all())
+            demand(inside, "a hint names a variable that the formula has not")
+
+
+ENCODING_CHECKS: dict[str, Callable[[EncodingRecord], None]] = {
+    "options": check_options,
+    "light": check_light,
+    "truth": check_truth,
+    "repeatable": check_repeatable,
+    "size": check_size,
+    "hints": check_hints,
+}
+"""Every check by its name."""
+
+
+def check_encoding(record: EncodingRecord) -> list[Failure]:
+    """Runs every check and returns the failures; an empty list is a pass."""
+    return failures(ENCODING_CHECKS, record)
+
+
+class EncodingConformance(Conformance, checks=ENCODING_CHECKS):
+    """The checks as tests: subclass it and set `record`."""
+
+    record: ClassVar[EncodingRecord]

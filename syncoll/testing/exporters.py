@@ -1,0 +1,176 @@
+"""What every exporter and its checker must do: files that hold, and damage that is found."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from itertools import islice, pairwise
+from pathlib import Path
+from typing import ClassVar
+
+from syncoll.errors import ExportError, VerificationError
+from syncoll.model import Instance
+from syncoll.plugins import ExporterRecord, ExportRequest, resolve_options
+from syncoll.runtime import export_verified
+from syncoll.testing.combining import random_case
+from syncoll.testing.kit import (
+    Conformance,
+    Failure,
+    check_light,
+    check_options,
+    demand,
+    failures,
+    values,
+)
+
+__all__ = ["EXPORTER_CHECKS", "ExporterConformance", "check_exporter"]
+
+Files = Mapping[str, bytes]
+
+_CASES = 12
+_CASES_EACH = 4
+_DAMAGES = 40
+
+
+def _requests() -> Iterator[ExportRequest]:
+    """Verified algorithms, combining or not, out of place and in place."""
+    for seed in range(1, 1 + _CASES):
+        instance, algorithm = random_case(random.Random(seed))
+        in_place = seed % 3 == 2
+        yield ExportRequest(f"case-{seed}", instance.collective, instance, algorithm, in_place)
+
+
+def _exports(
+    record: ExporterRecord, given: Mapping[str, object] | None = None
+) -> Iterator[tuple[ExportRequest, Files]]:
+    """What it writes, and its checker passes; what a format cannot express is left out."""
+    for request in _requests():
+        try:
+            yield request, export_verified(record, request, given or {}).exported.files
+        except ExportError as error:
+            demand(bool(str(error)), "it refuses an algorithm without saying why")
+
+
+def _refused(
+    record: ExporterRecord, files: Files, instance: Instance | None = None, **given: object
+) -> bool:
+    """Whether the checker refuses files; anything but a `VerificationError` is a failure."""
+    options = resolve_options(record.options, given, record.name)
+    try:
+        record.load_checker().check(files, options, instance)
+    except VerificationError as error:
+        demand(bool(str(error)), "its checker refuses files without saying why")
+        return True
+    return False
+
+
+def check_files(record: ExporterRecord) -> None:
+    """What it writes passes its checker, is of one file unless the record says several, is the
+    same each time, and is recognised."""
+    found = 0
+    for request, files in _exports(record):
+        found += 1
+        demand(record.folder or len(files) == 1, f"its record says one file; it wrote {len(files)}")
+        again = export_verified(record, request, {}).exported.files
+        demand(dict(files) == dict(again), f"{request.name}: it writes other files each time")
+        known = [record.recognises(Path(name), text[:4096]) for name, text in files.items()]
+        demand(any(known), f"{request.name}: it does not recognise {', '.join(files)}")
+    demand(found > 0, "it exports none of the usual collectives")
+
+
+def check_settings(record: ExporterRecord) -> None:
+    """With every value of every option what it writes passes its checker."""
+    for option in record.options:
+        for value in values(option):
+            for request, files in islice(_exports(record, {option.name: value}), _CASES_EACH):
+                demand(len(files) > 0, f"{request.name} with {option.name} = {value}: no file")
+
+
+def check_meant(record: ExporterRecord) -> None:
+    """Its checker refuses files that do something else than the instance that they are for."""
+    done = list(_exports(record))
+    for (one, files), (other, _) in pairwise(done):
+        a, b = one.instance, other.instance
+        same = a.pre.shape == b.pre.shape and bool(
+            (a.pre == b.pre).all() and (a.post == b.post).all()
+        )
+        if not (same and a.topology.num_nodes == b.topology.num_nodes):
+            wrong = _refused(record, files, b)
+            demand(wrong, f"files for {one.collective} pass as {other.collective} of other chunks")
+
+
+def check_executed(record: ExporterRecord) -> None:
+    """Its checker notices what is missing, be it that its writer does not, and other numbers.
+
+    Files of an algorithm without one of its sends are wrong; and of files in ASCII most that have
+    another digit somewhere say something else than they should.
+    """
+    refused = looked = 0
+    rng = random.Random(7)
+    for request, files in _exports(record):
+        algorithm, instance = request.algorithm, request.instance
+        name, content = max(files.items(), key=lambda item: len(item[1]))
+        digits = [at for at, byte in enumerate(content) if byte in b"0123456789"]
+        for at in rng.sample(digits, min(len(digits), 8)) if content.isascii() else ():
+            other = rng.choice([digit for digit in b"0123456789" if digit != content[at]])
+            changed = content[:at] + bytes([other]) + content[at + 1 :]
+            looked += 1
+            refused += _refused(record, {**files, name: changed}, instance)
+        if instance.combining:
+            continue
+        needed = algorithm.without_useless_sends(instance)
+        less = replace(needed, sends=needed.sends[: len(needed.sends) - 1])
+        options = resolve_options(record.options, {}, record.name)
+        try:
+            files = record.load().export(replace(request, algorithm=less), options).files
+        except (ExportError, VerificationError):
+            continue
+        demand(_refused(record, files, instance), f"{request.name}: a missing send goes unnoticed")
+    demand(refused >= looked / 2, f"of {looked} files with another digit it refuses only {refused}")
+
+
+def check_damage(record: ExporterRecord) -> None:
+    """Whatever the bytes, its checker passes them or says in words what is wrong.
+
+    No file, an empty file, half a file and a file too many are always wrong.
+    """
+    request, files = next(_exports(record))
+    name, content = max(files.items(), key=lambda item: len(item[1]))
+    wrong: dict[str, Files] = {
+        "no file": {},
+        "an empty file": {**files, name: b""},
+        "half a file": {**files, name: content[: len(content) // 2]},
+        "a file too many": {**files, f"x-{name}": content},
+    }
+    for what, damaged in wrong.items():
+        demand(_refused(record, damaged, request.instance), f"its checker passes {what}")
+    rng = random.Random(7)
+    for _ in range(_DAMAGES):
+        at, byte = rng.randrange(len(content)), bytes([rng.randrange(256)])
+        for end, new in ((at + 1, byte), (at + rng.randint(1, 40), b"")):
+            changed = content[:at] + new + content[end:]
+            _refused(record, {**files, name: changed}, request.instance)
+
+
+EXPORTER_CHECKS: dict[str, Callable[[ExporterRecord], None]] = {
+    "options": check_options,
+    "light": check_light,
+    "files": check_files,
+    "settings": check_settings,
+    "meant": check_meant,
+    "executed": check_executed,
+    "damage": check_damage,
+}
+"""Every check by its name."""
+
+
+def check_exporter(record: ExporterRecord) -> list[Failure]:
+    """Runs every check and returns the failures; an empty list is a pass."""
+    return failures(EXPORTER_CHECKS, record)
+
+
+class ExporterConformance(Conformance, checks=EXPORTER_CHECKS):
+    """The checks as tests: subclass it and set `record`."""
+
+    record: ClassVar[ExporterRecord]

@@ -1,0 +1,165 @@
+"""What the kits of all plug points share: named checks, as a list of failures or as pytest tests.
+
+A check is a function of its subject; its docstring says what it demands, and it raises
+`ConformanceError`, through `demand`, where the subject does something else.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, NamedTuple, TypeVar
+
+from syncoll.errors import OptionError, SyncollError
+from syncoll.plugins import Option, resolve_options
+
+__all__ = [
+    "Conformance",
+    "ConformanceError",
+    "Failure",
+    "check_light",
+    "check_options",
+    "demand",
+    "failures",
+    "values",
+]
+
+_S = TypeVar("_S")
+
+
+class ConformanceError(AssertionError):
+    """A plugin does not do what a check demands."""
+
+
+def demand(holds: bool, message: str) -> None:
+    """Fails the check unless something holds.
+
+    Raises:
+        ConformanceError: with the message.
+    """
+    if not holds:
+        raise ConformanceError(message)
+
+
+class Failure(NamedTuple):
+    """A check that a plugin failed.
+
+    Args:
+        check: its name.
+        demand: what it demands.
+        message: what the plugin did.
+    """
+
+    check: str
+    demand: str
+    message: str
+
+
+def failures(checks: Mapping[str, Callable[[_S], None]], subject: _S) -> list[Failure]:
+    """Runs every check and returns the failures; an empty list is a pass."""
+    found: list[Failure] = []
+    for name, check in checks.items():
+        try:
+            check(subject)
+        except (ConformanceError, SyncollError) as error:
+            found.append(Failure(name, (check.__doc__ or "").strip(), str(error)))
+    return found
+
+
+class Conformance:
+    """Checks as a class of tests for pytest: subclass the kit's and set `record`.
+
+    Every check is a method ``test_…``.  One that a plugin cannot pass is left out only by writing
+    the reason down in `skips`.
+    """
+
+    skips: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    """From a reason to the names of the checks that it excuses."""
+
+    record: ClassVar[Any]
+    """The plugin's."""
+
+    def subject(self) -> Any:
+        """What the checks look at."""
+        return self.record
+
+    def __init_subclass__(
+        cls, checks: Mapping[str, Callable[[Any], None]] | None = None, **more: Any
+    ) -> None:
+        super().__init_subclass__(**more)
+        for name, check in (checks or {}).items():
+            setattr(cls, f"test_{name}", _as_method(name, check))
+
+
+def _as_method(name: str, check: Callable[[Any], None]) -> Callable[[Conformance], None]:
+    def method(self: Conformance) -> None:
+        for reason, names in self.skips.items():
+            if name in names:
+                importlib.import_module("pytest").skip(reason)
+        check(self.subject())
+
+    method.__name__ = f"test_{name}"
+    method.__doc__ = check.__doc__
+    return method
+
+
+# Checks of any record --------------------------------------------------------------------------
+
+
+def check_options(record: Any) -> None:
+    """A one-line summary, and an option table without unknown names, whose options explain
+    themselves."""
+    demand(bool(record.summary) and "\n" not in record.summary, "its summary is not one line")
+    try:
+        resolve_options(record.options, {"no-such-option": 1}, record.name)
+    except OptionError:
+        pass
+    else:
+        raise ConformanceError("it has an option named no-such-option")
+    for option in record.options:
+        demand(bool(option.summary), f"option {option.name} has no summary")
+
+
+def values(option: Option) -> list[object]:
+    """The values of an option that are worth trying: default, choices, ends of the range."""
+    if isinstance(option.default, bool):
+        return [True, False]
+    if isinstance(option.default, str):
+        return list(option.choices) or [option.default]
+    return [option.default, *(end for end in (option.low, option.high) if end is not None)]
+
+
+_LIGHT_SCRIPT = """\
+import json, sys
+sys.path[:] = json.loads(sys.argv[1])
+import syncoll.plugins
+before = set(sys.modules)
+import importlib
+importlib.import_module(sys.argv[2])
+print(json.dumps(sorted(set(sys.modules) - before)))
+"""
+
+
+def check_light(record: Any) -> None:
+    """Importing the record's module imports nothing but syncoll, its own package, and Python's.
+
+    Every start of the program imports every record; solvers and readers wait for `load`.
+    """
+    load = getattr(record.load, "function", record.load)  # as the record guards it
+    own = load.__module__.partition(".")[0]
+    path = json.dumps([os.path.abspath(entry) for entry in sys.path])  # noqa: PTH100
+    run = subprocess.run(
+        [sys.executable, "-P", "-c", _LIGHT_SCRIPT, path, own],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    demand(run.returncode == 0, f"importing {own} alone fails:\n{run.stderr}")
+    names = {name.partition(".")[0] for name in json.loads(run.stdout.splitlines()[-1])}
+    heavy = names - {own, "syncoll"} - set(sys.stdlib_module_names)
+    demand(not heavy, f"importing {own} imports {', '.join(sorted(heavy))}; let its `load` do that")

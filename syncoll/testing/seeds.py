@@ -1,0 +1,133 @@
+"""What every seed must do: algorithms that hold, for what it says that it fits."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from itertools import islice, product
+from typing import ClassVar
+
+from syncoll.errors import OptionError, VerificationError
+from syncoll.model import Collective, Topology
+from syncoll.plugins import PluginManager, Proposal, SeedLimits, SeedRecord, resolve_options
+from syncoll.spec import SpecLibrary
+from syncoll.testing.kit import (
+    Conformance,
+    ConformanceError,
+    Failure,
+    check_light,
+    check_options,
+    demand,
+    failures,
+    values,
+)
+from syncoll.trust import require_valid
+
+__all__ = ["SEED_CHECKS", "SeedConformance", "check_seed"]
+
+_TOPOLOGIES = ("ring(4)", "line(3)", "hub(4)", "fully_connected(5)", "hypercube(3)", "torus(3,3)")
+_COLLECTIVES = (
+    *("broadcast", "broadcast(root = 1)", "allgather", "gather", "scatter", "alltoall"),
+    *("reduce", "reducescatter", "allreduce"),
+)
+_MOST = 5
+"""So many proposals for each question are looked at."""
+
+_SOON_SECONDS = 3.0
+
+
+@cache
+def _questions() -> Sequence[tuple[Topology, Collective]]:
+    libraries = PluginManager.discover().spec_libraries.values()
+    specs = SpecLibrary.load([record.folder for record in libraries])
+    topologies = [specs.topology(name) for name in _TOPOLOGIES]
+    return list(product(topologies, [specs.collective(name) for name in _COLLECTIVES]))
+
+
+def _proposals(
+    record: SeedRecord,
+    topology: Topology,
+    collective: Collective,
+    limits: SeedLimits | None = None,
+    given: Mapping[str, object] | None = None,
+) -> list[Proposal]:
+    """What it proposes, where it fits; each is verified."""
+    fits = record.fits(topology, collective)
+    demand(not fits.failed, f"fits: {fits.reason}")
+    demand(fits.ok or bool(fits.reason), f"{collective.name} on {topology.name}: no, and no reason")
+    if not fits.ok:
+        return []
+    options = resolve_options(record.options, given or {}, f"seed {record.name}")
+    within = limits or SeedLimits(seconds=0.5)
+    made = list(islice(record.load().propose(topology, collective, within, options), _MOST))
+    for one in made:
+        steps, rounds = one.algorithm.steps, one.algorithm.rounds
+        try:
+            instance = collective.instantiate(
+                topology, chunks=one.chunks, steps=steps, rounds=rounds
+            )
+            require_valid(instance, one.algorithm)
+        except VerificationError as error:
+            where = f"{collective.name} on {topology.name}, C = {one.chunks}"
+            raise ConformanceError(f"{where}, S = {steps}, R = {rounds}: {error}") from error
+    return made
+
+
+def check_proposals(record: SeedRecord) -> None:
+    """What it proposes solves what it was asked, and where it fits nothing at all is proposed it
+    has no idea of anything."""
+    found = sum(len(_proposals(record, *question)) for question in _questions())
+    demand(found > 0, "it proposed nothing for any collective on any machine")
+
+
+def check_repeatable(record: SeedRecord) -> None:
+    """The first proposal for a question is the same each time."""
+    for question in _questions()[::5]:
+        firsts = [_proposals(record, *question)[:1] for _ in range(2)]
+        same = [[(p.chunks, p.algorithm) for p in made] for made in firsts]
+        where = f"{question[1].name} on {question[0].name}"
+        demand(same[0] == same[1], f"{where}: two runs begin with different algorithms")
+
+
+def check_time(record: SeedRecord) -> None:
+    """Without any time left it ends soon, and what it yields still holds."""
+    for question in _questions()[::7]:
+        began = time.perf_counter()
+        _proposals(record, *question, SeedLimits(seconds=0.0))
+        spent = time.perf_counter() - began
+        where = f"{question[1].name} on {question[0].name}"
+        demand(spent < _SOON_SECONDS, f"{where}: without any time it worked for {spent:.1f} s")
+
+
+def check_settings(record: SeedRecord) -> None:
+    """With every value of every option its proposals hold; what it refuses, it refuses in words."""
+    for option in record.options:
+        for value in values(option):
+            for question in _questions()[::11]:
+                try:
+                    _proposals(record, *question, None, {option.name: value})
+                except OptionError as error:
+                    demand(option.name in str(error), f"{error}: which option is meant?")
+
+
+SEED_CHECKS: dict[str, Callable[[SeedRecord], None]] = {
+    "options": check_options,
+    "light": check_light,
+    "proposals": check_proposals,
+    "repeatable": check_repeatable,
+    "time": check_time,
+    "settings": check_settings,
+}
+"""Every check by its name."""
+
+
+def check_seed(record: SeedRecord) -> list[Failure]:
+    """Runs every check and returns the failures; an empty list is a pass."""
+    return failures(SEED_CHECKS, record)
+
+
+class SeedConformance(Conformance, checks=SEED_CHECKS):
+    """The checks as tests: subclass it and set `record`."""
+
+    record: ClassVar[SeedRecord]
