@@ -1,4 +1,4 @@
-"""The checks of this project: ``python -m tasks [quick|lint|types|tests]``."""
+"""The checks of this project: ``python -m tasks [quick|lint|types|tests|docs]``."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ _LINT = [["ruff", "check", "."], ["ruff", "format", "--check", "."]]
 _TYPES = [["mypy"]]
 _TESTS = [["pytest", "-q", "-n", "auto"]]
 _QUICK = [["pytest", "-q", "-n", "auto", "-m", "not slow"]]
+_DOCS = [["mkdocs", "build", "--strict", "--quiet"]]
 
 _TASKS = {
     "lint": _LINT,
     "types": _TYPES,
     "tests": _TESTS,
+    "docs": _DOCS,
     "quick": [*_LINT, *_TYPES, *_QUICK],
-    "all": [*_LINT, *_TYPES, *_TESTS],
+    "all": [*_LINT, *_TYPES, *_DOCS, *_TESTS],
 }
 
 
@@ -28,7 +30,7 @@ def main() -> int:
         return 2
     # Some machines tell Python to keep no compiled modules.  The tests start hundreds of processes,
     # each of which would compile the whole package again: a third of the suite's time.
-    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": ""}
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "", "NO_MKDOCS_2_WARNING": "1"}
     for command in _TASKS[name]:
         sys.stderr.write(f"+ {' '.join(command)}\n")
         whole = [sys.executable, "-m", *command]
