@@ -243,6 +243,20 @@ def read_file(path: Path) -> StoredFile:
     Raises:
         FileFormatError: when it is no file of ours, or contradicts itself.
         VerificationError: when an algorithm does not do what the file says it does.
+
+    Examples:
+        >>> from syncoll.api import Algorithm, Instance, Topology
+        >>> line = Topology.from_matrix("line", [[0, 1, 0], [1, 0, 1], [0, 1, 0]])
+        >>> broadcast = Instance(line, "broadcast", 1, 2, 2, [[1, 0, 0]], [[1, 1, 1]])
+        >>> along = Algorithm((1, 1), [[0, 0, 1, 0], [0, 1, 2, 1]])
+        >>> import tempfile
+        >>> from syncoll.documents import algorithm_document, read_file, write_document
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     file = Path(folder, "broadcast.json")
+        ...     write_document(file, algorithm_document(broadcast, along))
+        ...     [stored] = read_file(file).algorithms
+        >>> stored.instance.collective, stored.algorithm.sends.tolist()
+        ('broadcast', [[0, 0, 1, 0], [0, 1, 2, 1]])
     """
     kind, document = read_document(path)
     return _load(kind, document, str(path))

@@ -95,6 +95,17 @@ class Collective:
             post: the same for where chunks must end.
             admits: see the class.
             requirement: see the class.
+
+        Examples:
+            >>> from syncoll.api import Collective
+            >>> shift = Collective.from_relations(
+            ...     "shift",
+            ...     chunks=lambda P, C: P * C,
+            ...     pre=lambda c, n, P, C: n == c % P,
+            ...     post=lambda c, n, P, C: n == (c + 1) % P,
+            ... )
+            >>> shift.tabulate(3, 1).post.astype(int).tolist()
+            [[0, 1, 0], [0, 0, 1], [1, 0, 0]]
         """
 
         def tabulate(nodes: int, per_node: int) -> RelationTable:
