@@ -52,19 +52,6 @@ def inverse_of(dual: Collective, name: str, origin: Origin | None = None) -> Col
     Raises:
         ModelError: when the dual is composed.  That a chunk has several roots is found, and
             raised, when a table is made.
-
-    Examples:
-        >>> from syncoll.api import Collective
-        >>> broadcast = Collective.from_relations(
-        ...     "broadcast",
-        ...     chunks=lambda P, C: C,
-        ...     pre=lambda c, n, P, C: n == 0,
-        ...     post=lambda c, n, P, C: n >= 0,
-        ... )
-        >>> from syncoll.api import inverse_of
-        >>> reduce = inverse_of(broadcast, "reduce")
-        >>> reduce.combining, reduce.tabulate(3, 1).post.astype(int).tolist()
-        (True, [[1, 0, 0]])
     """
     if dual.ways:
         raise ModelError(
@@ -105,19 +92,6 @@ def sequence_of(
         ModelError: when a way has no parts, a part other than a first one combines, or only some
             ways combine.  That the parts do not fit together, or that two ways to the same C end
             differently, is found, and raised, when a table is made.
-
-    Examples:
-        >>> from syncoll.api import Collective
-        >>> broadcast = Collective.from_relations(
-        ...     "broadcast",
-        ...     chunks=lambda P, C: C,
-        ...     pre=lambda c, n, P, C: n == 0,
-        ...     post=lambda c, n, P, C: n >= 0,
-        ... )
-        >>> from syncoll.api import inverse_of, sequence_of
-        >>> allreduce = sequence_of([[inverse_of(broadcast, "reduce"), broadcast]], "allreduce")
-        >>> allreduce.tabulate(3, 1).post.astype(int).tolist()
-        [[1, 1, 1]]
     """
     sequence = _Sequence(
         tuple(tuple(parts) for parts in ways),

@@ -35,18 +35,6 @@ def invert(instance: Instance, algorithm: Algorithm, collective: str) -> tuple[I
 
     Raises:
         ModelError: when a chunk has no single root, or the sends of a chunk are no tree.
-
-    Examples:
-        >>> from syncoll.api import Algorithm, Instance, Topology
-        >>> line = Topology.from_matrix("line", [[0, 1, 0], [1, 0, 1], [0, 1, 0]])
-        >>> broadcast = Instance(line, "broadcast", 1, 2, 2, [[1, 0, 0]], [[1, 1, 1]])
-        >>> along = Algorithm((1, 1), [[0, 0, 1, 0], [0, 1, 2, 1]])
-        >>> from syncoll.model import invert
-        >>> reduce, inwards = invert(broadcast, along, "reduce")
-        >>> inwards.sends.tolist()
-        [[0, 2, 1, 0], [0, 1, 0, 1]]
-        >>> inwards.contributions.astype(int).tolist()
-        [[0, 0, 1], [0, 1, 1]]
     """
     roots = instance.post if instance.combining else instance.pre
     if (roots.sum(axis=1) != 1).any():

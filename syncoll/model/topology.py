@@ -200,11 +200,6 @@ class Topology:
 
         Raises:
             ModelError: when the matrix is not square, or see the class.
-
-        Examples:
-            >>> from syncoll.api import Topology
-            >>> Topology.from_matrix("pair", [[0, 2], [1, 0]]).links
-            ((0, 1), (1, 0))
         """
         array = np.asarray(matrix)
         if array.ndim != 2 or array.shape[0] != array.shape[1]:

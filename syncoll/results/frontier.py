@@ -30,18 +30,6 @@ class Point:
         seconds: encode, lower, solve and verify together.
         size: of the encoding's formula; None when the point came from a file.
         bound: a proved lower bound on R/C for algorithms of at most S steps.
-
-    Examples:
-        >>> from syncoll.api import Algorithm, Instance, Topology
-        >>> line = Topology.from_matrix("line", [[0, 1, 0], [1, 0, 1], [0, 1, 0]])
-        >>> broadcast = Instance(line, "broadcast", 1, 2, 2, [[1, 0, 0]], [[1, 1, 1]])
-        >>> along = Algorithm((1, 1), [[0, 0, 1, 0], [0, 1, 2, 1]])
-        >>> from syncoll.api import Point
-        >>> point = Point(broadcast, along, "step", "cpsat", 0.01)
-        >>> point.steps, point.rounds, point.bandwidth
-        (2, 2, Fraction(2, 1))
-        >>> point.dominates(point)
-        True
     """
 
     instance: Instance
@@ -136,12 +124,12 @@ class Frontier:
         >>> broadcast = Instance(line, "broadcast", 1, 2, 2, [[1, 0, 0]], [[1, 1, 1]])
         >>> along = Algorithm((1, 1), [[0, 0, 1, 0], [0, 1, 2, 1]])
         >>> from syncoll.api import Frontier, Point
-        >>> points = (Point(broadcast, along, "step", "cpsat", 0.01),)
-        >>> frontier = Frontier(line, "broadcast", points, (), "algorithms with C <= 1")
+        >>> points = (Point(broadcast, along, "step", "cpsat", seconds=0.01),)
+        >>> frontier = Frontier(line, "broadcast", points, open=(), scope="C <= 1")
         >>> [(point.steps, str(point.bandwidth)) for point in frontier.points]
         [(2, '2')]
-        >>> frontier.proof(points[0]) is None  # a search gives its evidence
-        True
+        >>> points[0].dominates(points[0]), frontier.proof(points[0])  # a search adds evidence
+        (True, None)
     """
 
     topology: Topology

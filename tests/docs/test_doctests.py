@@ -19,8 +19,13 @@ MODULES = sorted(
     if ">>> " in path.read_text("utf-8")
 )
 SHOWN = [
-    *("Algorithm", "Collective", "Frontier", "Instance", "Point", "Topology"),
-    *("inverse_of", "read_file", "require_valid", "sequence_of"),
+    "Algorithm",
+    "Collective",
+    "Frontier",
+    "Instance",
+    "Topology",
+    "read_file",
+    "require_valid",
 ]
 
 
