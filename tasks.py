@@ -1,41 +1,122 @@
-"""The checks of this project: ``python -m tasks [quick|lint|types|tests]``."""
+"""The checks of this project: ``python -m tasks [NAME]``; without a name all that CI runs."""
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
+import tempfile
+import tomllib
+import venv
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).parent
 
 _LINT = [["ruff", "check", "."], ["ruff", "format", "--check", "."]]
 _TYPES = [["mypy"]]
+_DOCS = [["mkdocs", "build", "--strict", "--quiet"]]
 _TESTS = [["pytest", "-q", "-n", "auto", "--dist", "loadfile"]]
 _QUICK = [[*_TESTS[0], "-m", "not slow"]]
 
-_TASKS = {
-    "lint": _LINT,
-    "types": _TYPES,
-    "tests": _TESTS,
-    "quick": [*_LINT, *_TYPES, *_QUICK],
-    "all": [*_LINT, *_TYPES, *_TESTS],
+_LOWEST = ["model", "documents", "lowerings", "trust", "sends", "chakra", "planning", "backends"]
+"""Folders of tests that use the dependencies, for the run with the lowest versions of them."""
+
+
+def run(commands: Sequence[Sequence[str]], python: str = sys.executable) -> int:
+    """Runs modules with their arguments until one fails; its exit code."""
+    # Some machines tell Python to keep no compiled modules.  The tests start hundreds of processes,
+    # each of which would compile the whole package again: a third of the suite's time.
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "", "NO_MKDOCS_2_WARNING": "1"}
+    for command in commands:
+        sys.stderr.write(f"+ {' '.join(command)}\n")
+        whole = [python, "-m", *command]
+        code = subprocess.run(whole, check=False, env=environment, cwd=ROOT).returncode
+        if code:
+            return code
+    return 0
+
+
+def coverage() -> int:
+    """The lines that the tests run, by folder.  Those that child processes run do not count."""
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder, "coverage.json")
+        code = run([["pytest", "-q", "-n", "auto", "--cov", f"--cov-report=json:{report}"]])
+        if not report.is_file():
+            return code
+        files = json.loads(report.read_text("utf-8"))["files"]
+    counts: dict[str, list[int]] = defaultdict(lambda: [0, 0])
+    for name, file in files.items():
+        for row in ("/".join(Path(name).parts[:2]) if name.count("/") > 1 else "syncoll", "all"):
+            counts[row][0] += file["summary"]["num_statements"]
+            counts[row][1] += file["summary"]["covered_lines"]
+    sys.stdout.write("lines   run     %  folder\n")
+    for row, (lines, covered) in sorted(counts.items(), key=lambda item: (item[0] == "all", item)):
+        share = 100 * covered / lines if lines else 100.0
+        sys.stdout.write(f"{lines:5} {covered:5} {share:5.1f}  {row}\n")
+    return code
+
+
+def lowest_versions() -> list[str]:
+    """A constraint ``NAME==VERSION`` for each bound of pyproject.toml."""
+    from packaging.requirements import Requirement
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    extras = project["optional-dependencies"].values()
+    constraints: dict[str, str] = {}
+    for text in [*project["dependencies"], *(one for extra in extras for one in extra)]:
+        requirement = Requirement(text)
+        for bound in requirement.specifier:
+            if bound.operator == ">=":
+                known = constraints.setdefault(requirement.name, bound.version)
+                if known != bound.version:
+                    raise SystemExit(
+                        f"{requirement.name} is bounded by {known} and {bound.version}"
+                    )
+    return [f"{name}=={version}" for name, version in sorted(constraints.items())]
+
+
+def lowest() -> int:
+    """A part of the tests with the lowest versions that pyproject.toml says are enough."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    with tempfile.TemporaryDirectory() as folder:
+        constraints = Path(folder, "lowest.txt")
+        constraints.write_text("\n".join(lowest_versions()) + "\n", encoding="utf-8")
+        venv.create(Path(folder, "venv"), with_pip=True)
+        python = str(Path(folder, "venv", "Scripts" if os.name == "nt" else "bin", "python"))
+        what = f".[{','.join(project['optional-dependencies'])}]"
+        tests = [f"tests/{name}" for name in _LOWEST]
+        return run(
+            [
+                ["pip", "install", "--quiet", "--constraint", str(constraints), "--editable", what],
+                *_DOCS,
+                ["pytest", "-q", "-m", "not slow", *tests],
+            ],
+            python,
+        )
+
+
+_TASKS: dict[str, Callable[[], int]] = {
+    "lint": lambda: run(_LINT),
+    "types": lambda: run(_TYPES),
+    "docs": lambda: run(_DOCS),
+    "tests": lambda: run(_TESTS),
+    "quick": lambda: run([*_LINT, *_TYPES, *_QUICK]),
+    "all": lambda: run([*_LINT, *_TYPES, *_DOCS, *_TESTS]),
+    "coverage": coverage,
+    "lowest": lowest,
 }
 
 
 def main() -> int:
-    """Runs a task's commands until one fails; its exit code."""
+    """Runs a task; its exit code."""
     name = sys.argv[1] if len(sys.argv) > 1 else "all"
     if name not in _TASKS:
         sys.stderr.write(f"no task {name!r}; there are: {', '.join(_TASKS)}\n")
         return 2
-    # Some machines tell Python to keep no compiled modules.  The tests start hundreds of processes,
-    # each of which would compile the whole package again: a third of the suite's time.
-    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": ""}
-    for command in _TASKS[name]:
-        sys.stderr.write(f"+ {' '.join(command)}\n")
-        whole = [sys.executable, "-m", *command]
-        code = subprocess.run(whole, check=False, env=environment).returncode
-        if code:
-            return code
-    return 0
+    return _TASKS[name]()
 
 
 if __name__ == "__main__":

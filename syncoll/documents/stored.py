@@ -82,6 +82,21 @@ def read_file(path: Path) -> StoredFile:
     Raises:
         FileFormatError: when it is not a file of ours, or contradicts itself.
         VerificationError: when an algorithm does not do what the file says it does.
+
+    Examples:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from syncoll.documents import algorithm_document, read_file, write_document
+        >>> from syncoll.model import Algorithm, Instance, Topology
+        >>> line = Topology.from_matrix("line", [[0, 1, 0], [1, 0, 1], [0, 1, 0]])
+        >>> broadcast = Instance(line, "broadcast", 1, 2, 2, [[1, 0, 0]], [[1, 1, 1]])
+        >>> along = Algorithm((1, 1), [[0, 0, 1, 0], [0, 1, 2, 1]])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     file = Path(folder, "broadcast.json")
+        ...     write_document(file, algorithm_document(broadcast, along))
+        ...     [stored] = read_file(file).algorithms
+        >>> stored.instance.collective, stored.algorithm.sends.tolist()
+        ('broadcast', [[0, 0, 1, 0], [0, 1, 2, 1]])
     """
     return _load(read_document(path), str(path))
 

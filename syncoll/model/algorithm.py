@@ -32,6 +32,14 @@ class Algorithm:
             Kept in order of step, chunk, source, destination.
         contributions: for a combining algorithm ``[M, P]``: send m carries the reduction of the
             contributions of these nodes.  None for a non-combining one, whose sends carry copies.
+
+    Examples:
+        >>> from syncoll.api import Algorithm
+        >>> algorithm = Algorithm((1, 2), [[0, 1, 2, 1], [0, 0, 1, 0]])
+        >>> algorithm.steps, algorithm.rounds
+        (2, 3)
+        >>> algorithm.sends.tolist()
+        [[0, 0, 1, 0], [0, 1, 2, 1]]
     """
 
     rounds_per_step: tuple[int, ...]

@@ -92,6 +92,17 @@ class Collective:
         Raises:
             ModelError: when it is not said to be irregular, and is.  That is found, and raised,
                 when a table is made.
+
+        Examples:
+            >>> from syncoll.api import Collective
+            >>> shift = Collective.from_relations(
+            ...     "shift",
+            ...     chunks=lambda P, C: P * C,
+            ...     pre=lambda c, n, P, C: n == c % P,
+            ...     post=lambda c, n, P, C: n == (c + 1) % P,
+            ... )
+            >>> shift.tabulate(3, 1).post.astype(int).tolist()
+            [[0, 1, 0], [0, 0, 1], [1, 0, 0]]
         """
 
         def tabulate(nodes: int, per_node: int) -> RelationTable:

@@ -37,6 +37,17 @@ def compose(
 
     Raises:
         ModelError: when the second combines, or does not start where the first ends.
+
+    Examples:
+        >>> from syncoll.api import Algorithm, Instance, Topology
+        >>> line = Topology.from_matrix("line", [[0, 1, 0], [1, 0, 1], [0, 1, 0]])
+        >>> broadcast = Instance(line, "broadcast", 1, 2, 2, [[1, 0, 0]], [[1, 1, 1]])
+        >>> along = Algorithm((1, 1), [[0, 0, 1, 0], [0, 1, 2, 1]])
+        >>> from syncoll.model import compose, invert
+        >>> reduce = invert(broadcast, along, "reduce")
+        >>> allreduce, algorithm = compose(reduce, (broadcast, along), "allreduce")
+        >>> allreduce.combining, algorithm.steps
+        (True, 4)
     """
     if second[0].combining:
         raise ModelError(

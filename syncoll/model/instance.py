@@ -44,6 +44,13 @@ class Instance:
     Raises:
         ModelError: on arrays of a wrong shape, an empty post, or a chunk that cannot reach a node
             of its post on this topology.
+
+    Examples:
+        >>> from syncoll.api import Instance, Topology
+        >>> pair = Topology.from_matrix("pair", [[0, 1], [1, 0]])
+        >>> instance = Instance(pair, "exchange", 1, 1, 1, [[1, 0], [0, 1]], [[0, 1], [1, 0]])
+        >>> instance.num_chunks, instance.chunks
+        (2, 1)
     """
 
     topology: Topology

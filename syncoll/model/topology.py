@@ -180,6 +180,15 @@ class Topology:
 
         Raises:
             ModelError: see the class.
+
+        Examples:
+            >>> from syncoll.api import Topology
+            >>> wires = {(0, 1): 2, (1, 2): 2, (0, 2): 1}
+            >>> triangle = Topology.from_links("triangle", 3, wires, [(wires, 3)])
+            >>> triangle.links
+            ((0, 1), (0, 2), (1, 2))
+            >>> [(len(bound.links), str(bound.chunks_per_round)) for bound in triangle.bounds]
+            [(1, '2'), (1, '1'), (1, '2'), (3, '3')]
         """
         links = tuple(sorted({*bandwidth, *unbounded}))
         bounds = [

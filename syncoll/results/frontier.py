@@ -120,6 +120,19 @@ class Frontier:
         refuted: everything that a solver ruled out, also what no proof rests on.
         left_out: C for which the collective is said to be defined but makes no sense, each with the
             reason: no algorithm was looked for.
+
+    Examples:
+        >>> from syncoll.api import Algorithm, Instance, Topology
+        >>> line = Topology.from_matrix("line", [[0, 1, 0], [1, 0, 1], [0, 1, 0]])
+        >>> broadcast = Instance(line, "broadcast", 1, 2, 2, [[1, 0, 0]], [[1, 1, 1]])
+        >>> along = Algorithm((1, 1), [[0, 0, 1, 0], [0, 1, 2, 1]])
+        >>> from syncoll.api import Frontier, Point
+        >>> points = (Point(broadcast, along, "step", "cpsat", seconds=0.01),)
+        >>> frontier = Frontier(line, "broadcast", points, open=(), scope="C <= 1")
+        >>> [(point.steps, str(point.bandwidth)) for point in frontier.points]
+        [(2, '2')]
+        >>> points[0].dominates(points[0]), frontier.proof(points[0])  # a search adds evidence
+        (True, None)
     """
 
     topology: Topology

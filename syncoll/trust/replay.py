@@ -34,6 +34,23 @@ def require_valid(instance: Instance, algorithm: Algorithm, *, in_order: bool = 
 
     Raises:
         VerificationError: naming the first things that are wrong.
+
+    Examples:
+        >>> from syncoll.api import Algorithm, Collective, Topology
+        >>> ring = Topology.from_links("ring", 3, {(0, 1): 1, (1, 2): 1, (2, 0): 1})
+        >>> shift = Collective.from_relations(
+        ...     "shift",
+        ...     chunks=lambda P, C: P * C,
+        ...     pre=lambda c, n, P, C: n == c % P,
+        ...     post=lambda c, n, P, C: n == (c + 1) % P,
+        ... )
+        >>> instance = shift.instantiate(ring, chunks=1, steps=1, rounds=1)
+        >>> from syncoll.api import require_valid
+        >>> require_valid(instance, Algorithm((1,), [[0, 0, 1, 0], [1, 1, 2, 0], [2, 2, 0, 0]]))
+        >>> require_valid(instance, Algorithm((1,), [[0, 0, 1, 0], [1, 1, 2, 0]]))
+        Traceback (most recent call last):
+        ...
+        syncoll.errors.VerificationError: not a valid ...: chunk 2 never reaches node 0
     """
     found = violations(instance, algorithm, limit=4, in_order=in_order)
     if found:

@@ -16,7 +16,10 @@ from typing import NamedTuple
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCS = ROOT / "docs"
+WALKED = [DOCS / "python.md", *sorted((DOCS / "tutorials").glob("*.md"))]
+"""Pages that test_walked_pages.py follows from top to bottom, from an empty folder on."""
+PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 
 _BLOCK = re.compile(
     r"(?:^<!-- (?P<mark>[^\n]+?) -->\n)?^```(?P<language>\w*)\n(?P<text>.*?)^```$",
@@ -24,11 +27,19 @@ _BLOCK = re.compile(
 )
 
 
+SHELL = ("", "bash", "console")
+"""Languages of blocks that hold commands."""
+
 FIRST = (
     "syncoll pareto dgx1 allgather",
-    'syncoll pareto "ring(5)" allreduce --max-chunks 5 --proofs proofs -o ring5.json',
+    'syncoll pareto "bus(3)" allreduce --max-chunks 3 --proofs proofs -o bus3.json',
 )
 """Commands of the README whose files others there need: `folder` has run them."""
+
+
+def name_of(page: Path) -> str:
+    """As it is called in test reports, and in links from the site's start page."""
+    return page.relative_to(DOCS).as_posix() if page.is_relative_to(DOCS) else page.name
 
 
 class Block(NamedTuple):
@@ -58,7 +69,7 @@ def blocks(page: Path) -> list[Block]:
     text = page.read_text("utf-8")
     return [
         Block(
-            page.name,
+            name_of(page),
             text.count("\n", 0, match.start("text")),
             match["language"],
             match["text"],
@@ -78,18 +89,24 @@ def spans(page: Path) -> list[tuple[int, str]]:
     ]
 
 
+def lines(block: Block) -> list[Command]:
+    """The command lines of a block."""
+    if block.language not in SHELL:
+        return []
+    shown = list(enumerate(block.text.splitlines(), start=block.line + 1))
+    if block.language == "console":  # with what they print
+        shown = [(i, line.removeprefix("$ ")) for i, line in shown if line.startswith("$ ")]
+    return [Command(block.page, i, line) for i, line in shown if line]
+
+
 def commands(page: Path) -> list[Command]:
-    """Every command line of syncoll that a page shows."""
-    found = []
-    for block in blocks(page):
-        if block.language in ("", "console", "sh"):
-            for i, line in enumerate(block.text.splitlines(), start=1):
-                if re.match(r"(\$ )?syncoll ", line):
-                    found.append(Command(page.name, block.line + i, line.removeprefix("$ ")))
-    for line_number, span in spans(page):
-        if span.startswith("syncoll "):
-            found.append(Command(page.name, line_number, span))
-    return found
+    """Every command of syncoll that a page shows; of a page that is walked, in its prose alone."""
+    inside = [] if page in WALKED else [line for block in blocks(page) for line in lines(block)]
+    return [line for line in inside if line.text.startswith("syncoll ")] + [
+        Command(name_of(page), number, span)
+        for number, span in spans(page)
+        if span.startswith("syncoll ")
+    ]
 
 
 def written_files(page: Path) -> dict[str, str]:
@@ -121,6 +138,20 @@ def words(command: str) -> list[str]:
     if result[0] == "import":
         fill["FILE"] = "topo.txt"
     return [fill.get(word, word) for word in result]
+
+
+def plain(output: str) -> list[str]:
+    """What a command printed, apart from times, from where equally good algorithms have their
+    rounds, and from which of the solvers and seeds was the first."""
+    found = []
+    for line in output.rstrip().splitlines():
+        text = re.sub(r"\b\d+(\.\d+)? s\b", "some s", line.strip())
+        if re.search(r"(seed|step|partial|path)/\w+ +\d", text):
+            cells = re.split(r"  +", text)
+            cells[6] = str(sum(int(rounds) for rounds in cells[6].split()))
+            text = "  ".join(cells[:-2])
+        found.append(re.sub(r"─+", "─", re.sub(r" +", " ", text)))
+    return found
 
 
 @pytest.fixture(scope="session")

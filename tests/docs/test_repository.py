@@ -78,7 +78,8 @@ def test_the_changelog_has_room_for_what_comes() -> None:
 
 
 def test_links_between_pages_lead_somewhere() -> None:
+    """Those to pages that are made when the site is built are checked by the build."""
     for page in [*PAGES, ROOT / "CONTRIBUTING.md"]:
         for target in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", page.read_text("utf-8")):
-            if "://" not in target:
+            if "://" not in target and "reference/" not in target:
                 assert (page.parent / target).exists(), f"{page.name}: {target}"

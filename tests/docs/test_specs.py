@@ -10,7 +10,7 @@ import pytest
 from syncoll.plugins import PluginManager
 from syncoll.spec import SpecLibrary, check_file
 
-from .conftest import PAGES, blocks, spans
+from .conftest import PAGES, WALKED, blocks, name_of, spans
 
 EXPANDED = {
     "my-machine.syncoll": ["quad", "ladder(3)", "ladder(4, rung=1/2)"],
@@ -70,14 +70,19 @@ def test_a_definition_expands(
 
 
 def test_every_spec_block_is_tested() -> None:
-    """Those of the plugins page are in the package that its test installs."""
+    """Those of the plugins page are in the package that its test installs, and those of pages that
+    are walked in files that the commands there read."""
     for page in PAGES:
         for block in blocks(page):
             if block.language != "python" and re.match(
                 r"(#.*\n)*\s*(topology|collective|relation|search|import|let) ", block.text
             ):
                 assert block.language == "syncoll", f"{page.name}:{block.line}"
-            if block.language == "syncoll" and page.name != "language.md":
+            if block.language != "syncoll" or name_of(page) == "language.md":
+                continue
+            if page in WALKED:
+                assert block.file, f"{block.page}:{block.line}"
+            else:
                 assert block.file in EXPANDED or block.file.startswith("plain-for-syncoll/")
 
 

@@ -1,0 +1,156 @@
+"""The pages for newcomers, followed from top to bottom as a reader would, from an empty folder on.
+
+What is marked ``<!-- file: NAME -->`` is written, commands and Python are run, and what a page says
+that they print is compared with what they do print: below ``$ `` lines of console blocks (where
+``...`` stands for any lines), and in a block marked ``<!-- output -->`` below Python.  A mark
+``<!-- exit: CODE -->`` says with what the last command of a block ends, if not with 0.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from syncoll.cli.main import main
+
+from .conftest import PAGES, SHELL, WALKED, Block, blocks, lines, name_of, plain
+
+NOT_RUN = ("json", "text", "toml")
+"""Languages of blocks that are data or output."""
+
+SCRIPTS = {
+    "README.md": "test_python.py",
+    "plugins.md": "test_plugins_page.py",
+    "proofs.md": "test_proof_pages.py",
+}
+"""Pages that are not walked, whose Python is run by these; all their files are used by tests."""
+
+
+class Reader:
+    """Somebody with a folder, a shell and an interpreter."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, site: Path) -> None:
+        self.monkeypatch, self.site = monkeypatch, site
+        self.names: dict[str, Any] = {"__name__": "__main__"}
+        self.printed: str | None = None
+        """What the last block of Python printed, until it is compared."""
+
+    def read(self, block: Block) -> None:
+        if block.file:
+            path = Path(block.file)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("a", encoding="utf-8") as file:
+                file.write(block.text)
+        elif block.mark == "output":
+            assert self.printed is not None, "output of nothing"
+            assert plain(block.text) == plain(self.printed)
+            self.printed = None
+        elif block.language == "python":
+            self.printed = self.python(block)
+        elif block.language in SHELL:
+            self.shell(block)
+        else:
+            assert block.language in NOT_RUN, f"a block in {block.language!r}: is it run?"
+
+    def python(self, block: Block) -> str:
+        out = io.StringIO()
+        code = compile("\n" * block.line + block.text, block.page, "exec")
+        with contextlib.redirect_stdout(out):
+            exec(code, self.names)
+        return out.getvalue()
+
+    def shell(self, block: Block) -> None:
+        assert block.language, "say bash, or console where it shows what is printed"
+        commands = list(_commands(block))
+        assert commands, "no command"
+        for number, (line, shown) in enumerate(commands):
+            code, output = self.run(shlex.split(line))
+            last = number == len(commands) - 1 and block.mark.startswith("exit: ")
+            assert code == (int(block.mark.removeprefix("exit: ")) if last else 0), (line, output)
+            if shown is not None:
+                _compare(plain(shown), plain(output))
+
+    def run(self, words: list[str]) -> tuple[int, str]:
+        """A command's exit code and what it printed."""
+        out = io.StringIO()
+        if words[:2] == ["pip", "install"]:
+            return self.install(words[2:]), ""
+        assert words[0] == "syncoll", words
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
+            try:
+                code = main(words[1:])
+            except SystemExit as end:
+                code = end.code if isinstance(end.code, int) else 99
+        return code, out.getvalue()
+
+    def install(self, folders: list[str]) -> int:
+        """Installs packages of the page for this process and those that it starts."""
+        pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
+        how = ["--no-index", "--no-deps", "--no-build-isolation", "--target", str(self.site)]
+        done = subprocess.run([*pip, *how, *folders], check=False, timeout=120)
+        self.monkeypatch.syspath_prepend(self.site)
+        path = filter(None, [str(self.site), os.environ.get("PYTHONPATH")])
+        self.monkeypatch.setenv("PYTHONPATH", os.pathsep.join(path))
+        return done.returncode
+
+
+def _commands(block: Block) -> Iterator[tuple[str, str | None]]:
+    """Each command with what the page says that it prints, None where it says nothing."""
+    text = block.text.replace("\\\n", "")
+    if block.language != "console":
+        yield from ((line, None) for line in text.splitlines() if line)
+        return
+    before, *parts = ("\n" + text).split("\n$ ")
+    assert not before, "output before the first command"
+    for part in parts:
+        line, _, shown = part.partition("\n")
+        yield line, shown
+
+
+def _compare(shown: list[str], printed: list[str]) -> None:
+    """That what was printed is what is shown, with anything for a line of dots."""
+    shown, printed = [line for line in shown if line], [line for line in printed if line]
+    at = 0
+    for number, line in enumerate(shown):
+        if line == "...":
+            rest = shown[number + 1 :]
+            at = printed.index(rest[0], at) if rest else len(printed)
+            continue
+        assert printed[at : at + 1] == [line], "\n".join(printed)
+        at += 1
+    assert printed[at:] == []
+
+
+@pytest.mark.parametrize("page", WALKED, ids=name_of)
+def test_a_page(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    here = tmp_path / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    reader = Reader(monkeypatch, tmp_path / "site")
+    for block in blocks(page):
+        reader.read(block)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_block_is_run(page: Path) -> None:
+    """Elsewhere commands by test_commands.py and test_plugins_page.py, specs by test_specs.py."""
+    found = blocks(page)
+    fences = re.findall(r"^\s*(```|~~~)", page.read_text("utf-8"), re.MULTILINE)
+    assert len(fences) == 2 * len(found), "a fence that the tests do not see"
+    for block in found if page not in WALKED else ():
+        where = f"{block.page}:{block.line}"
+        assert block.language in (*SHELL, *NOT_RUN, "python", "syncoll"), where
+        if block.language == "python" and not block.file:
+            assert block.page in SCRIPTS, where
+        if block.mark not in ("quickstart", "tests"):
+            assert all(line.text.startswith("syncoll ") for line in lines(block)), where
