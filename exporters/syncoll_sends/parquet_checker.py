@@ -54,7 +54,7 @@ class ParquetChecker:
         try:
             table = pq.read_table(io.BytesIO(content))
             table.validate(full=True)
-            str(table.schema)  # a name that is no text shows only when it is asked for
+            str(table.schema), table.column_names  # a name that is no text shows when asked for
         except (pa.ArrowException, OSError, ValueError) as error:
             reason = str(error).partition("\n")[0]
             raise VerificationError(f"{name}: no Parquet file: {reason}") from None

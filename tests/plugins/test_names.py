@@ -11,9 +11,11 @@ from syncoll.plugins import PluginManager
 CORE = Path(__file__).parents[2] / "syncoll"
 
 OTHER_MEANINGS = {
-    "step": {"cli", "documents", "trust"},  # of an algorithm
+    "step": {"api", "cli", "documents", "pages", "trust"},  # of an algorithm
     "ring": {"testing"},  # the machine
-    "syncoll": {"cli", "planning", "plugins", "solving", "store", "testing"},  # the project
+    "syncoll": {  # the project
+        *("cli", "planning", "plugins", "session", "solving", "spec", "store", "testing"),
+    },
 }
 """Words that name a plugin and something else, with the folders that mean the latter."""
 

@@ -154,7 +154,7 @@ def test_closing_ends_everything(pool: SolverPool, allgather: Instance, asking: 
     time.sleep(0.5)
     began = time.perf_counter()
     pool.close()
-    assert time.perf_counter() - began < 5
+    assert time.perf_counter() - began < 30  # what hangs would do so for ever
     assert all(s.outcome.reason is StopReason.INTERRUPTED for s in results(futures))
     with pytest.raises(UsageError, match="closed"):
         pool.submit(allgather)
