@@ -11,7 +11,7 @@ from syncoll.plugins import PluginManager
 CORE = Path(__file__).parents[2] / "syncoll"
 
 OTHER_MEANINGS = {
-    "step": {"api", "cli", "documents", "pages", "trust"},  # of an algorithm
+    "step": {"api", "cli", "pages", "trust"},  # of an algorithm
     "ring": {"testing"},  # the machine
     "syncoll": {  # the project
         *("cli", "planning", "plugins", "session", "solving", "spec", "store", "testing"),
