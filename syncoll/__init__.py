@@ -70,6 +70,7 @@ if TYPE_CHECKING:
         show,
         solve,
         topology,
+        verify,
         violations,
     )
 else:
@@ -83,7 +84,7 @@ else:
             "Strategy Topology Verdict Violation bounds check check_spec collective "
             "discover explain export fabric file_schema forest import_topology "
             "inverse_of list_specs load open_store pareto plan read_file require_valid "
-            "run search sequence_of show solve topology violations",
+            "run search sequence_of show solve topology verify violations",
         },
     )
 
@@ -144,6 +145,7 @@ __all__ = [
     "show",
     "solve",
     "topology",
+    "verify",
     "violations",
 ]
 

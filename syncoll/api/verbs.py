@@ -20,7 +20,7 @@ from syncoll.api.shown import dressed
 from syncoll.api.units import seconds_of
 from syncoll.deadline import NEVER, Deadline
 from syncoll.documents import frontier_document, read_file, schema, write_document
-from syncoll.errors import UsageError
+from syncoll.errors import UsageError, VerificationError
 from syncoll.model import Collective, Fabric, Topology
 from syncoll.pages import Page
 from syncoll.results import Frontier
@@ -56,6 +56,7 @@ __all__ = [
     "show",
     "solve",
     "topology",
+    "verify",
 ]
 
 Where = str | Topology | Fabric
@@ -386,6 +387,60 @@ def check(
 ) -> CheckedResult:
     """Checks every claim of a frontier, without any solver; see `FrontierResult.check`."""
     return _frontier(source).check(collective, proofs)
+
+
+def verify(
+    path: str | Path,
+    *,
+    to: str | None = None,
+    topology: Where | None = None,
+    collective: What | None = None,
+    chunks: int | None = None,
+    options: Mapping[str, object] | None = None,
+) -> Page:
+    """Replays a file of ours, or executes an exported file as its runtime would.
+
+    Args:
+        path: a file, or a folder of exports.
+        to: the format of an export; None where the file tells.
+        topology: that the file must be about, or over whose links alone data may go.
+        collective: that is meant; None for what the file says of itself.
+        chunks: C, for an export whose file has none.
+        options: of the format, by name.
+
+    Raises:
+        VerificationError: when something is wrong, or could not be checked.
+        FileFormatError: when it cannot be read.
+    """
+    from syncoll.documents import StoredFile
+    from syncoll.pages.exports import exports_page
+    from syncoll.runtime.exported import exporter_of, verify_exports
+    from syncoll.trust.same_problem import require_same_collective, require_same_topology
+
+    session, file = session_for({}), Path(path)
+    where = None if topology is None else session.topology(topology)
+    what = None if collective is None else session.collective(collective)
+    plugins = session.plugins
+    record = plugins.exporters[to] if to is not None else exporter_of(file, plugins, session.tell)
+    if record is not None:
+        found = verify_exports(
+            file, record, options or {}, topology=where, collective=what, chunks=chunks
+        )
+        for place, reason in (*found.wrong, *found.unchecked):
+            raise VerificationError(f"{place}: {reason}")
+        return exports_page(found)
+    stored: StoredFile = read_file(file)
+    if where is not None:
+        require_same_topology(stored.topology, where)
+    if what is not None:
+        evidence = None if stored.frontier is None else stored.frontier.evidence
+        require_same_collective(
+            stored.collective, stored.topology, stored.instances, evidence, what
+        )
+    page = Page().text(f"{stored.kind}: {stored.collective} on {stored.topology.name}")
+    for one in stored.algorithms:
+        page.text(f"  {one.where}: verified, {one.algorithm!r}")
+    return page
 
 
 def plan(

@@ -3,29 +3,18 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from syncoll.cli.parser import Parser
-from syncoll.errors import FileFormatError, PluginError
 
 if TYPE_CHECKING:
-    from syncoll.plugins import ExporterRecord, PluginManager
+    from syncoll.plugins import ExporterRecord
 
 __all__ = [
-    "LARGEST_FILE",
     "add_exporter_options",
-    "exporter_of",
     "exporter_options",
     "flags_given",
-    "read_exported",
 ]
-
-LARGEST_FILE = 1 << 30
-"""Bytes of a file that is read."""
-
-_HEAD = 4096
-"""Bytes by which an exporter recognises its files."""
 
 _FLAG = "flag "
 """Before the name of an option, in the name of what its flag sets."""
@@ -47,12 +36,13 @@ def add_exporter_options(parser: argparse.ArgumentParser) -> None:
 
 def _add_flags(parser: Parser, group: argparse._ArgumentGroup) -> None:
     from syncoll.plugins import PluginManager
+    from syncoll.runtime.exported import ours_first
 
     plugins = PluginManager.discover()
     parser.set_defaults(plugins=plugins)
     known = {option for action in parser._actions for option in action.option_strings}
     flags: dict[str, dict[str, list[str]]] = {}
-    for record in _ours_first(plugins):
+    for record in ours_first(plugins):
         for option in record.options:
             if option.flag and f"--{option.name}" not in known:
                 about = f"{option.summary}; {option.kind}"
@@ -92,12 +82,13 @@ def exporter_options(
     """
     from syncoll.errors import OptionError
     from syncoll.plugins import parse_options, resolve_options
+    from syncoll.runtime.exported import ours_first
 
     flags = flags_given(arguments)
     table = {option.name: option for option in record.options}
     for name in flags:
         if name not in table:
-            others = [r.name for r in _ours_first(arguments.session.plugins) if _has_flag(r, name)]
+            others = [r.name for r in ours_first(arguments.session.plugins) if _has_flag(r, name)]
             raise OptionError(
                 f"--{name} is an option of {' and '.join(others)}; exporter {record.name} has no "
                 f"such option; it has: {', '.join(sorted(table)) or 'none'}"
@@ -117,72 +108,3 @@ def exporter_options(
 
 def _has_flag(record: ExporterRecord, name: str) -> bool:
     return any(option.flag and option.name == name for option in record.options)
-
-
-def exporter_of(path: Path, plugins: PluginManager) -> ExporterRecord | None:
-    """The exporter of whose format a file is; None if of none.
-
-    Args:
-        path: a file, or a folder, of which any file counts.
-        plugins: what is installed.
-
-    Raises:
-        FileFormatError: when it cannot be read.
-    """
-    from syncoll.cli.output import note
-
-    told: set[str] = set()
-    for file in _files_in(path):
-        try:
-            with file.open("rb") as stream:
-                head = stream.read(_HEAD)
-        except (OSError, ValueError) as error:
-            raise _unreadable(file, error) from None
-        for record in _ours_first(plugins):
-            try:
-                if record.recognises(file, head):
-                    return record
-            except PluginError as error:  # whose format it is, the others may know
-                if str(error) not in told:
-                    told.add(str(error))
-                    note(f"syncoll: {error}")
-    return None
-
-
-def _ours_first(plugins: PluginManager) -> list[ExporterRecord]:
-    """The exporters; no other one can claim a file that one of ours recognises."""
-    return sorted(plugins.exporters.values(), key=lambda record: not plugins.is_ours(record))
-
-
-def read_exported(path: Path) -> dict[str, bytes]:
-    """The files of one export, by name.
-
-    Args:
-        path: a file, or a folder with all of them.
-
-    Raises:
-        FileFormatError: when they cannot be read or are too large.
-    """
-    files: dict[str, bytes] = {}
-    left = LARGEST_FILE
-    for file in _files_in(path):
-        try:
-            with file.open("rb") as stream:
-                files[file.name] = stream.read(left + 1)
-        except (OSError, ValueError) as error:
-            raise _unreadable(file, error) from None
-        left -= len(files[file.name])
-        if left < 0:
-            raise FileFormatError(f"{path}: larger than {LARGEST_FILE >> 20} MiB")
-    return files
-
-
-def _files_in(path: Path) -> list[Path]:
-    if not path.is_dir():
-        return [path]
-    return sorted(file for file in path.iterdir() if file.is_file())
-
-
-def _unreadable(path: Path, error: Exception) -> FileFormatError:
-    reason = error.strerror if isinstance(error, OSError) and error.strerror else error
-    return FileFormatError(f"cannot read {path}: {reason}")

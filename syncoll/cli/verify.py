@@ -11,16 +11,8 @@ from syncoll.cli.exits import Exit
 from syncoll.cli.exporting import add_exporter_options, flags_given
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from syncoll.model import Collective, Topology
-    from syncoll.plugins import (
-        CheckedExport,
-        ExportChecker,
-        ExporterRecord,
-        OptionValue,
-        PluginManager,
-    )
+    from syncoll.plugins import ExporterRecord
+    from syncoll.runtime.exported import VerifiedExports
 
 __all__ = ["add_parser"]
 
@@ -83,27 +75,29 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from syncoll.cli.exporting import exporter_of
     from syncoll.cli.output import counted, print_json, print_text
     from syncoll.documents import read_file
     from syncoll.errors import UsageError
+    from syncoll.runtime.exported import exporter_of
     from syncoll.trust import require_valid
     from syncoll.trust.same_problem import require_same_collective, require_same_topology
 
     plugins = arguments.session.plugins
-    exporter = exporter_of(arguments.file, plugins)
+    exporter = exporter_of(arguments.file, plugins, arguments.session.tell)
     if arguments.exporter is not None:
         chosen = plugins.exporters[arguments.exporter]
-        return _check_exported(arguments, plugins, chosen, recognised=exporter is chosen)
+        return _check_exported(arguments, chosen, recognised=exporter is chosen)
     if exporter is not None:
-        return _check_exported(arguments, plugins, exporter, recognised=True)
+        return _check_exported(arguments, exporter, recognised=True)
     if arguments.file.is_dir():
         raise UsageError(
             f"{arguments.file} is a folder without files of any exporter; name a file, or with "
             "--as the format of the folder"
         )
     if arguments.option or flags_given(arguments):
-        raise UsageError(f"{arguments.file} is no export; options of formats say nothing about it")
+        raise UsageError(
+            f"{arguments.file} is not an export; options of formats say nothing about it"
+        )
     if arguments.chunks is not None:
         raise UsageError(f"{arguments.file} says its C itself; -C is for exports")
     stored = read_file(arguments.file)
@@ -195,135 +189,62 @@ def _check_refutation(arguments: argparse.Namespace) -> int:
 
 
 def _check_exported(
-    arguments: argparse.Namespace,
-    plugins: PluginManager,
-    record: ExporterRecord,
-    *,
-    recognised: bool,
+    arguments: argparse.Namespace, record: ExporterRecord, *, recognised: bool
 ) -> int:
-    """Checks exports: of a format of several files a folder, of others each file by itself."""
-    from syncoll.cli.exporting import exporter_options, read_exported
-    from syncoll.cli.output import note
-    from syncoll.errors import UncheckedError, UsageError, VerificationError
-    from syncoll.plugins import resolve_options
+    """Checks exports, and says what they do."""
+    from syncoll.cli.exporting import exporter_options
+    from syncoll.cli.output import note, print_json, print_page
+    from syncoll.errors import UsageError
+    from syncoll.pages.exports import exports_page
+    from syncoll.runtime.exported import verify_exports
 
-    path: Path = arguments.file
+    session = arguments.session
     if arguments.in_order:
-        raise UsageError(f"{path} is an export ({record.name}), to which --in-order does not apply")
-    if arguments.chunks is not None and arguments.collective is None:
-        raise UsageError("-C is the C of --collective; name the collective")
-    given = exporter_options(arguments, record, reading=True)
-    resolved = resolve_options(record.options, given, f"exporter {record.name}")
-    # Only what was said: a file of another tool need not be of the dialect that we write.
-    options = {name: value for name, value in resolved.items() if name in given}
-    if not (answer := record.installed()).ok:
-        raise UsageError(f"exporter {record.name} is not installed: {answer.reason}")
-    checker = _Meant(arguments, plugins, record.load_checker())
-    files = read_exported(path)
-    groups = [files] if record.folder else [{name: text} for name, text in files.items()]
-    checked: list[tuple[str, CheckedExport]] = []
-    wrong: list[tuple[str, str]] = []
-    unchecked: list[tuple[str, str]] = []
-    for group in groups:
-        where = str(path if len(groups) == 1 else path / next(iter(group)))
-        try:
-            checked.append((where, checker.check(group, options)))
-        except VerificationError as error:
-            # A checker of several files names the one; that of a single file need not.
-            reason = str(error).removeprefix(f"{Path(where).name}: ")
-            (unchecked if isinstance(error, UncheckedError) else wrong).append((where, reason))
-    _report_exports(arguments, record, checked, wrong, unchecked)
-    for where, reason in wrong:
-        note(f"syncoll: {where}: {reason}")
-    for where, reason in unchecked:
-        note(f"syncoll: {where}: not checked in full: {reason}")
-    if wrong:
-        return Exit.IMPOSSIBLE if recognised else Exit.BAD_INPUT
-    if unchecked or not all(one.result_checked for _, one in checked):
-        return Exit.UNCHECKED
-    return Exit.OK
-
-
-class _Meant:
-    """A format's checker, and what the files are meant to be."""
-
-    def __init__(
-        self, arguments: argparse.Namespace, plugins: PluginManager, checker: ExportChecker
-    ) -> None:
-
-        self.checker = checker
-        self.chunks: int | None = arguments.chunks
-        self.topology: Topology | None = None
-        self.collective: Collective | None = None
-        if arguments.topology is not None or arguments.collective is not None:
-            specs = arguments.session.specs
-            if arguments.topology is not None:
-                self.topology = specs.topology(arguments.topology)
-            if arguments.collective is not None:
-                self.collective = specs.collective(arguments.collective)
-
-    def check(
-        self, files: Mapping[str, bytes], options: Mapping[str, OptionValue]
-    ) -> CheckedExport:
-        """First for what the files say of themselves, then for what is meant.
-
-        Raises:
-            VerificationError: when they are wrong, or something else.
-            UncheckedError: when that cannot be told.
-        """
-        from syncoll.runtime.expected import (
-            meant_instance,
-            require_links,
+        raise UsageError(
+            f"{arguments.file} is an export ({record.name}), to which --in-order does not apply"
         )
-
-        found = self.checker.check(files, options)
-        if self.topology is not None:
-            require_links(found, self.topology)
-        if self.collective is None:
-            return found
-        meant = meant_instance(self.collective, self.topology, self.chunks, found)
-        return self.checker.check(files, options, meant)
-
-
-def _report_exports(
-    arguments: argparse.Namespace,
-    record: ExporterRecord,
-    checked: Sequence[tuple[str, CheckedExport]],
-    wrong: Sequence[tuple[str, str]],
-    unchecked: Sequence[tuple[str, str]],
-) -> None:
-    from syncoll.cli.output import print_json, print_text
-
+    topology, collective = arguments.topology, arguments.collective
+    found = verify_exports(
+        arguments.file,
+        record,
+        exporter_options(arguments, record, reading=True),
+        topology=None if topology is None else session.topology(topology),
+        collective=None if collective is None else session.collective(collective),
+        chunks=arguments.chunks,
+    )
     if arguments.format == "json":
-        print_json(
+        print_json(_exports_document(arguments.file, collective, found))
+    else:
+        print_page(exports_page(found))
+    for where, reason in found.wrong:
+        note(f"syncoll: {where}: {reason}")
+    for where, reason in found.unchecked:
+        note(f"syncoll: {where}: not checked in full: {reason}")
+    if found.wrong:
+        return Exit.IMPOSSIBLE if recognised else Exit.BAD_INPUT
+    return Exit.OK if found.ok else Exit.UNCHECKED
+
+
+def _exports_document(
+    file: Path, collective: str | None, found: VerifiedExports
+) -> dict[str, object]:
+    return {
+        "schema": "syncoll/verification/1",
+        "file": str(file),
+        "kind": found.exporter,
+        "meant": collective,
+        "verified": [
             {
-                "schema": "syncoll/verification/1",
-                "file": str(arguments.file),
-                "kind": record.name,
-                "meant": arguments.collective,
-                "verified": [
-                    {
-                        "where": where,
-                        "format": one.format,
-                        "collective": one.collective,
-                        "nodes": one.num_nodes,
-                        "in_place": one.in_place,
-                        "result_checked": one.result_checked,
-                        "facts": dict(one.facts),
-                    }
-                    for where, one in checked
-                ],
-                "wrong": [{"where": where, "reason": reason} for where, reason in wrong],
-                "unchecked": [{"where": where, "reason": reason} for where, reason in unchecked],
+                "where": str(where),
+                "format": one.format,
+                "collective": one.collective,
+                "nodes": one.num_nodes,
+                "in_place": one.in_place,
+                "result_checked": one.result_checked,
+                "facts": dict(one.facts),
             }
-        )
-        return
-    for where, one in checked:
-        placement = {None: "", True: ", in place", False: ", out of place"}[one.in_place]
-        facts = ", ".join(f"{name} {value}" for name, value in one.facts.items())
-        done = "executed" if one.result_checked else "read, but its result was NOT checked"
-        meant = f", as {arguments.collective} asks" if arguments.collective is not None else ""
-        print_text(
-            f"{where}: {done}, {one.format}: {one.collective} of {one.num_nodes} "
-            f"ranks{placement}{meant}" + (f"; {facts}" if facts else "")
-        )
+            for where, one in found.checked
+        ],
+        "wrong": [{"where": str(where), "reason": reason} for where, reason in found.wrong],
+        "unchecked": [{"where": str(where), "reason": reason} for where, reason in found.unchecked],
+    }

@@ -249,7 +249,7 @@ def test_verify_says_what_it_does_not_understand(
 def test_options_of_formats_do_not_apply_to_frontiers(run: Run, files: Path) -> None:
     result = run("verify", files / "frontier.json", "--dialect", "rccl")
     assert result.code == 2
-    assert "is no export" in result.err
+    assert "is not an export" in result.err
 
 
 def test_a_folder_of_other_traces_is_left_alone(run: Run, files: Path, tmp_path: Path) -> None:
