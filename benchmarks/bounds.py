@@ -20,11 +20,7 @@ from syncoll.bounding import combining_rounds_bound
 from syncoll.bounding.cuts import find_cut
 from syncoll.bounding.network import FlowNetwork
 from syncoll.bounding.relaxation import Relaxation, RelaxationKind
-from syncoll.certificates import (
-    Demand,
-    PriceCertificate,
-    demands,
-)
+from syncoll.certificates import Demand, PriceCertificate, demands
 from syncoll.model import Collective, Topology
 from syncoll.plugins import PluginManager
 from syncoll.spec import SpecLibrary

@@ -19,14 +19,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.model import (
-    Algorithm,
-    Collective,
-    Instance,
-    Topology,
-    compose,
-    invert,
-)
+from syncoll.model import Algorithm, Collective, Instance, Topology, compose, invert
 from syncoll.model.fabric import Fabric
 from syncoll.plugins import PluginManager, Proposal, SeedLimits
 from syncoll.plugins.options import resolve_options

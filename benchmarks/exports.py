@@ -23,10 +23,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from syncoll.documents import (
-    StoredFile,
-    read_file,
-)
+from syncoll.documents import StoredFile, read_file
 from syncoll.errors import ExportError
 from syncoll.plugins import ExporterRecord, ExportRequest, PluginManager
 from syncoll.runtime import export_verified

@@ -26,10 +26,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from syncoll.documents import read_file
-from syncoll.results import (
-    Frontier,
-    Point,
-)
+from syncoll.results import Frontier, Point
 from syncoll.trust.claims import check_claims
 
 HERE = Path(__file__).parent

@@ -7,18 +7,8 @@ from fractions import Fraction
 
 from syncoll.model.fabric import Fabric
 from syncoll.model.forest import Forest
-from syncoll.results.forest import (
-    ForestCollective,
-    PackedForest,
-)
-from syncoll_forestcoll import (
-    Plan,
-    allgather,
-    allreduce,
-    broadcast,
-    reduce,
-    reducescatter,
-)
+from syncoll.results.forest import ForestCollective, PackedForest
+from syncoll_forestcoll import Plan, allgather, allreduce, broadcast, reduce, reducescatter
 from syncoll_forestcoll.allreduce_program import allreduce_bounds
 from syncoll_forestcoll.shortening import shortened
 

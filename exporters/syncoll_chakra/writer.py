@@ -22,15 +22,7 @@ import numpy as np
 
 from syncoll.errors import ExportError
 from syncoll.plugins import Exported, ExportRequest, OptionValue
-from syncoll.runtime import (
-    Action,
-    Kind,
-    Layout,
-    LoweredAlgorithm,
-    Operation,
-    Slot,
-    lower,
-)
+from syncoll.runtime import Action, Kind, Layout, LoweredAlgorithm, Operation, Slot, lower
 from syncoll_chakra.messages import NodeType, delimited, new_metadata, new_node, set_attribute
 
 __all__ = ["ChakraExporter"]

@@ -31,13 +31,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-from syncoll.runtime import (
-    Action,
-    Buffer,
-    LoweredAlgorithm,
-    Message,
-    Slot,
-)
+from syncoll.runtime import Action, Buffer, LoweredAlgorithm, Message, Slot
 from syncoll_msccl_xml.instructions import Instruction, Op
 
 __all__ = ["Apart", "alike", "apart_of", "copied", "read_copies", "stated_of"]

@@ -14,11 +14,7 @@ from typing import Any
 from syncoll.errors import UncheckedError, VerificationError
 from syncoll.model import Instance
 from syncoll.plugins import CheckedExport, OptionValue
-from syncoll.runtime.machine import (
-    Contract,
-    Schedule,
-    execute,
-)
+from syncoll.runtime.machine import Contract, Schedule, execute
 from syncoll_msccl_xml.reading import (
     DIALECTS,
     SENDS,

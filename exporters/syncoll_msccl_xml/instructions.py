@@ -17,13 +17,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from syncoll.runtime import (
-    Action,
-    Buffer,
-    Hazard,
-    Operation,
-    Slot,
-)
+from syncoll.runtime import Action, Buffer, Hazard, Operation, Slot
 
 __all__ = ["Instruction", "Key", "Op", "compact", "forward", "instructions_of", "waits"]
 

@@ -14,30 +14,11 @@ from dataclasses import dataclass, replace
 
 from syncoll.errors import ExportError
 from syncoll.plugins import ExportRequest
-from syncoll.runtime import (
-    LoweredAlgorithm,
-    RankOperations,
-    Slot,
-    lower,
-)
-from syncoll_msccl_xml.agreement import (
-    Apart,
-    alike,
-    apart_of,
-    copied,
-    read_copies,
-    stated_of,
-)
+from syncoll.runtime import LoweredAlgorithm, RankOperations, Slot, lower
+from syncoll_msccl_xml.agreement import Apart, alike, apart_of, copied, read_copies, stated_of
 from syncoll_msccl_xml.blocks import Block, blocks_of
 from syncoll_msccl_xml.channels import Connection, channels_of, pairs_of
-from syncoll_msccl_xml.instructions import (
-    Instruction,
-    Op,
-    compact,
-    forward,
-    instructions_of,
-    waits,
-)
+from syncoll_msccl_xml.instructions import Instruction, Op, compact, forward, instructions_of, waits
 from syncoll_msccl_xml.ordering import Place, order_of
 from syncoll_msccl_xml.runtimes import Runtime
 

@@ -16,13 +16,7 @@ from dataclasses import dataclass, replace
 from syncoll.errors import ExportError
 from syncoll.plugins import Exported, ExportRequest, OptionValue
 from syncoll.plugins.exporters import UNLIMITED
-from syncoll.runtime import (
-    Buffer,
-    Kind,
-    Slot,
-    StandardCollective,
-    kind_of,
-)
+from syncoll.runtime import Buffer, Kind, Slot, StandardCollective, kind_of
 from syncoll_msccl_xml.blocks import Block, Step
 from syncoll_msccl_xml.instructions import Instruction
 from syncoll_msccl_xml.program import Program, program_of

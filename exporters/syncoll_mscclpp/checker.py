@@ -7,11 +7,7 @@ from collections.abc import Mapping
 from syncoll.errors import UncheckedError, VerificationError
 from syncoll.model import Instance
 from syncoll.plugins import CheckedExport, OptionValue
-from syncoll.runtime.machine import (
-    Contract,
-    execute,
-    schedule,
-)
+from syncoll.runtime.machine import Contract, execute, schedule
 from syncoll.runtime.machine.matching import require_matched
 from syncoll_mscclpp.reading import (
     Plan,

@@ -13,14 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from syncoll.runtime import (
-    Action,
-    Buffer,
-    LoweredAlgorithm,
-    Operation,
-    RankOperations,
-    Slot,
-)
+from syncoll.runtime import Action, Buffer, LoweredAlgorithm, Operation, RankOperations, Slot
 
 __all__ = ["Packed", "Packets", "packets_of"]
 

@@ -33,12 +33,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from syncoll.errors import ExportError
-from syncoll.runtime import (
-    Action,
-    Hazard,
-    LoweredAlgorithm,
-    Operation,
-)
+from syncoll.runtime import Action, Hazard, LoweredAlgorithm, Operation
 from syncoll_mscclpp.blocks import Block, Division
 from syncoll_mscclpp.packets import Packed, Packets
 from syncoll_mscclpp.script import Move, Script, merge

@@ -16,11 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from syncoll.runtime import (
-    Buffer,
-    Slot,
-    distance,
-)
+from syncoll.runtime import Buffer, Slot, distance
 
 __all__ = ["MOST_PER_OPERATION", "MOST_SOURCES", "Move", "Script", "merge"]
 

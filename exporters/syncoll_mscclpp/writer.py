@@ -12,12 +12,7 @@ from typing import Any
 
 from syncoll.errors import ExportError
 from syncoll.plugins import Exported, ExportRequest, OptionValue
-from syncoll.runtime import (
-    Kind,
-    StandardCollective,
-    kind_of,
-    lower,
-)
+from syncoll.runtime import Kind, StandardCollective, kind_of, lower
 from syncoll_mscclpp.options import SMALL
 from syncoll_mscclpp.packets import Packets, packets_of
 from syncoll_mscclpp.program import Program, RankProgram, program_of

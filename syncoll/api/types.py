@@ -13,23 +13,11 @@ from syncoll.model import (
     sequence_of,
 )
 from syncoll.plugins import PluginManager
-from syncoll.results import (
-    Frontier,
-    Point,
-    Solution,
-)
-from syncoll.searching import (
-    Observer,
-    SearchRequest,
-    Strategy,
-)
+from syncoll.results import Frontier, Point, Solution
+from syncoll.searching import Observer, SearchRequest, Strategy
 from syncoll.solving import Solver
 from syncoll.spec import SpecLibrary
-from syncoll.trust import (
-    Violation,
-    require_valid,
-    violations,
-)
+from syncoll.trust import Violation, require_valid, violations
 
 __all__ = [
     "Algorithm",

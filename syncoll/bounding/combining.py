@@ -18,10 +18,7 @@ from syncoll.bounding.partition import find_partition
 from syncoll.bounding.rounds import rounds_bound
 from syncoll.bounding.signature import signature
 from syncoll.certificates.rounds import RoundsBound
-from syncoll.certificates.shape import (
-    Reading,
-    Shape,
-)
+from syncoll.certificates.shape import Reading, Shape
 from syncoll.deadline import Deadline, OutOfTimeError, interrupted_at
 from syncoll.model import RelationTable, Topology
 

@@ -33,10 +33,7 @@ import numpy.typing as npt
 
 from syncoll.bounding.network import FlowNetwork
 from syncoll.certificates.demand import Demand
-from syncoll.certificates.prices import (
-    PriceCertificate,
-    Share,
-)
+from syncoll.certificates.prices import PriceCertificate, Share
 from syncoll.deadline import NEVER, Deadline
 from syncoll.linear import LinearProgram, Optimum
 

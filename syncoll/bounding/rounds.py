@@ -6,10 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from syncoll.bounding.cuts import (
-    around_nodes,
-    find_cut,
-)
+from syncoll.bounding.cuts import around_nodes, find_cut
 from syncoll.bounding.network import FlowNetwork
 from syncoll.bounding.relaxation import Relaxation, RelaxationKind
 from syncoll.bounding.size import most_variables

@@ -23,12 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from syncoll.certificates.demand import Demand
-from syncoll.certificates.trees import (
-    MOST_DESTINATIONS,
-    NEVER,
-    CheapestTrees,
-    TreeCertificate,
-)
+from syncoll.certificates.trees import MOST_DESTINATIONS, NEVER, CheapestTrees, TreeCertificate
 from syncoll.linear import LinearProgram
 from syncoll.model import Topology
 

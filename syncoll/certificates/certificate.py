@@ -8,10 +8,7 @@ from fractions import Fraction
 from syncoll.certificates.cuts import CutCertificate
 from syncoll.certificates.partition import PartitionCertificate
 from syncoll.certificates.rounds import RoundsBound
-from syncoll.certificates.shape import (
-    Reading,
-    Shape,
-)
+from syncoll.certificates.shape import Reading, Shape
 from syncoll.errors import ModelError, VerificationError
 from syncoll.model import Topology
 

@@ -13,10 +13,7 @@ from syncoll.cli.exits import Exit
 from syncoll.cli.exporting import add_exporter_options
 
 if TYPE_CHECKING:
-    from syncoll.documents import (
-        StoredAlgorithm,
-        StoredFile,
-    )
+    from syncoll.documents import StoredAlgorithm, StoredFile
     from syncoll.plugins import ExporterRecord
     from syncoll.runtime import HandedOut
 
@@ -116,10 +113,7 @@ def _point(text: str) -> tuple[int, ...]:
 def _run(arguments: argparse.Namespace) -> int:
     from syncoll.cli.exporting import exporter_options
     from syncoll.cli.output import note, write_bytes
-    from syncoll.documents import (
-        read_file,
-        remove_empty,
-    )
+    from syncoll.documents import read_file, remove_empty
     from syncoll.errors import ExportError, UsageError, VerificationError
     from syncoll.plugins import ExportRequest
     from syncoll.plugins.exporters import UNLIMITED

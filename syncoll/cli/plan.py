@@ -112,11 +112,7 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
 
 def _run(arguments: argparse.Namespace) -> int:
     from syncoll.cli.output import note, print_json, print_page, print_text
-    from syncoll.documents import (
-        require_writable,
-        to_text,
-        write_atomically,
-    )
+    from syncoll.documents import require_writable, to_text, write_atomically
     from syncoll.errors import UsageError, VerificationError
     from syncoll.pages.plan import plan_page, plan_title
     from syncoll.planning import (

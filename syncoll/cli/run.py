@@ -133,11 +133,7 @@ def _run(arguments: argparse.Namespace) -> int:
 def _in_memory(arguments: argparse.Namespace) -> int:
     from syncoll.cli.output import note, print_json, print_table, print_text
     from syncoll.documents import read_file
-    from syncoll.trust.data import (
-        Operation,
-        Workload,
-        execute,
-    )
+    from syncoll.trust.data import Operation, Workload, execute
 
     operation = Operation(arguments.op)
     size = _SIZE if arguments.size is None else arguments.size

@@ -75,16 +75,17 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.output is not None:
         require_writable(arguments.output)
     session = arguments.session
-    collective = session.collective(arguments.collective)
-    instance = session.instance(
-        arguments.topology,
-        collective,
-        chunks=arguments.chunks,
-        steps=arguments.steps,
-        rounds=arguments.rounds,
-    )
     until = deadline(arguments, arguments.time_limit)
-    solution = session.solve(instance, collective, until)
+    with session.solver() as solver:  # its process starts while the question is put together
+        collective = session.collective(arguments.collective)
+        instance = session.instance(
+            arguments.topology,
+            collective,
+            chunks=arguments.chunks,
+            steps=arguments.steps,
+            rounds=arguments.rounds,
+        )
+        solution = session.solve(instance, collective, until, solver)
     if arguments.format == "json":
         print_json(_document(solution))
     else:

@@ -5,10 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from syncoll.documents import (
-        StoredAlgorithm,
-        StoredFile,
-    )
+    from syncoll.documents import StoredAlgorithm, StoredFile
     from syncoll.documents.ni_tables import ScheduleTable
 
 __all__ = ["show_ni_tables"]

@@ -14,17 +14,8 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from syncoll.certificates import (
-    Certificate,
-    ChunkClass,
-    RoundsBound,
-    Shape,
-)
-from syncoll.documents.certificates import (
-    CertificateRecord,
-    certificate_of,
-    certificate_record,
-)
+from syncoll.certificates import Certificate, ChunkClass, RoundsBound, Shape
+from syncoll.documents.certificates import CertificateRecord, certificate_of, certificate_record
 from syncoll.documents.record import ClosedRecord, Count, Node, PositiveCount
 from syncoll.errors import FileFormatError
 from syncoll.results.evidence import Distance, Evidence, ScaledShape

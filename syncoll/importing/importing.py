@@ -10,13 +10,7 @@ from syncoll.importing.clusters import join_boxes
 from syncoll.importing.description import LARGEST_FILE, read_description
 from syncoll.importing.writer import spec_text, topology_name
 from syncoll.model import Fabric, Topology
-from syncoll.plugins import (
-    Imported,
-    ImporterRecord,
-    OptionValue,
-    parse_options,
-    resolve_options,
-)
+from syncoll.plugins import Imported, ImporterRecord, OptionValue, parse_options, resolve_options
 from syncoll.spec import SpecLibrary, limits
 from syncoll.wording import counted
 

@@ -16,10 +16,7 @@ import numpy as np
 from syncoll.errors import ModelError
 from syncoll.model.algorithm import Algorithm
 from syncoll.model.instance import Instance
-from syncoll.model.refinement import (
-    refine,
-    renumber,
-)
+from syncoll.model.refinement import refine, renumber
 from syncoll.model.rows import matching
 
 __all__ = ["compose"]

@@ -8,16 +8,8 @@ from typing import Any
 import numpy as np
 
 from syncoll.errors import UsageError
-from syncoll.runtime import (
-    Kind,
-    StandardCollective,
-)
-from syncoll.trust.data import (
-    BFLOAT16,
-    DTYPES,
-    dtype_of,
-    name_of,
-)
+from syncoll.runtime import Kind, StandardCollective
+from syncoll.trust.data import BFLOAT16, DTYPES, dtype_of, name_of
 from syncoll.trust.data.workload import Array
 
 __all__ = ["Buffers", "buffers_of", "message", "total_of"]

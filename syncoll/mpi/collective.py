@@ -14,14 +14,7 @@ from syncoll.mpi.communicators import mpi, private
 from syncoll.mpi.program import Program, Region, program_of
 from syncoll.mpi.shares import Shares, shares_of, split
 from syncoll.plugins import ExportRequest
-from syncoll.runtime import (
-    Kind,
-    Layout,
-    LoweredAlgorithm,
-    StandardCollective,
-    kind_of,
-    lower,
-)
+from syncoll.runtime import Kind, Layout, LoweredAlgorithm, StandardCollective, kind_of, lower
 from syncoll.trust.data import Operation
 from syncoll.trust.data.workload import Array
 from syncoll.wording import counted

@@ -5,10 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from syncoll.model import Algorithm, Instance
-from syncoll.trust.data import (
-    Operation,
-    Workload,
-)
+from syncoll.trust.data import Operation, Workload
 
 __all__ = ["Comparison", "Job", "Result", "Run", "Work"]
 

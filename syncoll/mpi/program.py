@@ -18,14 +18,7 @@ from itertools import groupby
 import numpy as np
 
 from syncoll.mpi.shares import IntArray, Shares
-from syncoll.runtime import (
-    Action,
-    Buffer,
-    Layout,
-    LoweredAlgorithm,
-    Operation,
-    Slot,
-)
+from syncoll.runtime import Action, Buffer, Layout, LoweredAlgorithm, Operation, Slot
 
 __all__ = ["Local", "Program", "Region", "Step", "Transfer", "chunk_at", "program_of"]
 

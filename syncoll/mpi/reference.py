@@ -22,14 +22,8 @@ from syncoll.mpi.collective import Collective
 from syncoll.mpi.communicators import mpi
 from syncoll.mpi.shares import split
 from syncoll.runtime import Kind
-from syncoll.trust.data import (
-    Operation,
-    Workload,
-)
-from syncoll.trust.data.definition import (
-    Demand,
-    reduction,
-)
+from syncoll.trust.data import Operation, Workload
+from syncoll.trust.data.definition import Demand, reduction
 from syncoll.trust.data.halves import rounding
 from syncoll.trust.data.workload import Array
 

@@ -14,10 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.runtime import (
-    Kind,
-    Layout,
-)
+from syncoll.runtime import Kind, Layout
 
 __all__ = ["Shares", "shares_of", "split"]
 

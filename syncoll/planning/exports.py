@@ -16,10 +16,7 @@ from syncoll.planning.cost import CostModel
 from syncoll.planning.plan import Plan, plan_sizes
 from syncoll.plugins import ExporterRecord, ExportRequest
 from syncoll.plugins.exporters import UNLIMITED
-from syncoll.runtime import (
-    HandedOut,
-    export_verified,
-)
+from syncoll.runtime import HandedOut, export_verified
 
 __all__ = ["ALGORITHMS", "PlannedExport", "PlannedExports", "export_plan"]
 

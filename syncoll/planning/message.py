@@ -12,11 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from syncoll.model import Instance
-from syncoll.runtime import (
-    Kind,
-    StandardCollective,
-    kind_of,
-)
+from syncoll.runtime import Kind, StandardCollective, kind_of
 
 __all__ = ["Message", "message_of"]
 

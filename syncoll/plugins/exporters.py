@@ -14,13 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from syncoll.errors import PluginError
 from syncoll.plugins import fields
-from syncoll.plugins.guard import (
-    Answer,
-    Returns,
-    guard_loader,
-    guard_question,
-    guard_recogniser,
-)
+from syncoll.plugins.guard import Answer, Returns, guard_loader, guard_question, guard_recogniser
 from syncoll.plugins.options import Option, OptionValue, check_table
 
 if TYPE_CHECKING:

@@ -51,15 +51,8 @@ from syncoll.formula import Feature
 from syncoll.lowerings import lower
 from syncoll.model import Collective, Instance, Link, Topology
 from syncoll.plugins import OptionValue, PluginManager, resolve_options
-from syncoll.proofs.dimacs import (
-    clause_lists,
-    dimacs_text,
-)
-from syncoll.trust.drat import (
-    ProofCheck,
-    ProofVerdict,
-    check_rup,
-)
+from syncoll.proofs.dimacs import clause_lists, dimacs_text
+from syncoll.trust.drat import ProofCheck, ProofVerdict, check_rup
 from syncoll.wording import counted
 
 __all__ = [

@@ -43,11 +43,7 @@ from syncoll.proofs.refutation import (
 )
 from syncoll.solving import SolverProcess
 from syncoll.solving.members import AUTO, choose_encoding, choose_prover
-from syncoll.trust.drat import (
-    ProofVerdict,
-    check_rup,
-    trimmed,
-)
+from syncoll.trust.drat import ProofVerdict, check_rup, trimmed
 
 __all__ = ["Refuting", "refute_with_proof"]
 

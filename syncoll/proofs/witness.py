@@ -8,11 +8,7 @@ from syncoll.certificates import Shape
 from syncoll.errors import VerificationError
 from syncoll.plugins import PluginManager
 from syncoll.proofs.refutation import check_refutation
-from syncoll.results import (
-    Frontier,
-    Refuted,
-    refuted_instance,
-)
+from syncoll.results import Frontier, Refuted, refuted_instance
 
 __all__ = ["FileWitness"]
 

@@ -6,16 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from syncoll.certificates import (
-    Certificate,
-    Shape,
-)
+from syncoll.certificates import Certificate, Shape
 from syncoll.errors import ModelError
 from syncoll.model import Instance, Topology
-from syncoll.results.proof import (
-    Proof,
-    Refuted,
-)
+from syncoll.results.proof import Proof, Refuted
 
 __all__ = [
     "BY_CUTTING",

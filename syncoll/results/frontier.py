@@ -9,10 +9,7 @@ from typing import TYPE_CHECKING
 
 from syncoll.model import Algorithm, Instance, Topology
 from syncoll.results.evidence import Evidence
-from syncoll.results.proof import (
-    Proof,
-    Refuted,
-)
+from syncoll.results.proof import Proof, Refuted
 from syncoll.wording import counted
 
 if TYPE_CHECKING:

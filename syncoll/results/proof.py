@@ -10,12 +10,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
 
-from syncoll.certificates import (
-    Certificate,
-    CutCertificate,
-    PartitionCertificate,
-    TreeCertificate,
-)
+from syncoll.certificates import Certificate, CutCertificate, PartitionCertificate, TreeCertificate
 from syncoll.wording import counted
 
 __all__ = ["Method", "Proof", "Refuted", "Scope", "covers"]

@@ -42,17 +42,8 @@ Rules that hold for what `lower` returns:
 checker and execute, and only then return.
 """
 
-from syncoll.runtime.collectives import (
-    Kind,
-    StandardCollective,
-    kind_of,
-)
-from syncoll.runtime.layout import (
-    Buffer,
-    Layout,
-    Slot,
-    layout_of,
-)
+from syncoll.runtime.collectives import Kind, StandardCollective, kind_of
+from syncoll.runtime.layout import Buffer, Layout, Slot, layout_of
 from syncoll.runtime.lowering import lower
 from syncoll.runtime.operations import (
     Action,
@@ -65,10 +56,7 @@ from syncoll.runtime.operations import (
 )
 from syncoll.runtime.saving import SavedExport, label, save
 from syncoll.runtime.turns import distance
-from syncoll.runtime.verified import (
-    HandedOut,
-    export_verified,
-)
+from syncoll.runtime.verified import HandedOut, export_verified
 
 __all__ = [
     "Action",

@@ -27,11 +27,7 @@ import numpy.typing as npt
 
 from syncoll.errors import ExportError
 from syncoll.model import Instance
-from syncoll.runtime.collectives import (
-    Kind,
-    StandardCollective,
-    kind_of,
-)
+from syncoll.runtime.collectives import Kind, StandardCollective, kind_of
 
 __all__ = ["Buffer", "Layout", "Slot", "layout_of"]
 

@@ -10,11 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from syncoll.plugins import ExportRequest
-from syncoll.runtime.layout import (
-    Layout,
-    Slot,
-    layout_of,
-)
+from syncoll.runtime.layout import Layout, Slot, layout_of
 from syncoll.runtime.operations import (
     Action,
     Dependency,
@@ -24,20 +20,8 @@ from syncoll.runtime.operations import (
     Operation,
     RankOperations,
 )
-from syncoll.runtime.slots import (
-    RECEIVE,
-    REDUCE,
-    SEND,
-    START,
-    Lifetime,
-    Moment,
-    store,
-)
-from syncoll.runtime.values import (
-    Value,
-    Values,
-    values_of,
-)
+from syncoll.runtime.slots import RECEIVE, REDUCE, SEND, START, Lifetime, Moment, store
+from syncoll.runtime.values import Value, Values, values_of
 from syncoll.trust import require_valid
 
 __all__ = ["lower"]

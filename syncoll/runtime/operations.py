@@ -10,10 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from syncoll.runtime.layout import (
-    Layout,
-    Slot,
-)
+from syncoll.runtime.layout import Layout, Slot
 
 __all__ = [
     "Action",

@@ -15,11 +15,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from syncoll.runtime.layout import (
-    Buffer,
-    Layout,
-    Slot,
-)
+from syncoll.runtime.layout import Buffer, Layout, Slot
 from syncoll.runtime.values import Value
 
 __all__ = ["COPY", "RECEIVE", "REDUCE", "SEND", "Lifetime", "Moment", "Storage", "store"]

@@ -20,10 +20,7 @@ from syncoll.results import Solution
 from syncoll.results.solution import undecided
 from syncoll.searching.directly import solve_directly
 from syncoll.searching.seeding import Seeding
-from syncoll.solving import (
-    Solver,
-    SolverPool,
-)
+from syncoll.solving import Solver, SolverPool
 
 __all__ = ["Asking", "Memory", "Waiting"]
 

@@ -10,19 +10,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from syncoll.bounding import (
-    combining_rounds_bound,
-    least_cut,
-    rounds_bound,
-    with_cut,
-    with_trees,
-)
-from syncoll.certificates import (
-    Certificate,
-    Reading,
-    RoundsBound,
-    Shape,
-)
+from syncoll.bounding import combining_rounds_bound, least_cut, rounds_bound, with_cut, with_trees
+from syncoll.certificates import Certificate, Reading, RoundsBound, Shape
 from syncoll.deadline import NEVER, Deadline, OutOfTimeError, interrupted_at
 from syncoll.errors import LocatedError
 from syncoll.model import Collective, Instance, Topology

@@ -26,21 +26,12 @@ from syncoll.errors import LocatedError, ModelError, SyncollError, UsageError
 from syncoll.model import Collective, Topology
 from syncoll.model.derived import part_chunks
 from syncoll.model.dual import dual_of
-from syncoll.results.frontier import (
-    Frontier,
-    OpenClaim,
-    Point,
-)
+from syncoll.results.frontier import Frontier, OpenClaim, Point
 from syncoll.searching.asking import Asking
 from syncoll.searching.asking_dual import AskingDual
 from syncoll.searching.bounds_table import BoundsTable
 from syncoll.searching.candidates import CandidateSource
-from syncoll.searching.derived_points import (
-    composed_point,
-    inverted_point,
-    merged,
-    scaled_claim,
-)
+from syncoll.searching.derived_points import composed_point, inverted_point, merged, scaled_claim
 from syncoll.searching.driver import (
     NO_BOUND,
     ONLY_CUTS,

@@ -13,19 +13,9 @@ from fractions import Fraction
 import numpy as np
 
 from syncoll.errors import ModelError
-from syncoll.model import (
-    Algorithm,
-    Collective,
-    Instance,
-    compose,
-    invert,
-    renumber,
-)
+from syncoll.model import Algorithm, Collective, Instance, compose, invert, renumber
 from syncoll.model.rows import matching
-from syncoll.results.frontier import (
-    OpenClaim,
-    Point,
-)
+from syncoll.results.frontier import OpenClaim, Point
 from syncoll.searching.request import SearchRequest
 from syncoll.trust import require_valid
 

@@ -25,15 +25,8 @@ from syncoll.formula import StopReason, Verdict
 from syncoll.plugins import SeedLimits
 from syncoll.results import Solution
 from syncoll.results.evidence import Evidence
-from syncoll.results.frontier import (
-    Frontier,
-    OpenClaim,
-    Point,
-)
-from syncoll.results.proof import (
-    Refuted,
-    covers,
-)
+from syncoll.results.frontier import Frontier, OpenClaim, Point
+from syncoll.results.proof import Refuted, covers
 from syncoll.searching.asking import Asking, Waiting
 from syncoll.searching.bounds_table import BoundsTable
 from syncoll.searching.candidates import Candidate, CandidateSource

@@ -11,12 +11,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from syncoll.model import (
-    Algorithm,
-    Instance,
-    refine,
-    renumber,
-)
+from syncoll.model import Algorithm, Instance, refine, renumber
 from syncoll.model.rows import matching
 from syncoll.results.frontier import Point
 

@@ -8,23 +8,9 @@ from fractions import Fraction
 from math import ceil
 
 from syncoll.certificates import Certificate
-from syncoll.results.evidence import (
-    BY_CUTTING,
-    Distance,
-    Evidence,
-    ScaledShape,
-    undefined_chunks,
-)
-from syncoll.results.frontier import (
-    OpenClaim,
-    Point,
-)
-from syncoll.results.proof import (
-    Proof,
-    Refuted,
-    Scope,
-    covers,
-)
+from syncoll.results.evidence import BY_CUTTING, Distance, Evidence, ScaledShape, undefined_chunks
+from syncoll.results.frontier import OpenClaim, Point
+from syncoll.results.proof import Proof, Refuted, Scope, covers
 from syncoll.searching.bounds_table import BoundsTable
 from syncoll.searching.candidates import CandidateSource
 from syncoll.searching.request import Strategy

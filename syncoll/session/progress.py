@@ -10,10 +10,7 @@ from typing import TYPE_CHECKING
 
 from syncoll.formula import Verdict
 from syncoll.results import Point
-from syncoll.searching import (
-    Candidate,
-    Observer,
-)
+from syncoll.searching import Candidate, Observer
 from syncoll.wording import counted
 
 if TYPE_CHECKING:

@@ -298,13 +298,20 @@ class Session:
                 seed=self.settings.seed,
             )
 
-    def solve(self, instance: Instance, collective: Collective, until: Deadline) -> Solution:
+    def solve(
+        self,
+        instance: Instance,
+        collective: Collective,
+        until: Deadline,
+        solver: Solver | None = None,
+    ) -> Solution:
         """Decides one (S, R, C); after Ctrl-C an answer that says so.
 
         Args:
             instance: of the collective.
             collective: what; combining and composed ones too.
             until: when it must be over.
+            solver: of this session, which may have been starting meanwhile; None for a new one.
 
         Raises:
             SyncollError: on settings that do not go together, and what plugins do wrong.
@@ -314,10 +321,11 @@ class Session:
         from syncoll.searching import solve_one
 
         began = time.perf_counter()
-        with self.limited(), self.solver() as solver:
+        with self.limited(), contextlib.ExitStack() as stack:
+            asked = solver or stack.enter_context(self.solver())
             try:
                 return solve_one(
-                    solver,
+                    asked,
                     instance.topology,
                     collective,
                     chunks=instance.chunks,
@@ -330,8 +338,8 @@ class Session:
                     instance,
                     StopReason.INTERRUPTED,
                     "",
-                    encoding=solver.encoding.name,
-                    backend=solver.backend_name,
+                    encoding=asked.encoding.name,
+                    backend=asked.backend_name,
                     seconds={"solve": time.perf_counter() - began},
                 )
 

@@ -21,10 +21,7 @@ from types import TracebackType
 from syncoll.errors import SyncollError, UsageError
 from syncoll.formula import StopReason
 from syncoll.model import Instance
-from syncoll.results.solution import (
-    Solution,
-    undecided,
-)
+from syncoll.results.solution import Solution, undecided
 from syncoll.solving.question import (
     How,
     Question,

@@ -26,10 +26,7 @@ from syncoll.formula import Limits
 from syncoll.memory import MemoryBudget, resume
 from syncoll.model import Instance
 from syncoll.plugins import PluginManager
-from syncoll.results.solution import (
-    Solution,
-    without_caches,
-)
+from syncoll.results.solution import Solution, without_caches
 from syncoll.solving.members import AUTO, choose_encoding
 from syncoll.solving.solver import Solver
 

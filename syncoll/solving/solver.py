@@ -31,18 +31,8 @@ from syncoll.plugins import (
     resolve_options,
 )
 from syncoll.plugins.guard import calling
-from syncoll.results.solution import (
-    NO_FORMULA,
-    Solution,
-    undecided,
-)
-from syncoll.solving.members import (
-    AUTO,
-    Member,
-    choose_backends,
-    choose_encoding,
-    member_options,
-)
+from syncoll.results.solution import NO_FORMULA, Solution, undecided
+from syncoll.solving.members import AUTO, Member, choose_backends, choose_encoding, member_options
 from syncoll.solving.portfolio import HEAD_START_SECONDS, Reply, ask_one, losses_of, no_answer, race
 from syncoll.solving.preparation import Preparation
 from syncoll.solving.process import SolverProcess

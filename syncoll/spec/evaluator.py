@@ -47,16 +47,7 @@ from syncoll.spec.module import Found
 from syncoll.spec.source import Span
 from syncoll.spec.syntax import Expr
 from syncoll.spec.turns import index, list_for
-from syncoll.spec.values import (
-    Closure,
-    ListValue,
-    Pair,
-    Ragged,
-    Relation,
-    Scope,
-    is_list,
-    kind_of,
-)
+from syncoll.spec.values import Closure, ListValue, Pair, Ragged, Relation, Scope, is_list, kind_of
 from syncoll.spec.words import AMBIENT
 
 __all__ = ["Evaluator"]

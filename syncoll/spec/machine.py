@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 
 from syncoll.errors import ModelError, Origin, SpecError, UsageError
 from syncoll.model import BandwidthBound, Fabric, FabricLink, Link, Topology
-from syncoll.routing import lower
 from syncoll.spec import limits, syntax
 from syncoll.spec.arithmetic import cell_of, first_live, is_column
 from syncoll.spec.evaluator import Evaluator
@@ -54,6 +53,8 @@ def build_topology(
     builder.read(scope)
     if not builder.is_fabric:
         return builder.topology()
+    from syncoll.routing import lower  # for networks with switches or in GB/s alone
+
     fabric = builder.fabric()
     links, routes = limits.MAX_LINKS, limits.MAX_SHARED_PAIRS
     return builder.located(lambda: lower(fabric, most_links=links, most_shared=routes))

@@ -8,10 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from syncoll.certificates.cuts import CutCertificate
-from syncoll.certificates.prices import (
-    PriceCertificate,
-    Share,
-)
+from syncoll.certificates.prices import PriceCertificate, Share
 from syncoll.certificates.trees import TreeCertificate
 from syncoll.errors import FileFormatError
 from syncoll.model import Algorithm

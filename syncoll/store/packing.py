@@ -23,11 +23,7 @@ import numpy as np
 from msgspec.structs import asdict
 
 from syncoll.certificates import CutCertificate, Reading
-from syncoll.documents.certificates import (
-    CertificateRecord,
-    certificate_of,
-    certificate_record,
-)
+from syncoll.documents.certificates import CertificateRecord, certificate_of, certificate_record
 from syncoll.documents.record import ClosedRecord, read_record, written
 from syncoll.errors import FileFormatError, ModelError
 from syncoll.formula import FormulaSize, Limits, StopReason, Verdict

@@ -6,14 +6,7 @@ import random
 
 import numpy as np
 
-from syncoll.model import (
-    Algorithm,
-    BoolArray,
-    Instance,
-    Topology,
-    compose,
-    invert,
-)
+from syncoll.model import Algorithm, BoolArray, Instance, Topology, compose, invert
 from syncoll.testing.instances import random_topology
 
 __all__ = ["connected_topology", "random_case", "random_trees"]

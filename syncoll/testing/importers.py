@@ -9,14 +9,7 @@ from typing import ClassVar, NamedTuple
 from syncoll.errors import ImportFormatError
 from syncoll.importing import import_machine, import_spec
 from syncoll.plugins import Imported, ImporterRecord
-from syncoll.testing.kit import (
-    Conformance,
-    Failure,
-    check_light,
-    check_options,
-    demand,
-    failures,
-)
+from syncoll.testing.kit import Conformance, Failure, check_light, check_options, demand, failures
 
 __all__ = ["IMPORTER_CHECKS", "ImporterConformance", "check_importer"]
 

@@ -25,27 +25,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 
-from syncoll.certificates import (
-    Certificate,
-    Shape,
-)
+from syncoll.certificates import Certificate, Shape
 from syncoll.errors import VerificationError
 from syncoll.model import Collective, Topology
-from syncoll.results import (
-    BY_CUTTING,
-    Evidence,
-    Frontier,
-    OpenClaim,
-    Point,
-    Proof,
-    Refuted,
-    Scope,
-)
+from syncoll.results import BY_CUTTING, Evidence, Frontier, OpenClaim, Point, Proof, Refuted, Scope
 from syncoll.trust.same_problem import require_same_collective, require_same_topology
-from syncoll.trust.unchecked import (
-    Unchecked,
-    unchecked,
-)
+from syncoll.trust.unchecked import Unchecked, unchecked
 
 __all__ = ["Checked", "Witness", "check_claims"]
 

@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from syncoll.results import (
-    Evidence,
-    Frontier,
-    Refuted,
-)
+from syncoll.results import Evidence, Frontier, Refuted
 
 __all__ = ["Unchecked", "unchecked"]
 

@@ -10,13 +10,7 @@ from fractions import Fraction
 import pytest
 
 from syncoll.bounding import rounds_bound
-from syncoll.certificates import (
-    Demand,
-    PriceCertificate,
-    Shape,
-    Share,
-    demands,
-)
+from syncoll.certificates import Demand, PriceCertificate, Shape, Share, demands
 from syncoll.errors import VerificationError
 from syncoll.model import RelationTable, Topology
 from syncoll.testing.brute_force import TooLargeError, least_rounds

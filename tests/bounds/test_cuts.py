@@ -8,21 +8,9 @@ from itertools import combinations
 
 import pytest
 
-from syncoll.bounding import (
-    least_cut,
-    rounds_bound,
-)
-from syncoll.bounding.cuts import (
-    ALL_SUBSETS,
-    around_nodes,
-    find_cut,
-    least_cover,
-)
-from syncoll.certificates import (
-    Demand,
-    PriceCertificate,
-    demands,
-)
+from syncoll.bounding import least_cut, rounds_bound
+from syncoll.bounding.cuts import ALL_SUBSETS, around_nodes, find_cut, least_cover
+from syncoll.certificates import Demand, PriceCertificate, demands
 from syncoll.certificates.cuts import CutCertificate
 from syncoll.errors import VerificationError
 from syncoll.model import Collective, Topology

@@ -10,10 +10,7 @@ import pytest
 from syncoll.bounding import rounds_bound
 from syncoll.bounding.network import FlowNetwork
 from syncoll.bounding.relaxation import Relaxation, RelaxationKind
-from syncoll.certificates import (
-    PriceCertificate,
-    demands,
-)
+from syncoll.certificates import PriceCertificate, demands
 from syncoll.model import Collective, Topology
 from syncoll.testing.classics import (
     allgather,

@@ -8,10 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from syncoll.bounding import (
-    combining_rounds_bound,
-    rounds_bound,
-)
+from syncoll.bounding import combining_rounds_bound, rounds_bound
 from syncoll.bounding.network import FlowNetwork
 from syncoll.bounding.relaxation import Relaxation, RelaxationKind
 from syncoll.bounding.size import most_variables, num_flows

@@ -12,14 +12,8 @@ import numpy as np
 import pytest
 
 from syncoll.bounding import combining_rounds_bound
-from syncoll.bounding.partition import (
-    _price,
-    find_partition,
-)
-from syncoll.certificates import (
-    ChunkClass,
-    Shape,
-)
+from syncoll.bounding.partition import _price, find_partition
+from syncoll.certificates import ChunkClass, Shape
 from syncoll.certificates.partition import PartitionCertificate
 from syncoll.errors import VerificationError
 from syncoll.model import RelationTable, Topology

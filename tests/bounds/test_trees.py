@@ -12,15 +12,8 @@ import pytest
 
 from syncoll.bounding import rounds_bound
 from syncoll.bounding.trees import find_tree_prices
-from syncoll.certificates import (
-    Demand,
-    demands,
-)
-from syncoll.certificates.trees import (
-    MOST_DESTINATIONS,
-    CheapestTrees,
-    TreeCertificate,
-)
+from syncoll.certificates import Demand, demands
+from syncoll.certificates.trees import MOST_DESTINATIONS, CheapestTrees, TreeCertificate
 from syncoll.errors import VerificationError
 from syncoll.model import Topology
 from syncoll.testing.brute_force import TooLargeError, least_rounds

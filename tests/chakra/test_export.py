@@ -15,12 +15,7 @@ import pytest
 from syncoll.errors import ExportError, OptionError
 from syncoll.model import Algorithm, Instance
 from syncoll.plugins import Exported, ExportRequest
-from syncoll.runtime import (
-    Kind,
-    export_verified,
-    kind_of,
-    lower,
-)
+from syncoll.runtime import Kind, export_verified, kind_of, lower
 from syncoll.testing.classics import ring
 from syncoll.testing.combining import connected_topology, random_case, random_trees
 from syncoll_chakra import RECORD

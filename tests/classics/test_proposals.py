@@ -9,14 +9,7 @@ import numpy as np
 import pytest
 
 import syncoll_classics
-from syncoll.model import (
-    Algorithm,
-    Collective,
-    Instance,
-    Topology,
-    compose,
-    invert,
-)
+from syncoll.model import Algorithm, Collective, Instance, Topology, compose, invert
 from syncoll.plugins import Proposal, SeedLimits
 from syncoll.spec import SpecLibrary
 from syncoll.trust import require_valid

@@ -8,10 +8,7 @@ from math import ceil, log2
 
 import pytest
 
-from syncoll.model import (
-    compose,
-    invert,
-)
+from syncoll.model import compose, invert
 from syncoll.plugins import Proposal, SeedLimits
 from syncoll.spec import SpecLibrary
 from syncoll.trust import require_valid

@@ -19,10 +19,7 @@ import syncoll_specs
 from syncoll.documents import schema
 from syncoll.model import Fabric
 from syncoll.plugins import PluginManager, SeedRecord, hookimpl
-from syncoll.results.forest import (
-    ForestCollective,
-    PackedForest,
-)
+from syncoll.results.forest import ForestCollective, PackedForest
 from syncoll.testing.fabrics import a100, mi250, p2_16xlarge, torus
 
 Run = Callable[..., Any]

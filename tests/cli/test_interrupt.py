@@ -18,10 +18,7 @@ from typing import Any
 import psutil
 import pytest
 
-from syncoll.documents import (
-    load_text,
-    read_file,
-)
+from syncoll.documents import load_text, read_file
 from syncoll.plugins import PluginManager
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")

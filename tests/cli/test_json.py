@@ -11,11 +11,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from syncoll.documents import (
-    KINDS,
-    load_text,
-    schema,
-)
+from syncoll.documents import KINDS, load_text, schema
 
 Run = Callable[..., Any]
 

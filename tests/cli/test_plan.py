@@ -14,10 +14,7 @@ import jsonschema
 import pytest
 
 from syncoll.cli.main import main
-from syncoll.documents import (
-    read_file,
-    schema,
-)
+from syncoll.documents import read_file, schema
 from syncoll.errors import ExportError, VerificationError
 from syncoll.pages.plan import _told
 from syncoll.planning import NeverBest

@@ -9,10 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from syncoll.documents.ni_tables import (
-    TableOp,
-    ni_tables,
-)
+from syncoll.documents.ni_tables import TableOp, ni_tables
 from syncoll.errors import ExportError
 from syncoll.model import Algorithm, Collective, Instance, Topology
 from syncoll.plugins import PluginManager

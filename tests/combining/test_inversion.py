@@ -8,15 +8,7 @@ import numpy as np
 import pytest
 
 from syncoll.errors import ModelError
-from syncoll.model import (
-    Algorithm,
-    Instance,
-    Topology,
-    compose,
-    invert,
-    refine,
-    renumber,
-)
+from syncoll.model import Algorithm, Instance, Topology, compose, invert, refine, renumber
 from syncoll.testing.combining import connected_topology, random_trees
 from syncoll.trust import violations
 

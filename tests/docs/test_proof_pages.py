@@ -24,10 +24,7 @@ from syncoll.certificates import (
 from syncoll.errors import VerificationError
 from syncoll.model import Topology
 from syncoll.plugins import PluginManager
-from syncoll.results import (
-    Method,
-    Scope,
-)
+from syncoll.results import Method, Scope
 from syncoll.spec import SpecLibrary
 
 from .conftest import ROOT, blocks

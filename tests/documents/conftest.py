@@ -11,10 +11,7 @@ from typing import Any
 import pytest
 
 from syncoll.cli.main import main
-from syncoll.documents import (
-    algorithm_document,
-    read_file,
-)
+from syncoll.documents import algorithm_document, read_file
 
 Json = dict[str, Any]
 

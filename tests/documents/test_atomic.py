@@ -11,11 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from syncoll.documents import (
-    read_file,
-    require_writable,
-    write_atomically,
-)
+from syncoll.documents import read_file, require_writable, write_atomically
 from syncoll.errors import UsageError
 
 posix = pytest.mark.skipif(os.name != "posix", reason="needs POSIX files")

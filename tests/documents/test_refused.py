@@ -10,10 +10,7 @@ from typing import Any
 
 import pytest
 
-from syncoll.documents import (
-    load_text,
-    read_file,
-)
+from syncoll.documents import load_text, read_file
 from syncoll.errors import FileFormatError, SyncollError, VerificationError
 
 Json = dict[str, Any]

@@ -8,19 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from syncoll.documents import (
-    algorithm_document,
-    write_document,
-)
-from syncoll.model import (
-    Algorithm,
-    BoolArray,
-    Collective,
-    Instance,
-    Topology,
-    compose,
-    invert,
-)
+from syncoll.documents import algorithm_document, write_document
+from syncoll.model import Algorithm, BoolArray, Collective, Instance, Topology, compose, invert
 from syncoll.plugins import PluginManager
 from syncoll.results import Solution
 from syncoll.solving import Solver

@@ -12,10 +12,7 @@ import pytest
 
 from syncoll.model import Algorithm, Instance
 from syncoll.mpi.launcher import find_mpiexec
-from syncoll.runtime import (
-    Kind,
-    kind_of,
-)
+from syncoll.runtime import Kind, kind_of
 
 pytest.importorskip("mpi4py", reason="the extra [mpi] is not installed")
 pytestmark = pytest.mark.slow

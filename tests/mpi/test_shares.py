@@ -9,11 +9,7 @@ import pytest
 
 from syncoll.model import Instance
 from syncoll.mpi.shares import shares_of, split
-from syncoll.runtime import (
-    Kind,
-    kind_of,
-    layout_of,
-)
+from syncoll.runtime import Kind, kind_of, layout_of
 from syncoll.testing.classics import allgather, alltoall, broadcast, gather, ring, scatter
 from syncoll.testing.combining import random_case
 

@@ -14,20 +14,10 @@ import numpy as np
 import pytest
 
 from syncoll.errors import ExportError, VerificationError
-from syncoll.model import (
-    Algorithm,
-    Instance,
-    Topology,
-    compose,
-    invert,
-)
+from syncoll.model import Algorithm, Instance, Topology, compose, invert
 from syncoll.plugins import Exported, ExportRequest, resolve_options
 from syncoll.plugins.exporters import UNLIMITED
-from syncoll.runtime import (
-    Kind,
-    kind_of,
-    layout_of,
-)
+from syncoll.runtime import Kind, kind_of, layout_of
 from syncoll.testing.classics import hub, one_way_ring, ring
 from syncoll.testing.combining import connected_topology, random_case, random_trees
 from syncoll_msccl_xml import RECORD

@@ -6,14 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from syncoll.runtime import (
-    Action,
-    Buffer,
-    Dependency,
-    Hazard,
-    Operation,
-    Slot,
-)
+from syncoll.runtime import Action, Buffer, Dependency, Hazard, Operation, Slot
 from syncoll_msccl_xml.instructions import Op, forward, instructions_of
 
 I0, O0 = Slot(Buffer.INPUT, 0), Slot(Buffer.OUTPUT, 0)

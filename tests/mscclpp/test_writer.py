@@ -11,22 +11,10 @@ import numpy as np
 import pytest
 
 from syncoll.errors import ExportError, OptionError
-from syncoll.model import (
-    Algorithm,
-    BoolArray,
-    Instance,
-    Topology,
-    compose,
-    invert,
-)
+from syncoll.model import Algorithm, BoolArray, Instance, Topology, compose, invert
 from syncoll.plugins import ExportRequest
 from syncoll.plugins.exporters import UNLIMITED
-from syncoll.runtime import (
-    HandedOut,
-    Kind,
-    export_verified,
-    kind_of,
-)
+from syncoll.runtime import HandedOut, Kind, export_verified, kind_of
 from syncoll.testing.classics import hub, one_way_ring
 from syncoll.testing.combining import random_case, random_trees
 from syncoll_mscclpp import RECORD

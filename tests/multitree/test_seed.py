@@ -12,11 +12,7 @@ import pytest
 
 import syncoll_multitree
 from syncoll.deadline import Deadline
-from syncoll.model import (
-    Topology,
-    compose,
-    invert,
-)
+from syncoll.model import Topology, compose, invert
 from syncoll.plugins import Proposal, SeedLimits
 from syncoll.plugins.options import resolve_options
 from syncoll.spec import SpecLibrary

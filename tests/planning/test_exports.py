@@ -152,10 +152,7 @@ def test_two_of_one_name(points: list[StoredAlgorithm]) -> None:
 def test_a_collective_without_one_message(
     points: list[StoredAlgorithm], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from syncoll.runtime import (
-        Kind,
-        StandardCollective,
-    )
+    from syncoll.runtime import Kind, StandardCollective
 
     unknown = StandardCollective(Kind.CUSTOM, 5, 0, None, "for a test")
     monkeypatch.setattr("syncoll.planning.message.kind_of", lambda _: unknown)

@@ -12,13 +12,7 @@ import pytest
 import syncoll_specs
 from syncoll.errors import ExportError
 from syncoll.model import Instance
-from syncoll.runtime import (
-    Buffer,
-    Kind,
-    Slot,
-    kind_of,
-    layout_of,
-)
+from syncoll.runtime import Buffer, Kind, Slot, kind_of, layout_of
 from syncoll.spec import SpecLibrary
 from syncoll.testing.classics import hub
 

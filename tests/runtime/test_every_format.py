@@ -10,13 +10,7 @@ from syncoll.errors import ExportError
 from syncoll.plugins import ExporterRecord, ExportRequest, PluginManager
 from syncoll.results import Point
 from syncoll.runtime import export_verified
-from syncoll.searching import (
-    Asking,
-    ChosenSeed,
-    SearchRequest,
-    Seeding,
-    search,
-)
+from syncoll.searching import Asking, ChosenSeed, SearchRequest, Seeding, search
 from syncoll.solving import Solver
 from syncoll.spec import SpecLibrary
 

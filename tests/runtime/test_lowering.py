@@ -9,25 +9,9 @@ import numpy as np
 import pytest
 
 from syncoll.errors import ExportError, VerificationError
-from syncoll.model import (
-    Algorithm,
-    BoolArray,
-    Instance,
-    Topology,
-    compose,
-    invert,
-)
+from syncoll.model import Algorithm, BoolArray, Instance, Topology, compose, invert
 from syncoll.plugins import ExportRequest
-from syncoll.runtime import (
-    Action,
-    Buffer,
-    Hazard,
-    Kind,
-    LoweredAlgorithm,
-    Slot,
-    kind_of,
-    lower,
-)
+from syncoll.runtime import Action, Buffer, Hazard, Kind, LoweredAlgorithm, Slot, kind_of, lower
 from syncoll.testing.classics import hub, ring
 from syncoll.testing.combining import connected_topology, random_case, random_trees
 

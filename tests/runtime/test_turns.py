@@ -12,11 +12,7 @@ import pytest
 
 from syncoll.model import Algorithm, Instance
 from syncoll.plugins import ExportRequest, PluginManager
-from syncoll.runtime import (
-    Action,
-    export_verified,
-    lower,
-)
+from syncoll.runtime import Action, export_verified, lower
 from syncoll.runtime.turns import in_turn
 from syncoll.spec import SpecLibrary
 from syncoll.testing.combining import random_case

@@ -14,17 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from syncoll.documents import (
-    frontier_document,
-    load_text,
-)
+from syncoll.documents import frontier_document, load_text
 from syncoll.errors import LocatedError, UsageError
 from syncoll.model import Collective, Instance, Topology
 from syncoll.plugins import PluginManager, resolve_options
-from syncoll.results import (
-    Frontier,
-    Scope,
-)
+from syncoll.results import Frontier, Scope
 from syncoll.searching import (
     Asking,
     BoundsTable,

@@ -16,11 +16,7 @@ from syncoll.deadline import NEVER, Deadline
 from syncoll.errors import BackendError, ModelError, UsageError
 from syncoll.formula import Assignment, FormulaBuilder, Outcome, StopReason, Verdict
 from syncoll.model import Algorithm, Collective, Instance, Topology
-from syncoll.results import (
-    Frontier,
-    Point,
-    Solution,
-)
+from syncoll.results import Frontier, Point, Solution
 from syncoll.searching import (
     Asking,
     BoundsTable,

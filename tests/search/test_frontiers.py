@@ -11,11 +11,7 @@ import pytest
 from syncoll.model import Collective, Topology
 from syncoll.plugins import PluginManager
 from syncoll.results import Frontier, Scope
-from syncoll.searching import (
-    SearchRequest,
-    Strategy,
-    search,
-)
+from syncoll.searching import SearchRequest, Strategy, search
 from syncoll.solving import Solver
 from syncoll.spec import SpecLibrary
 from syncoll.testing.brute_force import TooLargeError, least_rounds

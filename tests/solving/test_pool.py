@@ -8,13 +8,7 @@ import pickle
 import sys
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import (
-    Executor,
-    Future,
-    ProcessPoolExecutor,
-    ThreadPoolExecutor,
-    wait,
-)
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,13 +21,7 @@ from syncoll.formula import Limits, StopReason, Verdict
 from syncoll.model import Instance
 from syncoll.plugins import PluginManager
 from syncoll.results import Solution
-from syncoll.solving import (
-    Question,
-    SolverPool,
-    SolverSettings,
-    decide,
-    open_pool,
-)
+from syncoll.solving import Question, SolverPool, SolverSettings, decide, open_pool
 from syncoll.solving.question import StopSignal, release
 from syncoll.trust import violations
 

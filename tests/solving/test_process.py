@@ -15,15 +15,7 @@ import psutil
 import pytest
 
 from syncoll.errors import BackendError, OptionError, PluginError, UsageError
-from syncoll.formula import (
-    Feature,
-    Formula,
-    FormulaBuilder,
-    Limits,
-    Outcome,
-    StopReason,
-    Verdict,
-)
+from syncoll.formula import Feature, Formula, FormulaBuilder, Limits, Outcome, StopReason, Verdict
 from syncoll.memory import MemoryBudget
 from syncoll.plugins import Answer, BackendRecord, PluginManager
 from syncoll.solving import SolverProcess

@@ -12,20 +12,11 @@ from typing import Any
 
 import pytest
 
-from syncoll.bounding import (
-    rounds_bound,
-    with_cut,
-)
+from syncoll.bounding import rounds_bound, with_cut
 from syncoll.bounding.network import FlowNetwork
 from syncoll.bounding.relaxation import Relaxation, RelaxationKind
 from syncoll.bounding.trees import find_tree_prices
-from syncoll.certificates import (
-    CutCertificate,
-    Demand,
-    PriceCertificate,
-    TreeCertificate,
-    demands,
-)
+from syncoll.certificates import CutCertificate, Demand, PriceCertificate, TreeCertificate, demands
 from syncoll.model import Topology
 from syncoll.store import RememberingBounds, Store
 from syncoll.store.answers import BoundCertificate

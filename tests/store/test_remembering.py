@@ -18,17 +18,8 @@ from syncoll.formula import FormulaSize, Limits, Outcome, StopReason, Verdict
 from syncoll.model import Collective, Instance, Topology
 from syncoll.plugins import PluginManager
 from syncoll.results import Frontier, Solution
-from syncoll.searching import (
-    Asking,
-    SearchRequest,
-    search,
-)
-from syncoll.solving import (
-    Solver,
-    SolverPool,
-    SolverSettings,
-    open_pool,
-)
+from syncoll.searching import Asking, SearchRequest, search
+from syncoll.solving import Solver, SolverPool, SolverSettings, open_pool
 from syncoll.store import RememberingBounds, SolutionMemory, Store
 from syncoll.testing import classics
 from syncoll.testing.instances import random_instance

@@ -13,11 +13,7 @@ from syncoll.formula import Feature, FormulaBuilder, Limits, Verdict
 from syncoll.lowerings import lower
 from syncoll.plugins import PluginManager, resolve_options
 from syncoll.testing import pigeonhole
-from syncoll.trust.drat import (
-    ProofVerdict,
-    check_rup,
-    trimmed,
-)
+from syncoll.trust.drat import ProofVerdict, check_rup, trimmed
 
 Clauses = list[list[int]]
 PYSAT = PluginManager.discover().backends["pysat"]

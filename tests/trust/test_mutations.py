@@ -18,10 +18,7 @@ from syncoll.solving import Solver
 from syncoll.testing.brute_force import TooLargeError, all_algorithms
 from syncoll.testing.classics import allgather, dgx1
 from syncoll.testing.instances import random_instance
-from syncoll.trust import (
-    require_valid,
-    violations,
-)
+from syncoll.trust import require_valid, violations
 
 Send = tuple[int, int, int, int]
 """Chunk, source, destination, step."""

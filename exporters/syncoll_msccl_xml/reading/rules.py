@@ -12,11 +12,7 @@ from itertools import groupby
 from typing import NoReturn, Protocol
 
 from syncoll.errors import VerificationError
-from syncoll.runtime.machine import (
-    STANDARD,
-    Contract,
-    contract,
-)
+from syncoll.runtime.machine import STANDARD, Contract, contract
 from syncoll_msccl_xml.reading.algorithm import Algorithm, Block, Gpu, Step, place
 from syncoll_msccl_xml.reading.dialect import FUSION, MOST_CHILDREN, MOST_NODES, Dialect
 

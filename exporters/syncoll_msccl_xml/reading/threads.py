@@ -11,14 +11,7 @@ from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from syncoll.runtime.machine import (
-    Connection,
-    Contract,
-    Instruction,
-    Memory,
-    Program,
-    Thread,
-)
+from syncoll.runtime.machine import Connection, Contract, Instruction, Memory, Program, Thread
 from syncoll_msccl_xml.reading.algorithm import Algorithm, Block, Gpu, Step
 from syncoll_msccl_xml.reading.rules import READS, RECEIVES, SENDS, WRITES
 

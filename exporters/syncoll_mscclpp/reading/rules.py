@@ -12,11 +12,7 @@ from collections.abc import Iterator
 from typing import NoReturn, Protocol
 
 from syncoll.errors import UncheckedError, VerificationError
-from syncoll.runtime.machine import (
-    STANDARD,
-    Contract,
-    contract,
-)
+from syncoll.runtime.machine import STANDARD, Contract, contract
 from syncoll_mscclpp.reading.plan import Block, Gpu, Operation, Plan, Reference
 from syncoll_mscclpp.reading.shapes import PACKETS, SHAPES, in_packets, wrong_shape
 

@@ -18,13 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from syncoll.errors import VerificationError
-from syncoll.runtime.machine import (
-    Contract,
-    Instruction,
-    Memory,
-    Program,
-    Thread,
-)
+from syncoll.runtime.machine import Contract, Instruction, Memory, Program, Thread
 from syncoll_mscclpp.reading.deeds import Act, Deed
 from syncoll_mscclpp.reading.plan import Block, Gpu, Operation, Plan, Reference
 from syncoll_mscclpp.reading.rules import flat

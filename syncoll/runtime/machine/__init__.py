@@ -10,33 +10,13 @@ ends, is free of races, and does what a collective promises.
                                                                Contract --require_fulfilled--> ok
 """
 
-from syncoll.runtime.machine.contents import (
-    Contents,
-    Value,
-    contents,
-    describe_value,
-)
-from syncoll.runtime.machine.contract import (
-    STANDARD,
-    Contract,
-    contract,
-    find_root,
-)
+from syncoll.runtime.machine.contents import Contents, Value, contents, describe_value
+from syncoll.runtime.machine.contract import STANDARD, Contract, contract, find_root
 from syncoll.runtime.machine.execute import execute
 from syncoll.runtime.machine.matching import require_matched
-from syncoll.runtime.machine.program import (
-    Buffer,
-    Connection,
-    Instruction,
-    Memory,
-    Program,
-    Thread,
-)
+from syncoll.runtime.machine.program import Buffer, Connection, Instruction, Memory, Program, Thread
 from syncoll.runtime.machine.races import require_race_free
-from syncoll.runtime.machine.schedule import (
-    Schedule,
-    schedule,
-)
+from syncoll.runtime.machine.schedule import Schedule, schedule
 
 __all__ = [
     "STANDARD",

@@ -12,10 +12,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from syncoll.runtime.machine.program import (
-    Instruction,
-    Program,
-)
+from syncoll.runtime.machine.program import Instruction, Program
 from syncoll.runtime.machine.schedule import Schedule
 
 __all__ = ["Contents", "Value", "contents", "describe_value"]

@@ -12,23 +12,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from syncoll.errors import VerificationError
-from syncoll.runtime.machine.contents import (
-    Contents,
-    Value,
-    contents,
-    describe_value,
-)
-from syncoll.runtime.machine.contract import (
-    Contract,
-    find_root,
-)
+from syncoll.runtime.machine.contents import Contents, Value, contents, describe_value
+from syncoll.runtime.machine.contract import Contract, find_root
 from syncoll.runtime.machine.matching import require_matched
 from syncoll.runtime.machine.program import Program
 from syncoll.runtime.machine.races import require_race_free
-from syncoll.runtime.machine.schedule import (
-    Schedule,
-    schedule,
-)
+from syncoll.runtime.machine.schedule import Schedule, schedule
 
 __all__ = ["execute"]
 

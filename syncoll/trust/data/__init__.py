@@ -4,21 +4,9 @@ Also the semantics of algorithms in their most readable form: `memory` is what a
 `execute` what a step does, `definition` what a collective is.
 """
 
-from syncoll.trust.data.execute import (
-    Execution,
-    Mismatch,
-    execute,
-)
-from syncoll.trust.data.halves import (
-    BFLOAT16,
-    dtype_of,
-    name_of,
-)
-from syncoll.trust.data.workload import (
-    DTYPES,
-    Operation,
-    Workload,
-)
+from syncoll.trust.data.execute import Execution, Mismatch, execute
+from syncoll.trust.data.halves import BFLOAT16, dtype_of, name_of
+from syncoll.trust.data.workload import DTYPES, Operation, Workload
 
 __all__ = [
     "BFLOAT16",

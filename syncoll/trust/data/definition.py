@@ -24,16 +24,9 @@ from functools import reduce
 import numpy as np
 
 from syncoll.model import Instance
-from syncoll.trust.data.halves import (
-    exactly,
-    rounding,
-)
+from syncoll.trust.data.halves import exactly, rounding
 from syncoll.trust.data.inputs import Inputs
-from syncoll.trust.data.workload import (
-    Array,
-    Operation,
-    Workload,
-)
+from syncoll.trust.data.workload import Array, Operation, Workload
 
 __all__ = ["Demand", "demand", "reduction"]
 

@@ -14,22 +14,11 @@ import psutil
 
 from syncoll.errors import UsageError
 from syncoll.model import Algorithm, Instance
-from syncoll.trust.data.definition import (
-    Demand,
-    demand,
-    reduction,
-)
+from syncoll.trust.data.definition import Demand, demand, reduction
 from syncoll.trust.data.halves import widen
 from syncoll.trust.data.inputs import Inputs
-from syncoll.trust.data.memory import (
-    COPY,
-    Label,
-    Memory,
-)
-from syncoll.trust.data.workload import (
-    Array,
-    Workload,
-)
+from syncoll.trust.data.memory import COPY, Label, Memory
+from syncoll.trust.data.workload import Array, Workload
 from syncoll.wording import counted
 
 __all__ = ["Execution", "Mismatch", "execute"]

@@ -10,10 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from syncoll.model import Instance
-from syncoll.trust.data.workload import (
-    Array,
-    Workload,
-)
+from syncoll.trust.data.workload import Array, Workload
 
 __all__ = ["Inputs"]
 

@@ -10,10 +10,7 @@ from __future__ import annotations
 
 from functools import reduce
 
-from syncoll.trust.data.workload import (
-    Array,
-    Operation,
-)
+from syncoll.trust.data.workload import Array, Operation
 
 __all__ = ["COPY", "Label", "Memory"]
 

@@ -10,12 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from syncoll.errors import UsageError
-from syncoll.trust.data.halves import (
-    BFLOAT16,
-    dtype_of,
-    narrow,
-    widen,
-)
+from syncoll.trust.data.halves import BFLOAT16, dtype_of, narrow, widen
 
 __all__ = ["DTYPES", "Array", "Operation", "Workload"]
 

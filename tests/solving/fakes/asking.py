@@ -9,10 +9,7 @@ import time
 from syncoll.errors import BackendError
 from syncoll.formula import StopReason
 from syncoll.model import Instance
-from syncoll.results import (
-    Solution,
-    undecided,
-)
+from syncoll.results import Solution, undecided
 from syncoll.solving import Solver
 
 

@@ -14,10 +14,7 @@ from typing import Any
 
 import pytest
 
-from syncoll.certificates import (
-    ChunkClass,
-    Shape,
-)
+from syncoll.certificates import ChunkClass, Shape
 from syncoll.cli.main import main
 from syncoll.documents import load_text
 from syncoll.documents.document import digest

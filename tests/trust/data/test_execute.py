@@ -17,18 +17,9 @@ import syncoll.trust.data
 from syncoll.errors import UsageError
 from syncoll.model import Algorithm, Instance
 from syncoll.trust import violations
-from syncoll.trust.data import (
-    BFLOAT16,
-    DTYPES,
-    Operation,
-    Workload,
-    execute,
-)
+from syncoll.trust.data import BFLOAT16, DTYPES, Operation, Workload, execute
 from syncoll.trust.data.definition import reduction
-from syncoll.trust.data.halves import (
-    narrow,
-    widen,
-)
+from syncoll.trust.data.halves import narrow, widen
 from syncoll.trust.data.inputs import Inputs
 from syncoll.trust.data.memory import Memory
 from syncoll.trust.data.workload import Array
