@@ -18,7 +18,7 @@ from fractions import Fraction
 
 from syncoll.bounding import combining_rounds_bound
 from syncoll.bounding.cuts import find_cut
-from syncoll.bounding.network import FlowNetwork
+from syncoll.bounding.network import TimeExpandedNetwork
 from syncoll.bounding.relaxation import Relaxation, RelaxationKind
 from syncoll.certificates import Demand, PriceCertificate, demands
 from syncoll.model import Collective, Topology
@@ -42,7 +42,7 @@ def relaxations(topology: Topology, collective: Collective, steps: int | None, m
     """The rows of one collective that moves chunks."""
     chunks = least_chunks(topology, collective)
     needs = demands(collective.tabulate(topology.num_nodes, chunks))
-    network = FlowNetwork.of(topology, steps)
+    network = TimeExpandedNetwork.of(topology, steps)
     several = any(len(need.destinations) > 1 for need in needs)
     for kind in (RelaxationKind.TOGETHER, RelaxationKind.COPIES):
         if kind is RelaxationKind.TOGETHER and not several:

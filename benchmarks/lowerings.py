@@ -16,7 +16,7 @@ from syncoll.formula import Feature, Formula, FormulaBuilder
 from syncoll.lowerings import lower
 from syncoll.lowerings._sum_clauses import encode
 from syncoll.lowerings._template import Group, SumShape, Template
-from syncoll.lowerings._totalizer import TooLargeError, totalizer
+from syncoll.lowerings._totalizer import TotalizerTooLargeError, totalizer
 
 
 def row_shapes() -> Iterator[tuple[str, SumShape]]:
@@ -77,7 +77,7 @@ def print_rows() -> None:
         seconds = time.perf_counter() - start
         try:
             alone = figures(totalizer(shape, 1_000_000))
-        except TooLargeError:
+        except TotalizerTooLargeError:
             alone = f"{'too large':>28}"
         print(f"{name:32}{figures(template)}{seconds:10.4f}{alone}")
 

@@ -18,7 +18,7 @@ from syncoll.deadline import NEVER, Deadline
 from syncoll.errors import ModelError
 from syncoll.model import Collective, Fabric, RelationTable, Topology
 from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits
-from syncoll.scheduling import Tree, schedule_trees
+from syncoll.scheduling import StepTree, schedule_trees
 from syncoll_forestcoll import Forest, bottleneck, verify_forest, weighted_broadcast
 from syncoll_forestcoll.shortening import shortened
 
@@ -182,7 +182,7 @@ class _Forests:
     ) -> None:
         self._topology, self._fabric, self._shares = topology, fabric, shares
         self._clock = clock
-        self._trees: dict[int, list[Tree]] = {}
+        self._trees: dict[int, list[StepTree]] = {}
         self._longest = 0.0
 
     def ks(self) -> list[int]:
@@ -194,7 +194,7 @@ class _Forests:
         """Whether the trees of one k are there, or as much time is left as others have taken."""
         return k in self._trees or self._clock.left() > self._longest
 
-    def of(self, k: int) -> list[Tree]:
+    def of(self, k: int) -> list[StepTree]:
         """The trees of one k."""
         if k not in self._trees:
             before = self._clock.left()
@@ -206,7 +206,7 @@ class _Forests:
         return self._trees[k]
 
 
-def _trees(forest: Forest, topology: Topology) -> list[Tree]:
+def _trees(forest: Forest, topology: Topology) -> list[StepTree]:
     """The trees between compute nodes, which must be links of the topology.
 
     Raises:
@@ -221,7 +221,7 @@ def _trees(forest: Forest, topology: Topology) -> list[Tree]:
                 "a link wherever a path through switches joins two nodes",
             )
     return [
-        Tree(tree.root, tree.weight, tuple((parent, child) for parent, child, _ in tree.edges))
+        StepTree(tree.root, tree.weight, tuple((parent, child) for parent, child, _ in tree.edges))
         for tree in forest.trees()
     ]
 

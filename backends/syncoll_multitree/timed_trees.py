@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from syncoll.model import Algorithm
-from syncoll.scheduling import Tree
+from syncoll.scheduling import StepTree
 
 __all__ = ["TimedTrees"]
 
@@ -33,13 +33,14 @@ class TimedTrees:
         """The time steps until every tree is complete."""
         return int(self.edges[:, 3].max(initial=-1)) + 1
 
-    def trees(self) -> tuple[Tree, ...]:
+    def trees(self) -> tuple[StepTree, ...]:
         """The trees without their time steps."""
         of: list[list[tuple[int, int]]] = [[] for _ in self.roots]
         for tree, parent, child, _ in self.edges.tolist():
             of[tree].append((parent, child))
         return tuple(
-            Tree(root, 1, tuple(edges)) for root, edges in zip(self.roots.tolist(), of, strict=True)
+            StepTree(root, 1, tuple(edges))
+            for root, edges in zip(self.roots.tolist(), of, strict=True)
         )
 
     def to_algorithm(self, chunk_of: IntArray, rounds_per_step: tuple[int, ...]) -> Algorithm:

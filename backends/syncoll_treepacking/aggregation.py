@@ -21,7 +21,7 @@ import numpy as np
 
 from syncoll.model import Algorithm, Collective, Topology
 from syncoll.plugins import Proposal, SeedLimits
-from syncoll.scheduling import MOST_SENDS, Tree
+from syncoll.scheduling import MOST_SENDS, StepTree
 from syncoll_treepacking.rooting import rooted
 from syncoll_treepacking.whole import WholePacking
 
@@ -76,7 +76,7 @@ def aggregations(
 
 
 def _pipelined(
-    trees: Sequence[Tree], nodes: int, parts: int, segments: int, height: int
+    trees: Sequence[StepTree], nodes: int, parts: int, segments: int, height: int
 ) -> Algorithm:
     sends, carried = [], []
     first = 0

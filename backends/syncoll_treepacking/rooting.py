@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from syncoll.scheduling import Tree
+from syncoll.scheduling import StepTree
 from syncoll_treepacking.oracle import Column
 
 __all__ = ["rooted"]
 
 
-def rooted(column: Column, root: int | None, weight: int = 1) -> Tree:
+def rooted(column: Column, root: int | None, weight: int = 1) -> StepTree:
     """The tree, parents before children.
 
     Args:
@@ -40,4 +40,4 @@ def rooted(column: Column, root: int | None, weight: int = 1) -> Tree:
             path.append(before[path[-1]])
         root = path[len(path) // 2]
     before = walk(root)
-    return Tree(root, weight, tuple((u, v) for v, u in before.items() if v != root))
+    return StepTree(root, weight, tuple((u, v) for v, u in before.items() if v != root))

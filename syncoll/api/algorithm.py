@@ -18,7 +18,7 @@ from syncoll.pages import Page
 from syncoll.pages.algorithm import algorithm_page
 from syncoll.results import Point
 from syncoll.runtime import SavedExport
-from syncoll.trust.data import Execution, Operation, Workload, execute
+from syncoll.trust.data import Execution, ReduceOp, Workload, execute
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -104,7 +104,7 @@ class AlgorithmVerbs(Shown):
         """
         from syncoll.api.units import bytes_of
 
-        workload = Workload(bytes_of(size), dtype, Operation(op), seed)
+        workload = Workload(bytes_of(size), dtype, ReduceOp(op), seed)
         return dressed(ExecutionResult, execute(self.instance, self.algorithm, workload))
 
     def export(

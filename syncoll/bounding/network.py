@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from syncoll.model import Topology
 
-__all__ = ["FlowNetwork"]
+__all__ = ["TimeExpandedNetwork"]
 
 IntArray = npt.NDArray[np.int64]
 
@@ -18,7 +18,7 @@ _CELLS_AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
-class FlowNetwork:
+class TimeExpandedNetwork:
     """Arcs over places; a place is a node, or a node at a time.
 
     Args:
@@ -38,7 +38,7 @@ class FlowNetwork:
     step: IntArray
 
     @classmethod
-    def of(cls, topology: Topology, steps: int | None) -> FlowNetwork:
+    def of(cls, topology: Topology, steps: int | None) -> TimeExpandedNetwork:
         """The topology's own network, or its expansion over so many steps."""
         ends = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
         links, nodes = np.arange(len(ends)), np.arange(topology.num_nodes)

@@ -31,7 +31,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.bounding.network import FlowNetwork
+from syncoll.bounding.network import TimeExpandedNetwork
 from syncoll.certificates.demand import Demand
 from syncoll.certificates.prices import PriceCertificate, Share
 from syncoll.deadline import NEVER, Deadline
@@ -83,7 +83,7 @@ class Relaxation:
     """
 
     def __init__(
-        self, network: FlowNetwork, demands: Sequence[Demand], kind: RelaxationKind
+        self, network: TimeExpandedNetwork, demands: Sequence[Demand], kind: RelaxationKind
     ) -> None:
         self.network, self.demands, self.kind = network, tuple(demands), kind
         topology = network.topology

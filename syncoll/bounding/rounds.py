@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from syncoll.bounding.cuts import around_nodes, find_cut
-from syncoll.bounding.network import FlowNetwork
+from syncoll.bounding.network import TimeExpandedNetwork
 from syncoll.bounding.relaxation import Relaxation, RelaxationKind
 from syncoll.bounding.size import most_variables
 from syncoll.bounding.trees import find_tree_prices
@@ -60,7 +60,7 @@ def rounds_bound(
     best = RoundsBound(Fraction(0), steps, None, reading, node)
     if not demands:
         return best
-    network = FlowNetwork.of(topology, steps)
+    network = TimeExpandedNetwork.of(topology, steps)
     kinds = [RelaxationKind.TOGETHER, RelaxationKind.COPIES]
     if all(len(demand.destinations) == 1 for demand in demands):
         kinds = [RelaxationKind.COPIES]  # the same flows, but sharing the capacities

@@ -27,7 +27,7 @@ def run_over_mpi(arguments: argparse.Namespace) -> int:
     from syncoll.documents import read_file
     from syncoll.mpi import Job
     from syncoll.mpi.job import Work
-    from syncoll.trust.data import Operation
+    from syncoll.trust.data import ReduceOp
 
     if arguments.size is not None and arguments.sizes is not None:
         raise UsageError("--size and --sizes are the same request; give one of them")
@@ -43,7 +43,7 @@ def run_over_mpi(arguments: argparse.Namespace) -> int:
         tuple(Work(one.where, one.instance, one.algorithm) for one in stored.algorithms),
         tuple(sizes),
         arguments.dtype,
-        Operation(arguments.op),
+        ReduceOp(arguments.op),
         arguments.seed,
         arguments.repeats,
     )

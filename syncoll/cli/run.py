@@ -133,9 +133,9 @@ def _run(arguments: argparse.Namespace) -> int:
 def _in_memory(arguments: argparse.Namespace) -> int:
     from syncoll.cli.output import note, print_json, print_table, print_text
     from syncoll.documents import read_file
-    from syncoll.trust.data import Operation, Workload, execute
+    from syncoll.trust.data import ReduceOp, Workload, execute
 
-    operation = Operation(arguments.op)
+    operation = ReduceOp(arguments.op)
     size = _SIZE if arguments.size is None else arguments.size
     workload = Workload(size, arguments.dtype, operation, arguments.seed)
     stored = read_file(arguments.file)

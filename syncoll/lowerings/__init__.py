@@ -5,12 +5,12 @@ rewritings without running it.  One technique a file; the drawing is in `chain`.
 """
 
 from syncoll.lowerings.chain import LOWERINGS, Lowered, Stage, lower, plan
-from syncoll.lowerings.lowering import Applied, Inverse, KeepFirst, Lowering
+from syncoll.lowerings.lowering import AnswerMap, Applied, KeepFirst, Lowering
 
 __all__ = [
     "LOWERINGS",
+    "AnswerMap",
     "Applied",
-    "Inverse",
     "KeepFirst",
     "Lowered",
     "Lowering",

@@ -24,7 +24,7 @@ from syncoll.lowerings._ragged import IntArray, ints, join, offsets, row_of
 from syncoll.lowerings._structure import CHAIN, EXACTLY_ONE, SINGLE, Structure, structure
 from syncoll.lowerings._sums import Sums, normalised
 from syncoll.lowerings._template import Group, SumShape, Template, TemplateBuilder, fill_in
-from syncoll.lowerings._totalizer import TooLargeError, totalizer
+from syncoll.lowerings._totalizer import TotalizerTooLargeError, totalizer
 from syncoll.memory import budget
 
 __all__ = ["encode", "with_sums_as_clauses"]
@@ -59,7 +59,7 @@ def _totalizers(shape: SumShape) -> list[Template]:
         if cap(negated) < cap(shape):
             return [_over(totalizer(negated, limit), inputs)]
         return [totalizer(shape, limit)]
-    except TooLargeError:
+    except TotalizerTooLargeError:
         return []
 
 

@@ -45,10 +45,10 @@ from itertools import accumulate
 
 from syncoll.lowerings._template import SumShape, Template, TemplateBuilder
 
-__all__ = ["TooLargeError", "totalizer"]
+__all__ = ["TotalizerTooLargeError", "totalizer"]
 
 
-class TooLargeError(Exception):
+class TotalizerTooLargeError(Exception):
     """A totalizer would exceed its limit; another encoding must do."""
 
 
@@ -84,7 +84,7 @@ class _Node:
 def _pair(a: _Node, b: _Node, cap: int, limit: int) -> _Node:
     """The node of the sums of two nodes."""
     if len(a.sums) * len(b.sums) > limit:
-        raise TooLargeError
+        raise TotalizerTooLargeError
     x, y = [0, *a.sums], [0, *b.sums]
     if x[-1] == len(a.sums) and y[-1] == len(b.sums):  # both count by ones
         return _Node(list(range(1, min(x[-1] + y[-1], cap) + 1)), a, b)
@@ -191,7 +191,7 @@ class _Writer:
         while stack:
             node = stack.pop()
             if self._out.num_clauses > self._limit:
-                raise TooLargeError
+                raise TotalizerTooLargeError
             if node.left is None or node.right is None:
                 self._leaf(node)
             else:

@@ -33,7 +33,7 @@ from syncoll.lowerings.clause_to_pseudo_boolean import clause_to_pseudo_boolean
 from syncoll.lowerings.difference_to_linear import difference_to_linear
 from syncoll.lowerings.enforcement_to_big_m import enforcement_to_big_m
 from syncoll.lowerings.integers_to_order import integers_to_order
-from syncoll.lowerings.lowering import Inverse, Lowering
+from syncoll.lowerings.lowering import AnswerMap, Lowering
 from syncoll.lowerings.pseudo_boolean_to_cardinality import pseudo_boolean_to_cardinality
 from syncoll.lowerings.pseudo_boolean_to_clauses import pseudo_boolean_to_clauses
 from syncoll.lowerings.pseudo_boolean_to_linear import pseudo_boolean_to_linear
@@ -158,7 +158,7 @@ class Lowered:
 
     formula: Formula
     stages: tuple[Stage, ...]
-    inverses: tuple[Inverse, ...]
+    inverses: tuple[AnswerMap, ...]
 
     def raise_assignment(self, assignment: Assignment) -> Assignment:
         """The assignment of the original formula that one of the lowered formula stands for."""
@@ -262,7 +262,7 @@ def lower(formula: Formula, features: frozenset[Feature]) -> Lowered:
     """
     size, hint = formula.size(), formula.hint
     stages: list[Stage] = []
-    inverses: list[Inverse] = []
+    inverses: list[AnswerMap] = []
     for lowering in plan(size.features, features):
         if not lowering.rewrites & size.features:
             continue

@@ -13,10 +13,10 @@ from typing import Protocol
 
 from syncoll.formula import Assignment, Feature, Formula
 
-__all__ = ["Applied", "Inverse", "KeepFirst", "Lowering"]
+__all__ = ["AnswerMap", "Applied", "KeepFirst", "Lowering"]
 
 
-class Inverse(Protocol):
+class AnswerMap(Protocol):
     """Takes assignments back through a lowering."""
 
     def raise_assignment(self, assignment: Assignment) -> Assignment:
@@ -58,7 +58,7 @@ class Applied:
     """
 
     formula: Formula
-    inverse: Inverse
+    inverse: AnswerMap
 
 
 @dataclass(frozen=True)

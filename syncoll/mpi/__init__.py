@@ -7,9 +7,9 @@ In a program of one's own, started with ``mpiexec -n 8 python program.py``::
     import numpy as np
     from mpi4py import MPI
     from syncoll.api import read_file
-    from syncoll.mpi import Collective
+    from syncoll.mpi import MpiCollective
 
-    allreduce = Collective(read_file(Path("frontier.json")).algorithms[0])
+    allreduce = MpiCollective(read_file(Path("frontier.json")).algorithms[0])
     sendbuf = np.full(1000, MPI.COMM_WORLD.rank, dtype=np.float32)
     recvbuf = np.empty_like(sendbuf)
     allreduce(MPI.COMM_WORLD, sendbuf, recvbuf)
@@ -19,9 +19,9 @@ Buffers lie as those of MPI's own collective do, so that one call takes the plac
 collective needs the extra ``syncoll[mpi]``.
 """
 
-from syncoll.mpi.collective import Collective
+from syncoll.mpi.collective import MpiCollective
 from syncoll.mpi.job import Comparison, Job, Result, Run
 from syncoll.mpi.launcher import launch
 from syncoll.mpi.measuring import measure
 
-__all__ = ["Collective", "Comparison", "Job", "Result", "Run", "launch", "measure"]
+__all__ = ["Comparison", "Job", "MpiCollective", "Result", "Run", "launch", "measure"]

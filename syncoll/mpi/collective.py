@@ -11,18 +11,18 @@ from syncoll.errors import UsageError
 from syncoll.model import Algorithm, Instance
 from syncoll.mpi.buffers import Buffers, buffers_of, message, total_of
 from syncoll.mpi.communicators import mpi, private
-from syncoll.mpi.program import Program, Region, program_of
+from syncoll.mpi.program import RankProgram, Region, program_of
 from syncoll.mpi.shares import Shares, shares_of, split
 from syncoll.plugins import ExportRequest
 from syncoll.runtime import Kind, Layout, LoweredAlgorithm, StandardCollective, kind_of, lower
-from syncoll.trust.data import Operation
+from syncoll.trust.data import ReduceOp
 from syncoll.trust.data.workload import Array
 from syncoll.wording import counted
 
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-__all__ = ["Collective", "Solved"]
+__all__ = ["MpiCollective", "Solved"]
 
 _HELD_IN_OUTPUT = (Kind.ALLGATHER, Kind.GATHER, Kind.BROADCAST)
 
@@ -54,11 +54,11 @@ class _Bound:
     total: int
     dtype: np.dtype[Any]
     in_place: bool
-    program: Program
+    program: RankProgram
     scratch: Array
 
 
-class Collective:
+class MpiCollective:
     """A collective over MPI, carried out by a synthesised algorithm.
 
     ``Collective(read_file(path).algorithms[0])`` takes what is read from a file, or a point of a
@@ -106,7 +106,7 @@ class Collective:
         comm: MPI.Intracomm,
         sendbuf: object,
         recvbuf: object,
-        op: Operation | str | MPI.Op = Operation.SUM,
+        op: ReduceOp | str | MPI.Op = ReduceOp.SUM,
         *,
         total: int | None = None,
     ) -> None:
@@ -274,18 +274,18 @@ class Collective:
         return send, receive, bound.scratch
 
 
-def _operation(op: Operation | str | MPI.Op) -> Operation:
+def _operation(op: ReduceOp | str | MPI.Op) -> ReduceOp:
     if isinstance(op, str):
-        known = [str(one) for one in Operation]
+        known = [str(one) for one in ReduceOp]
         if op in known:
-            return Operation(op)
+            return ReduceOp(op)
         raise UsageError(f"there is no operation {op!r}; expected one of {', '.join(known)}")
     module = mpi()
     for one, native in (
-        (Operation.SUM, module.SUM),
-        (Operation.PROD, module.PROD),
-        (Operation.MAX, module.MAX),
-        (Operation.MIN, module.MIN),
+        (ReduceOp.SUM, module.SUM),
+        (ReduceOp.PROD, module.PROD),
+        (ReduceOp.MAX, module.MAX),
+        (ReduceOp.MIN, module.MIN),
     ):
         if op == native:
             return one

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from syncoll.model import Algorithm, Instance
-from syncoll.trust.data import Operation, Workload
+from syncoll.trust.data import ReduceOp, Workload
 
 __all__ = ["Comparison", "Job", "Result", "Run", "Work"]
 
@@ -44,7 +44,7 @@ class Job:
     work: tuple[Work, ...]
     sizes: tuple[int, ...]
     dtype: str = "float32"
-    operation: Operation = Operation.SUM
+    operation: ReduceOp = ReduceOp.SUM
     seed: int = 0
     repeats: int = 10
 

@@ -19,14 +19,14 @@ import numpy as np
 import psutil
 
 from syncoll.errors import UsageError
-from syncoll.mpi.collective import Collective
+from syncoll.mpi.collective import MpiCollective
 from syncoll.mpi.communicators import mpi
 from syncoll.mpi.job import Comparison, Job, Result, Run
 from syncoll.mpi.program import chunk_at
 from syncoll.mpi.reference import MpiReference, reference_of
 from syncoll.runtime import Kind
 from syncoll.trust.data import Workload
-from syncoll.trust.data.definition import Demand
+from syncoll.trust.data.definition import DataDemand
 from syncoll.trust.data.halves import exactly, widen
 from syncoll.trust.data.workload import Array
 from syncoll.wording import counted
@@ -41,7 +41,7 @@ _COPIES = 8
 
 
 def measure(
-    comm: MPI.Intracomm, job: Job, tell: Callable[[str, Collective], None] | None = None
+    comm: MPI.Intracomm, job: Job, tell: Callable[[str, MpiCollective], None] | None = None
 ) -> Result:
     """Runs a job on the ranks of a communicator, all of which must call this.
 
@@ -58,7 +58,7 @@ def measure(
     """
     comparisons = []
     for work in job.work:
-        collective = Collective(work.algorithm, work.instance)
+        collective = MpiCollective(work.algorithm, work.instance)
         runs = []
         for size in job.sizes:
             if tell is not None:
@@ -76,7 +76,7 @@ def measure(
     )
 
 
-def whole(collective: Collective, elements: int) -> int:
+def whole(collective: MpiCollective, elements: int) -> int:
     """The elements of the whole, for so many of the largest input of a rank."""
     kind, ranks = collective.collective.kind, collective.num_ranks
     if kind in (Kind.ALLGATHER, Kind.GATHER):
@@ -95,7 +95,7 @@ def require_memory(job: Job) -> None:
     """
     free = psutil.virtual_memory().available
     for work in job.work:
-        collective = Collective(work.algorithm, work.instance)
+        collective = MpiCollective(work.algorithm, work.instance)
         for size in job.sizes:
             workload = job.workload(size)
             shares = collective.shares(whole(collective, workload.elements))
@@ -109,7 +109,7 @@ def require_memory(job: Job) -> None:
                 )
 
 
-def _run(comm: MPI.Intracomm, collective: Collective, workload: Workload, repeats: int) -> Run:
+def _run(comm: MPI.Intracomm, collective: MpiCollective, workload: Workload, repeats: int) -> Run:
     total = whole(collective, workload.elements)
     shares = collective.shares(total)
     send = workload.draw(int(shares.inputs[comm.rank]), comm.rank)
@@ -182,7 +182,7 @@ def _soil(array: Array) -> None:
     array.view(np.uint8)[:] = 0x5A
 
 
-def _used(demand: Demand, result: Array) -> float | None:
+def _used(demand: DataDemand, result: Array) -> float | None:
     """The largest error as a share of the tolerance; None where none is allowed."""
     if demand.tolerance is None:
         return None

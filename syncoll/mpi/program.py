@@ -20,7 +20,7 @@ import numpy as np
 from syncoll.mpi.shares import IntArray, Shares
 from syncoll.runtime import Action, Buffer, Layout, LoweredAlgorithm, Operation, Slot
 
-__all__ = ["Local", "Program", "Region", "Step", "Transfer", "chunk_at", "program_of"]
+__all__ = ["Local", "RankProgram", "Region", "Step", "Transfer", "chunk_at", "program_of"]
 
 _BUFFERS = (Buffer.INPUT, Buffer.OUTPUT, Buffer.SCRATCH)
 
@@ -81,7 +81,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Program:
+class RankProgram:
     """All that one rank does.
 
     Args:
@@ -93,7 +93,7 @@ class Program:
     scratch: int
 
 
-def program_of(lowered: LoweredAlgorithm, rank: int, shares: Shares) -> Program:
+def program_of(lowered: LoweredAlgorithm, rank: int, shares: Shares) -> RankProgram:
     """What a rank does with data of some length; empty chunks are left out."""
     mine = lowered.ranks[rank].operations
     tags = _tags(lowered)
@@ -119,7 +119,7 @@ def program_of(lowered: LoweredAlgorithm, rank: int, shares: Shares) -> Program:
             (receives if receiving else sends).append(transfer)
         steps.append(Step(number, tuple(receives), tuple(sends), tuple(locals_)))
     scratch = [r.stop for slot, r in regions.items() if slot.buffer is Buffer.SCRATCH]
-    return Program(tuple(steps), max(scratch, default=0))
+    return RankProgram(tuple(steps), max(scratch, default=0))
 
 
 def _tags(lowered: LoweredAlgorithm) -> list[int]:

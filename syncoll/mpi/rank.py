@@ -21,7 +21,7 @@ from pathlib import Path
 import psutil
 
 from syncoll.errors import SyncollError
-from syncoll.mpi.collective import Collective
+from syncoll.mpi.collective import MpiCollective
 from syncoll.mpi.communicators import mpi
 from syncoll.mpi.job import Job
 from syncoll.mpi.measuring import measure
@@ -93,11 +93,11 @@ class Watch:
         self._parent = parent
         self._say = say
         self._clear = clear
-        self._doing: tuple[str, Collective | None] = ("starting", None)
+        self._doing: tuple[str, MpiCollective | None] = ("starting", None)
         self._done = threading.Event()
         threading.Thread(target=self._watch, daemon=True).start()
 
-    def tell(self, what: str, collective: Collective | None = None) -> None:
+    def tell(self, what: str, collective: MpiCollective | None = None) -> None:
         """Takes note of what comes next."""
         self._doing = (what, collective)
 

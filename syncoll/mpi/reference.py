@@ -18,19 +18,19 @@ import numpy as np
 
 from syncoll.errors import UsageError
 from syncoll.mpi.buffers import message
-from syncoll.mpi.collective import Collective
+from syncoll.mpi.collective import MpiCollective
 from syncoll.mpi.communicators import mpi
 from syncoll.mpi.shares import split
 from syncoll.runtime import Kind
-from syncoll.trust.data import Operation, Workload
-from syncoll.trust.data.definition import Demand, reduction
+from syncoll.trust.data import ReduceOp, Workload
+from syncoll.trust.data.definition import DataDemand, reduction
 from syncoll.trust.data.halves import rounding
 from syncoll.trust.data.workload import Array
 
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-__all__ = ["Definition", "MpiReference", "Reference", "reference_of"]
+__all__ = ["DefinitionReference", "MpiReference", "Reference", "reference_of"]
 
 
 class MpiReference:
@@ -42,7 +42,7 @@ class MpiReference:
         operation: how it reduces.
     """
 
-    def __init__(self, collective: Collective, total: int, operation: Operation) -> None:
+    def __init__(self, collective: MpiCollective, total: int, operation: ReduceOp) -> None:
         self._what = collective.collective
         self._counts: list[int] = split(total, collective.num_ranks).tolist()
         self._even = len(set(self._counts)) == 1
@@ -103,14 +103,14 @@ class MpiReference:
         else:
             raise UsageError(f"MPI has no function for {self._what}")
 
-    def demand(self, comm: MPI.Intracomm, send: Array, length: int) -> Demand:
+    def demand(self, comm: MPI.Intracomm, send: Array, length: int) -> DataDemand:
         """What must come out at this rank, and by how much it may differ."""
         value = self._result(comm, send, length)
-        rounds = self._operation in (Operation.SUM, Operation.PROD) and send.dtype.kind == "f"
+        rounds = self._operation in (ReduceOp.SUM, ReduceOp.PROD) and send.dtype.kind == "f"
         if not self._what.combining or not rounds:
-            return Demand(value, None)
+            return DataDemand(value, None)
         scale = self._result(comm, np.abs(send), length).astype(np.longdouble)
-        return Demand(value, comm.size * rounding(send.dtype)[0] * scale)
+        return DataDemand(value, comm.size * rounding(send.dtype)[0] * scale)
 
     def _result(self, comm: MPI.Intracomm, send: Array, length: int) -> Array:
         receive = np.empty(length, send.dtype)
@@ -120,7 +120,7 @@ class MpiReference:
         return receive
 
 
-class Definition:
+class DefinitionReference:
     """The collective's definition, computed at each rank from the inputs of all.
 
     Args:
@@ -131,12 +131,12 @@ class Definition:
 
     name = "the definition"
 
-    def __init__(self, collective: Collective, total: int, workload: Workload) -> None:
+    def __init__(self, collective: MpiCollective, total: int, workload: Workload) -> None:
         self._instance, self._layout = collective.instance, collective.layout
         self._shares = collective.shares(total)
         self._workload = workload
 
-    def demand(self, comm: MPI.Intracomm, send: Array, length: int) -> Demand:
+    def demand(self, comm: MPI.Intracomm, send: Array, length: int) -> DataDemand:
         """What must come out at this rank, and by how much it may differ."""
         instance, lengths = self._instance, self._shares.chunks
         wanted = _in_order(self._layout.outputs[:, comm.rank])
@@ -151,14 +151,14 @@ class Definition:
         demands = [
             reduction(pieces[chunk], self._workload.operation)
             if instance.combining
-            else Demand(pieces[chunk][0], None)
+            else DataDemand(pieces[chunk][0], None)
             for chunk in wanted
         ]
         if not demands:
-            return Demand(np.empty(length, send.dtype), None)
+            return DataDemand(np.empty(length, send.dtype), None)
         value = np.concatenate([one.value for one in demands])
         tolerances = [one.tolerance for one in demands if one.tolerance is not None]
-        return Demand(value, np.concatenate(tolerances) if tolerances else None)
+        return DataDemand(value, np.concatenate(tolerances) if tolerances else None)
 
 
 def _in_order(places: Array) -> list[int]:
@@ -167,12 +167,12 @@ def _in_order(places: Array) -> list[int]:
     return chunks
 
 
-Reference = MpiReference | Definition
+Reference = MpiReference | DefinitionReference
 
 
-def reference_of(collective: Collective, total: int, workload: Workload) -> Reference:
+def reference_of(collective: MpiCollective, total: int, workload: Workload) -> Reference:
     """What a collective is compared with."""
     halves = workload.dtype in ("float16", "bfloat16")
     if collective.collective.kind is Kind.CUSTOM or (halves and collective.collective.combining):
-        return Definition(collective, total, workload)
+        return DefinitionReference(collective, total, workload)
     return MpiReference(collective, total, workload.operation)

@@ -19,7 +19,7 @@ from syncoll.planning.document import ends, exports_document, plan_document
 from syncoll.planning.exports import PlannedExports, export_plan
 from syncoll.planning.folder import require_new_folder, write_new_folder
 from syncoll.planning.frontier_plot import draw_frontier
-from syncoll.planning.message import Message, message_of
+from syncoll.planning.message import MessageMeasure, message_of
 from syncoll.planning.picture import Picture, picture_format
 from syncoll.planning.plan import NeverBest, Plan, SizeRange, plan_sizes
 from syncoll.planning.plot import draw
@@ -34,7 +34,7 @@ from syncoll.units import (
 
 __all__ = [
     "CostModel",
-    "Message",
+    "MessageMeasure",
     "NeverBest",
     "Picture",
     "Plan",

@@ -14,7 +14,7 @@ from fractions import Fraction
 from syncoll.model import Instance
 from syncoll.runtime import Kind, StandardCollective, kind_of
 
-__all__ = ["Message", "message_of"]
+__all__ = ["MessageMeasure", "message_of"]
 
 _WORDS = {
     Kind.ALLGATHER: "the output of one node",
@@ -29,7 +29,7 @@ _WORDS = {
 
 
 @dataclass(frozen=True)
-class Message:
+class MessageMeasure:
     """What a collective's message is.
 
     Args:
@@ -46,7 +46,7 @@ class Message:
     measured: bool = True
 
 
-def message_of(instances: Iterable[Instance]) -> Message:
+def message_of(instances: Iterable[Instance]) -> MessageMeasure:
     """The message of a collective, of which there are algorithms for these instances.
 
     Of a collective that runtimes do not know it is the input of a node, where all have one of the
@@ -58,8 +58,8 @@ def message_of(instances: Iterable[Instance]) -> Message:
     if len(kinds) == 1 and len(factors) == 1:
         (kind,), (factor,) = kinds, factors
         if factor is not None:
-            return Message(kind, factor, _WORDS.get(kind, "the input of one node"))
-    return Message(Kind.CUSTOM, Fraction(1), "the data of one node", measured=False)
+            return MessageMeasure(kind, factor, _WORDS.get(kind, "the input of one node"))
+    return MessageMeasure(Kind.CUSTOM, Fraction(1), "the data of one node", measured=False)
 
 
 def _factor(collective: StandardCollective, instance: Instance) -> Fraction | None:

@@ -17,7 +17,7 @@ from math import ceil
 from syncoll.documents import StoredAlgorithm
 from syncoll.errors import UsageError
 from syncoll.planning.cost import CostModel
-from syncoll.planning.message import Message, message_of
+from syncoll.planning.message import MessageMeasure, message_of
 
 __all__ = ["NeverBest", "Plan", "SizeRange", "plan_sizes"]
 
@@ -46,7 +46,7 @@ class SizeRange:
         """R/C."""
         return _bandwidth(self.algorithm)
 
-    def message_range(self, message: Message) -> tuple[int, int | None] | None:
+    def message_range(self, message: MessageMeasure) -> tuple[int, int | None] | None:
         """The least and the largest message in it, in whole bytes; None as the largest for no end.
 
         The ranges of a plan touch: each begins one byte behind the last.  A message of no bytes
@@ -96,7 +96,7 @@ class Plan:
     """
 
     model: CostModel
-    message: Message
+    message: MessageMeasure
     ranges: tuple[SizeRange, ...]
     never_best: tuple[NeverBest, ...]
 

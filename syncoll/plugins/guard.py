@@ -4,7 +4,7 @@ A plugin may raise anything, exit, print, or return what it should not.  Its rec
 functions in what is here, so whoever calls them meets a `PluginError` that names the plugin, or an
 `Answer` that says no with the reason, and nothing else:
 
-* `Question` asks ``installed``, ``licensed`` and their like; what fails is a no;
+* `GuardedQuestion` asks ``installed``, ``licensed`` and their like; what fails is a no;
 * `Recogniser` asks ``recognises``;
 * `Loader` loads the heavy part, whose methods are guarded too, with the types that they return.
 
@@ -27,8 +27,8 @@ from syncoll.errors import OutOfTimeError, PluginError, SyncollError
 
 __all__ = [
     "Answer",
+    "GuardedQuestion",
     "Loader",
-    "Question",
     "Recogniser",
     "Returns",
     "calling",
@@ -90,7 +90,7 @@ def calling(who: str, what: str = "") -> Iterator[None]:
 
 
 @dataclass(frozen=True)
-class Question:
+class GuardedQuestion:
     """A record's function that answers in words; one that fails says no.
 
     Args:
@@ -126,8 +126,8 @@ class Question:
 def guard_question(record: object, name: str) -> None:
     """Wraps a function of a (frozen) record that answers in words."""
     asked = getattr(record, name)
-    if not isinstance(asked, Question):
-        object.__setattr__(record, name, Question(asked, name))
+    if not isinstance(asked, GuardedQuestion):
+        object.__setattr__(record, name, GuardedQuestion(asked, name))
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,6 @@ from syncoll.scheduling.schedule import (
     ScheduleLimits,
     schedule_trees,
 )
-from syncoll.scheduling.trees import Tree
+from syncoll.scheduling.trees import StepTree
 
-__all__ = ["MOST_SENDS", "SEGMENTS", "ScheduleLimits", "Scheduled", "Tree", "schedule_trees"]
+__all__ = ["MOST_SENDS", "SEGMENTS", "ScheduleLimits", "Scheduled", "StepTree", "schedule_trees"]

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from syncoll.deadline import NEVER, Deadline
 from syncoll.scheduling.link_sets import LinkSets
 from syncoll.scheduling.list_scheduler import ListScheduler
-from syncoll.scheduling.plan import DENSE, Plan
+from syncoll.scheduling.plan import DENSE, SendPlan
 from syncoll.scheduling.step_program import StepProgram
 from syncoll.scheduling.streams import Streams
 from syncoll.scheduling.windows import Windows
@@ -91,7 +91,7 @@ class Assigner:
 
     def best(
         self, steps: int, most_rounds: int, until: Deadline = NEVER, exact: bool = True
-    ) -> Plan | None:
+    ) -> SendPlan | None:
         """The best plan found of at most `steps` steps and `most_rounds` rounds.
 
         Args:
@@ -122,7 +122,7 @@ class Assigner:
 
     def _listed(
         self, steps: int, least: int, most_rounds: int, tries: int, until: Deadline
-    ) -> Plan:
+    ) -> SendPlan:
         """The best of so many list schedules, whatever its rounds."""
         earliest = self._windows.earliest(steps)
         both_ways = len(self._streams.link) * steps < DENSE

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from syncoll.scheduling.link_sets import LinkSets
-from syncoll.scheduling.plan import Plan
+from syncoll.scheduling.plan import SendPlan
 from syncoll.scheduling.streams import Streams
 
 __all__ = ["ListScheduler"]
@@ -60,7 +60,7 @@ class ListScheduler:
         *,
         backward: bool = False,
         spread: float = 0.0,
-    ) -> Plan:
+    ) -> SendPlan:
         """One schedule.
 
         Args:
@@ -106,7 +106,7 @@ class ListScheduler:
             amounts.append(taken)
         sizes = [len(entry) for entry in entries]
         order = range(steps - 1, -1, -1) if backward else range(steps)
-        return Plan(
+        return SendPlan(
             rounds,
             np.concatenate(entries),
             np.repeat(np.array(order, dtype=np.int64), sizes),

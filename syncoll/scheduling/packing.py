@@ -18,15 +18,15 @@ import numpy.typing as npt
 from syncoll.errors import ModelError
 from syncoll.model import BoolArray, Collective, RelationTable, Topology
 from syncoll.scheduling.link_sets import LinkSets
-from syncoll.scheduling.streams import ChunkClass, Streams
-from syncoll.scheduling.trees import Tree
+from syncoll.scheduling.streams import StreamClass, Streams
+from syncoll.scheduling.trees import StepTree
 
 __all__ = ["TreePacking"]
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
-_Kind = tuple[ChunkClass, list[int], list[int]]
+_Kind = tuple[StreamClass, list[int], list[int]]
 """A class, the trees that can carry it, and their weights in lowest terms."""
 
 _MOST_TRIED = 4096
@@ -44,7 +44,7 @@ class TreePacking:
         ModelError: when a tree has an edge that is no link.
     """
 
-    def __init__(self, topology: Topology, trees: Iterable[Tree]) -> None:
+    def __init__(self, topology: Topology, trees: Iterable[StepTree]) -> None:
         self._nodes = topology.num_nodes
         self._trees = tuple(trees)
         number = np.full((self._nodes, self._nodes), -1, dtype=np.int64)
@@ -80,7 +80,7 @@ class TreePacking:
     def __len__(self) -> int:
         return len(self._trees)
 
-    def _eligible(self, kind: ChunkClass) -> tuple[list[int], list[int]]:
+    def _eligible(self, kind: StreamClass) -> tuple[list[int], list[int]]:
         """The trees that can carry a class, and their weights in lowest terms."""
         found = []
         for root in kind.starts.tolist():
@@ -128,7 +128,7 @@ class TreePacking:
                 "a collective that is defined for some small C",
             )
         unit = 1
-        for kind in ChunkClass.of(collective.tabulate(nodes, first)):
+        for kind in StreamClass.of(collective.tabulate(nodes, first)):
             share = Fraction(len(kind.chunks), first * sum(self._eligible(kind)[1]))
             unit = lcm(unit, share.denominator)
         if most is not None and unit * min(segments, default=1) > most:
@@ -153,7 +153,7 @@ class TreePacking:
         Raises:
             ModelError: when a class of chunks finds no tree.
         """
-        kinds = [(kind, *self._eligible(kind)) for kind in ChunkClass.of(table)]
+        kinds = [(kind, *self._eligible(kind)) for kind in StreamClass.of(table)]
         shares = [
             [len(kind.chunks) * weight // sum(weights) for weight in weights]
             for kind, _, weights in kinds

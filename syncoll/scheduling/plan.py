@@ -10,7 +10,7 @@ import numpy.typing as npt
 from syncoll.scheduling.link_sets import LinkSets
 from syncoll.scheduling.streams import Streams
 
-__all__ = ["DENSE", "Plan"]
+__all__ = ["DENSE", "SendPlan"]
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
@@ -20,7 +20,7 @@ DENSE = 1 << 24
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class SendPlan:
     """How many chunks take which entry in which step.
 
     Args:
@@ -44,7 +44,7 @@ class Plan:
         entry: IntArray,
         step: IntArray,
         amount: IntArray,
-    ) -> Plan:
+    ) -> SendPlan:
         """The plan of these sends in so many steps, each of the fewest rounds that it needs."""
         rounds = np.zeros(steps, dtype=np.int64)
         order = np.argsort(step, kind="stable")
@@ -64,7 +64,7 @@ class Plan:
         weighted = np.bincount(self.entry, self.step * self.amount, minlength=entries)
         return np.asarray(weighted / streams.count)
 
-    def merged(self, streams: Streams, sets: LinkSets) -> Plan:
+    def merged(self, streams: Streams, sets: LinkSets) -> SendPlan:
         """The plan with neighbouring steps made one wherever no send waits for another of them.
 
         That never costs a round, and may save some.  Steps without sends are dropped.
@@ -90,4 +90,6 @@ class Plan:
                     held = total[above, step] - sent[above, step]
                 group[step] = number
         step = group[self.step]
-        return Plan.of(streams, sets, int(step.max(initial=-1)) + 1, self.entry, step, self.amount)
+        return SendPlan.of(
+            streams, sets, int(step.max(initial=-1)) + 1, self.entry, step, self.amount
+        )

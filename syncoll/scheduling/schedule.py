@@ -23,9 +23,9 @@ from syncoll.model import Algorithm, Collective, Topology
 from syncoll.scheduling.assignment import Assigner
 from syncoll.scheduling.link_sets import LinkSets
 from syncoll.scheduling.packing import TreePacking
-from syncoll.scheduling.plan import Plan
+from syncoll.scheduling.plan import SendPlan
 from syncoll.scheduling.streams import Streams
-from syncoll.scheduling.trees import Tree
+from syncoll.scheduling.trees import StepTree
 
 __all__ = ["MOST_SENDS", "SEGMENTS", "ScheduleLimits", "Scheduled", "schedule_trees"]
 
@@ -83,7 +83,7 @@ class Scheduled:
 def schedule_trees(
     topology: Topology,
     collective: Collective,
-    trees: Iterable[Tree],
+    trees: Iterable[StepTree],
     limits: ScheduleLimits,
     segments: Sequence[int] = SEGMENTS,
     found: Iterable[tuple[int, Fraction]] = (),
@@ -186,7 +186,7 @@ def _note(trees: int, segments: int) -> str:
     return f"{forest}, {segments} segment" + "s" * (segments != 1)
 
 
-def _algorithm(topology: Topology, streams: Streams, plan: Plan) -> Algorithm:
+def _algorithm(topology: Topology, streams: Streams, plan: SendPlan) -> Algorithm:
     """The chunks of a stream take an edge in the order in which they come: first in, first out."""
     links = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
     order = np.lexsort([plan.step, plan.entry])

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from syncoll.scheduling.link_sets import LinkSets
-from syncoll.scheduling.plan import Plan
+from syncoll.scheduling.plan import SendPlan
 from syncoll.scheduling.streams import Streams
 
 __all__ = ["StepProgram"]
@@ -68,7 +68,7 @@ class StepProgram:
         self.size = self._rounds_at + steps
         """How many variables there are."""
 
-    def minimise(self, least: int, most: int, seconds: float) -> tuple[Plan | None, float]:
+    def minimise(self, least: int, most: int, seconds: float) -> tuple[SendPlan | None, float]:
         """A plan of the fewest rounds.
 
         Args:
@@ -179,7 +179,7 @@ class StepProgram:
         high = np.concatenate([np.zeros(pairs), -constant])
         return _Rows(row[order], column[order], value[order], np.full(len(high), -np.inf), high)
 
-    def _plan(self, solution: FloatArray, most: int) -> Plan | None:
+    def _plan(self, solution: FloatArray, most: int) -> SendPlan | None:
         """The plan of a solution, if it is one in whole numbers and of at most so many rounds."""
         done = np.rint(solution[: self._rounds_at]).astype(np.int64)
         if np.abs(solution[: self._rounds_at] - done).max(initial=0) > _TOLERANCE:
@@ -191,5 +191,5 @@ class StepProgram:
         np.add.at(sent, (np.arange(entries), self._last), self._streams.count)
         entry, step = np.nonzero(sent)
         amount = sent[entry, step]
-        plan = Plan.of(self._streams, self._sets, self._steps, entry, step, amount)
+        plan = SendPlan.of(self._streams, self._sets, self._steps, entry, step, amount)
         return plan if plan.total <= most and (plan.amount > 0).all() else None

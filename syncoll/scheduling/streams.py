@@ -15,13 +15,13 @@ import numpy.typing as npt
 
 from syncoll.model import RelationTable
 
-__all__ = ["ChunkClass", "Streams"]
+__all__ = ["StreamClass", "Streams"]
 
 IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class ChunkClass:
+class StreamClass:
     """Chunks that start and end alike.
 
     Args:
@@ -35,7 +35,7 @@ class ChunkClass:
     chunks: IntArray
 
     @classmethod
-    def of(cls, table: RelationTable) -> list[ChunkClass]:
+    def of(cls, table: RelationTable) -> list[StreamClass]:
         """The classes of a table whose chunks have to go anywhere."""
         missing = table.post & ~table.pre
         moving = np.flatnonzero(missing.any(axis=1))

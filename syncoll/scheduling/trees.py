@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from syncoll.errors import ModelError
 
-__all__ = ["Tree"]
+__all__ = ["StepTree"]
 
 
 @dataclass(frozen=True)
-class Tree:
+class StepTree:
     """A directed tree of sends.
 
     Args:

@@ -22,10 +22,10 @@ from syncoll.searching.directly import solve_directly
 from syncoll.searching.seeding import Seeding
 from syncoll.solving import Solver, SolverPool
 
-__all__ = ["Asking", "Memory", "Waiting"]
+__all__ = ["AnswerMemory", "Asking", "Waiting"]
 
 
-class Memory(Protocol):
+class AnswerMemory(Protocol):
     """What was answered before, see `syncoll.store`."""
 
     def look_up(self, instance: Instance, *, seconds: float | None = None) -> Solution | None:
@@ -75,7 +75,7 @@ class Asking:
         solver: Solver | None,
         *,
         pool: SolverPool | None = None,
-        memory: Memory | None = None,
+        memory: AnswerMemory | None = None,
         prove: Callable[..., RoundsBound] = rounds_bound,
         seeding: Seeding | None = None,
     ) -> None:

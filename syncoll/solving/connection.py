@@ -21,7 +21,7 @@ import psutil
 
 from syncoll.solving.wire import Failed, receive, send
 
-__all__ = ["Connection"]
+__all__ = ["WorkerConnection"]
 
 _START = """\
 import json, sys
@@ -34,7 +34,7 @@ _SHOWN_LINES = 20
 _LONGEST_LINE = 500
 
 
-class Connection:
+class WorkerConnection:
     """A running worker process.
 
     Raises:
@@ -114,7 +114,7 @@ class Connection:
         try:
             return self._inbox.get(timeout=seconds)
         except queue.Empty:
-            return Connection.NOTHING
+            return WorkerConnection.NOTHING
 
     def memory(self) -> int:
         """The resident memory in bytes; 0 when the process is gone."""

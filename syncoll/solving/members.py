@@ -26,7 +26,7 @@ from syncoll.solving.process import SolverProcess
 
 __all__ = [
     "AUTO",
-    "Choice",
+    "BackendChoice",
     "Member",
     "choose_backends",
     "choose_encoding",
@@ -62,7 +62,7 @@ class Member:
 
 
 @dataclass(frozen=True)
-class Choice:
+class BackendChoice:
     """Backends in the order in which they are asked.
 
     Args:
@@ -118,7 +118,7 @@ def choose_prover(manager: PluginManager, *, combining: bool) -> BackendRecord:
     return _best_first(here, combining)[0]
 
 
-def choose_backends(manager: PluginManager, text: str) -> Choice:
+def choose_backends(manager: PluginManager, text: str) -> BackendChoice:
     """The backends that a text names.
 
     Raises:
@@ -140,10 +140,10 @@ def choose_backends(manager: PluginManager, text: str) -> Choice:
     for record in records:
         if reason := _missing(record):
             raise PluginError(f"backend {record.name} cannot run here: {reason}")
-    return Choice(tuple(records), tuple(records))
+    return BackendChoice(tuple(records), tuple(records))
 
 
-def _automatic(manager: PluginManager) -> Choice:
+def _automatic(manager: PluginManager) -> BackendChoice:
     reasons = []
     for spare in (False, True):
         here = []
@@ -155,7 +155,7 @@ def _automatic(manager: PluginManager) -> Choice:
         if here:
             most = 1 if spare else len(here)
             moving, combining = (_best_first(here, combining)[:most] for combining in (False, True))
-            return Choice(moving, combining, _AT_ONCE)
+            return BackendChoice(moving, combining, _AT_ONCE)
     why = "; ".join(reasons) or "no plugin has a backend with a rank"
     raise PluginError(f"backend {AUTO} finds no solver here: {why}")
 

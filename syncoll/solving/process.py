@@ -23,7 +23,7 @@ from syncoll.errors import BackendError, PluginError, UsageError
 from syncoll.formula import Formula, Limits, Outcome, StopReason, Verdict
 from syncoll.memory import budget
 from syncoll.plugins import BackendRecord, OptionValue, resolve_options
-from syncoll.solving.connection import Connection
+from syncoll.solving.connection import WorkerConnection
 from syncoll.solving.resting import RESTING
 from syncoll.solving.wire import Done, Failed, LoadRequest, Ready, SolveRequest
 
@@ -52,7 +52,7 @@ class SolverProcess:
     def __init__(self, record: BackendRecord, *, grace_seconds: float | None = None) -> None:
         self.record = record
         self._grace_seconds = grace_seconds
-        self._connection: Connection | None = None
+        self._connection: WorkerConnection | None = None
         self._idle_memory = 0
         self._loading_since: float | None = None
 
@@ -82,12 +82,12 @@ class SolverProcess:
         if self._connection is None:
             RESTING.keep(self._started())
 
-    def _started(self) -> Connection:
+    def _started(self) -> WorkerConnection:
         """A new worker, which nobody looks after yet."""
         self._check_loader()
         self._loading_since = time.perf_counter()
         try:
-            self._connection = Connection()
+            self._connection = WorkerConnection()
         except OSError as error:
             raise BackendError(f"cannot start a worker process: {error}") from error
         self._connection.send(LoadRequest(self.record.load))
@@ -197,7 +197,7 @@ class SolverProcess:
         should_stop: Callable[[], bool] | None,
         seconds: dict[str, float],
         until: Deadline,
-    ) -> tuple[Connection | None, Outcome | None]:
+    ) -> tuple[WorkerConnection | None, Outcome | None]:
         """A worker that has imported the backend, or why there is none."""
         old = self._connection
         if old is not None and (
@@ -242,7 +242,7 @@ class SolverProcess:
                 "its `load` must be a function at the top level of an importable module"
             ) from error
 
-    def _bloated(self, connection: Connection, limits: Limits) -> bool:
+    def _bloated(self, connection: WorkerConnection, limits: Limits) -> bool:
         """Whether earlier runs left so much memory that this run would suffer for it."""
         if limits.memory_bytes is None:
             return False
@@ -250,7 +250,7 @@ class SolverProcess:
 
     def _wait(
         self,
-        connection: Connection,
+        connection: WorkerConnection,
         limits: Limits,
         should_stop: Callable[[], bool] | None,
         began: float,
@@ -266,7 +266,7 @@ class SolverProcess:
         next_memory_look = next_look_at_all = began
         while True:
             message = connection.poll(_POLL_SECONDS)
-            if message is not Connection.NOTHING:
+            if message is not WorkerConnection.NOTHING:
                 return message
             now = time.perf_counter()
             if should_stop is not None and should_stop():
@@ -297,7 +297,7 @@ class SolverProcess:
         self.close()
         return _stopped(reason, message, {})
 
-    def _crashed(self, connection: Connection, seconds: dict[str, float]) -> Outcome:
+    def _crashed(self, connection: WorkerConnection, seconds: dict[str, float]) -> Outcome:
         message = f"the process of backend {self.record.name} {connection.obituary()}"
         self.close()
         return _stopped(StopReason.CRASHED, message, seconds)

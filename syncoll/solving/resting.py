@@ -11,7 +11,7 @@ import time
 import weakref
 
 from syncoll.memory import budget
-from syncoll.solving.connection import Connection
+from syncoll.solving.connection import WorkerConnection
 
 __all__ = ["RESTING", "Resting"]
 
@@ -23,11 +23,11 @@ class Resting:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._kept: weakref.WeakSet[Connection] = weakref.WeakSet()
+        self._kept: weakref.WeakSet[WorkerConnection] = weakref.WeakSet()
         self._any = threading.Event()
         self._thread: threading.Thread | None = None
 
-    def keep(self, connection: Connection) -> None:
+    def keep(self, connection: WorkerConnection) -> None:
         """From now on a worker rests, and may be ended."""
         with self._lock:
             self._kept.add(connection)
@@ -38,7 +38,7 @@ class Resting:
                 )
                 self._thread.start()
 
-    def take(self, connection: Connection) -> bool:
+    def take(self, connection: WorkerConnection) -> bool:
         """From now on it does not; False where it was ended, or did not rest."""
         with self._lock:
             rested = connection in self._kept
@@ -52,10 +52,10 @@ class Resting:
             if not kept:
                 self._any.clear()
                 return False
-        largest = max(kept, key=Connection.memory)
+        largest = max(kept, key=WorkerConnection.memory)
         return budget().may_not_rest(largest.pid) and self._end(largest)
 
-    def _end(self, connection: Connection) -> bool:
+    def _end(self, connection: WorkerConnection) -> bool:
         with self._lock:
             if connection not in self._kept:  # it got a question meanwhile
                 return False

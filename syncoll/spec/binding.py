@@ -10,14 +10,14 @@ from syncoll.spec.module import Found
 from syncoll.spec.naming import call_text
 from syncoll.spec.source import Span
 from syncoll.spec.syntax import Argument
-from syncoll.spec.values import Relation, Scope
+from syncoll.spec.values import NameScope, Relation
 
 __all__ = ["bind_parameters"]
 
 
 def bind_parameters(
-    found: Found, arguments: tuple[Argument, ...], seen: Scope, span: Span
-) -> tuple[Evaluator, Scope, str]:
+    found: Found, arguments: tuple[Argument, ...], seen: NameScope, span: Span
+) -> tuple[Evaluator, NameScope, str]:
     """Gives every parameter its value.
 
     Args:
@@ -33,7 +33,7 @@ def bind_parameters(
         SpecError: when the arguments do not fit the parameters.
     """
     definition = found.definition
-    home = Scope(found.module, {})
+    home = NameScope(found.module, {})
     owner = f"{definition.kind} {definition.name}".strip()
     evaluator = Evaluator(Ambient(owner))
     names = evaluator.bind(definition, home, arguments, seen, span)
@@ -45,7 +45,7 @@ def bind_parameters(
     defaults: dict[str, Any] = {}
     for parameter in definition.parameters:
         if parameter.default is not None:
-            inner = Scope(home.module, names)
+            inner = NameScope(home.module, names)
             defaults[parameter.name] = evaluator.value(parameter.default, inner, None)
-    scope = Scope(found.module, names)
+    scope = NameScope(found.module, names)
     return evaluator, scope, call_text(definition, names, defaults)

@@ -22,7 +22,7 @@ from syncoll.spec.module import Found, Module
 from syncoll.spec.source import Span
 from syncoll.spec.syntax import Argument, Definition, Expr
 
-__all__ = ["Call", "RequirementError", "at_call", "at_use", "blaming"]
+__all__ = ["BlamedCall", "RequirementError", "at_call", "at_use", "blaming"]
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -45,7 +45,7 @@ class RequirementError(SpecError):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Call:
+class BlamedCall:
     """A definition with arguments.
 
     Args:
@@ -66,7 +66,7 @@ class Call:
 
 
 @contextmanager
-def blaming(*calls: Call, late: bool = False) -> Iterator[None]:
+def blaming(*calls: BlamedCall, late: bool = False) -> Iterator[None]:
     """Raises errors of shipped definitions at their calls.
 
     Args:
@@ -85,7 +85,7 @@ def blaming(*calls: Call, late: bool = False) -> Iterator[None]:
         raise told from None
 
 
-def at_call(error: LocatedError, call: Call, *, late: bool = False) -> LocatedError:
+def at_call(error: LocatedError, call: BlamedCall, *, late: bool = False) -> LocatedError:
     """An error of a shipped definition as one of its call; any other error as it is.
 
     Args:

@@ -19,7 +19,7 @@ from syncoll.spec.arithmetic import (
     is_number,
 )
 from syncoll.spec.syntax import Call, Expr
-from syncoll.spec.values import Ragged, Scope, kind_of
+from syncoll.spec.values import NameScope, Ragged, kind_of
 from syncoll.spec.words import BUILTIN_NAMES
 from syncoll.wording import counted
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BUILTINS"]
 
-_Function = Callable[["Evaluator", Call, Scope, Mask], Any]
+_Function = Callable[["Evaluator", Call, NameScope, Mask], Any]
 
 
 def _arguments(call: Call, least: int, most: int | None) -> list[Expr]:
@@ -43,7 +43,7 @@ def _arguments(call: Call, least: int, most: int | None) -> list[Expr]:
 
 
 def _numbers(
-    evaluator: Evaluator, call: Call, scope: Scope, mask: Mask, *, spread: bool = False
+    evaluator: Evaluator, call: Call, scope: NameScope, mask: Mask, *, spread: bool = False
 ) -> list[Any]:
     """The numbers of a list; with `spread` also the arguments themselves."""
     expressions = _arguments(call, 1, None if spread else 1)
@@ -59,7 +59,7 @@ def _numbers(
 
 
 def _elements(
-    evaluator: Evaluator, call: Call, expression: Expr, scope: Scope, mask: Mask
+    evaluator: Evaluator, call: Call, expression: Expr, scope: NameScope, mask: Mask
 ) -> list[Any]:
     """The elements of a list, paid for before a long range becomes one in memory."""
     items = evaluator.items(expression, scope, mask)
@@ -77,7 +77,7 @@ def _spend(evaluator: Evaluator, call: Call, values: list[Any]) -> None:
 
 
 def _extreme(sign: str) -> _Function:
-    def function(evaluator: Evaluator, call: Call, scope: Scope, mask: Mask) -> Any:
+    def function(evaluator: Evaluator, call: Call, scope: NameScope, mask: Mask) -> Any:
         values = _numbers(evaluator, call, scope, mask, spread=True)
         if not values:
             raise call.span.error(f"`{call.id}` of an empty list", "a list with an element")
@@ -87,7 +87,7 @@ def _extreme(sign: str) -> _Function:
 
 
 def _fold(op: str, start: int) -> _Function:
-    def function(evaluator: Evaluator, call: Call, scope: Scope, mask: Mask) -> Any:
+    def function(evaluator: Evaluator, call: Call, scope: NameScope, mask: Mask) -> Any:
         values = _numbers(evaluator, call, scope, mask)
         result: Any = start
         for value in values:
@@ -98,7 +98,7 @@ def _fold(op: str, start: int) -> _Function:
 
 
 def _quantifier(decides: bool) -> _Function:
-    def function(evaluator: Evaluator, call: Call, scope: Scope, mask: Mask) -> Any:
+    def function(evaluator: Evaluator, call: Call, scope: NameScope, mask: Mask) -> Any:
         (expression,) = _arguments(call, 1, 1)
         values = _elements(evaluator, call, expression, scope, mask)
         result: Any = not decides
@@ -111,17 +111,17 @@ def _quantifier(decides: bool) -> _Function:
     return function
 
 
-def _absolute(evaluator: Evaluator, call: Call, scope: Scope, mask: Mask) -> Any:
+def _absolute(evaluator: Evaluator, call: Call, scope: NameScope, mask: Mask) -> Any:
     (expression,) = _arguments(call, 1, 1)
     return abs(evaluator.number(expression, scope, mask))
 
 
-def _length(evaluator: Evaluator, call: Call, scope: Scope, mask: Mask) -> Any:
+def _length(evaluator: Evaluator, call: Call, scope: NameScope, mask: Mask) -> Any:
     (expression,) = _arguments(call, 1, 1)
     return len(evaluator.items(expression, scope, mask))
 
 
-def _range(evaluator: Evaluator, call: Call, scope: Scope, mask: Mask) -> Any:
+def _range(evaluator: Evaluator, call: Call, scope: NameScope, mask: Mask) -> Any:
     ends = [evaluator.whole(e, scope, mask) for e in _arguments(call, 1, 2)]
     if any(is_column(end) for end in ends):
         raise Ragged
@@ -136,7 +136,7 @@ def _range(evaluator: Evaluator, call: Call, scope: Scope, mask: Mask) -> Any:
 _SWITCHES = {0: "`switches` above 0", 1: "switch 0, the only one"}
 
 
-def _switch(evaluator: Evaluator, call: Call, scope: Scope, mask: Mask) -> Any:
+def _switch(evaluator: Evaluator, call: Call, scope: NameScope, mask: Mask) -> Any:
     """The number of a switch among the vertices of a topology: behind all nodes."""
     (expression,) = _arguments(call, 1, 1)
     nodes, switches = evaluator.ambient.nodes, evaluator.ambient.switches

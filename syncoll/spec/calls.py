@@ -6,7 +6,7 @@ from syncoll.errors import SpecError
 from syncoll.spec.module import suggest
 from syncoll.spec.source import Span
 from syncoll.spec.syntax import Argument, Definition, Expr
-from syncoll.spec.values import Scope
+from syncoll.spec.values import NameScope
 from syncoll.spec.words import BUILTIN_NAMES
 
 __all__ = ["bind_arguments", "no_such_value"]
@@ -78,7 +78,7 @@ def _count(number: int) -> str:
     return {0: "no arguments", 1: "one argument"}.get(number, f"at most {number} arguments")
 
 
-def no_such_value(name: str, span: Span, scope: Scope, *, called: bool = False) -> SpecError:
+def no_such_value(name: str, span: Span, scope: NameScope, *, called: bool = False) -> SpecError:
     """The error for a name in an expression that nothing defines."""
     known = [*scope.names, *scope.module.known_names("value"), *BUILTIN_NAMES]
     for namespace in ("topology", "collective"):

@@ -13,13 +13,13 @@ from syncoll.errors import Origin
 from syncoll.model import Collective, inverse_of, sequence_of
 from syncoll.spec import syntax
 from syncoll.spec.binding import bind_parameters
-from syncoll.spec.blame import Call, blaming
+from syncoll.spec.blame import BlamedCall, blaming
 from syncoll.spec.limits import MAX_PARTS
 from syncoll.spec.module import Found
 from syncoll.spec.movement import build_collective
 from syncoll.spec.source import Span
 from syncoll.spec.syntax import Argument, Combination, Definition
-from syncoll.spec.values import Scope
+from syncoll.spec.values import NameScope
 
 __all__ = ["Combiner"]
 
@@ -29,11 +29,11 @@ class Combiner:
 
     def __init__(self) -> None:
         self._active: list[Definition] = []
-        self._calls: list[Call] = []
+        self._calls: list[BlamedCall] = []
         self._made: dict[tuple[Definition, str], tuple[Collective, int]] = {}
 
     def collective(
-        self, found: Found, arguments: tuple[Argument, ...], seen: Scope, span: Span
+        self, found: Found, arguments: tuple[Argument, ...], seen: NameScope, span: Span
     ) -> Collective:
         """Instantiates a collective.
 
@@ -50,7 +50,7 @@ class Combiner:
         return self._sized(found, arguments, seen, span)[0]
 
     def _sized(
-        self, found: Found, arguments: tuple[Argument, ...], seen: Scope, span: Span
+        self, found: Found, arguments: tuple[Argument, ...], seen: NameScope, span: Span
     ) -> tuple[Collective, int]:
         """A collective, and how many it is made of."""
         definition = found.definition
@@ -63,7 +63,7 @@ class Combiner:
             )
         if len(self._active) >= MAX_PARTS:
             raise _too_many(span)
-        calls = self._calls_to(Call(found, arguments, span))
+        calls = self._calls_to(BlamedCall(found, arguments, span))
         with blaming(*calls):
             _, scope, name = bind_parameters(found, arguments, seen, span)
         key = definition, name
@@ -76,7 +76,7 @@ class Combiner:
             self._calls.pop()
         return self._made[key]
 
-    def _calls_to(self, call: Call) -> list[Call]:
+    def _calls_to(self, call: BlamedCall) -> list[BlamedCall]:
         """A call, and behind it those of the shipped definitions in which it stands."""
         calls = [call]
         for outer in reversed(self._calls):
@@ -85,7 +85,7 @@ class Combiner:
             calls.append(outer)
         return calls
 
-    def _make(self, calls: list[Call], scope: Scope, name: str) -> tuple[Collective, int]:
+    def _make(self, calls: list[BlamedCall], scope: NameScope, name: str) -> tuple[Collective, int]:
         definition = calls[0].found.definition
         if isinstance(definition, syntax.CombinedDefinition):
             blamed = calls[-1].span.origin if calls[0].found.module.shipped else None
@@ -93,7 +93,7 @@ class Combiner:
         return build_collective(calls, scope, name), 1
 
     def _combined(
-        self, node: Combination, scope: Scope, name: str | None, call: Origin | None
+        self, node: Combination, scope: NameScope, name: str | None, call: Origin | None
     ) -> tuple[Collective, int]:
         """The value of a combination, called `name` or else by what it consists of.
 

@@ -38,7 +38,7 @@ from syncoll.spec.arithmetic import (
     is_number,
     negate,
 )
-from syncoll.spec.blame import Call, at_call
+from syncoll.spec.blame import BlamedCall, at_call
 from syncoll.spec.builtin import BUILTINS
 from syncoll.spec.calls import bind_arguments, no_such_value
 from syncoll.spec.faults import describe_cell, fault_error
@@ -47,7 +47,16 @@ from syncoll.spec.module import Found
 from syncoll.spec.source import Span
 from syncoll.spec.syntax import Expr
 from syncoll.spec.turns import index, list_for
-from syncoll.spec.values import Closure, ListValue, Pair, Ragged, Relation, Scope, is_list, kind_of
+from syncoll.spec.values import (
+    Closure,
+    ListValue,
+    NameScope,
+    Pair,
+    Ragged,
+    Relation,
+    is_list,
+    kind_of,
+)
 from syncoll.spec.words import AMBIENT
 
 __all__ = ["Evaluator"]
@@ -97,7 +106,7 @@ class Evaluator:
 
     # Kinds -------------------------------------------------------------------------------------
 
-    def number(self, expr: Expr, scope: Scope, mask: Mask = None) -> Any:
+    def number(self, expr: Expr, scope: NameScope, mask: Mask = None) -> Any:
         """The value of an expression that must be a number, or a column of numbers."""
         return self.numeric(self.value(expr, scope, mask), expr.span)
 
@@ -107,7 +116,7 @@ class Evaluator:
             raise span.error(f"this is {kind_of(value)}", "a number")
         return value
 
-    def whole(self, expr: Expr, scope: Scope, mask: Mask = None) -> Any:
+    def whole(self, expr: Expr, scope: NameScope, mask: Mask = None) -> Any:
         """The value of an expression that must be a whole number, or a column of them."""
         value = self.number(expr, scope, mask)
         if is_column(value) and is_fractional(value):
@@ -121,21 +130,21 @@ class Evaluator:
             raise expr.span.error(f"this is {value}", "a whole number")
         return value
 
-    def truth(self, expr: Expr, scope: Scope, mask: Mask = None) -> Any:
+    def truth(self, expr: Expr, scope: NameScope, mask: Mask = None) -> Any:
         """The value of an expression that must be a Boolean, or a column of Booleans."""
         value = self.value(expr, scope, mask)
         if not is_boolean(value):
             raise expr.span.error(f"this is {kind_of(value)}", "a condition, such as `n == 0`")
         return value
 
-    def relation(self, expr: Expr, scope: Scope) -> Relation:
+    def relation(self, expr: Expr, scope: NameScope) -> Relation:
         """The value of an expression that must be a relation."""
         value = self.value(expr, scope, None)
         if not isinstance(value, Relation):
             raise expr.span.error(f"this is {kind_of(value)}", "a relation, such as `All`")
         return value
 
-    def items(self, expr: Expr, scope: Scope, mask: Mask = None) -> ListValue:
+    def items(self, expr: Expr, scope: NameScope, mask: Mask = None) -> ListValue:
         """The value of an expression that must be a list."""
         value = self.value(expr, scope, mask)
         if not is_list(value):
@@ -147,7 +156,7 @@ class Evaluator:
 
     # Expressions -------------------------------------------------------------------------------
 
-    def value(self, expr: Expr, scope: Scope, mask: Mask) -> Any:
+    def value(self, expr: Expr, scope: NameScope, mask: Mask) -> Any:
         """The value of any expression.
 
         Args:
@@ -164,10 +173,10 @@ class Evaluator:
             self.spend(0, expr.span)
         return _DISPATCH[type(expr)](self, expr, scope, mask)
 
-    def _literal(self, expr: syntax.Number | syntax.Truth, _scope: Scope, _mask: Mask) -> Any:
+    def _literal(self, expr: syntax.Number | syntax.Truth, _scope: NameScope, _mask: Mask) -> Any:
         return expr.value
 
-    def _name(self, expr: syntax.Name, scope: Scope, mask: Mask) -> Any:
+    def _name(self, expr: syntax.Name, scope: NameScope, mask: Mask) -> Any:
         name = expr.id
         if name in scope.names:
             value = scope.names[name]
@@ -187,7 +196,7 @@ class Evaluator:
             return self._no_arguments(definition, expr)
         if definition not in self._constants:
             self._constants[definition] = self._body(
-                definition, Scope(found.module, {}), expr.span, mask
+                definition, NameScope(found.module, {}), expr.span, mask
             )
         return self._constants[definition]
 
@@ -197,7 +206,7 @@ class Evaluator:
         )
 
     def _body(
-        self, definition: syntax.ValueDefinition, scope: Scope, span: Span, mask: Mask
+        self, definition: syntax.ValueDefinition, scope: NameScope, span: Span, mask: Mask
     ) -> Any:
         if definition in self._active:
             raise span.error(
@@ -230,13 +239,13 @@ class Evaluator:
         finally:
             self._depth -= depth
 
-    def _unary(self, expr: syntax.Unary, scope: Scope, mask: Mask) -> Any:
+    def _unary(self, expr: syntax.Unary, scope: NameScope, mask: Mask) -> Any:
         if expr.op == "not":
             value = self.truth(expr.operand, scope, mask)
             return ~value if is_column(value) else not value
         return negate(self.number(expr.operand, scope, mask))
 
-    def _binary(self, expr: syntax.Binary, scope: Scope, mask: Mask) -> Any:
+    def _binary(self, expr: syntax.Binary, scope: NameScope, mask: Mask) -> Any:
         left = self.value(expr.left, scope, mask)
         right = self.value(expr.right, scope, mask)
         if isinstance(left, Relation) or isinstance(right, Relation) or expr.op in "|&":
@@ -249,7 +258,7 @@ class Evaluator:
         except Fault as fault:
             raise fault_error(fault, expr.op_span, scope) from None
 
-    def _logic(self, expr: syntax.Logic, scope: Scope, mask: Mask) -> Any:
+    def _logic(self, expr: syntax.Logic, scope: NameScope, mask: Mask) -> Any:
         left = self.truth(expr.left, scope, mask)
         if not is_column(left):
             if bool(left) == (expr.op == "or"):
@@ -263,7 +272,7 @@ class Evaluator:
         right = self.truth(expr.right, scope, live)
         return left | right if expr.op == "or" else left & right
 
-    def _compare(self, expr: syntax.Compare, scope: Scope, mask: Mask) -> Any:
+    def _compare(self, expr: syntax.Compare, scope: NameScope, mask: Mask) -> Any:
         values = [self.value(operand, scope, mask) for operand in expr.operands]
         result: Any = True
         for i, op in enumerate(expr.ops):
@@ -273,7 +282,7 @@ class Evaluator:
             result = one if i == 0 else result & one
         return result
 
-    def _conditional(self, expr: syntax.Conditional, scope: Scope, mask: Mask) -> Any:
+    def _conditional(self, expr: syntax.Conditional, scope: NameScope, mask: Mask) -> Any:
         condition = self.truth(expr.condition, scope, mask)
         if not is_column(condition):
             return self.value(expr.yes if condition else expr.no, scope, mask)
@@ -294,20 +303,20 @@ class Evaluator:
         self.spend_on(result, span=expr.span)
         return result
 
-    def _pair(self, expr: syntax.PairOf, scope: Scope, mask: Mask) -> Pair:
+    def _pair(self, expr: syntax.PairOf, scope: NameScope, mask: Mask) -> Pair:
         return Pair(self.number(expr.first, scope, mask), self.number(expr.second, scope, mask))
 
-    def _list(self, expr: syntax.ListOf, scope: Scope, mask: Mask) -> ListValue:
+    def _list(self, expr: syntax.ListOf, scope: NameScope, mask: Mask) -> ListValue:
         return tuple(self.element(item, scope, mask) for item in expr.items)
 
-    def element(self, item: Expr, scope: Scope, mask: Mask) -> Any:
+    def element(self, item: Expr, scope: NameScope, mask: Mask) -> Any:
         """The value of an element of a list."""
         value = self.value(item, scope, mask)
         if isinstance(value, (Pair, Relation)):
             raise item.span.error(f"{kind_of(value)} in a list", "numbers, Booleans or lists")
         return value
 
-    def _call(self, expr: syntax.Call, scope: Scope, mask: Mask) -> Any:
+    def _call(self, expr: syntax.Call, scope: NameScope, mask: Mask) -> Any:
         target: Any = scope.names.get(expr.id)
         if target is not None:
             if not isinstance(target, Closure):
@@ -327,13 +336,13 @@ class Evaluator:
                 self.spend_on(result, span=expr.span)
                 return result
             assert isinstance(found.definition, syntax.ValueDefinition)
-            definition, home = found.definition, Scope(found.module, {})
+            definition, home = found.definition, NameScope(found.module, {})
         names = self.bind(definition, home, expr.arguments, scope, expr.span, mask)
-        inner = Scope(home.module, {**home.names, **names})
+        inner = NameScope(home.module, {**home.names, **names})
         try:
             return self._body(definition, inner, expr.name_span, mask)
         except SpecError as error:
-            call = Call(Found(definition, home.module), expr.arguments, expr.span)
+            call = BlamedCall(Found(definition, home.module), expr.arguments, expr.span)
             told = at_call(error, call, late=True)
             if told is error:
                 raise
@@ -342,9 +351,9 @@ class Evaluator:
     def bind(
         self,
         definition: syntax.Definition,
-        home: Scope,
+        home: NameScope,
         arguments: tuple[syntax.Argument, ...],
-        scope: Scope,
+        scope: NameScope,
         span: Span,
         mask: Mask = None,
     ) -> dict[str, Any]:
@@ -374,13 +383,13 @@ class Evaluator:
                 names[parameter.name] = value
             else:
                 assert parameter.default is not None
-                inner = Scope(home.module, {**home.names, **names})
+                inner = NameScope(home.module, {**home.names, **names})
                 with self.nested(parameter.default.depth, span):
                     names[parameter.name] = self.value(parameter.default, inner, mask)
         return names
 
 
-_Method = Callable[[Evaluator, Any, Scope, Mask], Any]
+_Method = Callable[[Evaluator, Any, NameScope, Mask], Any]
 _T = TypeVar("_T")
 _DISPATCH: Mapping[type[Expr], _Method] = {
     syntax.Number: Evaluator._literal,

@@ -5,20 +5,20 @@ from __future__ import annotations
 from syncoll.model import Collective, Fabric, Topology
 from syncoll.spec import syntax
 from syncoll.spec.binding import bind_parameters
-from syncoll.spec.blame import Call, blaming
+from syncoll.spec.blame import BlamedCall, blaming
 from syncoll.spec.combining import Combiner
 from syncoll.spec.machine import build_fabric, build_topology
 from syncoll.spec.module import Found
 from syncoll.spec.searching import SearchSpec, read_bounds
 from syncoll.spec.source import Span
 from syncoll.spec.syntax import Argument, Reference
-from syncoll.spec.values import Scope
+from syncoll.spec.values import NameScope
 
 __all__ = ["make_collective", "make_fabric", "make_search", "make_topology"]
 
 
 def make_topology(
-    found: Found, arguments: tuple[Argument, ...], seen: Scope, span: Span
+    found: Found, arguments: tuple[Argument, ...], seen: NameScope, span: Span
 ) -> Topology:
     """Instantiates a topology.
 
@@ -33,13 +33,15 @@ def make_topology(
     """
     definition = found.definition
     assert isinstance(definition, syntax.TopologyDefinition)
-    call = Call(found, arguments, span)
+    call = BlamedCall(found, arguments, span)
     with blaming(call):
         evaluator, scope, name = bind_parameters(found, arguments, seen, span)
         return build_topology(definition, evaluator, scope, name, call.origin)
 
 
-def make_fabric(found: Found, arguments: tuple[Argument, ...], seen: Scope, span: Span) -> Fabric:
+def make_fabric(
+    found: Found, arguments: tuple[Argument, ...], seen: NameScope, span: Span
+) -> Fabric:
     """The physical network of a topology, without lowering it; see `make_topology`.
 
     Raises:
@@ -47,14 +49,14 @@ def make_fabric(found: Found, arguments: tuple[Argument, ...], seen: Scope, span
     """
     definition = found.definition
     assert isinstance(definition, syntax.TopologyDefinition)
-    call = Call(found, arguments, span)
+    call = BlamedCall(found, arguments, span)
     with blaming(call):
         evaluator, scope, name = bind_parameters(found, arguments, seen, span)
         return build_fabric(definition, evaluator, scope, name, call.origin)
 
 
 def make_collective(
-    found: Found, arguments: tuple[Argument, ...], seen: Scope, span: Span
+    found: Found, arguments: tuple[Argument, ...], seen: NameScope, span: Span
 ) -> Collective:
     """Instantiates a collective; see `make_topology`.
 
@@ -65,7 +67,7 @@ def make_collective(
 
 
 def make_search(
-    found: Found, arguments: tuple[Argument, ...], seen: Scope, span: Span
+    found: Found, arguments: tuple[Argument, ...], seen: NameScope, span: Span
 ) -> SearchSpec:
     """Instantiates a search, with its topology and its collective; see `make_topology`."""
     definition = found.definition

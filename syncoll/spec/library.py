@@ -155,10 +155,10 @@ class SpecLibrary:
             SpecError: when the reference, or the spec behind it, is wrong.
         """
         from syncoll.spec import instantiate
-        from syncoll.spec.values import Scope
+        from syncoll.spec.values import NameScope
 
         found, call, home = self._resolve("topology", reference)
-        return instantiate.make_topology(found, call.arguments, Scope(home, {}), call.span)
+        return instantiate.make_topology(found, call.arguments, NameScope(home, {}), call.span)
 
     def fabric(self, reference: str) -> Fabric:
         """The physical network of the topology that a reference names, however large.
@@ -168,26 +168,26 @@ class SpecLibrary:
             ModelError: when its links share bandwidth and nothing says through which switches.
         """
         from syncoll.spec import instantiate
-        from syncoll.spec.values import Scope
+        from syncoll.spec.values import NameScope
 
         found, call, home = self._resolve("topology", reference)
-        return instantiate.make_fabric(found, call.arguments, Scope(home, {}), call.span)
+        return instantiate.make_fabric(found, call.arguments, NameScope(home, {}), call.span)
 
     def collective(self, reference: str) -> Collective:
         """The collective that a reference names; see `topology`."""
         from syncoll.spec import instantiate
-        from syncoll.spec.values import Scope
+        from syncoll.spec.values import NameScope
 
         found, call, home = self._resolve("collective", reference)
-        return instantiate.make_collective(found, call.arguments, Scope(home, {}), call.span)
+        return instantiate.make_collective(found, call.arguments, NameScope(home, {}), call.span)
 
     def search(self, reference: str) -> SearchSpec:
         """The search that a reference names; see `topology`."""
         from syncoll.spec import instantiate
-        from syncoll.spec.values import Scope
+        from syncoll.spec.values import NameScope
 
         found, call, home = self._resolve("search", reference)
-        return instantiate.make_search(found, call.arguments, Scope(home, {}), call.span)
+        return instantiate.make_search(found, call.arguments, NameScope(home, {}), call.span)
 
     def definition(self, kind: Kind, reference: str) -> DefinitionSummary:
         """What a reference names, without instantiating it; see `topology`."""

@@ -20,7 +20,7 @@ from syncoll.spec.source import Span
 from syncoll.spec.statements import bind_let, check_requirement
 from syncoll.spec.syntax import Expr
 from syncoll.spec.turns import each
-from syncoll.spec.values import Ragged, Scope, is_list, kind_of, written
+from syncoll.spec.values import NameScope, Ragged, is_list, kind_of, written
 from syncoll.wording import counted
 
 __all__ = ["build_fabric", "build_topology"]
@@ -33,7 +33,7 @@ _Row = tuple[Link, _Bandwidth, str]
 def build_topology(
     definition: syntax.TopologyDefinition,
     evaluator: Evaluator,
-    scope: Scope,
+    scope: NameScope,
     name: str,
     origin: Origin,
 ) -> Topology:
@@ -63,7 +63,7 @@ def build_topology(
 def build_fabric(
     definition: syntax.TopologyDefinition,
     evaluator: Evaluator,
-    scope: Scope,
+    scope: NameScope,
     name: str,
     origin: Origin,
 ) -> Fabric:
@@ -103,7 +103,7 @@ class _Builder:
         self.unit: Fraction | None = None
         self.measured: tuple[bool, Span] | None = None
         self.links: dict[Link, tuple[_Bandwidth, str, Span]] = {}
-        self.later: list[tuple[syntax.SharedStatement, Scope]] = []
+        self.later: list[tuple[syntax.SharedStatement, NameScope]] = []
         self.shared: list[BandwidthBound] = []
         self.shared_pairs = 0
         self.leaving: dict[int, list[Link]] = defaultdict(list)
@@ -119,7 +119,7 @@ class _Builder:
         """Whether bandwidths have units."""
         return self.measured is not None and self.measured[0]
 
-    def read(self, scope: Scope) -> None:
+    def read(self, scope: NameScope) -> None:
         """Goes through all statements but those on shared bounds, which wait for the links."""
         for statement in self.definition.body:
             if isinstance(statement, syntax.Statement):
@@ -202,7 +202,7 @@ class _Builder:
             lambda: Topology(self.name, self.nodes, tuple(order), every, self.origin)
         )
 
-    def _set_nodes(self, expr: Expr, scope: Scope) -> None:
+    def _set_nodes(self, expr: Expr, scope: NameScope) -> None:
         count = self.evaluator.whole(expr, scope)
         if count < 1:
             raise expr.span.error(f"{self.name} has {counted(count, 'node')}", "at least 1 node")
@@ -213,7 +213,7 @@ class _Builder:
             )
         self.nodes = self.evaluator.ambient.nodes = count
 
-    def _set_switches(self, statement: syntax.Statement, scope: Scope) -> None:
+    def _set_switches(self, statement: syntax.Statement, scope: NameScope) -> None:
         if self.evaluator.ambient.nodes is None:
             raise statement.span.error("`switches` before the number of nodes", "`nodes` above it")
         if self.links:
@@ -228,7 +228,7 @@ class _Builder:
             )
         self.switches = self.evaluator.ambient.switches = count
 
-    def _set_unit(self, statement: syntax.RoundUnit, scope: Scope) -> None:
+    def _set_unit(self, statement: syntax.RoundUnit, scope: NameScope) -> None:
         self._measure(statement.rate.span, in_gigabytes=True)
         value = Fraction(self.evaluator.number(statement.value, scope))
         if value <= 0:
@@ -255,7 +255,7 @@ class _Builder:
 
     # Links -------------------------------------------------------------------------------------
 
-    def _add_links(self, statement: syntax.LinkStatement, scope: Scope) -> None:
+    def _add_links(self, statement: syntax.LinkStatement, scope: NameScope) -> None:
         if self.evaluator.ambient.nodes is None:
             raise statement.span.error("a link before the number of nodes", "`nodes` above it")
         fresh: dict[Link, tuple[_Bandwidth, str, Span]] = {}
@@ -286,7 +286,7 @@ class _Builder:
         self.links.update(fresh)
 
     def _batch(
-        self, statement: syntax.LinkStatement, pair: syntax.PairOf, scope: Scope, size: int
+        self, statement: syntax.LinkStatement, pair: syntax.PairOf, scope: NameScope, size: int
     ) -> list[_Row]:
         try:
             return self._batch_at_once(statement, pair, scope, size)
@@ -297,7 +297,7 @@ class _Builder:
             return found
 
     def _batch_at_once(
-        self, statement: syntax.LinkStatement, pair: syntax.PairOf, scope: Scope, size: int
+        self, statement: syntax.LinkStatement, pair: syntax.PairOf, scope: NameScope, size: int
     ) -> list[_Row]:
         if not size:
             return []
@@ -352,7 +352,7 @@ class _Builder:
                 f"two different {kinds}",
             )
 
-    def _bandwidth(self, expr: Expr, scope: Scope, ends: Iterable[Any] = ()) -> Any:
+    def _bandwidth(self, expr: Expr, scope: NameScope, ends: Iterable[Any] = ()) -> Any:
         value = self.evaluator.number(expr, scope)
         cell = first_live(value <= 0, None, *ends)
         if cell is not None:
@@ -372,7 +372,7 @@ class _Builder:
         ends = [f"switch({v - self.nodes})" if v in switches else str(v) for v in link]
         return f"({', '.join(ends)})"
 
-    def _labels(self, label: syntax.Label | None, scope: Scope, size: int) -> list[str]:
+    def _labels(self, label: syntax.Label | None, scope: NameScope, size: int) -> list[str]:
         if label is None:
             return [""] * size
         parts: list[list[str]] = []
@@ -388,7 +388,7 @@ class _Builder:
 
     # Shared bounds -----------------------------------------------------------------------------
 
-    def _add_shared(self, statement: syntax.SharedStatement, scope: Scope) -> None:
+    def _add_shared(self, statement: syntax.SharedStatement, scope: NameScope) -> None:
         for turn in each(self.evaluator, statement.outer, scope):
             group: set[Link] = set()
             for inner, size in rows(self.evaluator, statement.inner, turn):
@@ -412,7 +412,7 @@ class _Builder:
             if group:  # a bound over no links (a node without neighbours) bounds nothing
                 self.shared.append(BandwidthBound(tuple(sorted(group)), bandwidth, label))
 
-    def _pairs(self, pair: syntax.PairOf, scope: Scope, size: int) -> list[Link]:
+    def _pairs(self, pair: syntax.PairOf, scope: NameScope, size: int) -> list[Link]:
         if not size:
             return []
         try:
@@ -430,7 +430,7 @@ class _Builder:
                 )
         return found
 
-    def _selected(self, selection: syntax.LinkSelection, scope: Scope) -> Iterable[Link]:
+    def _selected(self, selection: syntax.LinkSelection, scope: NameScope) -> Iterable[Link]:
         starts, ends = (
             None if expr is None else self._node_set(expr, scope)
             for expr in (selection.from_nodes, selection.to_nodes)
@@ -446,7 +446,7 @@ class _Builder:
         self.evaluator.spend(10 * len(found), selection.span)
         return found
 
-    def _node_set(self, expr: Expr, scope: Scope) -> set[int]:
+    def _node_set(self, expr: Expr, scope: NameScope) -> set[int]:
         value = self.evaluator.value(expr, scope, None)
         nodes = list(value) if is_list(value) else [self.evaluator.whole(expr, scope)]
         for node in nodes:
@@ -462,7 +462,7 @@ def _listed(value: Any, size: int) -> list[Any]:
     return value.tolist() if is_column(value) else [value] * size
 
 
-def _single_turns(scope: Scope, size: int) -> list[Scope]:
+def _single_turns(scope: NameScope, size: int) -> list[NameScope]:
     """The turns of a batch one by one, with single values instead of columns."""
     columns: Mapping[str, list[Any]] = {
         name: value.tolist() for name, value in scope.names.items() if is_column(value)

@@ -20,10 +20,10 @@ from syncoll.spec.turns import each
 from syncoll.spec.values import (
     CombinedRelation,
     ListedRelation,
+    NameScope,
     Pair,
     Ragged,
     Relation,
-    Scope,
     WhereRelation,
     is_list,
     kind_of,
@@ -97,7 +97,7 @@ def _is_in(evaluator: Evaluator, a: Expr, left: Any, b: Expr, right: Any, mask: 
     return result
 
 
-def set_of(evaluator: Evaluator, expr: syntax.SetOf, scope: Scope, _mask: Mask) -> Relation:
+def set_of(evaluator: Evaluator, expr: syntax.SetOf, scope: NameScope, _mask: Mask) -> Relation:
     """The relation of a set of pairs, written out or generated."""
     total = evaluator.ambient.get("G", expr.span)
     chunks: list[int] = []
@@ -122,7 +122,9 @@ def set_of(evaluator: Evaluator, expr: syntax.SetOf, scope: Scope, _mask: Mask) 
     return ListedRelation(np.array(chunks, np.int64), np.array(nodes, np.int64))
 
 
-def set_where(evaluator: Evaluator, expr: syntax.SetWhere, scope: Scope, _mask: Mask) -> Relation:
+def set_where(
+    evaluator: Evaluator, expr: syntax.SetWhere, scope: NameScope, _mask: Mask
+) -> Relation:
     """The relation of a comprehension; its body waits until someone asks."""
     return WhereRelation(expr, scope)
 

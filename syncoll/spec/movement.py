@@ -17,13 +17,13 @@ from syncoll.model.cutting import Cutting
 from syncoll.model.instance import BoolArray
 from syncoll.spec import limits, syntax
 from syncoll.spec.ambient import Ambient
-from syncoll.spec.blame import Call, blaming
+from syncoll.spec.blame import BlamedCall, blaming
 from syncoll.spec.evaluator import Evaluator
 from syncoll.spec.membership import holds
 from syncoll.spec.source import Span
 from syncoll.spec.statements import bind_let, check_requirement, join_requirements
 from syncoll.spec.syntax import Node
-from syncoll.spec.values import Ragged, Relation, Scope
+from syncoll.spec.values import NameScope, Ragged, Relation
 from syncoll.wording import counted
 
 __all__ = ["build_collective", "mentions", "table_of"]
@@ -32,7 +32,7 @@ _BLOCK = 1 << 18
 """Cells that are evaluated at once: few enough for the processor's caches."""
 
 
-def build_collective(calls: Sequence[Call], scope: Scope, name: str) -> Collective:
+def build_collective(calls: Sequence[BlamedCall], scope: NameScope, name: str) -> Collective:
     """Makes a collective of a definition whose parameters have values.
 
     Args:
@@ -77,10 +77,10 @@ class _CollectiveSpec:
     """
 
     definition: syntax.CollectiveDefinition
-    scope: Scope
+    scope: NameScope
     name: str
     on_chunks: frozenset[syntax.Require]
-    calls: tuple[Call, ...]
+    calls: tuple[BlamedCall, ...]
 
     def admits(self, nodes: int, chunks: int) -> bool:
         """Whether the collective is defined for C = `chunks`.
@@ -134,7 +134,7 @@ class _CollectiveSpec:
     def _evaluator(self, nodes: int, chunks: int) -> Evaluator:
         return Evaluator(Ambient(f"collective {self.name}", nodes, chunks))
 
-    def _prelude(self, evaluator: Evaluator, *, asking: bool) -> dict[Node, Scope] | None:
+    def _prelude(self, evaluator: Evaluator, *, asking: bool) -> dict[Node, NameScope] | None:
         """Runs all statements but pre and post.
 
         Returns:
@@ -183,7 +183,7 @@ def table_of(
 
 
 def mentions(
-    start: Node, wanted: set[str], lets: Mapping[str, syntax.ValueDefinition], scope: Scope
+    start: Node, wanted: set[str], lets: Mapping[str, syntax.ValueDefinition], scope: NameScope
 ) -> bool:
     """Whether an expression, or a definition that it uses, speaks of one of the names.
 
@@ -193,7 +193,9 @@ def mentions(
         lets: the `let`s around it, by name.
         scope: what else it sees.
     """
-    waiting: list[tuple[Node, Mapping[str, syntax.ValueDefinition], Scope]] = [(start, lets, scope)]
+    waiting: list[tuple[Node, Mapping[str, syntax.ValueDefinition], NameScope]] = [
+        (start, lets, scope)
+    ]
     seen: set[Node] = set()
     while waiting:
         node, visible, home = waiting.pop()
@@ -208,6 +210,6 @@ def mentions(
             elif node.id not in home.names:
                 found = home.module.find("value", node.id)
                 if found is not None:
-                    waiting.append((found.definition, {}, Scope(found.module, {})))
+                    waiting.append((found.definition, {}, NameScope(found.module, {})))
         waiting += [(child, visible, home) for child in node.children()]
     return False

@@ -13,7 +13,7 @@ from syncoll.spec import syntax
 from syncoll.spec.calls import bind_arguments, no_such_value
 from syncoll.spec.module import Module
 from syncoll.spec.syntax import Definition, Node
-from syncoll.spec.values import Scope
+from syncoll.spec.values import NameScope
 from syncoll.spec.words import AMBIENT, BUILTIN_NAMES
 
 __all__ = ["check_definition", "find_circles", "references", "used_by", "used_first"]
@@ -179,8 +179,8 @@ class _Checker:
         except SpecError as error:
             self.errors.append(error)
 
-    def _scope(self, names: _Names) -> Scope:
-        return Scope(self.module, dict.fromkeys(names))
+    def _scope(self, names: _Names) -> NameScope:
+        return NameScope(self.module, dict.fromkeys(names))
 
 
 def find_circles(module: Module) -> list[SpecError]:

@@ -17,14 +17,14 @@ from syncoll.spec.evaluator import Evaluator
 from syncoll.spec.limits import MAX_ROWS
 from syncoll.spec.syntax import Comprehension
 from syncoll.spec.turns import each
-from syncoll.spec.values import ListValue, Ragged, Scope
+from syncoll.spec.values import ListValue, NameScope, Ragged
 
 __all__ = ["rows"]
 
 
 def rows(
-    evaluator: Evaluator, clauses: tuple[Comprehension, ...], scope: Scope
-) -> Iterator[tuple[Scope, int]]:
+    evaluator: Evaluator, clauses: tuple[Comprehension, ...], scope: NameScope
+) -> Iterator[tuple[NameScope, int]]:
     """The turns of comprehension clauses, in as few batches as possible.
 
     Args:
@@ -50,8 +50,8 @@ def rows(
 
 
 def _columns(
-    evaluator: Evaluator, clauses: tuple[Comprehension, ...], scope: Scope
-) -> tuple[Scope, int]:
+    evaluator: Evaluator, clauses: tuple[Comprehension, ...], scope: NameScope
+) -> tuple[NameScope, int]:
     columns: dict[str, Any] = {}
     size = 1
     for clause in clauses:

@@ -9,7 +9,7 @@ from syncoll.model import Collective, Topology
 from syncoll.spec import syntax
 from syncoll.spec.evaluator import Evaluator
 from syncoll.spec.limits import MAX_NUMBER
-from syncoll.spec.values import Scope
+from syncoll.spec.values import NameScope
 
 __all__ = ["SearchSpec", "read_bounds"]
 
@@ -56,7 +56,9 @@ class Bounds:
     plugins: dict[str, str]
 
 
-def read_bounds(definition: syntax.SearchDefinition, evaluator: Evaluator, scope: Scope) -> Bounds:
+def read_bounds(
+    definition: syntax.SearchDefinition, evaluator: Evaluator, scope: NameScope
+) -> Bounds:
     """Evaluates the settings of a search, apart from what it searches.
 
     Raises:

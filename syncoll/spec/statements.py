@@ -5,13 +5,15 @@ from __future__ import annotations
 from syncoll.spec import syntax
 from syncoll.spec.blame import RequirementError
 from syncoll.spec.evaluator import Evaluator
-from syncoll.spec.values import Closure, Pair, Scope
+from syncoll.spec.values import Closure, NameScope, Pair
 from syncoll.wording import counted
 
 __all__ = ["bind_let", "check_requirement", "join_requirements"]
 
 
-def bind_let(evaluator: Evaluator, statement: syntax.ValueDefinition, scope: Scope) -> Scope:
+def bind_let(
+    evaluator: Evaluator, statement: syntax.ValueDefinition, scope: NameScope
+) -> NameScope:
     """The scope behind a `let` statement.
 
     Raises:
@@ -26,7 +28,7 @@ def bind_let(evaluator: Evaluator, statement: syntax.ValueDefinition, scope: Sco
 
 
 def check_requirement(
-    evaluator: Evaluator, statement: syntax.Require, scope: Scope, name: str
+    evaluator: Evaluator, statement: syntax.Require, scope: NameScope, name: str
 ) -> None:
     """Evaluates a `require`.
 

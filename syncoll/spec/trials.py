@@ -22,7 +22,7 @@ from syncoll.spec.module import Found, Module
 from syncoll.spec.movement import mentions, table_of
 from syncoll.spec.searching import SearchSpec
 from syncoll.spec.syntax import Definition, Expr, Node
-from syncoll.spec.values import Ragged, Relation, Scope, kind_of
+from syncoll.spec.values import NameScope, Ragged, Relation, kind_of
 from syncoll.spec.words import AMBIENT, BUILTIN_NAMES
 
 __all__ = ["Trials"]
@@ -89,7 +89,7 @@ class Trials:
     def _try(self, definition: Definition) -> _Found:
         found, scope, span = (
             Found(definition, self._module),
-            Scope(self._module, {}),
+            NameScope(self._module, {}),
             definition.name_span,
         )
         if isinstance(definition, syntax.ValueDefinition):
@@ -112,7 +112,7 @@ class Trials:
         One that has no value on a few nodes may have one on more, so that only what fails for all
         that are tried is an error.
         """
-        scope = Scope(self._module, {})
+        scope = NameScope(self._module, {})
         names = {*AMBIENT, "nodes"}
         if not definition.is_relation and not mentions(definition, names, {}, scope):
             try:
@@ -133,7 +133,7 @@ class Trials:
         return failure
 
     def _evaluate(
-        self, definition: syntax.ValueDefinition, scope: Scope, size: tuple[int, int] | None
+        self, definition: syntax.ValueDefinition, scope: NameScope, size: tuple[int, int] | None
     ) -> object:
         """The value of a definition; with P and C, a relation is asked for every cell."""
         ambient = Ambient(f"{definition.kind} {definition.name}")
@@ -143,7 +143,7 @@ class Trials:
         evaluator = Evaluator(ambient)
         names = evaluator.bind(definition, scope, (), scope, definition.name_span)
         body = definition.body
-        value = evaluator.value(body, Scope(self._module, names), None)
+        value = evaluator.value(body, NameScope(self._module, names), None)
         if definition.is_relation and not isinstance(value, Relation):
             raise body.span.error(
                 f"relation `{definition.name}` is defined as {kind_of(value)}", "a relation"
@@ -154,7 +154,7 @@ class Trials:
 
     def _topology(self, found: Found) -> _Found:
         """Builds a topology; one with more nodes than algorithms of steps can have, its cables."""
-        scope, span = Scope(self._module, {}), found.definition.name_span
+        scope, span = NameScope(self._module, {}), found.definition.name_span
         try:
             fabric = instantiate.make_fabric(found, (), scope, span)
         except ModelError:
@@ -226,7 +226,7 @@ class Trials:
                 waiting += node.children()
                 continue
             try:
-                evaluator.value(node, Scope(self._module, {}), None)
+                evaluator.value(node, NameScope(self._module, {}), None)
             except SpecError as error:
                 errors.append(error)
             except Ragged:  # pragma: no cover - there are no columns without variables

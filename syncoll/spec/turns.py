@@ -10,7 +10,7 @@ import numpy as np
 from syncoll.spec import limits, syntax
 from syncoll.spec.arithmetic import Mask, first_live, is_column, is_fractional, is_number
 from syncoll.spec.faults import describe_cell
-from syncoll.spec.values import ListValue, Ragged, Scope
+from syncoll.spec.values import ListValue, NameScope, Ragged
 from syncoll.wording import counted
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["each", "index", "list_for"]
 
 
-def list_for(evaluator: Evaluator, expr: syntax.ListFor, scope: Scope, mask: Mask) -> ListValue:
+def list_for(evaluator: Evaluator, expr: syntax.ListFor, scope: NameScope, mask: Mask) -> ListValue:
     """The list that a comprehension makes."""
     found: list[Any] = []
     for inner in each(evaluator, expr.clauses, scope, mask):
@@ -32,8 +32,11 @@ def list_for(evaluator: Evaluator, expr: syntax.ListFor, scope: Scope, mask: Mas
 
 
 def each(
-    evaluator: Evaluator, clauses: tuple[syntax.Comprehension, ...], scope: Scope, mask: Mask = None
-) -> Iterator[Scope]:
+    evaluator: Evaluator,
+    clauses: tuple[syntax.Comprehension, ...],
+    scope: NameScope,
+    mask: Mask = None,
+) -> Iterator[NameScope]:
     """The scope of every turn of a comprehension, one by one."""
     if not clauses:
         yield scope
@@ -50,8 +53,8 @@ def each(
 
 
 def _turns(
-    evaluator: Evaluator, binders: tuple[syntax.Binder, ...], scope: Scope, mask: Mask
-) -> Iterator[Scope]:
+    evaluator: Evaluator, binders: tuple[syntax.Binder, ...], scope: NameScope, mask: Mask
+) -> Iterator[NameScope]:
     if not binders:
         yield scope
         return
@@ -60,7 +63,7 @@ def _turns(
         yield from _turns(evaluator, binders[1:], scope.having(**{binders[0].name: item}), mask)
 
 
-def index(evaluator: Evaluator, expr: syntax.Index, scope: Scope, mask: Mask) -> Any:
+def index(evaluator: Evaluator, expr: syntax.Index, scope: NameScope, mask: Mask) -> Any:
     """An element of a list; for a column of positions, a column of elements."""
     target = evaluator.items(expr.target, scope, mask)
     position = evaluator.whole(expr.position, scope, mask)

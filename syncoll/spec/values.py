@@ -21,10 +21,10 @@ __all__ = [
     "CombinedRelation",
     "ListValue",
     "ListedRelation",
+    "NameScope",
     "Pair",
     "Ragged",
     "Relation",
-    "Scope",
     "WhereRelation",
     "is_list",
     "kind_of",
@@ -39,7 +39,7 @@ class Ragged(Exception):  # noqa: N818 - caught inside this package, never shown
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Scope:
+class NameScope:
     """The names that an expression can see: its own, then those of its file.
 
     Args:
@@ -50,9 +50,9 @@ class Scope:
     module: Module
     names: Mapping[str, Any]
 
-    def having(self, **more: Any) -> Scope:
+    def having(self, **more: Any) -> NameScope:
         """The same scope with further names."""
-        return Scope(self.module, {**self.names, **more})
+        return NameScope(self.module, {**self.names, **more})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,7 +68,7 @@ class Closure:
     """A `let` with parameters, and what it could see where it was written."""
 
     definition: ValueDefinition
-    scope: Scope
+    scope: NameScope
 
 
 class Relation:
@@ -80,7 +80,7 @@ class WhereRelation(Relation):
     """All (c, n) for which a condition holds."""
 
     syntax: SetWhere
-    scope: Scope
+    scope: NameScope
 
 
 @dataclass(frozen=True, slots=True, eq=False)

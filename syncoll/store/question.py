@@ -4,10 +4,10 @@ A text states a whole question in the numbering of whoever asks: the nodes as th
 links, bounds and chunks (or demands) in order.  Names and labels are no part of it: not the
 topology's or the collective's, not a bound's.
 
-* `Question.key` is the SHA-256 of the text.  To ask again in the same words costs one look-up.
-* `Question.alike` is the same for all renumberings of a question (see `likeness`), but for some
+* `key` is the SHA-256 of the text.  To ask again in the same words costs one look-up.
+* `alike` is the same for all renumberings of a question (see `likeness`), but for some
   other questions too.  A text that is found by it is the same question if and only if some
-  renumbering of its nodes makes it the text that was asked: `Question.renumbers` looks for one,
+  renumbering of its nodes makes it the text that was asked: `renumbers` looks for one,
   applies it, and compares.  So however nodes are matched, no other question is ever taken for it.
 """
 
@@ -30,7 +30,7 @@ from syncoll.model import BoolArray, Instance, Link, Topology
 from syncoll.store.likeness import MOST_WORK, Likeness, likeness, matching
 from syncoll.store.numbering import IntArray, Numbering, inverse
 
-__all__ = ["Question", "answer_question", "bound_question"]
+__all__ = ["CanonicalQuestion", "answer_question", "bound_question"]
 
 _FORM = 2
 """Of the texts below; another form never meets a key of this one."""
@@ -39,7 +39,7 @@ _Bounds = tuple[tuple[tuple[Link, ...], Fraction], ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Question:
+class CanonicalQuestion:
     """A question in order.
 
     Args:
@@ -109,7 +109,7 @@ class Question:
         return Numbering(nodes, *there), work
 
 
-def answer_question(instance: Instance, asked: str) -> Question:
+def answer_question(instance: Instance, asked: str) -> CanonicalQuestion:
     """Is there an algorithm for an instance?  Its members are the chunks.
 
     Args:
@@ -132,7 +132,7 @@ def answer_question(instance: Instance, asked: str) -> Question:
 
 def bound_question(
     topology: Topology, demands: Sequence[Demand], steps: int | None, effort: str
-) -> Question:
+) -> CanonicalQuestion:
     """How many rounds are needed at least to meet demands?  Its members are the demands.
 
     Counts are divided by their greatest common divisor: prices that prove a bound for some demands
@@ -161,7 +161,7 @@ def _question(
     pre: BoolArray,
     post: BoolArray,
     counts: IntArray,
-) -> Question:
+) -> CanonicalQuestion:
     line, bounds = _given_topology(
         topology.num_nodes,
         topology.links,
@@ -170,7 +170,9 @@ def _question(
     table, members = _members_in_order(pre, post, counts)
     head = json.dumps({"form": _FORM, **details}, sort_keys=True).encode()
     nodes, links = np.arange(topology.num_nodes), np.arange(len(topology.links))
-    return Question(b"\n".join([head, line, table]), Numbering(nodes, links, bounds, members))
+    return CanonicalQuestion(
+        b"\n".join([head, line, table]), Numbering(nodes, links, bounds, members)
+    )
 
 
 @lru_cache(maxsize=64)

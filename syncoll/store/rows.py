@@ -20,7 +20,7 @@ from syncoll.errors import FileFormatError, UsageError, VerificationError
 from syncoll.store.likeness import MOST_WORK
 from syncoll.store.numbering import Numbering
 from syncoll.store.packing import digest, pack_question, unpack_question
-from syncoll.store.question import Question
+from syncoll.store.question import CanonicalQuestion
 from syncoll.store.schema import explained
 
 __all__ = ["Row", "Rows", "Table"]
@@ -87,7 +87,9 @@ class Rows:
             raise UsageError(self.trouble or f"the store {self.path} is closed")
         return self._connection
 
-    def find(self, table: Table, question: Question, read: Reading[T]) -> tuple[T, bool] | None:
+    def find(
+        self, table: Table, question: CanonicalQuestion, read: Reading[T]
+    ) -> tuple[T, bool] | None:
         """What serves of the rows for a question, and whether it was kept under these numbers."""
         columns = ", ".join(("digest", "exact", *table.contents))
         select = f"SELECT {columns}, NULL FROM {table.name} WHERE exact = ?"
@@ -119,7 +121,7 @@ class Rows:
         return None
 
     def put(
-        self, table: Table, question: Question, contents: Row, ranks: Row, *, repeats: bool
+        self, table: Table, question: CanonicalQuestion, contents: Row, ranks: Row, *, repeats: bool
     ) -> bool:
         """Keeps a row, unless one as good is there; False where the store is in trouble.
 

@@ -44,7 +44,7 @@ from syncoll.store.packing import (
     unpack_algorithm,
     unpack_certificate,
 )
-from syncoll.store.question import Question, answer_question, bound_question
+from syncoll.store.question import CanonicalQuestion, answer_question, bound_question
 from syncoll.store.rows import Row, Rows, Table
 from syncoll.store.schema import VERSION, explained, prepare, require_database
 from syncoll.trust import require_valid
@@ -356,7 +356,9 @@ class Store:
             except sqlite3.Error as error:
                 raise explained(error, self.path) from error
 
-    def _put_answer(self, question: Question, answer: StoredAnswer, *, repeats: bool) -> bool:
+    def _put_answer(
+        self, question: CanonicalQuestion, answer: StoredAnswer, *, repeats: bool
+    ) -> bool:
         data = None
         if answer.algorithm is not None:
             data = pack_algorithm(question.numbering.inverse().algorithm(answer.algorithm))
@@ -366,7 +368,7 @@ class Store:
 
     def _put_certificate(
         self,
-        question: Question,
+        question: CanonicalQuestion,
         certificate: BoundCertificate,
         allowed: float | None,
         *,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from syncoll.bounding.network import FlowNetwork
+from syncoll.bounding.network import TimeExpandedNetwork
 from syncoll.bounding.relaxation import Relaxation, RelaxationKind
 from syncoll.certificates import demands
 from syncoll.linear import LinearProgram, Optimum
@@ -39,7 +39,7 @@ def flows(
 ) -> LinearProgram:
     chunks = next(c for c in range(1, 99) if collective.admits(topology.num_nodes, c))
     needs = demands(collective.tabulate(topology.num_nodes, chunks))
-    network = FlowNetwork.of(topology, steps)
+    network = TimeExpandedNetwork.of(topology, steps)
     return Relaxation(network, needs, kind).linear_program()
 
 
@@ -108,7 +108,7 @@ def test_random_instances() -> None:
         needs = demands(instance)
         if not needs or instance.steps < instance.least_steps:
             continue
-        network = FlowNetwork.of(instance.topology, instance.steps)
+        network = TimeExpandedNetwork.of(instance.topology, instance.steps)
         program = Relaxation(network, needs, RelaxationKind.COPIES).linear_program()
         reduction = program.reduced()
         if reduction is None:

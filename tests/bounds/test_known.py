@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from syncoll.bounding import rounds_bound
-from syncoll.bounding.network import FlowNetwork
+from syncoll.bounding.network import TimeExpandedNetwork
 from syncoll.bounding.relaxation import Relaxation, RelaxationKind
 from syncoll.certificates import PriceCertificate, demands
 from syncoll.model import Collective, Topology
@@ -83,7 +83,7 @@ def test_the_bound_is_the_optimum_of_the_best_relaxation(
 ) -> None:
     """The exact certificate loses nothing of what the linear program says in floats."""
     needs = demands(collective.tabulate(topology.num_nodes, chunks))
-    network = FlowNetwork.of(topology, steps)
+    network = TimeExpandedNetwork.of(topology, steps)
     optima = []
     for kind in RelaxationKind:
         solved = Relaxation(network, needs, kind).solve()

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from syncoll.bounding import combining_rounds_bound, rounds_bound
-from syncoll.bounding.network import FlowNetwork
+from syncoll.bounding.network import TimeExpandedNetwork
 from syncoll.bounding.relaxation import Relaxation, RelaxationKind
 from syncoll.bounding.size import most_variables, num_flows
 from syncoll.certificates import demands
@@ -48,7 +48,7 @@ def test_what_the_first_relaxation_proves_counts(monkeypatch: pytest.MonkeyPatch
 def test_sizes_are_known_before_anything_is_built(steps: int | None, kind: RelaxationKind) -> None:
     for collective in (allgather(), alltoall()):
         needs = demands(collective.instantiate(ring(5), chunks=5, steps=0, rounds=0))
-        relaxation = Relaxation(FlowNetwork.of(ring(5), steps), needs, kind)
+        relaxation = Relaxation(TimeExpandedNetwork.of(ring(5), steps), needs, kind)
         flows = num_flows(needs, kind)
         assert flows == len(relaxation._commodities)
         waiting = 0 if steps is None else flows * 5 * steps
@@ -57,7 +57,7 @@ def test_sizes_are_known_before_anything_is_built(steps: int | None, kind: Relax
         assert most == flows * 10 * (steps or 1)
         if steps is None:
             assert relaxation.num_columns == most
-        again = Relaxation(FlowNetwork.of(ring(5), steps), needs, kind)
+        again = Relaxation(TimeExpandedNetwork.of(ring(5), steps), needs, kind)
         assert again.fits(relaxation.num_columns)
         assert not again.fits(relaxation.num_columns - 1)
 

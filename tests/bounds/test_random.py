@@ -10,7 +10,7 @@ from math import ceil
 import pytest
 
 from syncoll.bounding import rounds_bound
-from syncoll.bounding.network import FlowNetwork
+from syncoll.bounding.network import TimeExpandedNetwork
 from syncoll.bounding.relaxation import Relaxation, RelaxationKind
 from syncoll.certificates import demands
 from syncoll.formula import Limits, Verdict
@@ -84,7 +84,7 @@ def test_the_optimum_is_proved_exactly() -> None:
         needs = demands(instance)
         for steps in (None, instance.steps):
             for kind in RelaxationKind:
-                network = FlowNetwork.of(instance.topology, steps)
+                network = TimeExpandedNetwork.of(instance.topology, steps)
                 solved = Relaxation(network, needs, kind).solve()
                 assert solved is not None, seed
                 value, certificate = solved.value, solved.certificate
@@ -96,7 +96,7 @@ def test_the_optimum_is_proved_exactly() -> None:
 def test_copies_are_at_least_as_strong_as_together() -> None:
     stronger = 0
     for seed, instance in instances(50):
-        network = FlowNetwork.of(instance.topology, instance.steps)
+        network = TimeExpandedNetwork.of(instance.topology, instance.steps)
         proved = {}
         for kind in RelaxationKind:
             solved = Relaxation(network, demands(instance), kind).solve()

@@ -215,13 +215,13 @@ def test_estimates_of_formulas_are_near_their_sizes() -> None:
 
 
 def test_relaxations_are_counted_before_they_are_built() -> None:
-    from syncoll.bounding.network import FlowNetwork
+    from syncoll.bounding.network import TimeExpandedNetwork
     from syncoll.model import Topology
 
     links = dict.fromkeys([(0, 1), (1, 2), (2, 0), (2, 3), (3, 1), (0, 4)], 1)
     topology = Topology.from_links("odd", 5, links)
     for steps in (None, 1, 2, 4):
-        network = FlowNetwork.of(topology, steps)
+        network = TimeExpandedNetwork.of(topology, steps)
         for sources in ((0,), (1, 3), (4,)):
             counts = [len(network.useful(sources, d)) for d in range(5)]
             assert np.array_equal(network.useful_counts(sources), counts)

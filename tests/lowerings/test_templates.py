@@ -16,7 +16,7 @@ from syncoll.lowerings._covers import covers
 from syncoll.lowerings._product import product_at_most_one
 from syncoll.lowerings._sum_clauses import encode
 from syncoll.lowerings._template import Group, SumShape, Template
-from syncoll.lowerings._totalizer import TooLargeError, totalizer
+from syncoll.lowerings._totalizer import TotalizerTooLargeError, totalizer
 
 LIMIT = 1_000_000
 
@@ -227,7 +227,7 @@ def test_rows_with_too_many_sums_are_added_in_binary():
     coefficients = tuple((3**i, 1) for i in range(24))
     total = sum(c for c, _ in coefficients)
     shape = SumShape(0, total // 2, coefficients)
-    with pytest.raises(TooLargeError):
+    with pytest.raises(TotalizerTooLargeError):
         totalizer(shape, 10_000)
     template = encode(shape)
     assert template.num_clauses < 15 * 24 * total.bit_length()

@@ -20,9 +20,9 @@ import numpy as np
 from mpi4py import MPI
 
 from syncoll.errors import UsageError
-from syncoll.mpi import Collective, Job, measure
+from syncoll.mpi import Job, MpiCollective, measure
 from syncoll.mpi.job import Work
-from syncoll.trust.data import Operation
+from syncoll.trust.data import ReduceOp
 
 WORLD = MPI.COMM_WORLD
 OPERATIONS = {
@@ -81,7 +81,7 @@ def wanted(kind: str, root: int | None, inputs: list[Any], rank: int, function: 
 
 
 def check(
-    name: str, collective: Collective, comm: MPI.Intracomm, total: int, dtype: str, op: str
+    name: str, collective: MpiCollective, comm: MPI.Intracomm, total: int, dtype: str, op: str
 ) -> Iterator[str]:
     """Out of place, between guards; then in place, where MPI has that."""
     kind, root = str(collective.collective.kind), collective.collective.root
@@ -150,13 +150,13 @@ def check(
         collective(comm, inputs[rank], None, native, total=total)
 
 
-def totals(collective: Collective) -> list[int]:
+def totals(collective: MpiCollective) -> list[int]:
     """A single element, fewer than chunks, one off from even, even, and many."""
     pieces = max(collective.instance.num_chunks, collective.num_ranks)
     return [1, pieces - 1, pieces * 3, pieces * 3 + 1, LONG]
 
 
-def refusals(collective: Collective, comm: MPI.Intracomm) -> Iterator[str]:
+def refusals(collective: MpiCollective, comm: MPI.Intracomm) -> Iterator[str]:
     """Requests that make no sense are refused at once by the rank that makes them."""
     n = comm.size * 6
     array, other = np.zeros(n, "f4"), np.zeros(n, "f4")
@@ -183,22 +183,22 @@ def refusals(collective: Collective, comm: MPI.Intracomm) -> Iterator[str]:
                 yield f"{error}: does not say {words!r}"
 
 
-def spoiled(collective: Collective, comm: MPI.Intracomm) -> Iterator[str]:
+def spoiled(collective: MpiCollective, comm: MPI.Intracomm) -> Iterator[str]:
     """One wrong element at one rank is found by the comparison, and named."""
-    call = Collective.__call__
+    call = MpiCollective.__call__
 
-    def spoil(self: Collective, comm: MPI.Intracomm, send: Any, receive: Any, *a: Any, **k: Any):
+    def spoil(self: MpiCollective, comm: MPI.Intracomm, send: Any, receive: Any, *a: Any, **k: Any):
         call(self, comm, send, receive, *a, **k)
         if comm.rank == 5:
             receive[17] += 1
 
     work = (Work("it", collective.instance, collective.algorithm),)
     job = Job(work, (4096,), "int32", repeats=0)
-    Collective.__call__ = spoil  # type: ignore[method-assign]
+    MpiCollective.__call__ = spoil  # type: ignore[method-assign]
     try:
         result = measure(comm, job)
     finally:
-        Collective.__call__ = call  # type: ignore[method-assign]
+        MpiCollective.__call__ = call  # type: ignore[method-assign]
     (run,) = result.comparisons[0].runs
     if result.ok or "element 17 of rank 5" not in str(run.mismatch):
         yield f"not found: {run.mismatch}"
@@ -215,7 +215,7 @@ def main(cases_file: str, results_file: str) -> None:
 
     communicators = {WORLD.size: WORLD}
     for number, (name, solved) in enumerate(pickle.loads(Path(cases_file).read_bytes())):
-        collective = Collective(*solved)
+        collective = MpiCollective(*solved)
         ranks = collective.num_ranks
         if ranks not in communicators:
             communicators[ranks] = WORLD.Split(WORLD.rank < ranks, WORLD.rank)
@@ -252,7 +252,7 @@ def main(cases_file: str, results_file: str) -> None:
                 )
         work = (Work(name, *solved[::-1]),)
         op = list(OPERATIONS)[(number + 1) % 4]
-        done = measure(comm, Job(work, (4104,), "float64", Operation(op), repeats=2))
+        done = measure(comm, Job(work, (4104,), "float64", ReduceOp(op), repeats=2))
         wrong = [str(r.mismatch) for c in done.comparisons for r in c.runs if r.mismatch]
         record(f"{name} measured", lambda w=wrong: iter(w), comm)
         if name == "dgx1 allreduce":

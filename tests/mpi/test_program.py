@@ -10,7 +10,7 @@ import pytest
 
 from syncoll.errors import UsageError
 from syncoll.model import Algorithm, Instance
-from syncoll.mpi.collective import Collective
+from syncoll.mpi.collective import MpiCollective
 from syncoll.mpi.program import Region, chunk_at, program_of
 from syncoll.runtime import Kind
 from syncoll.testing.combining import random_case
@@ -18,7 +18,9 @@ from syncoll.testing.combining import random_case
 Array = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
 
 
-def run(collective: Collective, inputs: list[Array], total: int, rng: random.Random) -> list[Array]:
+def run(
+    collective: MpiCollective, inputs: list[Array], total: int, rng: random.Random
+) -> list[Array]:
     """The outputs of all ranks; whoever can do the next step does it, in a random order.
 
     A message is copied when its sender posts it or only when its receiver has it, at random: MPI
@@ -84,7 +86,7 @@ def chunks_of(instance: Instance, lengths: list[int], node: int, which: str) -> 
 def test_random_algorithms_on_lengths_that_do_not_divide(seed: int) -> None:
     rng = random.Random(seed)
     instance, algorithm = random_case(rng)
-    collective = Collective(algorithm, instance)
+    collective = MpiCollective(algorithm, instance)
     total = rng.choice([1, 3, rng.randrange(1, 50), 97])
     shares = collective.shares(total)
     layout = collective.layout
@@ -120,7 +122,7 @@ def test_random_algorithms_on_lengths_that_do_not_divide(seed: int) -> None:
 def test_chunk_at_counts_from_the_start() -> None:
     for seed in range(20):
         instance, algorithm = random_case(random.Random(seed))
-        collective = Collective(algorithm, instance)
+        collective = MpiCollective(algorithm, instance)
         if collective.collective.kind not in (Kind.BROADCAST, Kind.REDUCE, Kind.ALLREDUCE):
             continue
         shares = collective.shares(13)
@@ -138,9 +140,9 @@ def test_what_a_collective_is_made_of() -> None:
     instance, algorithm = random_case(random.Random(1))
     one = Holder(instance=instance, algorithm=algorithm)
     for made in (
-        Collective(algorithm, instance),
-        Collective(one),
-        Collective(Holder(algorithms=(one,))),
+        MpiCollective(algorithm, instance),
+        MpiCollective(one),
+        MpiCollective(Holder(algorithms=(one,))),
     ):
         assert (made.instance, made.algorithm) == (instance, algorithm)
     for arguments, words in (
@@ -151,7 +153,7 @@ def test_what_a_collective_is_made_of() -> None:
         (("frontier.json",), "a str is no algorithm"),
     ):
         with pytest.raises(UsageError, match=words):
-            Collective(*arguments)  # type: ignore[arg-type]
+            MpiCollective(*arguments)  # type: ignore[arg-type]
 
 
 def test_a_wrong_algorithm_is_refused() -> None:
@@ -160,4 +162,4 @@ def test_a_wrong_algorithm_is_refused() -> None:
     instance, algorithm = random_case(random.Random(1))
     fewer = None if algorithm.contributions is None else algorithm.contributions[1:]
     with pytest.raises(VerificationError):
-        Collective(Algorithm(algorithm.rounds_per_step, algorithm.sends[1:], fewer), instance)
+        MpiCollective(Algorithm(algorithm.rounds_per_step, algorithm.sends[1:], fewer), instance)

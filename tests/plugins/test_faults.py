@@ -48,7 +48,7 @@ from syncoll.plugins import (
     options,
     records,
 )
-from syncoll.plugins.guard import Question
+from syncoll.plugins.guard import GuardedQuestion
 
 sys.path.insert(0, str(Path(__file__).parent / "fakes"))  # a worker process finds it there too
 
@@ -425,7 +425,7 @@ def test_only_the_thread_of_the_plugin_is_led_to_standard_error(
         sys.stdout.write("of the plugin\n")
         return Answer(True)
 
-    thread = threading.Thread(target=Question(noisy, "installed"))
+    thread = threading.Thread(target=GuardedQuestion(noisy, "installed"))
     thread.start()
     assert began.wait(30)
     sys.stdout.write("of the command\n")
@@ -441,7 +441,7 @@ def test_what_is_no_fault_of_a_plugin_is_no_answer(error: type[BaseException]) -
         raise error("stop")
 
     with pytest.raises(error):
-        Question(stopped, "installed")()
+        GuardedQuestion(stopped, "installed")()
 
 
 def test_auto_says_which_of_its_backends_is_broken(

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from syncoll.deadline import Deadline
 from syncoll.model import UNREACHABLE, Collective, Fabric, Topology
-from syncoll.scheduling import Tree
+from syncoll.scheduling import StepTree
 from syncoll.testing.instances import random_topology
 from syncoll_forestcoll import weighted_broadcast
 from syncoll_forestcoll.shortening import shortened
@@ -24,7 +24,7 @@ class Forest:
 
     topology: Topology
     collective: Collective
-    trees: list[Tree]
+    trees: list[StepTree]
 
 
 def random_forest(seed: int, *, most_nodes: int = 5, most_trees: int = 3) -> Forest | None:
@@ -49,16 +49,16 @@ def random_forest(seed: int, *, most_nodes: int = 5, most_trees: int = 3) -> For
     return Forest(topology, Collective.from_arrays("some roots", pre, post), trees)
 
 
-def random_tree(rng: random.Random, topology: Topology, root: int) -> Tree:
+def random_tree(rng: random.Random, topology: Topology, root: int) -> StepTree:
     """A random tree from a root to everybody whom it reaches."""
     reached, edges = {root}, []
     while options := [(a, b) for a, b in topology.links if a in reached and b not in reached]:
         edges.append(rng.choice(options))
         reached.add(edges[-1][1])
-    return Tree(root, rng.choice((1, 1, 1, 2)), tuple(edges))
+    return StepTree(root, rng.choice((1, 1, 1, 2)), tuple(edges))
 
 
-def packed_trees(topology: Topology, roots: list[int], each: int, seed: int) -> list[Tree]:
+def packed_trees(topology: Topology, roots: list[int], each: int, seed: int) -> list[StepTree]:
     """So many trees of each root, grown together round by round within the links' bandwidths."""
     rng = random.Random(seed)
     owners = [root for root in roots for _ in range(each)]
@@ -81,21 +81,21 @@ def packed_trees(topology: Topology, roots: list[int], each: int, seed: int) -> 
                     reached[i].add(link[1])
                     edges[i].append(link)
                     grown = True
-    return [Tree(root, 1, tuple(path)) for root, path in zip(owners, edges, strict=True)]
+    return [StepTree(root, 1, tuple(path)) for root, path in zip(owners, edges, strict=True)]
 
 
-def optimal_trees(topology: Topology, roots: list[int], each: int) -> list[Tree]:
+def optimal_trees(topology: Topology, roots: list[int], each: int) -> list[StepTree]:
     """Low trees of the greatest throughput that so many of each root can have."""
     shares = tuple(int(node in roots) for node in range(topology.num_nodes))
     forest = weighted_broadcast(Fabric.of(topology), shares, fixed_k=each).forest
     forest = shortened(forest, Deadline.after(10))
     return [
-        Tree(tree.root, tree.weight, tuple((parent, child) for parent, child, _ in tree.edges))
+        StepTree(tree.root, tree.weight, tuple((parent, child) for parent, child, _ in tree.edges))
         for tree in forest.trees()
     ]
 
 
-def breadth_first_trees(topology: Topology) -> list[Tree]:
+def breadth_first_trees(topology: Topology) -> list[StepTree]:
     """A tree of shortest paths for every node as root."""
     trees = []
     for root in range(topology.num_nodes):
@@ -107,13 +107,13 @@ def breadth_first_trees(topology: Topology) -> list[Tree]:
                     reached.add(b)
                     order.append(b)
                     edges.append((a, b))
-        trees.append(Tree(root, 1, tuple(edges)))
+        trees.append(StepTree(root, 1, tuple(edges)))
     return trees
 
 
-def path(*nodes: int) -> Tree:
+def path(*nodes: int) -> StepTree:
     """A tree that is a path from the first of these nodes to the last."""
-    return Tree(nodes[0], 1, tuple(pairwise(nodes)))
+    return StepTree(nodes[0], 1, tuple(pairwise(nodes)))
 
 
 def least_rounds(topology: Topology, sends: list[tuple[int, int]], steps: int, ceiling: int) -> int:

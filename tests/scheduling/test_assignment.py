@@ -14,7 +14,7 @@ from syncoll.scheduling.assignment import Assigner
 from syncoll.scheduling.link_sets import LinkSets
 from syncoll.scheduling.list_scheduler import ListScheduler
 from syncoll.scheduling.packing import TreePacking
-from syncoll.scheduling.plan import Plan
+from syncoll.scheduling.plan import SendPlan
 from syncoll.scheduling.step_program import StepProgram
 from syncoll.scheduling.streams import Streams
 from syncoll.scheduling.windows import Windows
@@ -59,7 +59,7 @@ def single_sends(streams: Streams) -> list[tuple[int, int]]:
     return sends
 
 
-def check(plan: Plan, streams: Streams, sets: LinkSets, steps: int) -> None:
+def check(plan: SendPlan, streams: Streams, sets: LinkSets, steps: int) -> None:
     """Everything is sent, after what brings it; the rounds are the least."""
     sent = np.zeros((len(streams.link), steps), dtype=np.int64)
     np.add.at(sent, (plan.entry, plan.step), plan.amount)

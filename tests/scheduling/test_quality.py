@@ -12,7 +12,7 @@ from syncoll.bounding import rounds_bound
 from syncoll.certificates import demands
 from syncoll.model import Collective, Topology, invert
 from syncoll.plugins import SeedLimits
-from syncoll.scheduling import Tree, schedule_trees
+from syncoll.scheduling import StepTree, schedule_trees
 from syncoll.testing.classics import allgather, broadcast, dgx1, ring
 from syncoll.trust import require_valid
 
@@ -28,7 +28,7 @@ def hypercube(dimension: int) -> Topology:
 
 
 def costs(
-    topology: Topology, collective: Collective, trees: list[Tree], segments: tuple[int, ...]
+    topology: Topology, collective: Collective, trees: list[StepTree], segments: tuple[int, ...]
 ) -> dict[int, Fraction]:
     """The least R/C for each S that is worth it; everything is verified."""
     best: dict[int, Fraction] = {}

@@ -14,7 +14,7 @@ import pytest
 from syncoll.errors import ModelError
 from syncoll.model import Collective, Topology, inverse_of
 from syncoll.plugins import SeedLimits
-from syncoll.scheduling import SEGMENTS, Scheduled, Tree, schedule_trees
+from syncoll.scheduling import SEGMENTS, Scheduled, StepTree, schedule_trees
 from syncoll.testing.classics import (
     allgather,
     alltoall,
@@ -35,7 +35,7 @@ from .conftest import breadth_first_trees, busiest, packed_trees, path, random_f
 def scheduled(
     topology: Topology,
     collective: Collective,
-    trees: list[Tree],
+    trees: list[StepTree],
     limits: SeedLimits | None = None,
     segments: Sequence[int] = SEGMENTS,
 ) -> list[Scheduled]:
@@ -55,7 +55,7 @@ def points(results: list[Scheduled]) -> list[tuple[int, int, int]]:
     return [(r.algorithm.steps, r.algorithm.rounds, r.chunks) for r in results]
 
 
-def ring_paths(nodes: int) -> list[Tree]:
+def ring_paths(nodes: int) -> list[StepTree]:
     return [
         path(*((root + way * i) % nodes for i in range(nodes)))
         for root in range(nodes)
@@ -118,12 +118,12 @@ def test_broadcast_down_a_line_is_a_pipeline(nodes: int) -> None:
 def test_a_star_broadcasts_in_one_step() -> None:
     links = {(0, i): Fraction(i, 2) for i in range(1, 5)}
     topology = Topology.from_links("star", 5, links)
-    results = scheduled(topology, broadcast(), [Tree(0, 1, tuple(links))])
+    results = scheduled(topology, broadcast(), [StepTree(0, 1, tuple(links))])
     assert points(results) == [(1, 2, 1)]  # 2 chunks a round would be whole for each link but one
 
 
 def test_direct_allgather_through_a_switch() -> None:
-    trees = [Tree(r, 1, tuple((r, n) for n in range(6) if n != r)) for r in range(6)]
+    trees = [StepTree(r, 1, tuple((r, n) for n in range(6) if n != r)) for r in range(6)]
     assert points(scheduled(hub(6), allgather(), trees)) == [(1, 5, 1)]
     assert points(scheduled(bus(6), allgather(), trees)) == [(1, 30, 1)]
 
@@ -171,12 +171,12 @@ def test_weights_share_out_the_data() -> None:
     links = {(0, 1): 3, (0, 2): 1, (2, 1): 1}
     topology = Topology.from_links("triangle", 3, links)
     collective = Collective.from_arrays("send", [[True, False, False]], [[False, True, False]])
-    trees = [Tree(0, 3, ((0, 1),)), Tree(0, 1, ((0, 2), (2, 1)))]
+    trees = [StepTree(0, 3, ((0, 1),)), StepTree(0, 1, ((0, 2), (2, 1)))]
     steps, rounds, chunks = points(scheduled(topology, collective, trees, segments=(1,)))[0]
     assert (steps, rounds, chunks) == (2, 2, 4)
     many = points(scheduled(topology, collective, trees, segments=(1, 8)))
     assert (9, 9, 32) in many
-    doubled = [Tree(t.root, 2 * t.weight, t.edges) for t in trees]
+    doubled = [StepTree(t.root, 2 * t.weight, t.edges) for t in trees]
     assert points(scheduled(topology, collective, doubled, segments=(1, 8))) == many
 
 
@@ -269,7 +269,7 @@ def test_results_are_the_same_every_time() -> None:
         ([], "no tree carries chunk 0"),
     ],
 )
-def test_trees_that_do_not_fit(trees: list[Tree], words: str) -> None:
+def test_trees_that_do_not_fit(trees: list[StepTree], words: str) -> None:
     with pytest.raises(ModelError, match=words):
         scheduled(line(4), broadcast(), trees)
 

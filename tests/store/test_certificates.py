@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from syncoll.bounding import rounds_bound, with_cut
-from syncoll.bounding.network import FlowNetwork
+from syncoll.bounding.network import TimeExpandedNetwork
 from syncoll.bounding.relaxation import Relaxation, RelaxationKind
 from syncoll.bounding.trees import find_tree_prices
 from syncoll.certificates import CutCertificate, Demand, PriceCertificate, TreeCertificate, demands
@@ -49,7 +49,7 @@ def found(seed: int) -> tuple[Topology, tuple[Demand, ...], int | None, BoundCer
 
 
 def by_prices(topology: Topology, needs: tuple[Demand, ...]) -> PriceCertificate:
-    network = FlowNetwork.of(topology, None)
+    network = TimeExpandedNetwork.of(topology, None)
     solved = Relaxation(network, needs, RelaxationKind.TOGETHER).solve(None)
     assert solved is not None
     return solved.certificate

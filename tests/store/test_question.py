@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from syncoll.errors import FileFormatError
 from syncoll.model import Instance, Topology
 from syncoll.store import likeness
-from syncoll.store.question import Question, answer_question, bound_question
+from syncoll.store.question import CanonicalQuestion, answer_question, bound_question
 from syncoll.testing import classics
 from syncoll.testing.combining import random_case
 from syncoll.testing.instances import random_instance, random_topology
@@ -30,7 +30,7 @@ quietly = settings(
 )
 
 
-def question(instance: Instance, asked: str = "x") -> Question:
+def question(instance: Instance, asked: str = "x") -> CanonicalQuestion:
     return answer_question(instance, asked)
 
 

@@ -11,7 +11,14 @@ from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from syncoll.runtime.machine import Connection, Contract, Instruction, Memory, Program, Thread
+from syncoll.runtime.machine import (
+    AddressSpace,
+    Contract,
+    Instruction,
+    Program,
+    Thread,
+    ThreadConnection,
+)
 from syncoll_msccl_xml.reading.algorithm import Algorithm, Block, Gpu, Step
 from syncoll_msccl_xml.reading.rules import READS, RECEIVES, SENDS, WRITES
 
@@ -45,7 +52,7 @@ def threads_of(algorithm: Algorithm, promise: Contract | None, in_place: bool) -
             declares.
         in_place: whether the caller gives one buffer for both.
     """
-    memory = Memory()
+    memory = AddressSpace()
     slots: dict[int, Mapping[str, int]] = {}
     inputs, outputs = [], []
     gpus = sorted(algorithm.gpus, key=lambda gpu: gpu.id)
@@ -78,11 +85,13 @@ def threads_of(algorithm: Algorithm, promise: Contract | None, in_place: bool) -
                 connections.get((block.recv, gpu.id, block.chan), -1),
             )
             threads.append(Thread(gpu.id, block.id, maker.instructions()))
-    queues = [Connection(*ends, depth) for ends in connections]
+    queues = [ThreadConnection(*ends, depth) for ends in connections]
     return Threads(Program(threads, queues, memory, counters), tuple(inputs), tuple(outputs))
 
 
-def _buffers(memory: Memory, gpu: Gpu, promise: Contract | None, in_place: bool) -> dict[str, int]:
+def _buffers(
+    memory: AddressSpace, gpu: Gpu, promise: Contract | None, in_place: bool
+) -> dict[str, int]:
     """The first slot of each buffer of a rank."""
     i_size = gpu.i_chunks if promise is None else promise.input_size
     o_size = gpu.o_chunks if promise is None else promise.output_size

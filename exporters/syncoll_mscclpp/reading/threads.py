@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from syncoll.errors import VerificationError
-from syncoll.runtime.machine import Contract, Instruction, Memory, Program, Thread
+from syncoll.runtime.machine import AddressSpace, Contract, Instruction, Program, Thread
 from syncoll_mscclpp.reading.deeds import Act, Deed
 from syncoll_mscclpp.reading.plan import Block, Gpu, Operation, Plan, Reference
 from syncoll_mscclpp.reading.rules import flat
@@ -99,7 +99,7 @@ class _Build:
 
     plan: Plan
     units: int
-    memory: Memory = field(default_factory=Memory)
+    memory: AddressSpace = field(default_factory=AddressSpace)
     starts: list[dict[str, int]] = field(default_factory=list)
     shared: list[list[tuple[int, int]]] = field(default_factory=list)
     names: list[str] = field(default_factory=list)

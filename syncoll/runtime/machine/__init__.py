@@ -14,21 +14,28 @@ from syncoll.runtime.machine.contents import Contents, Value, contents, describe
 from syncoll.runtime.machine.contract import STANDARD, Contract, contract, find_root
 from syncoll.runtime.machine.execute import execute
 from syncoll.runtime.machine.matching import require_matched
-from syncoll.runtime.machine.program import Buffer, Connection, Instruction, Memory, Program, Thread
+from syncoll.runtime.machine.program import (
+    AddressSpace,
+    Instruction,
+    Program,
+    ProgramBuffer,
+    Thread,
+    ThreadConnection,
+)
 from syncoll.runtime.machine.races import require_race_free
 from syncoll.runtime.machine.schedule import Schedule, schedule
 
 __all__ = [
     "STANDARD",
-    "Buffer",
-    "Connection",
+    "AddressSpace",
     "Contents",
     "Contract",
     "Instruction",
-    "Memory",
     "Program",
+    "ProgramBuffer",
     "Schedule",
     "Thread",
+    "ThreadConnection",
     "Value",
     "contents",
     "contract",

@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 
 from syncoll.errors import VerificationError
 
-__all__ = ["Buffer", "Connection", "Instruction", "Memory", "Program", "Thread"]
+__all__ = ["AddressSpace", "Instruction", "Program", "ProgramBuffer", "Thread", "ThreadConnection"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class Thread:
 
 
 @dataclass(frozen=True)
-class Connection:
+class ThreadConnection:
     """A queue from one rank to another, with room for a few messages that nobody took yet.
 
     Args:
@@ -104,7 +104,7 @@ class Connection:
 
 
 @dataclass(frozen=True)
-class Buffer:
+class ProgramBuffer:
     """A piece of a rank's memory.
 
     Args:
@@ -121,22 +121,22 @@ class Buffer:
 
 
 @dataclass
-class Memory:
+class AddressSpace:
     """Every slot of every rank has an address; nothing is stored for slots that nobody touches."""
 
-    buffers: list[Buffer] = field(default_factory=list)
+    buffers: list[ProgramBuffer] = field(default_factory=list)
     _starts: list[int] = field(default_factory=list)
     _end: int = 0
 
-    def add(self, rank: int, name: str, size: int) -> Buffer:
+    def add(self, rank: int, name: str, size: int) -> ProgramBuffer:
         """A new buffer of `size` chunks behind all others."""
-        buffer = Buffer(rank, name, size, self._end)
+        buffer = ProgramBuffer(rank, name, size, self._end)
         self.buffers.append(buffer)
         self._starts.append(self._end)
         self._end += max(size, 1)  # an empty buffer has an address of its own, for `owner`
         return buffer
 
-    def owner(self, slot: int) -> Buffer:
+    def owner(self, slot: int) -> ProgramBuffer:
         """The buffer that a slot belongs to."""
         return self.buffers[bisect_right(self._starts, slot) - 1]
 
@@ -159,8 +159,8 @@ class Program:
     """
 
     threads: Sequence[Thread]
-    connections: Sequence[Connection]
-    memory: Memory
+    connections: Sequence[ThreadConnection]
+    memory: AddressSpace
     counters: Sequence[str] = ()
     barriers: Sequence[str] = ()
 

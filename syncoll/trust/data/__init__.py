@@ -6,14 +6,14 @@ Also the semantics of algorithms in their most readable form: `memory` is what a
 
 from syncoll.trust.data.execute import Execution, Mismatch, execute
 from syncoll.trust.data.halves import BFLOAT16, dtype_of, name_of
-from syncoll.trust.data.workload import DTYPES, Operation, Workload
+from syncoll.trust.data.workload import DTYPES, ReduceOp, Workload
 
 __all__ = [
     "BFLOAT16",
     "DTYPES",
     "Execution",
     "Mismatch",
-    "Operation",
+    "ReduceOp",
     "Workload",
     "dtype_of",
     "execute",

@@ -26,13 +26,13 @@ import numpy as np
 from syncoll.model import Instance
 from syncoll.trust.data.halves import exactly, rounding
 from syncoll.trust.data.inputs import Inputs
-from syncoll.trust.data.workload import Array, Operation, Workload
+from syncoll.trust.data.workload import Array, ReduceOp, Workload
 
-__all__ = ["Demand", "demand", "reduction"]
+__all__ = ["DataDemand", "demand", "reduction"]
 
 
 @dataclass(frozen=True, eq=False)
-class Demand:
+class DataDemand:
     """What must stand at every node of a chunk's post.
 
     Args:
@@ -56,23 +56,23 @@ class Demand:
         return float(np.abs(exactly(result) - exactly(self.value)).max())
 
 
-def demand(instance: Instance, inputs: Inputs, workload: Workload, chunk: int) -> Demand:
+def demand(instance: Instance, inputs: Inputs, workload: Workload, chunk: int) -> DataDemand:
     """What the collective's definition says about a chunk."""
     nodes = np.flatnonzero(instance.pre[chunk]).tolist()
     if not instance.combining:
-        return Demand(inputs.of(chunk, nodes[0]), None)
+        return DataDemand(inputs.of(chunk, nodes[0]), None)
     return reduction([inputs.of(chunk, node) for node in nodes], workload.operation)
 
 
-def reduction(contributions: list[Array], operation: Operation) -> Demand:
+def reduction(contributions: list[Array], operation: ReduceOp) -> DataDemand:
     """All of them reduced, with the tolerance for another order of reduction."""
     dtype = contributions[0].dtype
-    if dtype.kind == "i" or operation in (Operation.MAX, Operation.MIN):
-        return Demand(reduce(operation, contributions), None)
+    if dtype.kind == "i" or operation in (ReduceOp.MAX, ReduceOp.MIN):
+        return DataDemand(reduce(operation, contributions), None)
     wide = [exactly(one) for one in contributions]
     value = reduce(operation, wide)
     scale = reduce(operation, map(np.abs, wide))
     eps, least = rounding(dtype)
-    if operation is Operation.SUM:
+    if operation is ReduceOp.SUM:
         least = 0.0  # sums of numbers that coarse are exact
-    return Demand(value, len(wide) * (eps * scale + least))
+    return DataDemand(value, len(wide) * (eps * scale + least))

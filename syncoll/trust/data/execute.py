@@ -14,10 +14,10 @@ import psutil
 
 from syncoll.errors import UsageError
 from syncoll.model import Algorithm, Instance
-from syncoll.trust.data.definition import Demand, demand, reduction
+from syncoll.trust.data.definition import DataDemand, demand, reduction
 from syncoll.trust.data.halves import widen
 from syncoll.trust.data.inputs import Inputs
-from syncoll.trust.data.memory import COPY, Label, Memory
+from syncoll.trust.data.memory import COPY, Label, NodeMemory
 from syncoll.trust.data.workload import Array, Workload
 from syncoll.wording import counted
 
@@ -81,7 +81,7 @@ def execute(instance: Instance, algorithm: Algorithm, workload: Workload) -> Exe
     labels = _labels(algorithm)
     _require_memory(instance, algorithm, workload)
     inputs = Inputs(instance, workload)
-    nodes = [Memory(workload.operation) for _ in range(instance.topology.num_nodes)]
+    nodes = [NodeMemory(workload.operation) for _ in range(instance.topology.num_nodes)]
     for chunk, node in np.argwhere(instance.pre).tolist():
         own = frozenset({node}) if instance.combining else COPY
         nodes[node].keep(chunk, own, inputs.of(chunk, node))
@@ -163,19 +163,19 @@ def _senseless(instance: Instance, algorithm: Algorithm) -> Mismatch | None:
     return None
 
 
-def _cannot_send(node: Memory, send: Sequence[int], label: Label) -> Mismatch:
+def _cannot_send(node: NodeMemory, send: Sequence[int], label: Label) -> Mismatch:
     chunk, source, destination, step = send
     what = f"step {step} sends chunk {chunk} from node {source} to node {destination}"
     reason, contributor = _lacking(node, chunk, source, label)
     return Mismatch(f"{what}, but {reason} then", chunk, source, step, contributor)
 
 
-def _never_there(node: Memory, chunk: int, number: int, label: Label) -> Mismatch:
+def _never_there(node: NodeMemory, chunk: int, number: int, label: Label) -> Mismatch:
     reason, contributor = _lacking(node, chunk, number, label)
     return Mismatch(f"{reason} after the last step", chunk, number, None, contributor)
 
 
-def _lacking(node: Memory, chunk: int, number: int, label: Label) -> tuple[str, int | None]:
+def _lacking(node: NodeMemory, chunk: int, number: int, label: Label) -> tuple[str, int | None]:
     """Why a node cannot form a piece, and the first contributor that is the trouble."""
     usable = [have for have in node.labels(chunk) if have <= label]
     if not label:
@@ -198,7 +198,7 @@ def _compare(
     workload: Workload,
     place: tuple[int, int],
     result: Array,
-    wanted: Demand,
+    wanted: DataDemand,
 ) -> Mismatch | None:
     """A result against the definition; where they differ, what the result looks like instead."""
     chunk, node = place

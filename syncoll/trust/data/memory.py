@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from functools import reduce
 
-from syncoll.trust.data.workload import Array, Operation
+from syncoll.trust.data.workload import Array, ReduceOp
 
-__all__ = ["COPY", "Label", "Memory"]
+__all__ = ["COPY", "Label", "NodeMemory"]
 
 Label = frozenset[int]
 
@@ -20,14 +20,14 @@ COPY: Label = frozenset()
 """The label of a chunk that nothing is reduced into."""
 
 
-class Memory:
+class NodeMemory:
     """The pieces of data at one node.
 
     Args:
         operation: how pieces are reduced.
     """
 
-    def __init__(self, operation: Operation) -> None:
+    def __init__(self, operation: ReduceOp) -> None:
         self._operation = operation
         self._pieces: dict[int, dict[Label, Array]] = {}
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from syncoll.errors import UsageError
 from syncoll.trust.data.halves import BFLOAT16, dtype_of, narrow, widen
 
-__all__ = ["DTYPES", "Array", "Operation", "Workload"]
+__all__ = ["DTYPES", "Array", "ReduceOp", "Workload"]
 
 Array = npt.NDArray[Any]
 
@@ -20,7 +20,7 @@ DTYPES = ("float32", "float64", "float16", "bfloat16", "int32", "int64", "int8")
 """The element types, by numpy's names; bfloat16, which it does not have, is `BFLOAT16`."""
 
 
-class Operation(StrEnum):
+class ReduceOp(StrEnum):
     """A reduction; all are associative and commutative, those of floats up to rounding."""
 
     SUM = "sum"
@@ -48,10 +48,10 @@ class Operation(StrEnum):
 
 
 _FUNCTIONS = {
-    Operation.SUM: np.add,
-    Operation.PROD: np.multiply,
-    Operation.MAX: np.maximum,
-    Operation.MIN: np.minimum,
+    ReduceOp.SUM: np.add,
+    ReduceOp.PROD: np.multiply,
+    ReduceOp.MAX: np.maximum,
+    ReduceOp.MIN: np.minimum,
 }
 
 
@@ -71,7 +71,7 @@ class Workload:
 
     size: int = 1 << 20
     dtype: str = "float32"
-    operation: Operation = Operation.SUM
+    operation: ReduceOp = ReduceOp.SUM
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -104,7 +104,7 @@ class Workload:
         if dtype.kind == "i":
             info = np.iinfo(dtype)
             numbers: Array = rng.integers(info.min, info.max, count, dtype, endpoint=True)
-            return numbers | 1 if self.operation is Operation.PROD else numbers
+            return numbers | 1 if self.operation is ReduceOp.PROD else numbers
         magnitudes = np.exp2(rng.uniform(-0.5, 0.5, count))
         signed: Array = magnitudes * rng.choice((-1.0, 1.0), count)
         if dtype == BFLOAT16:

@@ -13,11 +13,11 @@ import pytest
 
 from syncoll.errors import VerificationError
 from syncoll.runtime.machine import (
-    Connection,
+    AddressSpace,
     Instruction,
-    Memory,
     Program,
     Thread,
+    ThreadConnection,
     contents,
     require_matched,
     require_race_free,
@@ -30,7 +30,7 @@ State = tuple[int, ...]
 def random_program(dice: random.Random, depth: int, one_poster: bool) -> Program:
     """A few threads of one or two ranks, with connections, a counter or two, and a barrier."""
     num = dice.randrange(2, 5)
-    memory = Memory()
+    memory = AddressSpace()
     memory.add(0, "s", 4)
     ends = [(a, b) for a in range(num) for b in range(num) if a != b and dice.random() < 0.4]
     posters = [dice.randrange(num) for _ in range(2)]
@@ -59,7 +59,7 @@ def random_program(dice: random.Random, depth: int, one_poster: bool) -> Program
                 )
             )
         threads.append(Thread(0, t, instructions))
-    connections = [Connection(a, b, 0, depth) for a, b in ends]
+    connections = [ThreadConnection(a, b, 0, depth) for a, b in ends]
     return Program(threads, connections, memory, ["flag 0", "flag 1"], ["a barrier"])
 
 
@@ -276,7 +276,7 @@ def steps_of_several_chunks(dice: random.Random) -> Program:
                 ],
             )
         )
-    return Program(threads, [Connection(a, b, 0, 2) for a, b in ends], Memory())
+    return Program(threads, [ThreadConnection(a, b, 0, 2) for a, b in ends], AddressSpace())
 
 
 def test_what_ends_with_few_chunks_in_a_message_ends_with_more() -> None:

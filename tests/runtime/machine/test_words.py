@@ -7,12 +7,12 @@ import pytest
 from syncoll.errors import VerificationError
 from syncoll.runtime.machine import (
     STANDARD,
-    Connection,
+    AddressSpace,
     Contract,
     Instruction,
-    Memory,
     Program,
     Thread,
+    ThreadConnection,
     contract,
     execute,
 )
@@ -20,13 +20,13 @@ from syncoll.runtime.machine import (
 
 def program(*threads: list[Instruction], depth: int = 2, size: int = 4) -> Program:
     """Each thread is a rank of its own with a buffer ``s``; connections go round."""
-    memory = Memory()
+    memory = AddressSpace()
     for rank in range(len(threads)):
         memory.add(rank, "s", size)
     num = len(threads)
     return Program(
         [Thread(rank, 7, steps) for rank, steps in enumerate(threads)],
-        [Connection(a, (a + 1) % num, 5, depth) for a in range(num)],
+        [ThreadConnection(a, (a + 1) % num, 5, depth) for a in range(num)],
         memory,
         ["flag 0", "flag 1"],
         ["barrier 0"],

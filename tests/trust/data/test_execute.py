@@ -17,11 +17,11 @@ import syncoll.trust.data
 from syncoll.errors import UsageError
 from syncoll.model import Algorithm, Instance
 from syncoll.trust import violations
-from syncoll.trust.data import BFLOAT16, DTYPES, Operation, Workload, execute
+from syncoll.trust.data import BFLOAT16, DTYPES, ReduceOp, Workload, execute
 from syncoll.trust.data.definition import reduction
 from syncoll.trust.data.halves import narrow, widen
 from syncoll.trust.data.inputs import Inputs
-from syncoll.trust.data.memory import Memory
+from syncoll.trust.data.memory import NodeMemory
 from syncoll.trust.data.workload import Array
 
 from .conftest import SEARCHED, Pair, line_broadcast, line_reduce, ring_allreduce
@@ -56,15 +56,15 @@ def without(algorithm: Algorithm, row: int) -> Algorithm:
     )
 
 
-@pytest.mark.parametrize("operation", Operation)
+@pytest.mark.parametrize("operation", ReduceOp)
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_a_ring_allreduce_is_right(dtype: str, operation: Operation) -> None:
+def test_a_ring_allreduce_is_right(dtype: str, operation: ReduceOp) -> None:
     instance, algorithm = ring_allreduce(5)
     result = execute(instance, algorithm, Workload(8000, dtype, operation, seed=3))
     assert result.mismatch is None
     assert result.steps == 8
     assert result.bytes_sent == 2 * 4 * 8000, "2 (P - 1) / P of the data from every node"
-    exact = dtype.startswith("int") or operation in (Operation.MAX, Operation.MIN)
+    exact = dtype.startswith("int") or operation in (ReduceOp.MAX, ReduceOp.MIN)
     assert (result.largest_error == 0) == exact, "float sums of five in another order are not equal"
 
 
@@ -87,7 +87,7 @@ def test_what_the_search_finds_is_right(
     assert pairs
     for instance, algorithm in pairs:
         for dtype in DTYPES:
-            for operation in Operation if instance.combining else (Operation.SUM,):
+            for operation in ReduceOp if instance.combining else (ReduceOp.SUM,):
                 result = execute(instance, algorithm, Workload(1000, dtype, operation))
                 assert result.mismatch is None
                 if not instance.combining:
@@ -97,21 +97,21 @@ def test_what_the_search_finds_is_right(
 def test_nodes_end_with_what_arithmetic_says(monkeypatch: pytest.MonkeyPatch) -> None:
     """Against Python's own integers, reduced to the ring's range."""
     ends: dict[tuple[int, frozenset[int]], Array] = {}
-    form = Memory.form
+    form = NodeMemory.form
 
-    def record(self: Memory, chunk: int, label: frozenset[int]) -> Array | None:
+    def record(self: NodeMemory, chunk: int, label: frozenset[int]) -> Array | None:
         data = form(self, chunk, label)
         assert data is not None
         ends[chunk, label] = data
         return data
 
-    monkeypatch.setattr(Memory, "form", record)
+    monkeypatch.setattr(NodeMemory, "form", record)
     instance, algorithm = ring_allreduce(4)
-    combine: dict[Operation, Callable[[list[int]], int]] = {
-        Operation.SUM: sum,
-        Operation.PROD: prod,
-        Operation.MAX: max,
-        Operation.MIN: min,
+    combine: dict[ReduceOp, Callable[[list[int]], int]] = {
+        ReduceOp.SUM: sum,
+        ReduceOp.PROD: prod,
+        ReduceOp.MAX: max,
+        ReduceOp.MIN: min,
     }
     for operation, function in combine.items():
         workload = Workload(36, "int32", operation)
@@ -124,7 +124,7 @@ def test_nodes_end_with_what_arithmetic_says(monkeypatch: pytest.MonkeyPatch) ->
             ring = [(x + 2**31) % 2**32 - 2**31 for x in exact]
             assert ends[chunk, frozenset(range(4))].tolist() == ring
             wrapped += exact != ring
-        assert bool(wrapped) == (operation in (Operation.SUM, Operation.PROD))
+        assert bool(wrapped) == (operation in (ReduceOp.SUM, ReduceOp.PROD))
 
 
 def test_a_step_reads_what_is_there_when_it_begins() -> None:
@@ -232,14 +232,14 @@ def test_wrong_data_is_noticed_and_explained(
     dtype: str, factor: int, trouble: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Were labels and data ever to part, the data would tell."""
-    keep = Memory.keep
+    keep = NodeMemory.keep
 
-    def tamper(self: Memory, chunk: int, label: frozenset[int], data: Array) -> None:
+    def tamper(self: NodeMemory, chunk: int, label: frozenset[int], data: Array) -> None:
         if label == {2} and chunk == 1:
             data = data * factor if data.dtype != BFLOAT16 else narrow(widen(data) * factor)
         keep(self, chunk, label, data)
 
-    monkeypatch.setattr(Memory, "keep", tamper)
+    monkeypatch.setattr(NodeMemory, "keep", tamper)
     instance, algorithm = ring_allreduce(4)
     result = execute(instance, algorithm, Workload(400, dtype))
     assert result.mismatch is not None
@@ -250,9 +250,9 @@ def test_wrong_data_is_noticed_and_explained(
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_one_wrong_element_is_noticed(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    keep = Memory.keep
+    keep = NodeMemory.keep
 
-    def tamper(self: Memory, chunk: int, label: frozenset[int], data: Array) -> None:
+    def tamper(self: NodeMemory, chunk: int, label: frozenset[int], data: Array) -> None:
         data = data.copy()
         if len(label) == 4 and chunk == 3:
             if data.dtype == BFLOAT16:
@@ -262,7 +262,7 @@ def test_one_wrong_element_is_noticed(dtype: str, monkeypatch: pytest.MonkeyPatc
                 data[7] += data.dtype.type(small)
         keep(self, chunk, label, data)
 
-    monkeypatch.setattr(Memory, "keep", tamper)
+    monkeypatch.setattr(NodeMemory, "keep", tamper)
     instance, algorithm = ring_allreduce(4)
     result = execute(instance, algorithm, Workload(800, dtype))
     assert result.mismatch is not None
@@ -317,7 +317,7 @@ def test_it_agrees_with_the_verifier_on_broken_algorithms(searched: dict[str, li
 
 
 def test_nodes_share_no_memory() -> None:
-    memory = Memory(Operation.SUM)
+    memory = NodeMemory(ReduceOp.SUM)
     data = np.arange(4)
     memory.keep(0, frozenset({0}), data)
     data[0] = 9
@@ -391,18 +391,18 @@ def test_the_tolerance_of_sums_holds_and_tells(dtype: str) -> None:
     rng = random.Random(dtype)
     for nodes in (2, 8, 64):
         parts = [Workload(2000, dtype, seed=7).draw(1000, node) for node in range(nodes)]
-        wanted = reduction(parts, Operation.SUM)
+        wanted = reduction(parts, ReduceOp.SUM)
         for _ in range(5):
             heap = parts.copy()
             while len(heap) > 1:
                 one, other = (heap.pop(rng.randrange(len(heap))) for _ in range(2))
-                heap.append(Operation.SUM(one, other))
+                heap.append(ReduceOp.SUM(one, other))
             assert not wanted.wrong(heap[0]).any()
         if nodes == 8:
-            assert wanted.wrong(reduce(Operation.SUM, parts[1:])).mean() > 0.9
+            assert wanted.wrong(reduce(ReduceOp.SUM, parts[1:])).mean() > 0.9
 
 
 def test_int8_wraps_around() -> None:
     one = np.array([100, -128, 127], np.int8)
-    assert Operation.SUM(one, one).tolist() == [-56, 0, -2]
-    assert reduction([one, one, one], Operation.SUM).value.tolist() == [44, -128, 125]
+    assert ReduceOp.SUM(one, one).tolist() == [-56, 0, -2]
+    assert reduction([one, one, one], ReduceOp.SUM).value.tolist() == [44, -128, 125]
