@@ -267,7 +267,8 @@ def installed(everything: PluginManager, monkeypatch: pytest.MonkeyPatch) -> Cal
 
 
 _WHO_AND_WHEN = re.compile(
-    r"[0-9.]+ s\b|\b[0-9]+[.][0-9]{3}\b|^Encoding.*|─+|\b(?:start|build|encode|lower|load|solve|check) [0-9.]+,?",
+    r"[0-9.]+ s\b|\b[0-9]+[.][0-9]{3}\b|^Encoding.*|─+|"
+    r"\b(?:start|build|encode|lower|load|solve|check) [0-9.]+,?",
     re.MULTILINE,
 )
 
