@@ -36,12 +36,15 @@ if TYPE_CHECKING:
         Point,
         PointResult,
         SearchRequest,
+        Session,
+        Settings,
         Solution,
         SolutionResult,
         Solver,
         SpecLibrary,
         StoredResult,
         Strategy,
+        SyncollError,
         Topology,
         Verdict,
         Violation,
@@ -80,11 +83,12 @@ else:
             "api": "Algorithm BandwidthBound BoundsResult CheckedResult Collective "
             "ExecutionResult ExportResult Fabric ForestsResult Frontier FrontierResult "
             "Instance Limits Observer PlanResult PluginManager Point PointResult "
-            "SearchRequest Solution SolutionResult Solver SpecLibrary StoredResult "
-            "Strategy Topology Verdict Violation bounds check check_spec collective "
-            "discover explain export fabric file_schema forest import_topology "
-            "inverse_of list_specs load open_store pareto plan read_file require_valid "
-            "run search sequence_of show solve topology verify violations",
+            "SearchRequest Session Settings Solution SolutionResult Solver SpecLibrary "
+            "StoredResult Strategy SyncollError Topology Verdict Violation bounds check "
+            "check_spec collective discover explain export fabric file_schema forest "
+            "import_topology inverse_of list_specs load open_store pareto plan "
+            "read_file require_valid run search sequence_of show solve topology verify "
+            "violations",
         },
     )
 
@@ -110,12 +114,15 @@ __all__ = [
     "Point",
     "PointResult",
     "SearchRequest",
+    "Session",
+    "Settings",
     "Solution",
     "SolutionResult",
     "Solver",
     "SpecLibrary",
     "StoredResult",
     "Strategy",
+    "SyncollError",
     "Topology",
     "Verdict",
     "Violation",

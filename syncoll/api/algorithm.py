@@ -6,24 +6,28 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from syncoll.api.shown import Shown, dressed
 from syncoll.documents import StoredAlgorithm
+from syncoll.errors import UsageError
 from syncoll.model import Algorithm, Instance
 from syncoll.pages import Page
 from syncoll.pages.algorithm import algorithm_page
 from syncoll.results import Point
-from syncoll.runtime import SavedExport
+from syncoll.runtime import SavedExport, label
 from syncoll.trust.data import Execution, ReduceOp, Workload, execute
+from syncoll.wording import counted
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
     from syncoll.session import Session
+
+_SHORT = {"fp16": "float16", "bf16": "bfloat16", "fp32": "float32", "fp64": "float64"}
 
 __all__ = ["AlgorithmVerbs", "ExecutionResult", "ExportResult", "PointResult", "StoredResult"]
 
@@ -85,7 +89,7 @@ class AlgorithmVerbs(Shown):
 
     def run(
         self,
-        size: int | str = "64KiB",
+        size: int | str = "1MiB",
         *,
         dtype: str = "float32",
         op: str = "sum",
@@ -104,7 +108,14 @@ class AlgorithmVerbs(Shown):
         """
         from syncoll.api.units import bytes_of
 
-        workload = Workload(bytes_of(size), dtype, ReduceOp(op), seed)
+        try:
+            operation = ReduceOp(op)
+        except ValueError:
+            known = ", ".join(ReduceOp)
+            raise UsageError(f"op {op!r} is not one of {known}") from None
+        if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+            raise UsageError(f"seed {seed!r} is not a whole number of at least 0")
+        workload = Workload(bytes_of(size), _SHORT.get(dtype, dtype), operation, seed)
         return dressed(ExecutionResult, execute(self.instance, self.algorithm, workload))
 
     def export(
@@ -146,6 +157,15 @@ class AlgorithmVerbs(Shown):
         )
         return dressed(ExportResult, done)
 
+    def export_into(self, to: str, folder: Path, **how: Any) -> ExportResult:
+        """As `export`, under a name that tells it from other algorithms in a folder."""
+        from syncoll.api.sessions import session_of
+
+        one = StoredAlgorithm(self.instance, self.algorithm, self._where)
+        name = label(one, self.instance.collective, in_place=how.get("in_place", False))
+        many = session_of(self).plugins.exporters[to].folder
+        return self.export(to, folder / name if many else folder, **how)
+
     @property
     def _where(self) -> str:
         return "algorithm"
@@ -163,6 +183,13 @@ class PointResult(AlgorithmVerbs, Point):
     number: int = 0
     session: Session | None = None
 
+    def __repr__(self) -> str:
+        """In a line, for lists of points; `print` shows every send."""
+        return (
+            f"<point {self.number}: S = {self.steps}, R = {self.rounds}, C = {self.chunks}, "
+            f"R/C = {self.bandwidth}, {counted(len(self.algorithm.sends), 'send')}>"
+        )
+
     @property
     def _where(self) -> str:
         return f"points[{self.number}]"
@@ -170,7 +197,13 @@ class PointResult(AlgorithmVerbs, Point):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StoredResult(AlgorithmVerbs, StoredAlgorithm):
-    """An algorithm out of a file."""
+    """An algorithm out of a file, or of an answer.
+
+    Args:
+        session: that asked or read it.
+    """
+
+    session: Session | None = None
 
     @property
     def steps(self) -> int:

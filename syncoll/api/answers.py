@@ -10,9 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from syncoll.api.algorithm import StoredResult
+from syncoll.api.sessions import session_of
 from syncoll.api.shown import Shown
+from syncoll.api.units import seconds_of
+from syncoll.deadline import Deadline
 from syncoll.documents import outcome_document, write_document
 from syncoll.errors import UsageError
+from syncoll.formula import Verdict
 from syncoll.pages import Page
 from syncoll.pages.bounds import bounds_page
 from syncoll.pages.forest import forest_page
@@ -20,6 +24,7 @@ from syncoll.pages.solution import solution_page
 from syncoll.results import Forests, LowerBounds, Solution
 
 if TYPE_CHECKING:
+    from syncoll.proofs.refute import Refuting
     from syncoll.session import Session
 
 __all__ = ["BoundsResult", "ForestsResult", "SolutionResult"]
@@ -51,7 +56,29 @@ class SolutionResult(Shown, Solution):
                 f"{self.instance.collective} on {self.instance.topology.name} has no algorithm "
                 f"here: the answer is {self.verdict}"
             )
-        return StoredResult(self.instance, self.algorithm, "algorithm")
+        return StoredResult(self.instance, self.algorithm, "algorithm", self.session)
+
+    def __bool__(self) -> bool:
+        """Whether there is an algorithm."""
+        return self.algorithm is not None
+
+    def prove(self, folder: str | Path, *, time_limit: float | str | None = None) -> Refuting:
+        """Writes a proof that others can check that there is no such algorithm; solves once more.
+
+        Args:
+            folder: for the files.
+            time_limit: seconds for all of it, or a text such as ``2min``.
+
+        Returns:
+            The file, or in words why there is none.
+
+        Raises:
+            UsageError: when the answer is not unsat, or the folder cannot be written.
+        """
+        if self.verdict is not Verdict.UNSAT:
+            raise UsageError(f"the answer is {self.verdict}; there is nothing to refute")
+        until = Deadline.after(seconds_of(time_limit))
+        return session_of(self).refute(self, Path(folder), until)
 
     @property
     def sends(self) -> npt.NDArray[np.int64]:

@@ -12,7 +12,7 @@ from syncoll.api.algorithm import PointResult
 from syncoll.api.shown import Shown, dressed
 from syncoll.documents import StoredAlgorithm, frontier_document, write_document
 from syncoll.errors import UsageError
-from syncoll.model import Collective
+from syncoll.model import Collective, Fabric, Topology
 from syncoll.pages import Page
 from syncoll.pages.check import check_page
 from syncoll.pages.frontier import frontier_page
@@ -125,7 +125,9 @@ class FrontierResult(Shown, Frontier):
             }
         )
 
-    def plan(self, *, alpha: str, beta: str | None = None, overhead: str = "0s") -> PlanResult:
+    def plan(
+        self, *, alpha: float | str, beta: float | str | None = None, overhead: float | str = "0s"
+    ) -> PlanResult:
         """Which point is the fastest for which message size.
 
         Args:
@@ -144,9 +146,9 @@ class FrontierResult(Shown, Frontier):
     def plot(
         self,
         *,
-        alpha: str | None = None,
-        beta: str | None = None,
-        overhead: str = "0s",
+        alpha: float | str | None = None,
+        beta: float | str | None = None,
+        overhead: float | str = "0s",
     ) -> Picture:
         """A picture: R/C over S, or with `alpha` the time over the message size; see `plan`.
 
@@ -156,7 +158,7 @@ class FrontierResult(Shown, Frontier):
         from syncoll.planning import draw_frontier
 
         if alpha is None:
-            if beta is not None:
+            if beta is not None or overhead != "0s":
                 raise UsageError("a picture of times needs alpha too, such as alpha='0.7us'")
             return draw_frontier(self)
         return self.plan(alpha=alpha, beta=beta, overhead=overhead).plot()
@@ -188,7 +190,10 @@ class FrontierResult(Shown, Frontier):
         return replace(self, evidence=proved.evidence)
 
     def check(
-        self, collective: str | Collective | None = None, proofs: str | Path | None = None
+        self,
+        collective: str | Collective | None = None,
+        proofs: str | Path | None = None,
+        topology: str | Topology | Fabric | None = None,
     ) -> CheckedResult:
         """Replays every algorithm and checks every claim, without any solver.
 
@@ -196,6 +201,7 @@ class FrontierResult(Shown, Frontier):
             collective: that it must be about; None for the one that was searched, where that is
                 known.  Without it some claims stay unchecked, which the answer names.
             proofs: the folder of the proof files that refutations name.
+            topology: that it must be about; None for any.
 
         Raises:
             VerificationError: naming the first thing that does not hold.
@@ -212,5 +218,6 @@ class FrontierResult(Shown, Frontier):
             from syncoll.proofs.witness import FileWitness
 
             witness = FileWitness(Path(proofs), session_of(self).plugins)
-        checked = check_claims(self, witness, collective=meant)
+        where = None if topology is None else session_of(self).topology(topology)
+        checked = check_claims(self, witness, topology=where, collective=meant)
         return dressed(CheckedResult, checked, known=meant is not None)

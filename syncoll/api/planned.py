@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 from syncoll.api.frontier import FrontierResult
 from syncoll.api.shown import Shown, dressed
+from syncoll.api.units import bandwidth_of, time_of
 from syncoll.errors import UsageError
 from syncoll.pages import Page
 from syncoll.pages.plan import plan_page, plan_title
 from syncoll.planning import CostModel, Picture, Plan, draw, plan_sizes, unit_bandwidth
-from syncoll.units import parse_bandwidth, parse_size, parse_time
+from syncoll.units import parse_size
 
 __all__ = ["PlanResult", "plan_frontier"]
 
@@ -42,7 +43,9 @@ class PlanResult(Shown, Plan):
         """
         shown = None
         if sizes is not None:
-            low, _, high = sizes.partition("..")
+            low, dots, high = str(sizes).partition("..")
+            if not dots:
+                raise UsageError(f"{sizes!r} is not a range; expected FROM..TO, as '1KiB..1GiB'")
             shown = parse_size(low), parse_size(high)
             if shown[0] >= shown[1]:
                 raise UsageError(f"{sizes!r} is empty; expected FROM..TO with FROM below TO")
@@ -50,18 +53,18 @@ class PlanResult(Shown, Plan):
 
 
 def plan_frontier(
-    frontier: FrontierResult, alpha: str, beta: str | None, overhead: str
+    frontier: FrontierResult, alpha: float | str, beta: float | str | None, overhead: float | str
 ) -> PlanResult:
     """See `FrontierResult.plan`."""
     name = frontier.topology.name
     if not frontier.points:
         raise UsageError(f"the frontier of {frontier.collective} on {name} has no points")
-    bandwidth = unit_bandwidth(frontier.topology) if beta is None else parse_bandwidth(beta)
+    bandwidth = unit_bandwidth(frontier.topology) if beta is None else bandwidth_of(beta)
     if bandwidth is None:
         raise UsageError(
             f"beta is missing: {name} is described in chunks per round, without units; say what a "
             "link of one chunk per round carries, such as beta='25GB/s'"
         )
-    model = CostModel(parse_time(alpha), bandwidth, parse_time(overhead))
+    model = CostModel(time_of(alpha), bandwidth, time_of(overhead))
     plan = plan_sizes(frontier.stored, model)
     return dressed(PlanResult, plan, frontier=frontier, given=beta is not None)

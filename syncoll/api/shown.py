@@ -11,6 +11,8 @@ __all__ = ["Shown", "dressed"]
 
 _T = TypeVar("_T")
 
+_AT_HOME = {"session", "source"}
+
 
 class Shown:
     """Has a page, which is its representation."""
@@ -27,6 +29,13 @@ class Shown:
 
     def _repr_html_(self) -> str:
         return self.page().to_html()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what stays where it is: the session, and a definition with its library."""
+        own = {field.name for field in fields(self)}  # type: ignore[arg-type]
+        inherited = super().__getstate__()
+        state = inherited if isinstance(inherited, dict) else vars(self)
+        return {k: None if k in _AT_HOME else v for k, v in state.items() if k in own}
 
 
 def dressed(kind: type[_T], value: Any, **more: Any) -> _T:

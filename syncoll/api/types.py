@@ -1,6 +1,7 @@
 """The types and functions behind the verbs, for programs that put a search together themselves."""
 
 from syncoll.documents import read_file
+from syncoll.errors import SyncollError
 from syncoll.formula import Limits, Verdict
 from syncoll.model import (
     Algorithm,
@@ -15,6 +16,7 @@ from syncoll.model import (
 from syncoll.plugins import PluginManager
 from syncoll.results import Frontier, Point, Solution
 from syncoll.searching import Observer, SearchRequest, Strategy
+from syncoll.session import Session, Settings
 from syncoll.solving import Solver
 from syncoll.spec import SpecLibrary
 from syncoll.trust import Violation, require_valid, violations
@@ -31,10 +33,13 @@ __all__ = [
     "PluginManager",
     "Point",
     "SearchRequest",
+    "Session",
+    "Settings",
     "Solution",
     "Solver",
     "SpecLibrary",
     "Strategy",
+    "SyncollError",
     "Topology",
     "Verdict",
     "Violation",

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from syncoll.errors import UsageError
-from syncoll.units import parse_limit, parse_memory
+from fractions import Fraction
 
-__all__ = ["bytes_of", "seconds_of"]
+from syncoll.errors import UsageError
+from syncoll.units import parse_bandwidth, parse_limit, parse_memory, parse_time
+
+__all__ = ["bandwidth_of", "bytes_of", "seconds_of", "time_of"]
 
 
 def bytes_of(size: int | str) -> int:
@@ -31,6 +33,34 @@ def seconds_of(limit: float | str | None) -> float | None:
         return None
     if isinstance(limit, str):
         return float(parse_limit(limit))
-    if isinstance(limit, bool) or not isinstance(limit, (int, float)) or not limit >= 0:
+    if isinstance(limit, bool) or not isinstance(limit, int | float) or not limit >= 0:
         raise UsageError(f"{limit!r} is not a time; expected seconds, or a text such as '2min'")
     return float(limit)
+
+
+def time_of(time: float | str) -> Fraction:
+    """Seconds, exact; ``0.7us`` is one too.
+
+    Raises:
+        UsageError: when it is not a time.
+    """
+    if isinstance(time, str):
+        return parse_time(time)
+    if isinstance(time, bool) or not isinstance(time, int | float) or not 0 <= time < float("inf"):
+        raise UsageError(f"{time!r} is not a time; expected seconds, or a text such as '0.7us'")
+    return Fraction(str(time))
+
+
+def bandwidth_of(rate: float | str) -> Fraction:
+    """Bytes per second, exact; ``25GB/s`` is one too.
+
+    Raises:
+        UsageError: when it is not a bandwidth.
+    """
+    if isinstance(rate, str):
+        return parse_bandwidth(rate)
+    if isinstance(rate, bool) or not isinstance(rate, int | float) or not 0 < rate < float("inf"):
+        raise UsageError(
+            f"{rate!r} is not a bandwidth; expected bytes per second, or a text such as '25GB/s'"
+        )
+    return Fraction(str(rate))

@@ -125,7 +125,7 @@ class Collective:
         Raises:
             ModelError: when the arrays are not of one two-dimensional shape.
         """
-        first, last = np.array(pre, dtype=bool), np.array(post, dtype=bool)
+        first, last = _booleans(name, pre), _booleans(name, post)
         if first.ndim != 2 or first.shape != last.shape:
             raise ModelError(
                 f"collective {name}: pre of shape {first.shape}, post {last.shape}",
@@ -184,5 +184,37 @@ def _tabulate(relation: Callable[..., Any], count: int, nodes: int, chunks: int)
             return np.broadcast_to(whole, (count, nodes)).copy()
     except (TypeError, ValueError):  # the relation is written for single numbers
         pass
-    cells = [[bool(relation(i, j, nodes, chunks)) for j in range(nodes)] for i in range(count)]
+    # numpy's integers, so that `~` and `&` of what is compared mean the same as for arrays.
+    rows, columns = (np.arange(size, dtype=np.int64) for size in (count, nodes))
+    cells = [[_truth(relation(i, j, nodes, chunks)) for j in columns] for i in rows]
     return np.array(cells, dtype=bool).reshape(count, nodes)
+
+
+def _truth(value: object) -> bool:
+    """What a relation says of one chunk and node.
+
+    Raises:
+        ModelError: when that is neither true nor false.
+    """
+    if isinstance(value, bool | np.bool_) or (
+        isinstance(value, int | np.integer) and value in (0, 1)
+    ):
+        return bool(value)
+    raise ModelError(f"a relation gave {value!r}", None, "True or False for each chunk and node")
+
+
+def _booleans(name: str, table: npt.ArrayLike) -> BoolArray:
+    """An array of truth values.
+
+    Raises:
+        ModelError: when it holds anything but True, False, 0 and 1.
+    """
+    try:
+        found = np.asarray(table)
+    except ValueError:  # its rows differ in length
+        found = np.array(None)
+    if found.dtype.kind not in "bui" or not np.isin(found, (0, 1)).all():
+        raise ModelError(
+            f"collective {name}: an array of {found.dtype}", None, "True and False, or 0 and 1"
+        )
+    return found.astype(bool)

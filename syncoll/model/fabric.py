@@ -12,15 +12,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
 
 from syncoll.errors import ModelError, Origin
+from syncoll.wording import counted
 
 if TYPE_CHECKING:
     from syncoll.model.topology import Topology
-from syncoll.wording import counted
 
-__all__ = ["Fabric", "FabricLink", "Measure"]
+__all__ = ["Fabric", "FabricLink", "Measure", "rational_bandwidth"]
 
 Measure = Literal["GB/s", "chunks per round"]
 """What a fabric's bandwidths count."""
@@ -141,9 +143,11 @@ class Fabric:
         name: str,
         num_nodes: int,
         num_switches: int,
-        links: Iterable[tuple[int, int, int | Fraction]],
+        links: Iterable[tuple[int, int, int | float | Fraction]],
         *,
         both_ways: bool = False,
+        measure: Measure = "GB/s",
+        unit: Fraction | None = None,
     ) -> Fabric:
         """Builds a fabric from (source, destination, bandwidth); parallel links add up.
 
@@ -153,12 +157,19 @@ class Fabric:
             num_switches: W.
             links: in any order.
             both_ways: whether each link stands for one in either direction.
+            measure: what bandwidths count: ``GB/s`` or ``chunks per round``.
+            unit: the bandwidth in GB/s that carries one chunk per round; None for the least.
 
         Raises:
             ModelError: see the class; a bandwidth below 0 is refused before links are added up.
         """
         total: dict[tuple[int, int], Fraction] = {}
-        for source, destination, bandwidth in links:
+        for link in links:
+            if not isinstance(link, tuple | list) or len(link) != 3:
+                raise ModelError(
+                    f"fabric {name}: link {link!r}", None, "(source, destination, bandwidth)"
+                )
+            source, destination, bandwidth = *link[:2], rational_bandwidth(name, link[2])
             if bandwidth <= 0:
                 raise ModelError(
                     f"fabric {name}: bandwidth {bandwidth} on link ({source}, {destination})",
@@ -166,8 +177,8 @@ class Fabric:
                     "a bandwidth above 0; leave out links that carry nothing",
                 )
             for ends in ((source, destination), (destination, source))[: 1 + both_ways]:
-                total[ends] = total.get(ends, Fraction(0)) + Fraction(bandwidth)
-        return cls.from_bandwidths(name, num_nodes, num_switches, total)
+                total[ends] = total.get(ends, Fraction(0)) + bandwidth
+        return cls.from_bandwidths(name, num_nodes, num_switches, total, measure=measure, unit=unit)
 
     @classmethod
     def from_bandwidths(
@@ -175,9 +186,12 @@ class Fabric:
         name: str,
         num_nodes: int,
         num_switches: int,
-        bandwidths: Mapping[tuple[int, int], int | Fraction],
+        bandwidths: Mapping[tuple[int, int], int | float | Fraction],
+        *,
+        measure: Measure = "GB/s",
+        unit: Fraction | None = None,
     ) -> Fabric:
-        """Builds a fabric from the bandwidth of each directed link.
+        """Builds a fabric from the bandwidth of each directed link; see `from_links`.
 
         Raises:
             ModelError: see the class.
@@ -186,7 +200,12 @@ class Fabric:
             name,
             num_nodes,
             num_switches,
-            tuple(FabricLink(u, v, Fraction(b)) for (u, v), b in sorted(bandwidths.items())),
+            tuple(
+                FabricLink(u, v, rational_bandwidth(name, b))
+                for (u, v), b in sorted(bandwidths.items())
+            ),
+            measure=measure,
+            unit=unit,
         )
 
     @classmethod
@@ -320,3 +339,21 @@ class Fabric:
                 )
             ),
         )
+
+
+def rational_bandwidth(owner: str, value: Any) -> Fraction:
+    """A bandwidth as written: the float 0.1 is 1/10, not the binary number next to it.
+
+    Args:
+        owner: whose it is, by name.
+        value: a number, or a text such as ``1/2``.
+
+    Raises:
+        ModelError: when it is not a rational number.
+    """
+    try:
+        return Fraction(str(value) if isinstance(value, float | np.floating) else value)
+    except (TypeError, ValueError, OverflowError, ZeroDivisionError):
+        raise ModelError(
+            f"topology {owner}: bandwidth {value!r}", None, "a rational number above 0"
+        ) from None

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from syncoll.errors import ModelError, Origin
-from syncoll.model.fabric import Fabric
+from syncoll.model.fabric import Fabric, rational_bandwidth
 from syncoll.wording import counted
 
 if TYPE_CHECKING:
@@ -192,12 +192,13 @@ class Topology:
         """
         links = tuple(sorted({*bandwidth, *unbounded}))
         bounds = [
-            BandwidthBound((link,), _rational(name, bandwidth[link]))
+            BandwidthBound((link,), rational_bandwidth(name, bandwidth[link]))
             for link in links
             if link in bandwidth
         ]
         bounds += [
-            BandwidthBound(tuple(sorted(set(group))), _rational(name, b)) for group, b in shared
+            BandwidthBound(tuple(sorted(set(group))), rational_bandwidth(name, b))
+            for group, b in shared
         ]
         return cls(name, num_nodes, links, tuple(bounds))
 
@@ -216,7 +217,7 @@ class Topology:
                 "a square matrix [source, destination]",
             )
         bandwidth = {
-            (int(a), int(b)): _rational(name, array[a, b])
+            (int(a), int(b)): rational_bandwidth(name, array[a, b])
             for a, b in zip(*np.nonzero(array), strict=True)
         }
         return cls.from_links(name, array.shape[0], bandwidth)
@@ -243,7 +244,9 @@ class Topology:
         for u, v, data in graph.edges(data=True):
             a, b = number[u], number[v]
             for link in ((a, b),) if graph.is_directed() else ((a, b), (b, a)):
-                total[link] = total.get(link, Fraction(0)) + _rational(name, data.get(bandwidth, 1))
+                total[link] = total.get(link, Fraction(0)) + rational_bandwidth(
+                    name, data.get(bandwidth, 1)
+                )
         return cls.from_links(name, len(number), total)
 
     @cached_property
@@ -321,13 +324,3 @@ class Topology:
             ),
             fabric=None if self.fabric is None else self.fabric.reversed(),
         )
-
-
-def _rational(topology: str, value: Any) -> Fraction:
-    """A bandwidth as written: the float 0.1 is 1/10, not the binary number next to it."""
-    try:
-        return Fraction(str(value) if isinstance(value, float | np.floating) else value)
-    except (TypeError, ValueError, OverflowError, ZeroDivisionError):
-        raise ModelError(
-            f"topology {topology}: bandwidth {value!r}", None, "a rational number above 0"
-        ) from None

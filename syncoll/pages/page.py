@@ -7,6 +7,7 @@ import shutil
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 __all__ = ["Page", "visible"]
 
@@ -70,32 +71,45 @@ class Page:
         columns = shutil.get_terminal_size((100, 24)).columns
         return "\n".join(self.lines(max(20, columns - 1))).rstrip()
 
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
     def to_html(self) -> str:
-        """Paragraphs and tables as HTML."""
+        """Text and tables as HTML."""
         from html import escape
 
-        found = []
-        for part in self._parts:
-            if isinstance(part, str):
-                if part.strip():
-                    found.append(f"<p>{escape(visible(part.strip()))}</p>")
+        found: list[str] = []
+        for is_text, parts in groupby(self._parts, key=lambda part: isinstance(part, str)):
+            if is_text:
+                text = "\n".join(escape(visible(str(part))) for part in parts).strip("\n")
+                if text:
+                    found.append(f"<pre>{text}</pre>")
                 continue
-            style = [
-                f' style="text-align:{"right" if column.startswith(">") else "left"}"'
-                for column in part.columns
-            ]
-            lines = [
-                "<tr>"
-                + "".join(
-                    f"<{tag}{how}>{escape(visible(cell))}</{tag}>"
-                    for cell, how in zip(row, style, strict=True)
-                )
-                + "</tr>"
-                for tag, rows in (("th", [part.names]), ("td", part.rows))
-                for row in rows
-            ]
-            found.append("<table>" + "".join(lines) + "</table>")
+            found += [self._table_html(part) for part in parts if isinstance(part, _Table)]
         return "\n".join(found)
+
+    @staticmethod
+    def _table_html(part: _Table) -> str:
+        from html import escape
+
+        style = [
+            f' style="text-align:{"right" if column.startswith(">") else "left"}"'
+            for column in part.columns
+        ]
+        lines = [
+            "<tr>"
+            + "".join(
+                f"<{tag}{how}>{escape(visible(cell))}</{tag}>"
+                for cell, how in zip(row, style, strict=True)
+            )
+            + "</tr>"
+            for tag, rows in (("th", [part.names]), ("td", part.rows))
+            for row in rows
+        ]
+        return "<table>" + "".join(lines) + "</table>"
 
 
 def visible(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from syncoll.errors import UsageError
 from syncoll.model import Collective, Topology
@@ -50,6 +51,9 @@ class SearchRequest:
     point_limit: float | None = None
 
     def __post_init__(self) -> None:
+        for what, kind in ((self.topology, Topology), (self.collective, Collective)):
+            if not isinstance(what, kind):
+                raise UsageError(f"{what!r} is not a {kind.__name__}")
         for name, least in (
             ("k", 0),
             ("max_steps", 0),
@@ -59,5 +63,8 @@ class SearchRequest:
             ("point_limit", 0),
         ):
             value = getattr(self, name)
+            number: Any = (int, float) if name.endswith("_limit") else int
+            if value is not None and (isinstance(value, bool) or not isinstance(value, number)):
+                raise UsageError(f"{name} is {value!r}; it must be a number")
             if value is not None and value < least:
                 raise UsageError(f"{name} is {value}; it must be at least {least}")

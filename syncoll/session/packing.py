@@ -12,6 +12,7 @@ from syncoll.model import Fabric
 from syncoll.plugins import PluginManager, SeedRecord
 from syncoll.plugins.forests import ForestPacker
 from syncoll.results import ForestCollective, Forests, PackedForest
+from syncoll.session.settings import require_whole
 from syncoll.trust.forest import verify_packed
 
 __all__ = ["pack_forests", "require_root"]
@@ -31,6 +32,9 @@ def pack_forests(
     tell: Tell,
 ) -> Forests:
     """See `Session.forest`."""
+    for name, value, least in (("root", root, 0), ("k", fixed_k, 1)):
+        if value is not None:
+            require_whole(name, value, least)
     kind = require_root(collective, root)
     candidates = _seeds(plugins, backend)
     if root is not None and not 0 <= root < fabric.num_nodes:

@@ -11,13 +11,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING
 
 from syncoll import memory
 from syncoll.deadline import NEVER, Deadline
 from syncoll.errors import UsageError
-from syncoll.session.settings import Settings
+from syncoll.session.settings import Settings, require_whole
 
 if TYPE_CHECKING:
     from syncoll.documents import StoredAlgorithm
@@ -67,17 +66,6 @@ class Session:
         self.tell = tell
         if plugins is not None:
             self.plugins = plugins
-
-    def __enter__(self) -> Session:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        pass
 
     @cached_property
     def plugins(self) -> PluginManager:
@@ -170,6 +158,9 @@ class Session:
             UsageError: when its formula would be too large for any machine.
             ModelError: when the collective is not defined for these numbers on the topology.
         """
+        require_whole("chunks", chunks, 1)
+        require_whole("steps", steps)
+        require_whole("rounds", rounds)
         where = self.topology(topology)
         instance = self.collective(collective).instantiate(
             where, chunks=chunks, steps=steps, rounds=rounds
@@ -499,17 +490,24 @@ class Session:
         from syncoll.plugins import ExportRequest
         from syncoll.runtime import SavedExport, export_verified, label, save
 
+        if not isinstance(to, str):
+            raise UsageError(f"{to!r} is not the name of an exporter")
         record, instance = self.plugins.exporters[to], one.instance
         name = label(one, instance.collective, in_place=in_place)
         request = ExportRequest(
             name, instance.collective, instance, one.algorithm, in_place, min_bytes, max_bytes
         )
         done = export_verified(record, request, options)
-        place = path / name if record.folder and path.is_dir() and any(path.iterdir()) else path
-        return SavedExport(tuple(save(place, done.exported.files, folder=record.folder)), done)
+        return SavedExport(tuple(save(path, done.exported.files, folder=record.folder)), done)
 
 
 def _name(what: object, kind: str) -> str:
+    if isinstance(what, Path):
+        return str(what)
+    if kind == "topology" and hasattr(what, "nodes") and hasattr(what, "edges"):
+        raise UsageError("a networkx graph becomes a topology by Topology.from_networkx")
+    if kind == "topology" and hasattr(what, "shape"):
+        raise UsageError("a matrix becomes a topology by Topology.from_matrix")
     if not isinstance(what, str):
         raise UsageError(
             f"{what!r} is not a {kind}; expected a name such as "

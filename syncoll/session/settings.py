@@ -17,12 +17,22 @@ if TYPE_CHECKING:
     from syncoll.formula import Limits
     from syncoll.solving import SolverSettings
 
-__all__ = ["STORE_VARIABLE", "Settings", "SettingsOptions"]
+__all__ = ["STORE_VARIABLE", "Settings", "SettingsOptions", "require_whole"]
 
 STORE_VARIABLE = "SYNCOLL_STORE"
 """The environment variable that names the store, or ``none``."""
 
 _LARGEST_SEED = (1 << 31) - 1
+
+
+def require_whole(name: str, value: object, least: int = 0) -> None:
+    """Passes a whole number that is large enough.
+
+    Raises:
+        UsageError: on anything else.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise UsageError(f"{name} is {value!r}; expected a whole number of at least {least}")
 
 
 class SettingsOptions(TypedDict, total=False):
@@ -73,6 +83,24 @@ class Settings:
     seeds: str | Iterable[str] | None = None
     jobs: int | None = None
     executor: str | None = None
+
+    def __post_init__(self) -> None:
+        for name, kind, expected in (
+            ("encoding", str, "a name"),
+            ("backend", str, "a name, or names joined with +"),
+            ("executor", str, "local, processes or dask://HOST:PORT"),
+            ("encoding_options", Mapping, "values by name"),
+            ("backend_options", Mapping, "values by name"),
+            ("seeds", (str, Iterable), "names, auto or none"),
+            ("store", (str, Path), "the name of a file, or none"),
+        ):
+            value = getattr(self, name)
+            if (value is not None and not isinstance(value, kind)) or value == "":
+                raise UsageError(f"{name} is {value!r}; expected {expected}")
+        for name, least in (("threads", 1), ("jobs", 1), ("seed", 0), ("memory_limit", 1)):
+            value = getattr(self, name)
+            if value is not None:
+                require_whole(name, value, least)
 
     @classmethod
     def of(cls, options: SettingsOptions) -> Settings:
