@@ -14,6 +14,7 @@ limit of their own.
 
 from __future__ import annotations
 
+import gc
 import math
 import signal
 import sys
@@ -204,8 +205,9 @@ def enclosing() -> Deadline:
 def may_raise(frame: FrameType | None) -> bool:
     """Whether the handler of a signal may raise an error here, and nothing is left done by half.
 
-    Not where a module is being imported, for it cannot be imported again; nor where a deadline, or
-    what stands around a plugin's code, is just being entered or left.
+    Not where a module is being imported, for it cannot be imported again; nor where Python would
+    only print the error, as it does when garbage is collected; nor where a deadline, or what stands
+    around a plugin's code, is just being entered or left.
 
     Args:
         frame: what the signal interrupted.
@@ -215,8 +217,11 @@ def may_raise(frame: FrameType | None) -> bool:
         inner = inner.f_back
     if inner is not None and inner.f_globals.get("__name__") in _ENTERED_AND_LEFT:
         return False
+    collecting = {getattr(one, "__code__", None) for one in gc.callbacks}
     while frame is not None:
         if frame.f_globals.get("__name__") == "importlib._bootstrap":
+            return False
+        if frame.f_code.co_name == "__del__" or frame.f_code in collecting:
             return False
         frame = frame.f_back
     return True

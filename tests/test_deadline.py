@@ -204,3 +204,18 @@ class TestInterrupted:
         thread.start()
         thread.join()
         assert done
+
+
+class Slow:
+    """Takes its time when it is thrown away; Python prints errors of that, and goes on."""
+
+    def __del__(self) -> None:
+        time.sleep(0.6)
+
+
+def test_it_does_not_ring_where_errors_are_lost() -> None:
+    with pytest.raises(OutOfTimeError), interrupted_at(Deadline.after(0.05)):
+        Slow()
+        while True:
+            time.sleep(0.01)
+

@@ -112,9 +112,7 @@ def test_a_killed_search_goes_on_where_it_was(
     store = tmp_path / "store"
     scratch = run(*BROADCAST, "--format", "json")
     assert counted.questions() == 11
-    running = background(
-        *BROADCAST, *how, "--store", store, "-o", "saved.json", COUNTED_SLEEPS="0.4"
-    )
+    running = background(*BROADCAST, *how, "--store", store, "-o", "saved.json", COUNTED_SLEEPS="1")
     saved = tmp_path / "saved.json"
     running.wait_until(lambda: saved.exists() and told(store).answers >= 5)
     children = running.children()
