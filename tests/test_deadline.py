@@ -222,4 +222,3 @@ def throw_away_and_wait() -> None:
 def test_it_does_not_ring_where_errors_are_lost() -> None:
     with pytest.raises(OutOfTimeError):
         throw_away_and_wait()
-
