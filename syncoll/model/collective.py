@@ -213,7 +213,7 @@ def _booleans(name: str, table: npt.ArrayLike) -> BoolArray:
         found = np.asarray(table)
     except ValueError:  # its rows differ in length
         found = np.array(None)
-    if found.dtype.kind not in "bui" or not np.isin(found, (0, 1)).all():
+    if found.dtype.kind not in "buif" or not np.isin(found, (0, 1)).all():
         raise ModelError(
             f"collective {name}: an array of {found.dtype}", None, "True and False, or 0 and 1"
         )

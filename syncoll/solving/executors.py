@@ -62,7 +62,13 @@ def open_pool(
         _check(solvers, settings)
         if kind == "processes":
             solvers.release(settings)
-            return _ProcessPool(settings, width)
+            pool = _ProcessPool(settings, width)
+            try:
+                pool.require_start()
+            except BaseException:
+                pool.close()
+                raise
+            return pool
         return _ThreadPool(settings, width, solvers)
     if match := re.fullmatch(r"(dask|tcp|tls)://(\[[0-9A-Fa-f:.]+\]|[^\s/:]+):([0-9]{1,5})", text):
         _check(solvers, settings)
@@ -103,6 +109,21 @@ class _ProcessPool(SolverPool):
     def __init__(self, settings: SolverSettings, width: int) -> None:
         super().__init__(_processes(width), settings, width=width, own=True)
         self._renewing = threading.Lock()
+
+    def require_start(self) -> None:
+        """Passes where the processes of the pool can begin.
+
+        Raises:
+            UsageError: when they end at once, as they do where they run a script again that asks
+                for them.
+        """
+        try:
+            self._executor.submit(os.getpid).result()
+        except (BrokenExecutor, RuntimeError):
+            raise UsageError(
+                "the processes of the pool end while they begin. A script that asks for them must "
+                'do so under `if __name__ == "__main__":`, for each of them runs it once more'
+            ) from None
 
     def _failed(self, asked: Asked, error: BaseException) -> None:
         if isinstance(error, BrokenExecutor) and asked.tries < 2 and not self._closed:

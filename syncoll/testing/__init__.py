@@ -21,7 +21,7 @@ from syncoll.lazy import lazily
 
 if TYPE_CHECKING:
     from syncoll.testing.backends import BACKEND_CHECKS, BackendConformance, check_backend
-    from syncoll.testing.candidate import TestedBackend
+    from syncoll.testing.candidate import BackendUnderTest
     from syncoll.testing.encodings import ENCODING_CHECKS, EncodingConformance, check_encoding
     from syncoll.testing.exporters import EXPORTER_CHECKS, ExporterConformance, check_exporter
     from syncoll.testing.formulas import (
@@ -44,7 +44,7 @@ else:
         __name__,
         {
             "backends": "BACKEND_CHECKS BackendConformance check_backend",
-            "candidate": "TestedBackend",
+            "candidate": "BackendUnderTest",
             "encodings": "ENCODING_CHECKS EncodingConformance check_encoding",
             "exporters": "EXPORTER_CHECKS ExporterConformance check_exporter",
             "formulas": "Models brute_force_models pigeonhole planted random_formula",
@@ -63,6 +63,7 @@ __all__ = [
     "SEED_CHECKS",
     "SPEC_LIBRARY_CHECKS",
     "BackendConformance",
+    "BackendUnderTest",
     "ConformanceError",
     "EncodingConformance",
     "ExporterConformance",
@@ -71,7 +72,6 @@ __all__ = [
     "Models",
     "SeedConformance",
     "SpecLibraryConformance",
-    "TestedBackend",
     "brute_force_models",
     "check_backend",
     "check_encoding",

@@ -1,6 +1,6 @@
 """What every solver backend must do: a set of named checks.
 
-Each check is a function that takes a `TestedBackend`; its docstring says what it demands.  It feeds
+Each check is a function that takes a `BackendUnderTest`; its docstring says what it demands.  It feeds
 only formulas whose features the record claims, so no lowering is involved, and the truth comes from
 enumeration.  The backend runs in a worker process, as it does in use: one that crashes or hangs
 fails its check and harms nothing else.
@@ -25,7 +25,7 @@ from syncoll.formula import (
     Verdict,
 )
 from syncoll.plugins import Answer, BackendRecord
-from syncoll.testing.candidate import SECONDS, TestedBackend
+from syncoll.testing.candidate import SECONDS, BackendUnderTest
 from syncoll.testing.formulas import (
     brute_force_models,
     market_split,
@@ -56,7 +56,7 @@ __all__ = [
 _RANDOM_FORMULAS = 200
 
 
-def check_record(candidate: TestedBackend) -> None:
+def check_record(candidate: BackendUnderTest) -> None:
     """The record has a name without spaces, a one-line summary, and a sound option table."""
     record = candidate.record
     demand(record.name.isidentifier(), f"{record.name!r} cannot be written after --backend")
@@ -66,7 +66,7 @@ def check_record(candidate: TestedBackend) -> None:
     check_options(record)
 
 
-def check_answers(candidate: TestedBackend) -> None:
+def check_answers(candidate: BackendUnderTest) -> None:
     """It is installed and licensed here, and says so, and what it can run, as an `Answer`.
 
     A no comes with a reason.  A tiny formula is one that it can run.
@@ -86,7 +86,7 @@ def check_answers(candidate: TestedBackend) -> None:
         demand(answers[question].ok, f"{question}: {answers[question].reason}")
 
 
-def check_loader(candidate: TestedBackend) -> None:
+def check_loader(candidate: BackendUnderTest) -> None:
     """`load` is a function at the top level of an importable module, so that a worker finds it."""
     load = candidate.record.load
     try:
@@ -98,7 +98,7 @@ def check_loader(candidate: TestedBackend) -> None:
     demand(module != "__main__", "its loader lives in __main__, which a worker cannot import")
 
 
-def check_light_record(candidate: TestedBackend) -> None:
+def check_light_record(candidate: BackendUnderTest) -> None:
     """Importing the record's module imports nothing but syncoll, its own package, and Python's.
 
     Every start of the program imports every record; solvers wait for `load`.
@@ -106,7 +106,7 @@ def check_light_record(candidate: TestedBackend) -> None:
     check_light(candidate.record)
 
 
-def check_trivial(candidate: TestedBackend) -> None:
+def check_trivial(candidate: BackendUnderTest) -> None:
     """The empty formula is sat, and so are variables without rows, of which each gets a value."""
     for number in (0, 1, 2, 3, 7):
         builder = FormulaBuilder()
@@ -120,7 +120,7 @@ def check_trivial(candidate: TestedBackend) -> None:
             candidate.expect(builder.build(), name, satisfiable=True)
 
 
-def check_tiny_formulas(candidate: TestedBackend) -> None:
+def check_tiny_formulas(candidate: BackendUnderTest) -> None:
     """Formulas of one, two or three variables, and one or two rows, are decided rightly.
 
     Every one in a small range of coefficients and bounds; random formulas seldom are so small.
@@ -129,7 +129,7 @@ def check_tiny_formulas(candidate: TestedBackend) -> None:
         candidate.expect(formula, "a tiny formula")
 
 
-def check_rows(candidate: TestedBackend) -> None:
+def check_rows(candidate: BackendUnderTest) -> None:
     """Rows of every kind that it claims are decided rightly, in every odd shape.
 
     Empty, trivially true, trivially false; negated and repeated literals; negative coefficients,
@@ -140,7 +140,7 @@ def check_rows(candidate: TestedBackend) -> None:
             candidate.expect(case.formula, case.name)
 
 
-def check_models(candidate: TestedBackend) -> None:
+def check_models(candidate: BackendUnderTest) -> None:
     """With all variables fixed, rows of every kind hold exactly when they should.
 
     Some assignments that fulfil the rows and some that do not, at the ends of integers' ranges
@@ -187,14 +187,14 @@ def _pinned(formula: Formula, assignment: Assignment, features: frozenset[Featur
     return builder.build()
 
 
-def check_random_formulas(candidate: TestedBackend) -> None:
+def check_random_formulas(candidate: BackendUnderTest) -> None:
     """200 random formulas of the features that it claims get the verdict that enumeration gives."""
     for seed in range(_RANDOM_FORMULAS):
         formula = random_formula(seed, candidate.record.features)
         candidate.expect(formula, f"random formula {seed}")
 
 
-def check_integer_bounds(candidate: TestedBackend) -> None:
+def check_integer_bounds(candidate: BackendUnderTest) -> None:
     """Bounds of integers are kept, and can alone make a formula unsat."""
     features = candidate.record.features
     if Feature.INTEGER not in features:
@@ -215,7 +215,7 @@ def check_integer_bounds(candidate: TestedBackend) -> None:
         candidate.expect(lower.build(), f"integers from {-end}", satisfiable=satisfiable)
 
 
-def check_time_limit(candidate: TestedBackend) -> None:
+def check_time_limit(candidate: BackendUnderTest) -> None:
     """Hard formulas within a tiny time limit get the right verdict or unknown, and in time.
 
     Never unsat for a formula that merely takes longer.  Unknown comes with the reason, and the
@@ -230,7 +230,7 @@ def check_time_limit(candidate: TestedBackend) -> None:
     candidate.expect(pigeonhole(2, features), "after a limit", satisfiable=False)
 
 
-def check_time_limit_by_itself(candidate: TestedBackend) -> None:
+def check_time_limit_by_itself(candidate: BackendUnderTest) -> None:
     """Formulas that nobody decides soon: it stops by itself, also with several threads and a seed.
 
     Its process would be ended later, and loaded again; what it had learnt to say would be lost.
@@ -242,7 +242,7 @@ def check_time_limit_by_itself(candidate: TestedBackend) -> None:
 
 
 def _expect_in_time(
-    candidate: TestedBackend, formula: Formula, right: Verdict, limits: Limits
+    candidate: BackendUnderTest, formula: Formula, right: Verdict, limits: Limits
 ) -> None:
     """Demands the right verdict, or unknown for want of time; `solve` looks at the clock."""
     outcome = candidate.solve(formula, limits)
@@ -256,7 +256,7 @@ def _expect_in_time(
     )
 
 
-def check_limits(candidate: TestedBackend) -> None:
+def check_limits(candidate: BackendUnderTest) -> None:
     """Any seed, several threads, no time limit and a generous memory limit change no verdict."""
     features = candidate.record.features
     limits = [Limits(seconds=SECONDS, seed=seed) for seed in (1, 12345, (1 << 31) - 1, 1 << 40)]
@@ -274,7 +274,7 @@ def _satisfiable(features: frozenset[Feature]) -> Formula:
     return next(f for f in formulas if f.size().constraints >= 3 and len(brute_force_models(f)) > 0)
 
 
-def check_settings(candidate: TestedBackend) -> None:
+def check_settings(candidate: BackendUnderTest) -> None:
     """Every default, choice and end of a range works."""
     record = candidate.record
     for option in record.options:
@@ -287,7 +287,7 @@ def check_settings(candidate: TestedBackend) -> None:
             candidate.expect(sat, name, options=settings, satisfiable=True)
 
 
-def check_seconds(candidate: TestedBackend) -> None:
+def check_seconds(candidate: BackendUnderTest) -> None:
     """An outcome says how long loading and solving took, and statistics are numbers."""
     for formula in (
         pigeonhole(3, candidate.record.features),
@@ -302,7 +302,7 @@ def check_seconds(candidate: TestedBackend) -> None:
             demand(isinstance(value, int | float), f"statistic {name} is {value!r}, no number")
 
 
-def check_proofs(candidate: TestedBackend) -> None:
+def check_proofs(candidate: BackendUnderTest) -> None:
     """One that says it writes proofs does so for clauses that are unsat, and they hold."""
     if not candidate.record.writes_proofs:
         return
@@ -322,7 +322,7 @@ def check_proofs(candidate: TestedBackend) -> None:
         demand(checked.proved, f"its proof fails in line {checked.line}: {checked.message}")
 
 
-BACKEND_CHECKS: dict[str, Callable[[TestedBackend], None]] = {
+BACKEND_CHECKS: dict[str, Callable[[BackendUnderTest], None]] = {
     "record": check_record,
     "answers": check_answers,
     "loader": check_loader,
@@ -345,7 +345,7 @@ BACKEND_CHECKS: dict[str, Callable[[TestedBackend], None]] = {
 
 def check_backend(record: BackendRecord) -> list[Failure]:
     """Runs every check and returns the failures; an empty list is a pass."""
-    candidate = TestedBackend(record)
+    candidate = BackendUnderTest(record)
     try:
         return failures(BACKEND_CHECKS, candidate)
     finally:
@@ -357,18 +357,18 @@ class BackendConformance(Conformance, checks=BACKEND_CHECKS):
 
     record: ClassVar[BackendRecord]
 
-    _candidate: ClassVar[TestedBackend]
+    _candidate: ClassVar[BackendUnderTest]
 
     @classmethod
     def setup_class(cls) -> None:
         """Starts the worker."""
-        cls._candidate = TestedBackend(cls.record)
+        cls._candidate = BackendUnderTest(cls.record)
 
     @classmethod
     def teardown_class(cls) -> None:
         """Ends the worker."""
         cls._candidate.close()
 
-    def subject(self) -> TestedBackend:
+    def subject(self) -> BackendUnderTest:
         """The backend, with its worker."""
         return self._candidate

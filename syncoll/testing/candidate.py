@@ -21,9 +21,9 @@ __all__ = [
     "LATE_SECONDS",
     "PATIENCE",
     "SECONDS",
+    "BackendUnderTest",
     "Deciding",
     "ObservedLoader",
-    "TestedBackend",
 ]
 
 SECONDS = 30.0
@@ -93,7 +93,7 @@ def _arrays(formula: Formula) -> Iterator[tuple[str, npt.NDArray[np.generic]]]:
             yield field.name, value
 
 
-class TestedBackend:
+class BackendUnderTest:
     """A backend under test, with its worker process.
 
     Args:

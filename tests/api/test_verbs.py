@@ -308,3 +308,17 @@ def test_ctrl_c_keeps_what_was_found() -> None:
     stopped = syncoll.pareto("dgx1", "allgather", seeds="none", progress=Impatient())
     assert stopped.interrupted
     assert "interrupted" in repr(stopped)
+
+
+def test_a_script_without_a_guard_is_told_so(tmp_path: Path) -> None:
+    """Processes run it once more, and would ask for processes themselves, and so on."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import syncoll\n"
+        "syncoll.pareto('ring(4)', 'allgather', seeds='none', executor='processes:2')\n"
+    )
+    done = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode == 1
+    assert 'if __name__ == "__main__":' in done.stderr.splitlines()[-1]

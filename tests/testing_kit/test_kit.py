@@ -15,8 +15,8 @@ from syncoll.solving import SolverProcess
 from syncoll.testing import (
     BACKEND_CHECKS,
     BackendConformance,
+    BackendUnderTest,
     ConformanceError,
-    TestedBackend,
     brute_force_models,
     candidate,
     check_backend,
@@ -40,7 +40,7 @@ def buggy(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def fails(record: Any, check: str) -> str:
     """What the check says about the record; empty when it is content."""
-    candidate = TestedBackend(record)
+    candidate = BackendUnderTest(record)
     try:
         BACKEND_CHECKS[check](candidate)
     except ConformanceError as error:
@@ -153,7 +153,7 @@ def failing_checks(record: BackendRecord, backend: Any, enough: int) -> list[str
     failed: list[str] = []
     for name in QUICK_CHECKS:
         try:
-            BACKEND_CHECKS[name](TestedBackend(record, Here(record, backend)))
+            BACKEND_CHECKS[name](BackendUnderTest(record, Here(record, backend)))
         except ConformanceError:
             failed.append(name)
         if len(failed) == enough:
