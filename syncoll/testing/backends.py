@@ -1,10 +1,9 @@
 """What every solver backend must do: a set of named checks.
 
-Each check is a function that takes a `BackendUnderTest`; its docstring says what it demands.  It feeds
-only formulas whose features the record claims, so no lowering is involved, and the truth comes from
-enumeration.  The backend runs in a worker process, as it does in use: one that crashes or hangs
-fails its check and harms nothing else.
-"""
+Each check is a function that takes a `BackendUnderTest`; its docstring says what it demands. It
+feeds only formulas whose features the record claims, so no lowering is involved, and the truth
+comes from enumeration. The backend runs in a worker process, as it does in use: one that crashes or
+hangs fails its check and harms nothing else."""
 
 from __future__ import annotations
 
