@@ -62,7 +62,6 @@ def _run(arguments: argparse.Namespace) -> int:
     from syncoll.documents import read_file
     from syncoll.errors import VerificationError
     from syncoll.pages.check import check_page
-    from syncoll.proofs.witness import FileWitness
     from syncoll.trust.claims import check_claims
 
     stored = read_file(arguments.file)
@@ -73,10 +72,15 @@ def _run(arguments: argparse.Namespace) -> int:
             topology = specs.topology(arguments.topology)
         if arguments.collective is not None:
             collective = specs.collective(arguments.collective)
+    witness = None
+    if arguments.proofs is not None:  # which needs encodings and lowerings too
+        from syncoll.proofs.witness import FileWitness
+
+        witness = FileWitness(arguments.proofs, arguments.session.plugins)
     try:
         checked = check_claims(
             stored.claims(),
-            None if arguments.proofs is None else FileWitness(arguments.proofs),
+            witness,
             topology=topology,
             collective=collective,
         )

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from syncoll.cli.main import main
+
 ROOT = Path(__file__).parents[2]
 CORE = ROOT / "syncoll"
 
@@ -108,3 +110,37 @@ def test_the_checker_of_claims_is_small() -> None:
     assert floors <= TRUSTED | {"lazy", "documents", "__init__"}
     assert len(files) <= 45
     assert sum(len(file.read_text().splitlines()) for file in files) <= 6500
+
+
+COMMAND = {"cli", "session", "pages", "documents", "units", "deadline", "memory", "lazy"}
+"""What a command takes beside what it is about."""
+
+
+@pytest.mark.parametrize(
+    ("command", "more"),
+    [
+        ("check", set()),
+        ("verify", {"plugins", "runtime"}),  # a file may be one of an exporter's
+    ],
+)
+def test_commands_that_check_load_nothing_that_searches(
+    command: str, more: set[str], tmp_path: Path
+) -> None:
+    frontier = tmp_path / "f.json"
+    assert main(["pareto", "ring(4)", "allgather", "-o", str(frontier)]) == 0
+    program = "\n".join(
+        (
+            "import sys",
+            "from syncoll.cli.main import main",
+            f"main([{command!r}, {str(frontier)!r}])",
+            "names = [name.split('.') for name in sys.modules if name.startswith('syncoll.')]",
+            "print(*{name[1] for name in names})",
+        )
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    loaded = set(done.stdout.splitlines()[-1].split())
+    assert "trust" in loaded
+    # What recognises files of exporters loads the records of all plugins, and none of their code.
+    assert loaded <= TRUSTED | COMMAND | more | ({"importing"} if more else set())
