@@ -12,8 +12,7 @@ import numpy.typing as npt
 from syncoll.api.algorithm import StoredResult
 from syncoll.api.sessions import session_of
 from syncoll.api.shown import Shown
-from syncoll.api.units import seconds_of
-from syncoll.deadline import Deadline
+from syncoll.api.units import deadline_of
 from syncoll.documents import outcome_document, write_document
 from syncoll.errors import UsageError
 from syncoll.formula import Verdict
@@ -77,8 +76,7 @@ class SolutionResult(Shown, Solution):
         """
         if self.verdict is not Verdict.UNSAT:
             raise UsageError(f"the answer is {self.verdict}; there is nothing to refute")
-        until = Deadline.after(seconds_of(time_limit))
-        return session_of(self).refute(self, Path(folder), until)
+        return session_of(self).refute(self, Path(folder), deadline_of(time_limit))
 
     @property
     def sends(self) -> npt.NDArray[np.int64]:

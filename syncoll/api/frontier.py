@@ -182,11 +182,9 @@ class FrontierResult(Shown, Frontier):
             UsageError: when the folder cannot be written.
         """
         from syncoll.api.sessions import session_of
-        from syncoll.api.units import seconds_of
-        from syncoll.deadline import Deadline
+        from syncoll.api.units import deadline_of
 
-        until = Deadline.after(seconds_of(time_limit))
-        proved = session_of(self).prove(self, Path(folder), None, until)
+        proved = session_of(self).prove(self, Path(folder), None, deadline_of(time_limit))
         return replace(self, evidence=proved.evidence)
 
     def check(

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 from syncoll.api.answers import BoundsResult, ForestsResult, SolutionResult
 from syncoll.api.frontier import FrontierResult
 from syncoll.api.sessions import session_for
 from syncoll.api.shown import dressed
-from syncoll.api.units import seconds_of
+from syncoll.api.units import deadline_of, seconds_of
 from syncoll.deadline import NEVER, Deadline, interrupted_at
 from syncoll.documents import (
     frontier_document,
@@ -25,10 +26,8 @@ from syncoll.searching import search as search_with
 from syncoll.session import Session
 from syncoll.session.progress import progress as progress_of
 from syncoll.session.settings import SettingsOptions, require_whole
+from syncoll.session.written import written_search
 from syncoll.solving import Solver
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["bounds", "explain", "forest", "pareto", "search", "solve"]
 
@@ -77,7 +76,7 @@ def pareto(
     >>> pareto("ring(4)", "allgather", progress="none")[0].bandwidth
     Fraction(3, 2)
     """
-    session, until = session_for(settings), _until(time_limit)
+    session, until = session_for(settings), deadline_of(time_limit)
     path = _writable(output)
     with interrupted_at(until):
         where, what = session.topology(topology), session.collective(collective)
@@ -134,39 +133,28 @@ def search(
     >>> search("dgx1_allgather", progress="none").least_steps
     2
     """
-    path = _writable(output)
-    if isinstance(what, SearchRequest):
-        if settings and solver is not None:
-            raise UsageError(f"a solver of its own has its settings: {', '.join(settings)}")
-        until = _until(what.time_limit)
-        return _searched(session_for(settings), what, path, progress, until=until, answers=solver)
-    if solver is not None:
-        raise UsageError(f"{what!r} is asked as `pareto` asks; a solver goes with a request")
-    session = session_for(settings)
-    spec = session.specs.search(what)
-    limits: dict[str, Any] = {
-        "k": spec.k,
-        "max_steps": spec.steps,
-        "max_rounds": spec.rounds,
-        "max_chunks": spec.chunks,
-        "time_limit": spec.seconds,
-    }
-    given = {
+    path, began = _writable(output), time.perf_counter()
+    given: dict[str, Any] = {
         "k": k,
         "max_steps": max_steps,
         "max_rounds": max_rounds,
         "max_chunks": max_chunks,
         "time_limit": seconds_of(time_limit),
+        "point_limit": seconds_of(point_limit),
     }
-    limits |= {name: value for name, value in given.items() if value is not None}
-    request = SearchRequest(
-        spec.topology,
-        spec.collective,
-        _strategy(strategy),
-        point_limit=seconds_of(point_limit),
-        **limits,
-    )
-    until = _until(request.time_limit)
+    if isinstance(what, SearchRequest):
+        own = [name for name, value in given.items() if value is not None]
+        own += ["strategy"] * (strategy != "certified") + (list(settings) if solver else [])
+        if own:
+            owner = "the request" if own[0] not in settings else "the solver"
+            raise UsageError(f"{', '.join(own)}: {owner} says that itself")
+        until = deadline_of(what.time_limit)
+        return _searched(session_for(settings), what, path, progress, until=until, answers=solver)
+    if solver is not None:
+        raise UsageError(f"{what!r} is asked as `pareto` asks; a solver goes with a request")
+    session = session_for(settings)
+    request, spec = written_search(session.specs, what, _strategy(strategy), given)
+    until = NEVER if request.time_limit is None else Deadline(began + request.time_limit)
     return _searched(session, request, path, progress, spec.encoding, spec.backend, until=until)
 
 
@@ -257,7 +245,7 @@ def solve(
     >>> str(solve("ring(4)", "allgather", chunks=1, steps=1, rounds=1).verdict)
     'unsat'
     """
-    session, until = _single(settings), _until(time_limit)
+    session, until = _single(settings), deadline_of(time_limit)
     with interrupted_at(until):
         what = session.collective(collective)
         instance = session.instance(topology, what, chunks=chunks, steps=steps, rounds=rounds)
@@ -300,7 +288,7 @@ def bounds(
     >>> bounds("torus(3,3)", "alltoall").bandwidth
     Fraction(1, 3)
     """
-    session, until = session_for({}), _until(time_limit)
+    session, until = session_for({}), deadline_of(time_limit)
     for name, value, least in (("chunks", chunks, 1), ("max_steps", max_steps, 0)):
         if value is not None:
             require_whole(name, value, least)
@@ -335,15 +323,11 @@ def forest(
     >>> forest("ring(4)").algbw
     Fraction(8, 3)
     """
-    session, until = session_for({}), _until(time_limit)
+    session, until = session_for({}), deadline_of(time_limit)
     with interrupted_at(until):
         where = session.fabric(topology)
     found = session.forest(where, collective, root=root, fixed_k=k, backend=backend, until=until)
     return dressed(ForestsResult, found)
-
-
-def _until(time_limit: float | str | None) -> Deadline:
-    return NEVER if time_limit is None else Deadline.after(seconds_of(time_limit))
 
 
 def explain(

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from syncoll.deadline import Deadline
 from syncoll.errors import UsageError
 from syncoll.units import parse_bandwidth, parse_limit, parse_memory, parse_time
 
-__all__ = ["bandwidth_of", "bytes_of", "seconds_of", "time_of"]
+__all__ = ["bandwidth_of", "bytes_of", "deadline_of", "seconds_of", "time_of"]
 
 
 def bytes_of(size: int | str) -> int:
@@ -36,6 +37,15 @@ def seconds_of(limit: float | str | None) -> float | None:
     if isinstance(limit, bool) or not isinstance(limit, int | float) or not limit >= 0:
         raise UsageError(f"{limit!r} is not a time; expected seconds, or a text such as '2min'")
     return float(limit)
+
+
+def deadline_of(time_limit: float | str | None) -> Deadline:
+    """The end of a limit that begins now.
+
+    Raises:
+        UsageError: when it is not a time.
+    """
+    return Deadline.after(seconds_of(time_limit))
 
 
 def time_of(time: float | str) -> Fraction:

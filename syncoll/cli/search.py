@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from typing import TypeVar
 
 from syncoll.cli.arguments import Subparsers, add_solver
 from syncoll.cli.search_command import add_search, check_output, run_search
@@ -37,27 +36,16 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
     parser.set_defaults(run=_run, kinds={"reference": "search"})
 
 
-_T = TypeVar("_T")
-
-
-def _first(given: _T | None, written: _T | None) -> _T | None:
-    return written if given is None else given
-
-
 def _run(arguments: argparse.Namespace) -> int:
-    from syncoll.searching import SearchRequest, Strategy
+    from syncoll.searching import Strategy
+    from syncoll.session.written import written_search
 
     check_output(arguments)
-    spec = arguments.session.specs.search(arguments.reference)
-    request = SearchRequest(
-        spec.topology,
-        spec.collective,
+    limits = ("k", "max_steps", "max_rounds", "max_chunks", "time_limit", "point_limit")
+    request, spec = written_search(
+        arguments.session.specs,
+        arguments.reference,
         Strategy(arguments.strategy),
-        _first(arguments.k, spec.k),
-        _first(arguments.max_steps, spec.steps),
-        _first(arguments.max_rounds, spec.rounds),
-        _first(arguments.max_chunks, spec.chunks),
-        _first(arguments.time_limit, spec.seconds),
-        arguments.point_limit,
+        {name: getattr(arguments, name) for name in limits},
     )
     return run_search(arguments, request, encoding=spec.encoding, backend=spec.backend)

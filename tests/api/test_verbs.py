@@ -169,6 +169,19 @@ def test_formats_of_several_files_get_a_folder_for_each(
         assert {path.name for path in (tmp_path / "traces").iterdir()} == set.union(*folders)
 
 
+def test_a_request_says_its_limits_itself() -> None:
+    request = syncoll.SearchRequest(syncoll.topology("ring(4)"), syncoll.collective("allgather"))
+    with pytest.raises(UsageError, match="max_steps, strategy: the request says that itself"):
+        syncoll.search(request, max_steps=9, strategy="paper")
+    with syncoll.Solver(syncoll.discover(), backend="pysat") as solver:
+        with pytest.raises(UsageError, match="threads: the solver says that itself"):
+            syncoll.search(request, solver, threads=2)
+        assert {point.backend for point in syncoll.search(request, solver)} == {"pysat"}
+    with pytest.raises(UsageError, match="a solver goes with a request"):
+        syncoll.search("dgx1_allgather", solver)
+    assert len(syncoll.search("dgx1_allgather", max_steps=2, progress="none")) == 1
+
+
 def test_values_travel_without_their_session(found: syncoll.FrontierResult) -> None:
     again = pickle.loads(pickle.dumps(found))
     assert repr(again) == repr(found)
