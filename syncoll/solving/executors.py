@@ -25,6 +25,11 @@ __all__ = ["open_pool"]
 
 _MOST = 1024
 
+_UNGUARDED = (
+    "the processes of the pool end while they begin. A script that asks for them must do so under "
+    '`if __name__ == "__main__":`, for each of them runs it once more'
+)
+
 
 def open_pool(
     text: str,
@@ -62,13 +67,7 @@ def open_pool(
         _check(solvers, settings)
         if kind == "processes":
             solvers.release(settings)
-            pool = _ProcessPool(settings, width)
-            try:
-                pool.require_start()
-            except BaseException:
-                pool.close()
-                raise
-            return pool
+            return _ProcessPool(settings, width)
         return _ThreadPool(settings, width, solvers)
     if match := re.fullmatch(r"(dask|tcp|tls)://(\[[0-9A-Fa-f:.]+\]|[^\s/:]+):([0-9]{1,5})", text):
         _check(solvers, settings)
@@ -109,24 +108,16 @@ class _ProcessPool(SolverPool):
     def __init__(self, settings: SolverSettings, width: int) -> None:
         super().__init__(_processes(width), settings, width=width, own=True)
         self._renewing = threading.Lock()
-
-    def require_start(self) -> None:
-        """Passes where the processes of the pool can begin.
-
-        Raises:
-            UsageError: when they end at once, as they do where they run a script again that asks
-                for them.
-        """
         try:
-            self._executor.submit(os.getpid).result()
-        except (BrokenExecutor, RuntimeError):
-            raise UsageError(
-                "the processes of the pool end while they begin. A script that asks for them must "
-                'do so under `if __name__ == "__main__":`, for each of them runs it once more'
-            ) from None
+            self._first = self._executor.submit(os.getpid)
+        except RuntimeError:  # this is such a process, and runs a script once more
+            self.close()
+            raise UsageError(_UNGUARDED) from None
 
     def _failed(self, asked: Asked, error: BaseException) -> None:
-        if isinstance(error, BrokenExecutor) and asked.tries < 2 and not self._closed:
+        if self._first.done() and self._first.exception() is not None:
+            self._settle(asked, UsageError(_UNGUARDED))  # a new one would not begin either
+        elif isinstance(error, BrokenExecutor) and asked.tries < 2 and not self._closed:
             with self._renewing:
                 if getattr(self._executor, "_broken", True):  # another question may have been first
                     self._executor.shutdown(wait=False)
