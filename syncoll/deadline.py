@@ -21,7 +21,7 @@ import sys
 import threading
 import time
 from dataclasses import dataclass, replace
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any, ClassVar
 
 from syncoll.errors import OutOfTimeError
@@ -163,12 +163,7 @@ class interrupted_at:  # noqa: N801  # reads as what it does: with interrupted_a
         self._active.append(self._deadline)
         self._set()
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._before is not None:
             self._active.pop()
             self._set()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +18,7 @@ from syncoll.pages import Page
 from syncoll.pages.algorithm import algorithm_page
 from syncoll.results import Point
 from syncoll.runtime import SavedExport, label
+from syncoll.session.settings import require_whole
 from syncoll.trust.data import Execution, ReduceOp, Workload, execute
 from syncoll.wording import counted
 
@@ -113,8 +113,7 @@ class AlgorithmVerbs(Shown):
         except ValueError:
             known = ", ".join(ReduceOp)
             raise UsageError(f"op {op!r} is not one of {known}") from None
-        if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-            raise UsageError(f"seed {seed!r} is not a whole number of at least 0")
+        require_whole("seed", seed)
         workload = Workload(bytes_of(size), _SHORT.get(dtype, dtype), operation, seed)
         return dressed(ExecutionResult, execute(self.instance, self.algorithm, workload))
 
@@ -204,26 +203,6 @@ class StoredResult(AlgorithmVerbs, StoredAlgorithm):
     """
 
     session: Session | None = None
-
-    @property
-    def steps(self) -> int:
-        """S."""
-        return self.algorithm.steps
-
-    @property
-    def rounds(self) -> int:
-        """R."""
-        return self.algorithm.rounds
-
-    @property
-    def chunks(self) -> int:
-        """C."""
-        return self.instance.chunks
-
-    @property
-    def bandwidth(self) -> Fraction:
-        """R/C."""
-        return Fraction(self.rounds, self.chunks)
 
     @property
     def _where(self) -> str:

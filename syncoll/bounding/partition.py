@@ -1,17 +1,6 @@
-"""Counting sends between parts of the machine, for collectives that combine.
+"""Finding partitions (`syncoll.certificates.partition`) that prove much, and prices for them.
 
-Shrink each part of a partition of the nodes to a single node: what an algorithm sends between the
-parts is an algorithm on the small machine.  Say a chunk has contributors in a of the parts and is
-needed in b of them, and put its sends in an order, those of one step in any.  Before any part knows
-every contribution all the contributing parts but one must have sent something; afterwards each part
-that needs the result must still get something, but for the one that knew first.  So
-
-    sends between the parts  >=  a + b - 2.
-
-With every node a part of its own, an allreduce takes 2 (P - 1) sends a chunk (Harary & Schwenk
-1974, gossiping by one-way messages); with coarser parts only the slow links count.  Prices on the
-link sets such that every link between parts costs at least 1 say for how many such sends a round
-has room: the sum of all prices times their capacities.
+Every node a part of its own counts all sends; coarser parts count those over slow links alone.
 """
 
 from __future__ import annotations

@@ -1,11 +1,4 @@
-"""Tree prices: what whole trees of sends cost, the strongest bound for S steps.
-
-Prices are as in `prices`: a round of any step costs at most 1.  The sends of one chunk that matter
-form a tree in the time-expanded network, from where the chunk starts to every node that needs it,
-so they cost at least as much as the cheapest such tree.  The flow relaxations allow a chunk to be
-split over many ways; a tree does not.  Broadcast on a 3-cube in 3 steps: flows prove 5/6, trees 1,
-and 1 can be had.  With best prices no bound on R/C that holds for every C is stronger: the dual is
-a fractional packing of trees, which is an algorithm once C and R clear its denominators.
+"""Finding tree prices (`syncoll.certificates.trees`), the strongest bound for S steps.
 
 The cheapest tree is found by dynamic programming over sets of destinations (Dreyfus & Wagner 1971),
 ``O(P * S * 3^k)`` for k destinations, so only small k are affordable.  The prices are found by

@@ -8,8 +8,7 @@ and 1 can be had.  With best prices no bound on R/C that holds for every C is st
 a fractional packing of trees, which is an algorithm once C and R clear its denominators.
 
 The cheapest tree is found by dynamic programming over sets of destinations (Dreyfus & Wagner 1971),
-``O(P * S * 3^k)`` for k destinations, so only small k are affordable.  The prices are found by
-generating trees: the best prices against the trees so far, the cheapest tree under them, again.
+``O(P * S * 3^k)`` for k destinations, so only small k are affordable.
 """
 
 from __future__ import annotations

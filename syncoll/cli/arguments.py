@@ -14,6 +14,7 @@ from syncoll.units import parse_limit, parse_memory
 
 if TYPE_CHECKING:
     from syncoll.deadline import Deadline
+    from syncoll.model import Collective, Instance
     from syncoll.spec import Kind, SpecLibrary
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "count",
     "deadline",
     "duration",
+    "instance_of",
     "json_for_dash",
     "memory",
     "output_file",
@@ -149,6 +151,14 @@ def add_instance(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-R", "--rounds", type=amount, required=True, metavar="R", help="rounds, all steps together"
     )
+
+
+def instance_of(arguments: argparse.Namespace) -> tuple[Instance, Collective]:
+    """What the arguments of `add_problem` and `add_instance` ask about."""
+    session = arguments.session
+    collective = session.collective(arguments.collective)
+    numbers = {name: getattr(arguments, name) for name in ("chunks", "steps", "rounds")}
+    return session.instance(arguments.topology, collective, **numbers), collective
 
 
 def add_format(parser: argparse._ActionsContainer) -> None:

@@ -36,18 +36,12 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    from syncoll.cli.arguments import instance_of
     from syncoll.cli.output import print_json, print_page
     from syncoll.pages.explanation import explanation_page
 
     session = arguments.session
-    collective = session.collective(arguments.collective)
-    instance = session.instance(
-        arguments.topology,
-        collective,
-        chunks=arguments.chunks,
-        steps=arguments.steps,
-        rounds=arguments.rounds,
-    )
+    instance, collective = instance_of(arguments)
     found = session.explain(instance, collective)
     if arguments.format != "json":
         print_page(explanation_page(found))

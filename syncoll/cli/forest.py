@@ -7,14 +7,10 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from syncoll.cli.arguments import Subparsers, add_format, amount, count, duration, output_file
 from syncoll.cli.exits import Exit
 from syncoll.wording import counted
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["add_parser"]
 

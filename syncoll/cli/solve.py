@@ -65,7 +65,7 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from syncoll.cli.arguments import deadline
+    from syncoll.cli.arguments import deadline, instance_of
     from syncoll.cli.output import note, print_json, print_page
     from syncoll.documents import require_writable, write_document
     from syncoll.formula import StopReason, Verdict
@@ -77,14 +77,7 @@ def _run(arguments: argparse.Namespace) -> int:
     session = arguments.session
     until = deadline(arguments, arguments.time_limit)
     with session.solver() as solver:  # its process starts while the question is put together
-        collective = session.collective(arguments.collective)
-        instance = session.instance(
-            arguments.topology,
-            collective,
-            chunks=arguments.chunks,
-            steps=arguments.steps,
-            rounds=arguments.rounds,
-        )
+        instance, collective = instance_of(arguments)
         solution = session.solve(instance, collective, until, solver)
     if arguments.format == "json":
         print_json(_document(solution))

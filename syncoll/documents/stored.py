@@ -18,14 +18,14 @@ from syncoll.documents.problem import (
 )
 from syncoll.errors import FileFormatError, ModelError, VerificationError
 from syncoll.model import Algorithm, Instance, Topology
-from syncoll.results.frontier import Frontier
+from syncoll.results.frontier import Costs, Frontier
 from syncoll.trust import require_valid
 
 __all__ = ["StoredAlgorithm", "StoredFile", "load_text", "read_file"]
 
 
 @dataclass(frozen=True, eq=False)
-class StoredAlgorithm:
+class StoredAlgorithm(Costs):
     """A verified algorithm out of a file.
 
     Args:

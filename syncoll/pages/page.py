@@ -7,6 +7,7 @@ import shutil
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from html import escape
 from itertools import groupby
 
 __all__ = ["Page", "visible"]
@@ -79,8 +80,6 @@ class Page:
 
     def to_html(self) -> str:
         """Text and tables as HTML."""
-        from html import escape
-
         found: list[str] = []
         for is_text, parts in groupby(self._parts, key=lambda part: isinstance(part, str)):
             if is_text:
@@ -93,8 +92,6 @@ class Page:
 
     @staticmethod
     def _table_html(part: _Table) -> str:
-        from html import escape
-
         style = [
             f' style="text-align:{"right" if column.startswith(">") else "left"}"'
             for column in part.columns

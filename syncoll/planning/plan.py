@@ -44,7 +44,7 @@ class SizeRange:
     @property
     def bandwidth(self) -> Fraction:
         """R/C."""
-        return _bandwidth(self.algorithm)
+        return self.algorithm.bandwidth
 
     def message_range(self, message: MessageMeasure) -> tuple[int, int | None] | None:
         """The least and the largest message in it, in whole bytes; None as the largest for no end.
@@ -117,7 +117,7 @@ class Plan:
 
     def seconds(self, algorithm: StoredAlgorithm, size: Fraction | int) -> Fraction:
         """The time of an algorithm for a size of one node's data."""
-        return self.model.seconds(algorithm.algorithm.steps, _bandwidth(algorithm), size)
+        return self.model.seconds(algorithm.algorithm.steps, algorithm.bandwidth, size)
 
     def algorithm_bandwidth(
         self, algorithm: StoredAlgorithm, size: Fraction | int | None
@@ -132,7 +132,7 @@ class Plan:
             None where the time is 0, or there is nothing to come near to.
         """
         if size is None:
-            cost = _bandwidth(algorithm)
+            cost = algorithm.bandwidth
             return self.message.per_node * self.model.bandwidth / cost if cost else None
         seconds = self.seconds(algorithm, size)
         return self.message.per_node * size / seconds if seconds else None
@@ -152,12 +152,12 @@ def plan_sizes(algorithms: Sequence[StoredAlgorithm], model: CostModel) -> Plan:
     """
     if not algorithms:
         raise UsageError("there is no algorithm to choose from")
-    ordered = sorted(algorithms, key=lambda one: (one.algorithm.steps, _bandwidth(one)))
-    envelope = [min(ordered, key=lambda one: (one.algorithm.steps * model.alpha, _bandwidth(one)))]
+    ordered = sorted(algorithms, key=lambda one: (one.algorithm.steps, one.bandwidth))
+    envelope = [min(ordered, key=lambda one: (one.algorithm.steps * model.alpha, one.bandwidth))]
     starts = [Fraction(0)]
-    while later := [one for one in ordered if _bandwidth(one) < _bandwidth(envelope[-1])]:
+    while later := [one for one in ordered if one.bandwidth < envelope[-1].bandwidth]:
         last = envelope[-1]
-        crossings = [(_crossover(last, one, model), _bandwidth(one)) for one in later]
+        crossings = [(_crossover(last, one, model), one.bandwidth) for one in later]
         start, cost = min(crossings)
         envelope.append(later[crossings.index((start, cost))])
         starts.append(start)
@@ -170,14 +170,10 @@ def plan_sizes(algorithms: Sequence[StoredAlgorithm], model: CostModel) -> Plan:
     return Plan(model, message_of(one.instance for one in ordered), ranges, rest)
 
 
-def _bandwidth(one: StoredAlgorithm) -> Fraction:
-    return Fraction(one.algorithm.rounds, one.instance.chunks)
-
-
 def _crossover(one: StoredAlgorithm, other: StoredAlgorithm, model: CostModel) -> Fraction:
     """The L from which on the other, of a lower bandwidth cost, is as fast or faster."""
     later = (other.algorithm.steps - one.algorithm.steps) * model.alpha
-    return later * model.bandwidth / (_bandwidth(one) - _bandwidth(other))
+    return later * model.bandwidth / (one.bandwidth - other.bandwidth)
 
 
 def _never_best(one: StoredAlgorithm, ranges: Sequence[SizeRange], model: CostModel) -> NeverBest:
@@ -185,7 +181,7 @@ def _never_best(one: StoredAlgorithm, ranges: Sequence[SizeRange], model: CostMo
 
     def slower(best: SizeRange, size: Fraction) -> Fraction | None:
         least = model.seconds(best.steps, best.bandwidth, size)
-        own = model.seconds(one.algorithm.steps, _bandwidth(one), size)
+        own = model.seconds(one.algorithm.steps, one.bandwidth, size)
         return own / least if least else None
 
     found: list[tuple[Fraction, int, Fraction | None]] = []
@@ -195,7 +191,7 @@ def _never_best(one: StoredAlgorithm, ranges: Sequence[SizeRange], model: CostMo
             found.append((quotient, number, best.low))
     last = ranges[-1]
     if last.bandwidth:
-        found.append((_bandwidth(one) / last.bandwidth, len(ranges), None))
+        found.append((one.bandwidth / last.bandwidth, len(ranges), None))
     if not found:
         return NeverBest(one, last.algorithm, None, None, None)
     quotient, number, size = min(found, key=lambda entry: entry[:2])

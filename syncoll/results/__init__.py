@@ -14,7 +14,7 @@ if TYPE_CHECKING:
         with_files,
     )
     from syncoll.results.forest import ForestCollective, Forests, PackedForest
-    from syncoll.results.frontier import Frontier, OpenClaim, Point
+    from syncoll.results.frontier import Costs, Frontier, OpenClaim, Point
     from syncoll.results.lower_bounds import LowerBounds
     from syncoll.results.proof import Method, Proof, Refuted, Scope
     from syncoll.results.solution import NO_FORMULA, Solution, undecided, without_caches
@@ -24,7 +24,7 @@ else:
         {
             "evidence": "BY_CUTTING Distance Evidence ScaledShape refuted_instance with_files",
             "forest": "ForestCollective Forests PackedForest",
-            "frontier": "Frontier OpenClaim Point",
+            "frontier": "Costs Frontier OpenClaim Point",
             "lower_bounds": "LowerBounds",
             "proof": "Method Proof Refuted Scope",
             "solution": "NO_FORMULA Solution undecided without_caches",
@@ -34,6 +34,7 @@ else:
 __all__ = [
     "BY_CUTTING",
     "NO_FORMULA",
+    "Costs",
     "Distance",
     "Evidence",
     "ForestCollective",

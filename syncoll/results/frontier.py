@@ -15,30 +15,14 @@ from syncoll.wording import counted
 if TYPE_CHECKING:
     from syncoll.formula import FormulaSize
 
-__all__ = ["Frontier", "OpenClaim", "Point"]
+__all__ = ["Costs", "Frontier", "OpenClaim", "Point"]
 
 
-@dataclass(frozen=True, eq=False)
-class Point:
-    """A verified algorithm of the frontier.
-
-    Args:
-        instance: what it solves, with the algorithm's own S and R.
-        algorithm: passed the verifier.
-        encoding: name of the encoding that led to it.
-        backend: name of the backend that found it.
-        seconds: encode, lower, solve and verify together.
-        size: of the encoding's formula; None when the point came from a file.
-        bound: a proved lower bound on R/C for algorithms of at most S steps.
-    """
+class Costs:
+    """What an algorithm of an instance costs."""
 
     instance: Instance
     algorithm: Algorithm
-    encoding: str
-    backend: str
-    seconds: float
-    size: FormulaSize | None = None
-    bound: Fraction | None = None
 
     @property
     def steps(self) -> int:
@@ -59,6 +43,29 @@ class Point:
     def bandwidth(self) -> Fraction:
         """R/C, the bandwidth cost."""
         return Fraction(self.rounds, self.chunks)
+
+
+@dataclass(frozen=True, eq=False)
+class Point(Costs):
+    """A verified algorithm of the frontier.
+
+    Args:
+        instance: what it solves, with the algorithm's own S and R.
+        algorithm: passed the verifier.
+        encoding: name of the encoding that led to it.
+        backend: name of the backend that found it.
+        seconds: encode, lower, solve and verify together.
+        size: of the encoding's formula; None when the point came from a file.
+        bound: a proved lower bound on R/C for algorithms of at most S steps.
+    """
+
+    instance: Instance
+    algorithm: Algorithm
+    encoding: str
+    backend: str
+    seconds: float
+    size: FormulaSize | None = None
+    bound: Fraction | None = None
 
     def dominates(self, other: Point) -> bool:
         """Whether the other is no better in either cost."""

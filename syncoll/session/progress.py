@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import time
 from fractions import Fraction
-from types import TracebackType
 from typing import TYPE_CHECKING
 
 from syncoll.formula import Verdict
@@ -34,12 +33,7 @@ class SilentProgress(Observer):
     def __enter__(self) -> Observer:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         pass
 
 
@@ -141,12 +135,7 @@ class LiveProgress(SilentProgress):
         self._live.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._live.stop()
 
     def _render(self) -> RenderableType:

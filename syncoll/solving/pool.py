@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import count
 from pathlib import Path
-from types import TracebackType
 
 from syncoll.errors import SyncollError, UsageError
 from syncoll.formula import StopReason
@@ -96,12 +95,7 @@ class SolverPool:
     def __enter__(self) -> SolverPool:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     @property

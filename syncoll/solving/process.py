@@ -16,7 +16,6 @@ import dataclasses
 import pickle
 import time
 from collections.abc import Callable, Mapping
-from types import TracebackType
 
 from syncoll.deadline import NEVER, Deadline
 from syncoll.errors import BackendError, PluginError, UsageError
@@ -59,12 +58,7 @@ class SolverProcess:
     def __enter__(self) -> SolverProcess:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     @property

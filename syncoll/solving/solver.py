@@ -12,7 +12,6 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from types import TracebackType
 
 import syncoll
 from syncoll.deadline import NEVER, Deadline, OutOfTimeError, interrupted_at
@@ -119,12 +118,7 @@ class Solver:
     def __enter__(self) -> Solver:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
