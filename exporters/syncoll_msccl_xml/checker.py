@@ -14,18 +14,18 @@ from typing import Any
 from syncoll.errors import UncheckedError, VerificationError
 from syncoll.model import Instance
 from syncoll.plugins import CheckedExport, OptionValue
-from syncoll.runtime.machine import Contract, Schedule, execute
 from syncoll_msccl_xml.reading import (
     DIALECTS,
     SENDS,
     Algorithm,
     Dialect,
     disagreements,
-    promise_of,
     read_algorithm,
     require_loadable,
+    specification_of,
     threads_of,
 )
+from syncoll_threadblocks import Schedule, Specification, execute
 
 __all__ = ["MscclXmlChecker"]
 
@@ -75,7 +75,7 @@ class _Check:
     def __init__(self, algorithm: Algorithm, instance: Instance | None) -> None:
         self.algorithm = algorithm
         self.instance = instance
-        self.results: dict[object, tuple[Schedule, Contract | None] | VerificationError] = {}
+        self.results: dict[object, tuple[Schedule, Specification | None] | VerificationError] = {}
 
     def as_any(self) -> CheckedExport:
         """The verdict of the dialects that accept the file; of the likeliest if none does."""
@@ -111,23 +111,23 @@ class _Check:
         """What a runtime does with the file."""
         algorithm = self.algorithm
         require_loadable(algorithm, dialect)
-        promise = promise_of(algorithm, dialect)
+        spec = specification_of(algorithm, dialect)
         placements = [bool(algorithm.inplace)]
         if "outofplace" in dialect.needs:
             placements = [True] * bool(algorithm.inplace) + [False] * bool(algorithm.outofplace)
-        if True in placements and promise is not None and promise.collective in _NEVER_IN_PLACE:
+        if True in placements and spec is not None and spec.collective in _NEVER_IN_PLACE:
             raise VerificationError(
                 f"line {algorithm.line}: {algorithm.coll} in place is nothing that all ranks would "
                 "choose alike: only the root has both buffers"
             )
-        if self.instance is not None and promise is None:
+        if self.instance is not None and spec is None:
             raise UncheckedError(
                 f"line {algorithm.line}: coll {algorithm.coll} does not say which chunk lies "
                 f"where, so it cannot be compared with {self.instance.collective}"
             )
         pieces = _chunks_per_message(algorithm, dialect)
         for in_place in placements:
-            run, found = self.execute(promise, in_place, pieces, len(placements) > 1)
+            run, found = self.execute(spec, in_place, pieces, len(placements) > 1)
         if self.instance is not None and found is not None:
             found.require_same(self.instance)
         return CheckedExport(
@@ -146,12 +146,12 @@ class _Check:
         )
 
     def execute(
-        self, promise: Contract | None, in_place: bool, pieces: int, name_placement: bool
-    ) -> tuple[Schedule, Contract | None]:
-        key = (promise, in_place, pieces)
+        self, spec: Specification | None, in_place: bool, pieces: int, name_placement: bool
+    ) -> tuple[Schedule, Specification | None]:
+        key = (spec, in_place, pieces)
         if key not in self.results:
             try:
-                self.results[key] = self._execute(promise, in_place, pieces)
+                self.results[key] = self._execute(spec, in_place, pieces)
             except VerificationError as error:
                 self.results[key] = error
         result = self.results[key]
@@ -161,14 +161,14 @@ class _Check:
         return result
 
     def _execute(
-        self, promise: Contract | None, in_place: bool, pieces: int
-    ) -> tuple[Schedule, Contract | None]:
+        self, spec: Specification | None, in_place: bool, pieces: int
+    ) -> tuple[Schedule, Specification | None]:
         steps = (s for gpu in self.algorithm.gpus for block in gpu.blocks for s in block.steps)
         chunks = sum(step.cnt for step in steps)
         if chunks > _MOST_INSTRUCTIONS:
             raise UncheckedError(f"its steps move {chunks} chunks, too many to follow them all")
-        threads = threads_of(self.algorithm, promise, in_place)
-        return execute(threads.program, promise, threads.inputs, threads.outputs, pieces)
+        threads = threads_of(self.algorithm, spec, in_place)
+        return execute(threads.program, spec, threads.inputs, threads.outputs, pieces)
 
 
 _NEVER_IN_PLACE = ("gather", "scatter")
@@ -188,7 +188,7 @@ def _chunks_per_message(algorithm: Algorithm, dialect: Dialect) -> int:
 
 
 def _facts(
-    algorithm: Algorithm, run: Schedule, found: Contract | None, pieces: int
+    algorithm: Algorithm, run: Schedule, found: Specification | None, pieces: int
 ) -> dict[str, int | str]:
     blocks = [block for gpu in algorithm.gpus for block in gpu.blocks]
     steps = [step for block in blocks for step in block.steps]

@@ -7,19 +7,19 @@ from collections.abc import Mapping
 from syncoll.errors import UncheckedError, VerificationError
 from syncoll.model import Instance
 from syncoll.plugins import CheckedExport, OptionValue
-from syncoll.runtime.machine import Contract, execute, schedule
-from syncoll.runtime.machine.matching import require_matched
 from syncoll_mscclpp.reading import (
     Plan,
     Threads,
     links_of,
-    promise_of,
     read_plan,
     require_loadable,
     require_ordered,
+    specification_of,
     threads_of,
     units_of,
 )
+from syncoll_threadblocks import Specification, execute, schedule
+from syncoll_threadblocks.matching import require_matched
 
 __all__ = ["MscclppChecker"]
 
@@ -53,18 +53,18 @@ class MscclppChecker:
 
 def _check(plan: Plan, instance: Instance | None) -> CheckedExport:
     require_loadable(plan)
-    promise = promise_of(plan)
-    if instance is not None and promise is None:
+    spec = specification_of(plan)
+    if instance is not None and spec is None:
         raise UncheckedError(
             f"collective {plan.collective!r} does not say which chunk lies where, so it cannot be "
             f"compared with {instance.collective}"
         )
-    found, doubt = promise, None
+    found, doubt = spec, None
     for units in units_of(plan):
         _require_followable(plan, units)
-        threads = threads_of(plan, promise, units)
-        scaled = None if promise is None else _cut(promise, units)
-        found, doubted = _follow(plan, threads, scaled, promise)
+        threads = threads_of(plan, spec, units)
+        scaled = None if spec is None else _cut(spec, units)
+        found, doubted = _follow(plan, threads, scaled, spec)
         doubt = doubt or doubted
     if instance is not None and found is not None:
         found.require_same(instance)
@@ -94,25 +94,25 @@ def _require_followable(plan: Plan, units: int) -> None:
         raise UncheckedError(f"it has and moves about {pieces + chunks} chunks, too many to follow")
 
 
-def _cut(promise: Contract, units: int) -> Contract:
+def _cut(spec: Specification, units: int) -> Specification:
     """The same collective with each chunk in pieces."""
-    return Contract(promise.collective, promise.num_ranks, promise.share * units, promise.root)
+    return Specification(spec.collective, spec.num_ranks, spec.share * units, spec.root)
 
 
 def _follow(
-    plan: Plan, threads: Threads, scaled: Contract | None, promise: Contract | None
-) -> tuple[Contract | None, str | None]:
+    plan: Plan, threads: Threads, scaled: Specification | None, spec: Specification | None
+) -> tuple[Specification | None, str | None]:
     """Executes a plan; returns its collective, with its root, and what cannot be judged."""
     require_matched(threads.program)
     run = schedule(threads.program)
     doubt = require_ordered(threads, run, double_scratch=plan.double_scratch)
     _, found = execute(threads.program, scaled, threads.inputs, threads.outputs)
-    if promise is None or found is None:
+    if spec is None or found is None:
         return None, doubt
-    return Contract(promise.collective, promise.num_ranks, promise.share, found.root), doubt
+    return Specification(spec.collective, spec.num_ranks, spec.share, found.root), doubt
 
 
-def _facts(plan: Plan, found: Contract | None) -> dict[str, int | str]:
+def _facts(plan: Plan, found: Specification | None) -> dict[str, int | str]:
     blocks = [block for gpu in plan.gpus for block in gpu.blocks]
     facts: dict[str, int | str] = {
         "protocol": plan.protocol,

@@ -8,7 +8,7 @@
 from syncoll_msccl_xml.reading.algorithm import Algorithm, read_algorithm
 from syncoll_msccl_xml.reading.dialect import DIALECTS, Dialect
 from syncoll_msccl_xml.reading.ends import disagreements
-from syncoll_msccl_xml.reading.rules import SENDS, promise_of, require_loadable
+from syncoll_msccl_xml.reading.rules import SENDS, require_loadable, specification_of
 from syncoll_msccl_xml.reading.threads import Threads, threads_of
 
 __all__ = [
@@ -18,8 +18,8 @@ __all__ = [
     "Dialect",
     "Threads",
     "disagreements",
-    "promise_of",
     "read_algorithm",
     "require_loadable",
+    "specification_of",
     "threads_of",
 ]

@@ -12,11 +12,11 @@ from itertools import groupby
 from typing import NoReturn, Protocol
 
 from syncoll.errors import VerificationError
-from syncoll.runtime.machine import STANDARD, Contract, contract
 from syncoll_msccl_xml.reading.algorithm import Algorithm, Block, Gpu, Step, place
 from syncoll_msccl_xml.reading.dialect import FUSION, MOST_CHILDREN, MOST_NODES, Dialect
+from syncoll_threadblocks import STANDARD, Specification
 
-__all__ = ["READS", "RECEIVES", "SENDS", "WRITES", "promise_of", "require_loadable"]
+__all__ = ["READS", "RECEIVES", "SENDS", "WRITES", "require_loadable", "specification_of"]
 
 _KINDS = ("s", "r", "rcs", "rrc", "rrs", "rrcs", "cpy", "re", "nop")
 SENDS = frozenset({"s", "rcs", "rrs", "rrcs"})
@@ -62,7 +62,7 @@ def require_loadable(algorithm: Algorithm, dialect: Dialect) -> None:
             _require_fusion(gpu, block)
 
 
-def promise_of(algorithm: Algorithm, dialect: Dialect) -> Contract | None:
+def specification_of(algorithm: Algorithm, dialect: Dialect) -> Specification | None:
     """The collective of a file, its root unknown; None where the file does not say what it does.
 
     Raises:
@@ -80,18 +80,18 @@ def promise_of(algorithm: Algorithm, dialect: Dialect) -> Contract | None:
                 f"line {algorithm.line}: nchunksperloop is {chunks}, and in {algorithm.coll} it "
                 f"must be a multiple of ngpus = {ranks}"
             )
-    promise = contract(name, ranks, share)
+    spec = Specification(name, ranks, share)
     for gpu in algorithm.gpus:
         for key, declared, actual in (
-            ("i_chunks", gpu.i_chunks, promise.input_size),
-            ("o_chunks", gpu.o_chunks, promise.output_size),
+            ("i_chunks", gpu.i_chunks, spec.input_size),
+            ("o_chunks", gpu.o_chunks, spec.output_size),
         ):
             if declared > actual or (dialect.sizes_checked and declared not in (0, actual)):
                 raise VerificationError(
                     f"rank {gpu.id}, line {gpu.line}: {key} is {declared}, but that buffer of "
                     f"{algorithm.coll} has {actual} chunks with nchunksperloop = {chunks}"
                 )
-    return promise
+    return spec
 
 
 def _require_header(algorithm: Algorithm, dialect: Dialect) -> None:

@@ -11,16 +11,16 @@ from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from syncoll.runtime.machine import (
+from syncoll_msccl_xml.reading.algorithm import Algorithm, Block, Gpu, Step
+from syncoll_msccl_xml.reading.rules import READS, RECEIVES, SENDS, WRITES
+from syncoll_threadblocks import (
     AddressSpace,
-    Contract,
     Instruction,
     Program,
+    Specification,
     Thread,
     ThreadConnection,
 )
-from syncoll_msccl_xml.reading.algorithm import Algorithm, Block, Gpu, Step
-from syncoll_msccl_xml.reading.rules import READS, RECEIVES, SENDS, WRITES
 
 __all__ = ["Threads", "threads_of"]
 
@@ -43,12 +43,12 @@ class Threads:
     outputs: tuple[int, ...]
 
 
-def threads_of(algorithm: Algorithm, promise: Contract | None, in_place: bool) -> Threads:
+def threads_of(algorithm: Algorithm, spec: Specification | None, in_place: bool) -> Threads:
     """The program of a file that `require_loadable` passed.
 
     Args:
         algorithm: the file.
-        promise: the collective; None where the file does not say, then buffers are as large as it
+        spec: the collective; None where the file does not say, then buffers are as large as it
             declares.
         in_place: whether the caller gives one buffer for both.
     """
@@ -57,7 +57,7 @@ def threads_of(algorithm: Algorithm, promise: Contract | None, in_place: bool) -
     inputs, outputs = [], []
     gpus = sorted(algorithm.gpus, key=lambda gpu: gpu.id)
     for gpu in gpus:
-        starts = _buffers(memory, gpu, promise, in_place)
+        starts = _buffers(memory, gpu, spec, in_place)
         slots[gpu.id] = starts
         inputs.append(starts["i"])
         outputs.append(starts["o"])
@@ -90,15 +90,15 @@ def threads_of(algorithm: Algorithm, promise: Contract | None, in_place: bool) -
 
 
 def _buffers(
-    memory: AddressSpace, gpu: Gpu, promise: Contract | None, in_place: bool
+    memory: AddressSpace, gpu: Gpu, spec: Specification | None, in_place: bool
 ) -> dict[str, int]:
     """The first slot of each buffer of a rank."""
-    i_size = gpu.i_chunks if promise is None else promise.input_size
-    o_size = gpu.o_chunks if promise is None else promise.output_size
-    if in_place and promise is not None:
+    i_size = gpu.i_chunks if spec is None else spec.input_size
+    o_size = gpu.o_chunks if spec is None else spec.output_size
+    if in_place and spec is not None:
         name = "o" if o_size > i_size else "i"
         common = memory.add(gpu.id, name, max(i_size, o_size)).start
-        i_start, o_start = promise.in_place(gpu.id)
+        i_start, o_start = spec.in_place(gpu.id)
         starts = {"i": common + i_start, "o": common + o_start}
     else:
         starts = {

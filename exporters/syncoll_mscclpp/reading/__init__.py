@@ -7,17 +7,17 @@
 
 from syncoll_mscclpp.reading.ordering import require_ordered
 from syncoll_mscclpp.reading.plan import Plan, read_plan
-from syncoll_mscclpp.reading.rules import links_of, promise_of, require_loadable, units_of
+from syncoll_mscclpp.reading.rules import links_of, require_loadable, specification_of, units_of
 from syncoll_mscclpp.reading.threads import Threads, threads_of
 
 __all__ = [
     "Plan",
     "Threads",
     "links_of",
-    "promise_of",
     "read_plan",
     "require_loadable",
     "require_ordered",
+    "specification_of",
     "threads_of",
     "units_of",
 ]

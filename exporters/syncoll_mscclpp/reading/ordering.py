@@ -38,9 +38,9 @@ import numpy as np
 import numpy.typing as npt
 
 from syncoll.errors import UncheckedError, VerificationError
-from syncoll.runtime.machine import Schedule
 from syncoll_mscclpp.reading.deeds import Act, Deed
 from syncoll_mscclpp.reading.threads import PACKET_BUFFER, Threads
+from syncoll_threadblocks import Schedule
 
 __all__ = ["require_ordered"]
 

@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from typing import NoReturn, Protocol
 
 from syncoll.errors import UncheckedError, VerificationError
-from syncoll.runtime.machine import STANDARD, Contract, contract
 from syncoll_mscclpp.reading.plan import Block, Gpu, Operation, Plan, Reference
 from syncoll_mscclpp.reading.shapes import PACKETS, SHAPES, in_packets, wrong_shape
+from syncoll_threadblocks import STANDARD, Specification
 
-__all__ = ["flat", "links_of", "peers_of", "promise_of", "require_loadable", "units_of"]
+__all__ = ["flat", "links_of", "peers_of", "require_loadable", "specification_of", "units_of"]
 
 _MOST_OPERATIONS = 64
 _MOST_TABLE = 16
@@ -53,7 +53,7 @@ def require_loadable(plan: Plan) -> None:
     _require_apart(plan)
 
 
-def promise_of(plan: Plan) -> Contract | None:
+def specification_of(plan: Plan) -> Specification | None:
     """The collective of a plan, its root unknown; None where the plan does not say what it does.
 
     Raises:
@@ -70,11 +70,11 @@ def promise_of(plan: Plan) -> Contract | None:
         raise VerificationError(
             f"gpus[0]: {small} input_chunks for an alltoall of {ranks} ranks; expected a multiple"
         )
-    promise = contract(name, ranks, share)
+    spec = Specification(name, ranks, share)
     for gpu in plan.gpus:
         for key, declared, wanted in (
-            ("input_chunks", gpu.input_chunks, promise.input_size),
-            ("output_chunks", gpu.output_chunks, promise.output_size),
+            ("input_chunks", gpu.input_chunks, spec.input_size),
+            ("output_chunks", gpu.output_chunks, spec.output_size),
         ):
             if declared != wanted:
                 raise VerificationError(
@@ -82,8 +82,8 @@ def promise_of(plan: Plan) -> Contract | None:
                     f"chunks where a rank's part has {share}"
                 )
     if plan.inplace:
-        _require_same_offsets(plan, promise)
-    return promise
+        _require_same_offsets(plan, spec)
+    return spec
 
 
 def links_of(plan: Plan) -> frozenset[tuple[int, int]]:
@@ -433,9 +433,9 @@ def _require_switches(plan: Plan) -> None:
                     )
 
 
-def _require_same_offsets(plan: Plan, promise: Contract) -> None:
+def _require_same_offsets(plan: Plan, spec: Specification) -> None:
     """In place, one of both buffers begins elsewhere at each rank; only the other is reachable."""
-    i_start, o_start = promise.in_place(min(1, promise.num_ranks - 1))
+    i_start, o_start = spec.in_place(min(1, spec.num_ranks - 1))
     moving = {buffer for buffer, start in (("i", i_start), ("o", o_start)) if start}
     for gpu in plan.gpus:
         for i, remote in enumerate(gpu.remote_buffers):

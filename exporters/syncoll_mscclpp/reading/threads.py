@@ -18,11 +18,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from syncoll.errors import VerificationError
-from syncoll.runtime.machine import AddressSpace, Contract, Instruction, Program, Thread
 from syncoll_mscclpp.reading.deeds import Act, Deed
 from syncoll_mscclpp.reading.plan import Block, Gpu, Operation, Plan, Reference
 from syncoll_mscclpp.reading.rules import flat
 from syncoll_mscclpp.reading.shapes import MULTICAST, SHAPES, in_packets
+from syncoll_threadblocks import AddressSpace, Instruction, Program, Specification, Thread
 
 __all__ = ["PACKET_BUFFER", "Threads", "threads_of"]
 
@@ -55,12 +55,12 @@ class Threads:
     packets: Mapping[int, int]
 
 
-def threads_of(plan: Plan, promise: Contract | None, units: int) -> Threads:
+def threads_of(plan: Plan, spec: Specification | None, units: int) -> Threads:
     """The program of a plan that `require_loadable` passed.
 
     Args:
         plan: the file.
-        promise: the collective; None where the file does not say.
+        spec: the collective; None where the file does not say.
         units: into how many pieces each chunk is cut.
 
     Raises:
@@ -68,7 +68,7 @@ def threads_of(plan: Plan, promise: Contract | None, units: int) -> Threads:
     """
     build = _Build(plan, units)
     for gpu in plan.gpus:
-        build.add_buffers(gpu, promise)
+        build.add_buffers(gpu, spec)
     for gpu in plan.gpus:
         build.add_counters(gpu)
     for gpu in plan.gpus:
@@ -120,13 +120,13 @@ class _Build:
     threads: list[Thread] = field(default_factory=list)
     deeds: list[list[Deed]] = field(default_factory=list)
 
-    def add_buffers(self, gpu: Gpu, promise: Contract | None) -> None:
+    def add_buffers(self, gpu: Gpu, spec: Specification | None) -> None:
         """Gives each slot an address; in place, slots of both buffers have the same ones."""
         sizes = {kind: gpu.chunks(kind) * self.units for kind in "ios"}
-        if self.plan.inplace and promise is not None:
+        if self.plan.inplace and spec is not None:
             name = "o" if sizes["o"] > sizes["i"] else "i"
             common = self.memory.add(gpu.id, name, max(sizes["i"], sizes["o"])).start
-            i_start, o_start = promise.in_place(gpu.id)
+            i_start, o_start = spec.in_place(gpu.id)
             starts = {"i": common + i_start * self.units, "o": common + o_start * self.units}
             self.shared.append([(common, max(sizes["i"], sizes["o"]))])
         else:

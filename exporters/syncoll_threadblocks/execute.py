@@ -1,4 +1,4 @@
-"""The abstract machine: one program, one contract, one verdict for every interleaving.
+"""The abstract machine: one program, one specification, one verdict for every interleaving.
 
 First everything is matched (`matching`), then the program is run for its synchronisation alone
 (`schedule`: does every execution end?), then races are looked for (`races`: does every execution
@@ -12,12 +12,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from syncoll.errors import VerificationError
-from syncoll.runtime.machine.contents import Contents, Value, contents, describe_value
-from syncoll.runtime.machine.contract import Contract, find_root
-from syncoll.runtime.machine.matching import require_matched
-from syncoll.runtime.machine.program import Program
-from syncoll.runtime.machine.races import require_race_free
-from syncoll.runtime.machine.schedule import Schedule, schedule
+from syncoll_threadblocks.contents import Contents, Value, contents, describe_value
+from syncoll_threadblocks.matching import require_matched
+from syncoll_threadblocks.program import Program
+from syncoll_threadblocks.races import require_race_free
+from syncoll_threadblocks.schedule import Schedule, schedule
+from syncoll_threadblocks.specification import Specification, find_root
 
 __all__ = ["execute"]
 
@@ -39,23 +39,23 @@ class _Regions:
 
 def execute(
     program: Program,
-    promise: Contract | None,
+    spec: Specification | None,
     inputs: Sequence[int] = (),
     outputs: Sequence[int] = (),
     chunks_per_message: int = 1,
-) -> tuple[Schedule, Contract | None]:
+) -> tuple[Schedule, Specification | None]:
     """Executes a program and compares what it leaves with what it promises.
 
     Args:
         program: of all ranks.
-        promise: the collective; None to check only that the program ends, and without races.  If it
+        spec: the collective; None to check only that the program ends, and without races.  If it
             has a root and none is given, the program says which.
         inputs: the first slot of each rank's input, in ascending order.
         outputs: the first slot of each rank's output, in ascending order.
         chunks_per_message: how many chunks of a step one message holds at the largest size.
 
     Returns:
-        How it ran, and the contract, its root included.
+        How it ran, and the specification, its root included.
 
     Raises:
         VerificationError: on whatever is wrong, naming rank, thread block and step.
@@ -63,28 +63,28 @@ def execute(
     require_matched(program)
     run = schedule(program, chunks_per_message)
     require_race_free(program, run)
-    if promise is None:
+    if spec is None:
         return run, None
-    reads = _Regions(inputs, promise.input_size)
-    writes = _Regions(outputs, promise.output_size)
+    reads = _Regions(inputs, spec.input_size)
+    writes = _Regions(outputs, spec.output_size)
 
-    def initial_of(promise: Contract) -> Callable[[int], Value | None]:
+    def initial_of(spec: Specification) -> Callable[[int], Value | None]:
         def initial(slot: int) -> Value | None:
             found = reads.find(slot)
-            return None if found is None else promise.initial(*found)
+            return None if found is None else spec.initial(*found)
 
         return initial
 
-    if promise.rooted and promise.root is None:
-        trial = contents(program, run, initial_of(promise))
-        root = find_root(promise, lambda rank, j: trial[outputs[rank] + j])
-        promise = replace(promise, root=root)
-    _require_kept(program, promise, reads, writes)
-    _require_fulfilled(program, promise, contents(program, run, initial_of(promise)), outputs)
-    return run, promise
+    if spec.rooted and spec.root is None:
+        trial = contents(program, run, initial_of(spec))
+        root = find_root(spec, lambda rank, j: trial[outputs[rank] + j])
+        spec = replace(spec, root=root)
+    _require_kept(program, spec, reads, writes)
+    _require_fulfilled(program, spec, contents(program, run, initial_of(spec)), outputs)
+    return run, spec
 
 
-def _require_kept(program: Program, promise: Contract, reads: _Regions, writes: _Regions) -> None:
+def _require_kept(program: Program, spec: Specification, reads: _Regions, writes: _Regions) -> None:
     """Passes when only scratch and output are written: a caller's input stays as it is."""
     for t, thread in enumerate(program.threads):
         for position, instruction in enumerate(thread.instructions):
@@ -97,26 +97,26 @@ def _require_kept(program: Program, promise: Contract, reads: _Regions, writes: 
                         f"writes {program.memory.describe(slot)}, which belongs to the caller's "
                         "input; only where input and output share memory may it be written",
                     )
-                if found is not None and not at_input and not promise.has_output(found[0]):
+                if found is not None and not at_input and not spec.has_output(found[0]):
                     raise program.fail(
                         t,
                         position,
-                        f"writes {program.memory.describe(slot)}, but in a {promise.collective} to "
-                        f"rank {promise.root} only that rank has an output",
+                        f"writes {program.memory.describe(slot)}, but in a {spec.collective} to "
+                        f"rank {spec.root} only that rank has an output",
                     )
 
 
 def _require_fulfilled(
-    program: Program, promise: Contract, held: Contents, outputs: Sequence[int]
+    program: Program, spec: Specification, held: Contents, outputs: Sequence[int]
 ) -> None:
-    root = f" of root {promise.root}" if promise.rooted else ""
-    for rank in range(promise.num_ranks):
-        for j in range(promise.output_size):
-            wanted = promise.wanted(rank, j)
+    root = f" of root {spec.root}" if spec.rooted else ""
+    for rank in range(spec.num_ranks):
+        for j in range(spec.output_size):
+            wanted = spec.wanted(rank, j)
             slot = outputs[rank] + j
             if wanted is not None and held[slot] != wanted:
                 raise VerificationError(
-                    f"wrong result for {promise.collective}{root}: "
+                    f"wrong result for {spec.collective}{root}: "
                     f"{program.memory.describe(slot)} ends with {describe_value(held[slot])}, not "
                     f"with {describe_value(wanted)}"
                 )

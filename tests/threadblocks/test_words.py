@@ -5,15 +5,14 @@ from __future__ import annotations
 import pytest
 
 from syncoll.errors import VerificationError
-from syncoll.runtime.machine import (
+from syncoll_threadblocks import (
     STANDARD,
     AddressSpace,
-    Contract,
     Instruction,
     Program,
+    Specification,
     Thread,
     ThreadConnection,
-    contract,
     execute,
 )
 
@@ -108,21 +107,21 @@ def test_what_two_raise_together_is_ordered_only_when_both_must_have() -> None:
 @pytest.mark.parametrize("ranks", [1, 2, 3])
 @pytest.mark.parametrize("share", [1, 2])
 def test_every_wanted_value_is_somebodys_input(name: str, ranks: int, share: int) -> None:
-    promise: Contract = contract(name, ranks, share, ranks - 1 if name in ROOTED else None)
+    spec: Specification = Specification(name, ranks, share, ranks - 1 if name in ROOTED else None)
     there: dict[int, int] = {}
     for rank in range(ranks):
-        for j in range(promise.input_size):
-            value = promise.initial(rank, j)
+        for j in range(spec.input_size):
+            value = spec.initial(rank, j)
             if value is not None:
                 assert not there.get(value[0], 0) & value[1], "the same contribution in two slots"
                 there[value[0]] = there.get(value[0], 0) | value[1]
-    wanted = [promise.wanted(r, j) for r in range(ranks) for j in range(promise.output_size)]
+    wanted = [spec.wanted(r, j) for r in range(ranks) for j in range(spec.output_size)]
     assert all(there[value[0]] == value[1] for value in wanted if value is not None)
     assert {value[0] for value in wanted if value is not None} == set(there)
     for rank in range(ranks):
-        i, o = promise.in_place(rank)
-        assert 0 <= i + promise.input_size <= max(promise.input_size, promise.output_size)
-        assert 0 <= o + promise.output_size <= max(promise.input_size, promise.output_size)
+        i, o = spec.in_place(rank)
+        assert 0 <= i + spec.input_size <= max(spec.input_size, spec.output_size)
+        assert 0 <= o + spec.output_size <= max(spec.input_size, spec.output_size)
 
 
 ROOTED = ("broadcast", "reduce", "gather", "scatter")

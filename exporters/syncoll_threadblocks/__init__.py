@@ -7,14 +7,13 @@ ends, is free of races, and does what a collective promises.
 ::
 
     Program --require_matched, schedule--> Schedule --require_race_free--> --contents--> Contents
-                                                               Contract --require_fulfilled--> ok
+                                                        Specification --require_fulfilled--> ok
 """
 
-from syncoll.runtime.machine.contents import Contents, Value, contents, describe_value
-from syncoll.runtime.machine.contract import STANDARD, Contract, contract, find_root
-from syncoll.runtime.machine.execute import execute
-from syncoll.runtime.machine.matching import require_matched
-from syncoll.runtime.machine.program import (
+from syncoll_threadblocks.contents import Contents, Value, contents, describe_value
+from syncoll_threadblocks.execute import execute
+from syncoll_threadblocks.matching import require_matched
+from syncoll_threadblocks.program import (
     AddressSpace,
     Instruction,
     Program,
@@ -22,23 +21,23 @@ from syncoll.runtime.machine.program import (
     Thread,
     ThreadConnection,
 )
-from syncoll.runtime.machine.races import require_race_free
-from syncoll.runtime.machine.schedule import Schedule, schedule
+from syncoll_threadblocks.races import require_race_free
+from syncoll_threadblocks.schedule import Schedule, schedule
+from syncoll_threadblocks.specification import STANDARD, Specification, find_root
 
 __all__ = [
     "STANDARD",
     "AddressSpace",
     "Contents",
-    "Contract",
     "Instruction",
     "Program",
     "ProgramBuffer",
     "Schedule",
+    "Specification",
     "Thread",
     "ThreadConnection",
     "Value",
     "contents",
-    "contract",
     "describe_value",
     "execute",
     "find_root",

@@ -1,4 +1,4 @@
-"""Contract: what a standard collective promises, slot by slot.
+"""Specification: what a standard collective promises, slot by slot.
 
 Rank r's input and output are cut into chunks; k, the *share*, counts the chunks of one rank's part.
 
@@ -28,10 +28,10 @@ import numpy as np
 
 from syncoll.errors import VerificationError
 from syncoll.model import Instance
-from syncoll.runtime.machine.contents import Value
 from syncoll.wording import counted
+from syncoll_threadblocks.contents import Value
 
-__all__ = ["STANDARD", "Contract", "contract", "find_root"]
+__all__ = ["STANDARD", "Specification", "find_root"]
 
 STANDARD = (
     "allreduce",
@@ -48,7 +48,7 @@ _COMBINING = ("allreduce", "reducescatter", "reduce")
 
 
 @dataclass(frozen=True)
-class Contract:
+class Specification:
     """A collective with its sizes.
 
     Args:
@@ -63,6 +63,10 @@ class Contract:
     num_ranks: int
     share: int
     root: int | None = None
+
+    def __post_init__(self) -> None:
+        assert self.collective in STANDARD
+        assert self.share >= 1
 
     @property
     def rooted(self) -> bool:
@@ -198,14 +202,7 @@ def _without_idle(demands: Counter[tuple[int, int]]) -> Counter[tuple[int, int]]
     return found
 
 
-def contract(collective: str, num_ranks: int, share: int, root: int | None = None) -> Contract:
-    """A standard collective; see the module for what `share` means."""
-    assert collective in STANDARD
-    assert share >= 1
-    return Contract(collective, num_ranks, share, root)
-
-
-def find_root(unknown: Contract, output: Callable[[int, int], Value | None]) -> int:
+def find_root(unknown: Specification, output: Callable[[int, int], Value | None]) -> int:
     """The root that a program was written for.
 
     Args:

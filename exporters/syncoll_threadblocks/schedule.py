@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from syncoll.errors import VerificationError
-from syncoll.runtime.machine.program import Instruction, Program
+from syncoll_threadblocks.program import Instruction, Program
 
 __all__ = ["Schedule", "schedule"]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from syncoll.runtime.machine.program import Program
+from syncoll_threadblocks.program import Program
 
 __all__ = ["require_matched"]
 

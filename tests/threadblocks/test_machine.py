@@ -12,7 +12,7 @@ from itertools import product
 import pytest
 
 from syncoll.errors import VerificationError
-from syncoll.runtime.machine import (
+from syncoll_threadblocks import (
     AddressSpace,
     Instruction,
     Program,

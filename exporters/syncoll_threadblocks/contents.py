@@ -12,8 +12,8 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from syncoll.runtime.machine.program import Instruction, Program
-from syncoll.runtime.machine.schedule import Schedule
+from syncoll_threadblocks.program import Instruction, Program
+from syncoll_threadblocks.schedule import Schedule
 
 __all__ = ["Contents", "Value", "contents", "describe_value"]
 

@@ -2,7 +2,7 @@
 
 An instruction works on one chunk.  A step of a file that moves several chunks becomes several
 instructions, its *parts*: large messages are sent chunk by chunk, and what is right chunk by chunk
-is right for larger pieces too (see `syncoll.runtime.machine.schedule`).
+is right for larger pieces too (see `syncoll_threadblocks.schedule`).
 
 In one indivisible event an instruction
 

@@ -27,8 +27,8 @@ import numpy as np
 import numpy.typing as npt
 
 from syncoll.errors import VerificationError
-from syncoll.runtime.machine.program import Program
-from syncoll.runtime.machine.schedule import Schedule
+from syncoll_threadblocks.program import Program
+from syncoll_threadblocks.schedule import Schedule
 
 __all__ = ["require_race_free"]
 
