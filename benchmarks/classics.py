@@ -24,11 +24,11 @@ from syncoll.model.fabric import Fabric
 from syncoll.plugins import PluginManager, Proposal, SeedLimits
 from syncoll.plugins.options import resolve_options
 from syncoll.spec import SpecLibrary
-from syncoll.testing.fabrics import a100, bigraph
 from syncoll.trust import require_valid
 from syncoll_classics import RECORDS
 from syncoll_classics.bigraph import numbered_bigraph, rank_mapping
 from syncoll_classics.exchanges import doubling
+from tests.oracles.fabrics import a100, bigraph
 
 IntArray = npt.NDArray[np.int64]
 

@@ -26,7 +26,15 @@ from random import Random
 from classics import box_rings, ring_algbw
 
 from syncoll.model.fabric import Fabric
-from syncoll.testing.fabrics import (
+from syncoll_forestcoll import (
+    allgather,
+    allreduce,
+    allreduce_bounds,
+    broadcast,
+    pack_allreduce,
+    reducescatter,
+)
+from tests.oracles.fabrics import (
     a100,
     bigraph,
     dgx1,
@@ -35,14 +43,6 @@ from syncoll.testing.fabrics import (
     mi250,
     p2_16xlarge,
     torus,
-)
-from syncoll_forestcoll import (
-    allgather,
-    allreduce,
-    allreduce_bounds,
-    broadcast,
-    pack_allreduce,
-    reducescatter,
 )
 
 EIGHT = mi250(2, gpus=8)

@@ -23,7 +23,6 @@ from syncoll.model import Topology
 from syncoll.model.fabric import Fabric
 from syncoll.plugins import PluginManager, SeedLimits
 from syncoll.spec import SpecLibrary
-from syncoll.testing.fabrics import a100, bigraph, fat_tree, mi250, p2_16xlarge
 from syncoll.trust import require_valid
 from syncoll_treepacking import RECORD
 from syncoll_treepacking.bounds import simple_bounds
@@ -32,6 +31,7 @@ from syncoll_treepacking.links import LinkSystem
 from syncoll_treepacking.oracle import ArborescenceOracle, SpanningTreeOracle
 from syncoll_treepacking.packing import Packing
 from syncoll_treepacking.search import pack
+from tests.oracles.fabrics import a100, bigraph, fat_tree, mi250, p2_16xlarge
 
 # P3.16xlarge (paper, figure 1): the pairs with two NVLinks, and with one.
 _DOUBLE = ((0, 1), (1, 4), (4, 5), (5, 7), (7, 6), (6, 3), (3, 2), (2, 0))

@@ -10,9 +10,8 @@ There is one for each plug point.  For a backend, in a test file of its own pack
 
 or, without pytest, ``check_backend(RECORD)`` returns what is wrong with it.
 
-For whatever handles instances: `syncoll.testing.instances` makes random ones full of corners,
-`syncoll.testing.brute_force` knows the truth about them, and `syncoll.testing.classics` builds
-well-known machines and collectives.
+For whatever handles instances: `syncoll.testing.instances` makes random ones full of corners, and
+`syncoll.testing.brute_force` knows the truth about them.
 """
 
 from typing import TYPE_CHECKING

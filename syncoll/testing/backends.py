@@ -10,7 +10,6 @@ from __future__ import annotations
 import pickle
 import random
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar
 
@@ -38,12 +37,12 @@ from syncoll.testing.kit import (
     Failure,
     check_light,
     check_options,
+    checks_of,
     demand,
     failures,
     values,
 )
-from syncoll.testing.rows import row_cases
-from syncoll.testing.tiny import tiny_formulas
+from syncoll.testing.small_formulas import row_cases, tiny_formulas
 from syncoll.trust.drat import check_rup
 
 __all__ = [
@@ -61,7 +60,7 @@ def check_record(candidate: BackendUnderTest) -> None:
     demand(record.name.isidentifier(), f"{record.name!r} cannot be written after --backend")
     demand(bool(record.features), "it claims no feature, so it can decide nothing")
     unknown = [feature for feature in record.features if not isinstance(feature, Feature)]
-    demand(not unknown, f"these are no features: {unknown}")
+    demand(not unknown, f"these are not features: {unknown}")
     check_options(record)
 
 
@@ -79,7 +78,7 @@ def check_answers(candidate: BackendUnderTest) -> None:
         "should_run": record.should_run(tiny),
     }
     for question, answer in answers.items():
-        demand(isinstance(answer, Answer), f"{question}: {answer!r} is no Answer")
+        demand(isinstance(answer, Answer), f"{question}: {answer!r} is not an Answer")
         demand(answer.ok or bool(answer.reason), f"{question}: a no without a reason")
     for question in ("installed", "licensed", "can_run"):
         demand(answers[question].ok, f"{question}: {answers[question].reason}")
@@ -95,14 +94,6 @@ def check_loader(candidate: BackendUnderTest) -> None:
     demand(again is load, "its loader comes back from pickling as another object")
     module = getattr(load, "__module__", "")
     demand(module != "__main__", "its loader lives in __main__, which a worker cannot import")
-
-
-def check_light_record(candidate: BackendUnderTest) -> None:
-    """Importing the record's module imports nothing but syncoll, its own package, and Python's.
-
-    Every start of the program imports every record; solvers wait for `load`.
-    """
-    check_light(candidate.record)
 
 
 def check_trivial(candidate: BackendUnderTest) -> None:
@@ -298,7 +289,7 @@ def check_seconds(candidate: BackendUnderTest) -> None:
             demand(seconds is not None, f"its seconds lack {phase!r}: {dict(outcome.seconds)}")
             demand(seconds is None or 0 <= seconds < SECONDS, f"{phase} took {seconds} s")
         for name, value in outcome.statistics.items():
-            demand(isinstance(value, int | float), f"statistic {name} is {value!r}, no number")
+            demand(isinstance(value, int | float), f"statistic {name} is {value!r}, not a number")
 
 
 def check_proofs(candidate: BackendUnderTest) -> None:
@@ -321,24 +312,24 @@ def check_proofs(candidate: BackendUnderTest) -> None:
         demand(checked.proved, f"its proof fails in line {checked.line}: {checked.message}")
 
 
-BACKEND_CHECKS: dict[str, Callable[[BackendUnderTest], None]] = {
-    "record": check_record,
-    "answers": check_answers,
-    "loader": check_loader,
-    "light_record": check_light_record,
-    "trivial": check_trivial,
-    "tiny_formulas": check_tiny_formulas,
-    "rows": check_rows,
-    "models": check_models,
-    "random_formulas": check_random_formulas,
-    "integer_bounds": check_integer_bounds,
-    "time_limit": check_time_limit,
-    "time_limit_by_itself": check_time_limit_by_itself,
-    "limits": check_limits,
-    "options": check_settings,
-    "seconds": check_seconds,
-    "proofs": check_proofs,
-}
+BACKEND_CHECKS = checks_of(
+    check_record,
+    check_answers,
+    check_loader,
+    check_trivial,
+    check_tiny_formulas,
+    check_rows,
+    check_models,
+    check_random_formulas,
+    check_integer_bounds,
+    check_time_limit,
+    check_time_limit_by_itself,
+    check_limits,
+    check_seconds,
+    check_proofs,
+    light_record=check_light,
+    options=check_settings,
+)
 """Every check by its name."""
 
 

@@ -1,31 +1,34 @@
 """The truth about small instances, by trying everything: no encoding, no solver, no pruning tricks.
 
-A state is the set of pairs (chunk, node) where the chunk is at the node.  A step of r rounds leads
-from a state to every state that sends within the bandwidth bounds can make of it.  Two remarks keep
-the search small, and both are plain: a chunk that a node holds already need not be sent there, nor
-a chunk that is wherever it must be; and with more chunks at a node, or a link less loaded, whatever
-could be done can still be done, so of two such states the poorer can be dropped.
+Where data is only moved, a state is the set of pairs (chunk, node) where the chunk is at the node.
+A step of r rounds leads from a state to every state that sends within the bandwidth bounds can make
+of it.  Two remarks keep the search small, and both are plain: a chunk that a node holds already
+need not be sent there, nor a chunk that is wherever it must be; and with more chunks at a node, or
+a link less loaded, whatever could be done can still be done, so of two such states the poorer can
+be dropped.
 
-Only for collectives that move data, not for combining ones.
+For a combining collective a state says which partial results, as sets of contributors, each node
+holds of each chunk; every disjoint union of them can be sent.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 
 import numpy as np
 
-from syncoll.model import Algorithm, BoolArray, Instance
+from syncoll.model import BoolArray, Instance, Topology
 
-__all__ = ["TooLargeError", "all_algorithms", "compositions", "has_algorithm", "least_rounds"]
+__all__ = ["Held", "TooLargeError", "has_algorithm", "least_rounds", "pairs", "refuse_combining"]
 
 Held = frozenset[tuple[int, int]]
 """Pairs (chunk, node)."""
 
-Sends = tuple[tuple[int, int, int, int], ...]
-"""Rows (chunk, source, destination, step)."""
+_Parts = frozenset[frozenset[int]]
+_State = Mapping[tuple[int, int], _Parts]
+"""The partial results of each chunk at each node."""
 
 _MOST_WORK = 100_000
 
@@ -38,12 +41,14 @@ def has_algorithm(instance: Instance, *, most_work: int = _MOST_WORK) -> bool:
     """Whether an algorithm of exactly the instance's S and R exists.
 
     Args:
-        instance: the problem.
+        instance: the problem; a combining one must be tiny, and nothing limits the work for it.
         most_work: how many partial steps may be looked at.
 
     Raises:
         TooLargeError: when that is not enough.
     """
+    if instance.combining:
+        return _reaches_reduction(instance)
     return _Search(instance, most_work).reaches_post(instance.rounds)
 
 
@@ -61,9 +66,9 @@ class _Search:
     """States reached from pre, for one instance but any number of rounds."""
 
     def __init__(self, instance: Instance, most_work: int) -> None:
-        _refuse_combining(instance)
+        refuse_combining(instance)
         self.instance, self.work_left = instance, most_work
-        self.start, self.goal = _pairs(instance.pre), _pairs(instance.post)
+        self.start, self.goal = pairs(instance.pre), pairs(instance.post)
         self.after_step = cache(self._after_step)
         self.can_finish = cache(self._can_finish)
 
@@ -123,76 +128,92 @@ class _Search:
         return tuple(held | delivered for delivered in richest)
 
 
-def all_algorithms(instance: Instance, *, most_work: int = _MOST_WORK) -> Iterator[Algorithm]:
-    """Every algorithm of the instance that never sends a chunk to a node twice or to one of pre.
-
-    Args:
-        instance: the problem.
-        most_work: how many partial steps may be looked at.
+def refuse_combining(instance: Instance) -> None:
+    """Passes an instance that only moves data.
 
     Raises:
-        TooLargeError: when that is not enough.
+        ValueError: on a combining one.
     """
-    _refuse_combining(instance)
-    goal = _pairs(instance.post)
-    work_left = most_work
-    for rounds in compositions(instance.rounds, instance.steps):
-        if instance.rounds_per_step not in (None, rounds):
-            continue
-        begun: list[tuple[Held, Sends]] = [(_pairs(instance.pre), ())]
-        for step, share in enumerate(rounds):
-            longer: list[tuple[Held, Sends]] = []
-            for held, before in begun:
-                for sends in _step_sends(instance, held, step, share, work_left):
-                    longer.append((held | {(c, b) for c, _, b, _ in sends}, before + sends))
-                    work_left -= 1
-            begun = longer
-        for held, sends in begun:
-            if goal <= held:
-                yield Algorithm(rounds, np.array(sends, dtype=np.int64))
-
-
-def _step_sends(
-    instance: Instance, held: Held, step: int, rounds: int, most_sets: int
-) -> list[Sends]:
-    """Every set of sends that one step may have, each delivering something new."""
-    topology = instance.topology
-
-    def fits(sends: Sends) -> bool:
-        return all(
-            sum((a, b) in bound.links for _, a, b, _ in sends) <= bound.chunks_per_round * rounds
-            for bound in topology.bounds
-        )
-
-    sets: list[Sends] = [()]
-    for chunk in range(instance.num_chunks):
-        for node in range(topology.num_nodes):
-            if (chunk, node) in held:
-                continue
-            if len(sets) > most_sets:
-                raise TooLargeError(f"too large to try everything: {instance}")
-            links = [(a, b) for a, b in topology.links if b == node and (chunk, a) in held]
-            more = [(*sends, (chunk, a, b, step)) for sends in sets for a, b in links]
-            sets += [sends for sends in more if fits(sends)]
-    return sets
-
-
-def compositions(total: int, parts: int) -> Iterator[tuple[int, ...]]:
-    """Every way to write a number as a sum of so many numbers from 0, in order."""
-    if parts == 0:
-        if total == 0:
-            yield ()
-        return
-    for first in range(total + 1):
-        for rest in compositions(total - first, parts - 1):
-            yield first, *rest
-
-
-def _refuse_combining(instance: Instance) -> None:
     if instance.combining:
         raise ValueError("brute force knows no partial results, so no combining instances")
 
 
-def _pairs(array: BoolArray) -> Held:
+def pairs(array: BoolArray) -> Held:
     """Where a Boolean array is true."""
     return frozenset((c, n) for c, n in np.argwhere(array).tolist())
+
+
+def _reaches_reduction(instance: Instance) -> bool:
+    """Whether a combining instance has an algorithm; for tiny ones."""
+    topology = instance.topology
+    nodes = range(topology.num_nodes)
+    everyone = [frozenset(i for i in nodes if row[i]) for row in instance.pre.tolist()]
+
+    def formable(held: _Parts) -> list[frozenset[int]]:
+        found = set(held)
+        grew = True
+        while grew:
+            new = {a | b for a in found for b in held if not a & b} - found
+            grew = bool(new)
+            found |= new
+        return sorted(found, key=sorted)
+
+    def done(state: _State) -> bool:
+        return all(
+            everyone[c] in formable(state[c, n])
+            for c in range(instance.num_chunks)
+            for n in nodes
+            if instance.post[c, n]
+        )
+
+    seen: set[tuple[int, int, object]] = set()
+
+    def search(step: int, rounds: int, state: _State) -> bool:
+        if done(state):
+            return True
+        key = step, rounds, frozenset(state.items())
+        if step == instance.steps or key in seen:
+            return False
+        seen.add(key)
+        options = [
+            (c, a, b, x)
+            for a, b in topology.links
+            for c in range(instance.num_chunks)
+            for x in formable(state[c, a])
+            if x not in state[c, b]
+        ]
+        for r in range(rounds + 1):
+            room = [int(bound.chunks_per_round * r) for bound in topology.bounds]
+            if any(
+                search(step + 1, rounds - r, after)
+                for after in _sends(topology, options, room, state)
+            ):
+                return True
+        return False
+
+    start: dict[tuple[int, int], _Parts] = {
+        (c, n): frozenset([frozenset([n])]) if instance.pre[c, n] else frozenset()
+        for c in range(instance.num_chunks)
+        for n in nodes
+    }
+    return search(0, instance.rounds, start)
+
+
+def _sends(
+    topology: Topology,
+    options: list[tuple[int, int, int, frozenset[int]]],
+    room: list[int],
+    state: _State,
+) -> Iterator[_State]:
+    """Every state after a choice of sends within the room; those that send less come too."""
+    if not options:
+        yield state
+        return
+    (c, a, b, x), rest = options[0], options[1:]
+    bounds = [i for i, bound in enumerate(topology.bounds) if (a, b) in bound.links]
+    if all(room[i] > 0 for i in bounds):
+        less = [r - (i in bounds) for i, r in enumerate(room)]
+        # What is sent now is held only after the step, but no option of this step depends on it.
+        after = {**state, (c, b): state[c, b] | {x}}
+        yield from _sends(topology, rest, less, after)
+    yield from _sends(topology, rest, room, state)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from typing import ClassVar
 
 import numpy as np
 
 from syncoll.formula import Verdict
-from syncoll.model import Instance
+from syncoll.model import Instance, Topology
 from syncoll.plugins import (
     BackendRecord,
     EncodingRecord,
@@ -21,14 +21,14 @@ from syncoll.plugins import (
     resolve_options,
 )
 from syncoll.solving import Solver
-from syncoll.testing import brute_force, classics, naive_combining
-from syncoll.testing.combining import connected_topology
-from syncoll.testing.instances import random_instance
+from syncoll.testing.brute_force import TooLargeError, has_algorithm
+from syncoll.testing.instances import connected_topology, random_instance
 from syncoll.testing.kit import (
     Conformance,
     Failure,
     check_light,
     check_options,
+    checks_of,
     demand,
     failures,
     values,
@@ -71,13 +71,12 @@ def _cases(record: EncodingRecord, number: int) -> Iterator[tuple[Instance, bool
         seed += 1
         if record.combining:
             instance = _combining(random.Random(seed))
-            yield instance, naive_combining.has_algorithm(instance)
         else:
             instance = random_instance(seed, most_nodes=4, most_chunks=3)
-            try:
-                yield instance, brute_force.has_algorithm(instance)
-            except brute_force.TooLargeError:
-                continue
+        try:
+            yield instance, has_algorithm(instance)
+        except TooLargeError:
+            continue
         found += 1
 
 
@@ -133,17 +132,13 @@ def check_size(record: EncodingRecord) -> None:
     if not isinstance(encoding, EstimatesSize):
         return
     for nodes, steps in ((4, 2), (5, 3), (6, 3)):
-        topology, everything = classics.ring(nodes), np.ones((2, nodes), dtype=bool)
-        instance = Instance(
-            topology,
-            "allreduce" if record.combining else "allgather",
-            1,
-            steps,
-            4,
-            everything if record.combining else np.eye(nodes, dtype=bool),
-            everything if record.combining else np.ones((nodes, nodes), dtype=bool),
-            combining=record.combining,
+        both = {(a, (a + way) % nodes): 1 for a in range(nodes) for way in (1, -1)}
+        ring = Topology.from_links(f"ring({nodes})", nodes, both)
+        post = np.ones((2 if record.combining else nodes, nodes), dtype=bool)
+        pre, name = (
+            (post, "allreduce") if record.combining else (np.eye(nodes, dtype=bool), "allgather")
         )
+        instance = Instance(ring, name, 1, steps, 4, pre, post, combining=record.combining)
         said = encoding.literals(instance, options)
         real = encoding.encode(instance, options).formula.size().literals
         demand(real / 3 <= said <= real * 3, f"it said {said:,} literals, and there are {real:,}")
@@ -165,14 +160,9 @@ def check_hints(record: EncodingRecord) -> None:
             demand(inside, "a hint names a variable that the formula has not")
 
 
-ENCODING_CHECKS: dict[str, Callable[[EncodingRecord], None]] = {
-    "options": check_options,
-    "light": check_light,
-    "truth": check_truth,
-    "repeatable": check_repeatable,
-    "size": check_size,
-    "hints": check_hints,
-}
+ENCODING_CHECKS = checks_of(
+    check_options, check_light, check_truth, check_repeatable, check_size, check_hints
+)
 """Every check by its name."""
 
 

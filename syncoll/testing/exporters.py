@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import islice, pairwise
 from pathlib import Path
@@ -13,12 +13,13 @@ from syncoll.errors import ExportError, VerificationError
 from syncoll.model import Instance
 from syncoll.plugins import ExporterRecord, ExportRequest, resolve_options
 from syncoll.runtime import export_verified
-from syncoll.testing.combining import random_case
+from syncoll.testing.instances import random_case
 from syncoll.testing.kit import (
     Conformance,
     Failure,
     check_light,
     check_options,
+    checks_of,
     demand,
     failures,
     values,
@@ -153,15 +154,15 @@ def check_damage(record: ExporterRecord) -> None:
             _refused(record, {**files, name: changed}, request.instance)
 
 
-EXPORTER_CHECKS: dict[str, Callable[[ExporterRecord], None]] = {
-    "options": check_options,
-    "light": check_light,
-    "files": check_files,
-    "settings": check_settings,
-    "meant": check_meant,
-    "executed": check_executed,
-    "damage": check_damage,
-}
+EXPORTER_CHECKS = checks_of(
+    check_options,
+    check_light,
+    check_files,
+    check_settings,
+    check_meant,
+    check_executed,
+    check_damage,
+)
 """Every check by its name."""
 
 

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
 from syncoll.errors import ImportFormatError
 from syncoll.importing import import_machine, import_spec
 from syncoll.plugins import Imported, ImporterRecord
-from syncoll.testing.kit import Conformance, Failure, check_light, check_options, demand, failures
+from syncoll.testing.kit import (
+    Conformance,
+    Failure,
+    check_light,
+    check_options,
+    checks_of,
+    demand,
+    failures,
+)
 
 __all__ = ["IMPORTER_CHECKS", "ImporterConformance", "check_importer"]
 
@@ -39,16 +47,6 @@ def _read(record: ImporterRecord, text: str) -> Imported | None:
     except ImportFormatError as error:
         demand(bool(str(error)), "it refuses a text without saying why")
         return None
-
-
-def check_table(reading: _Reading) -> None:
-    """As `check_options` says of every record."""
-    check_options(reading.record)
-
-
-def check_import(reading: _Reading) -> None:
-    """As `check_light` says of every record."""
-    check_light(reading.record)
 
 
 def check_samples(reading: _Reading) -> None:
@@ -89,13 +87,7 @@ def check_mutants(reading: _Reading) -> None:
             reading.record.recognises(damaged)
 
 
-IMPORTER_CHECKS: dict[str, Callable[[_Reading], None]] = {
-    "options": check_table,
-    "light": check_import,
-    "samples": check_samples,
-    "junk": check_junk,
-    "mutants": check_mutants,
-}
+IMPORTER_CHECKS = checks_of(check_options, check_light, check_samples, check_junk, check_mutants)
 """Every check by its name."""
 
 

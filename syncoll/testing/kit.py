@@ -23,6 +23,7 @@ __all__ = [
     "Failure",
     "check_light",
     "check_options",
+    "checks_of",
     "demand",
     "failures",
     "values",
@@ -57,6 +58,11 @@ class Failure(NamedTuple):
     check: str
     demand: str
     message: str
+
+
+def checks_of(*checks: Callable[[_S], None], **named: Callable[[_S], None]) -> dict[str, Any]:
+    """The checks by their names: what follows ``check_`` in a function's own, or as given here."""
+    return {check.__name__.removeprefix("check_"): check for check in checks} | named
 
 
 def failures(checks: Mapping[str, Callable[[_S], None]], subject: _S) -> list[Failure]:
@@ -110,9 +116,10 @@ def _as_method(name: str, check: Callable[[Any], None]) -> Callable[[Conformance
 # Checks of any record --------------------------------------------------------------------------
 
 
-def check_options(record: Any) -> None:
+def check_options(subject: Any) -> None:
     """A one-line summary, and an option table without unknown names, whose options explain
     themselves."""
+    record = getattr(subject, "record", subject)
     demand(bool(record.summary) and "\n" not in record.summary, "its summary is not one line")
     try:
         resolve_options(record.options, {"no-such-option": 1}, record.name)
@@ -144,12 +151,13 @@ print(json.dumps(sorted(set(sys.modules) - before)))
 """
 
 
-def check_light(record: Any) -> None:
+def check_light(subject: Any) -> None:
     """Importing the record's module imports nothing but syncoll, its own package, and Python's.
 
     Every start of the program imports every record; solvers and readers wait for `load`.
     """
-    load = getattr(record.load, "function", record.load)  # as the record guards it
+    load = getattr(subject, "record", subject).load
+    load = getattr(load, "function", load)  # as the record guards it
     own = load.__module__.partition(".")[0]
     path = json.dumps([os.path.abspath(entry) for entry in sys.path])  # noqa: PTH100
     run = subprocess.run(

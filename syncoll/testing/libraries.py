@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import ClassVar
 
 from syncoll.plugins import PluginManager, SpecLibraryRecord
 from syncoll.spec import Kind, SpecLibrary, check_file
-from syncoll.testing.kit import Conformance, Failure, demand, failures
+from syncoll.testing.kit import Conformance, Failure, checks_of, demand, failures
 
 __all__ = ["SPEC_LIBRARY_CHECKS", "SpecLibraryConformance", "check_spec_library"]
 
@@ -52,11 +51,7 @@ def check_names(record: SpecLibraryRecord) -> None:
             demand(not taken, f"syncoll has its own {kind} {', '.join(sorted(taken))}")
 
 
-SPEC_LIBRARY_CHECKS: dict[str, Callable[[SpecLibraryRecord], None]] = {
-    "folder": check_folder,
-    "files": check_files,
-    "names": check_names,
-}
+SPEC_LIBRARY_CHECKS = checks_of(check_folder, check_files, check_names)
 """Every check by its name."""
 
 

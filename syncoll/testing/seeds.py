@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import islice, product
 from typing import ClassVar
@@ -18,6 +18,7 @@ from syncoll.testing.kit import (
     Failure,
     check_light,
     check_options,
+    checks_of,
     demand,
     failures,
     values,
@@ -111,14 +112,9 @@ def check_settings(record: SeedRecord) -> None:
                     demand(option.name in str(error), f"{error}: which option is meant?")
 
 
-SEED_CHECKS: dict[str, Callable[[SeedRecord], None]] = {
-    "options": check_options,
-    "light": check_light,
-    "proposals": check_proposals,
-    "repeatable": check_repeatable,
-    "time": check_time,
-    "settings": check_settings,
-}
+SEED_CHECKS = checks_of(
+    check_options, check_light, check_proposals, check_repeatable, check_time, check_settings
+)
 """Every check by its name."""
 
 

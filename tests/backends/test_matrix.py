@@ -8,7 +8,7 @@ import pytest
 from syncoll.formula import NO_HIGH, NO_LOW, Feature, FormulaBuilder
 from syncoll.formula.matrix import columns_to_assignment, linear_matrix
 from syncoll.testing import brute_force_models, random_formula
-from syncoll.testing.rows import row_cases
+from syncoll.testing.small_formulas import row_cases
 
 ROWS = frozenset({Feature.CARDINALITY, Feature.PSEUDO_BOOLEAN, Feature.LINEAR, Feature.INTEGER})
 FORMULAS = [random_formula(seed, ROWS) for seed in range(150)]

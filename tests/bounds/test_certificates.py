@@ -14,8 +14,8 @@ from syncoll.certificates import Demand, PriceCertificate, Shape, Share, demands
 from syncoll.errors import VerificationError
 from syncoll.model import RelationTable, Topology
 from syncoll.testing.brute_force import TooLargeError, least_rounds
-from syncoll.testing.classics import allgather, broadcast, dgx1, gather, line
 from syncoll.testing.instances import random_instance
+from tests.oracles.classics import allgather, broadcast, dgx1, gather, line
 
 F = Fraction
 

@@ -11,8 +11,8 @@ from syncoll.certificates import demands
 from syncoll.linear import LinearProgram, Optimum
 from syncoll.linear.colour_refinement import Colours, Sparse, is_equitable, refine_colours
 from syncoll.model import Collective, Topology
-from syncoll.testing.classics import allgather, alltoall, broadcast, bus, dgx1, hub, line, ring
 from syncoll.testing.instances import random_instance
+from tests.oracles.classics import allgather, alltoall, broadcast, bus, dgx1, hub, line, ring
 
 
 def matrix_of(program: LinearProgram) -> Sparse:

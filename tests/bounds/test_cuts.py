@@ -15,7 +15,8 @@ from syncoll.certificates.cuts import CutCertificate
 from syncoll.errors import VerificationError
 from syncoll.model import Collective, Topology
 from syncoll.testing.brute_force import TooLargeError, least_rounds
-from syncoll.testing.classics import (
+from syncoll.testing.instances import random_instance, random_topology
+from tests.oracles.classics import (
     allgather,
     alltoall,
     broadcast,
@@ -26,7 +27,6 @@ from syncoll.testing.classics import (
     line,
     ring,
 )
-from syncoll.testing.instances import random_instance, random_topology
 
 F = Fraction
 

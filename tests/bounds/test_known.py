@@ -12,7 +12,7 @@ from syncoll.bounding.network import TimeExpandedNetwork
 from syncoll.bounding.relaxation import Relaxation, RelaxationKind
 from syncoll.certificates import PriceCertificate, demands
 from syncoll.model import Collective, Topology
-from syncoll.testing.classics import (
+from tests.oracles.classics import (
     allgather,
     alltoall,
     broadcast,

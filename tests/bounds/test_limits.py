@@ -16,7 +16,7 @@ from syncoll.certificates import demands
 from syncoll.deadline import Deadline, OutOfTimeError, interrupted_at
 from syncoll.linear import GrowingProgram, LinearProgram
 from syncoll.model import RelationTable
-from syncoll.testing.classics import allgather, alltoall, dgx1, ring
+from tests.oracles.classics import allgather, alltoall, dgx1, ring
 
 
 def test_no_time_is_no_bound() -> None:

@@ -17,8 +17,8 @@ from syncoll.certificates import ChunkClass, Shape
 from syncoll.certificates.partition import PartitionCertificate
 from syncoll.errors import VerificationError
 from syncoll.model import RelationTable, Topology
-from syncoll.testing.classics import bus, dgx1, hub, line, ring
 from syncoll.testing.instances import random_topology
+from tests.oracles.classics import bus, dgx1, hub, line, ring
 
 F = Fraction
 

@@ -10,8 +10,8 @@ from syncoll.bounding import rounds_bound
 from syncoll.bounding.signature import signature
 from syncoll.certificates import Demand, demands
 from syncoll.model import Topology
-from syncoll.testing.classics import broadcast, dgx1, hub, ring
 from syncoll.testing.instances import random_instance
+from tests.oracles.classics import broadcast, dgx1, hub, ring
 
 
 def renamed(

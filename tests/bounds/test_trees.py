@@ -17,8 +17,8 @@ from syncoll.certificates.trees import MOST_DESTINATIONS, CheapestTrees, TreeCer
 from syncoll.errors import VerificationError
 from syncoll.model import Topology
 from syncoll.testing.brute_force import TooLargeError, least_rounds
-from syncoll.testing.classics import allgather, broadcast, dgx1, hub, line, ring
 from syncoll.testing.instances import random_instance, random_topology
+from tests.oracles.classics import allgather, broadcast, dgx1, hub, line, ring
 
 F = Fraction
 

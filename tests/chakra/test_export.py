@@ -16,10 +16,10 @@ from syncoll.errors import ExportError, OptionError
 from syncoll.model import Algorithm, Instance
 from syncoll.plugins import Exported, ExportRequest
 from syncoll.runtime import Kind, export_verified, kind_of, lower
-from syncoll.testing.classics import ring
-from syncoll.testing.combining import connected_topology, random_case, random_trees
+from syncoll.testing.instances import connected_topology, random_case, random_trees
 from syncoll_chakra import RECORD
 from syncoll_chakra.goal import goal_of_instance
+from tests.oracles.classics import ring
 
 TakeApart = Callable[[Mapping[str, bytes]], Any]
 AttributeOf = Callable[[Any, str], Any]

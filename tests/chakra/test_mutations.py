@@ -15,10 +15,10 @@ from syncoll.errors import VerificationError
 from syncoll.model import Algorithm, BandwidthBound, Instance, Topology
 from syncoll.plugins import CheckedExport, ExportRequest
 from syncoll.runtime import export_verified
-from syncoll.testing.classics import ring
-from syncoll.testing.combining import random_case
+from syncoll.testing.instances import random_case
 from syncoll_chakra import RECORD
 from syncoll_chakra.messages import delimited, new_metadata, new_node, set_attribute
+from tests.oracles.classics import ring
 
 TakeApart = Callable[[Mapping[str, bytes]], Any]
 AttributeOf = Callable[[Any, str], Any]

@@ -20,7 +20,7 @@ from syncoll.documents import schema
 from syncoll.model import Fabric
 from syncoll.plugins import PluginManager, SeedRecord, hookimpl
 from syncoll.results.forest import ForestCollective, PackedForest
-from syncoll.testing.fabrics import a100, mi250, p2_16xlarge, torus
+from tests.oracles.fabrics import a100, mi250, p2_16xlarge, torus
 
 Run = Callable[..., Any]
 
@@ -121,7 +121,7 @@ def test_a_network_with_switches_in_words(run: Run) -> None:
     ],
 )
 def test_a_plain_topology(collective: list[str], weights: list[int], run: Run) -> None:
-    from syncoll.testing.fabrics import dgx1
+    from tests.oracles.fabrics import dgx1
 
     links = [(x.source, x.destination, x.bandwidth / 25) for x in dgx1().links]
     document = run("forest", "dgx1", "--format", "json", "--collective", *collective).json

@@ -18,7 +18,7 @@ from syncoll.documents import read_file
 from syncoll.model import Topology
 from syncoll.store import Store, StoreDescription
 from syncoll.store.schema import VERSION
-from syncoll.testing import classics
+from tests.oracles import classics
 
 Run = Callable[..., Any]
 

@@ -9,7 +9,7 @@ import pytest
 
 from syncoll.errors import ModelError
 from syncoll.model import Algorithm, Instance, Topology, compose, invert, refine, renumber
-from syncoll.testing.combining import connected_topology, random_trees
+from syncoll.testing.instances import connected_topology, random_trees
 from syncoll.trust import violations
 
 

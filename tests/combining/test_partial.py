@@ -12,9 +12,10 @@ from syncoll.formula import Limits, StopReason, Verdict
 from syncoll.model import Instance, Topology
 from syncoll.plugins import PluginManager
 from syncoll.solving import Solver
-from syncoll.testing import naive_combining as naive
-from syncoll.testing.combining import connected_topology
+from syncoll.testing.brute_force import has_algorithm
+from syncoll.testing.instances import connected_topology
 from syncoll.trust import violations
+from tests.oracles import naive_combining as naive
 
 MANAGER = PluginManager.discover()
 BACKENDS = [name for name, b in MANAGER.backends.items() if b.installed().ok and b.licensed().ok]
@@ -46,7 +47,7 @@ def test_it_agrees_with_brute_force(solver: Solver) -> None:
         solution = solver.solve(instance)
         if solution.outcome.reason is StopReason.LICENCE:
             continue
-        truth = naive.has_algorithm(instance)
+        truth = has_algorithm(instance)
         assert solution.verdict is (Verdict.SAT if truth else Verdict.UNSAT), instance
         verdicts.append(truth)
         if solution.algorithm is not None:

@@ -21,8 +21,8 @@ from syncoll.searching import SearchRequest, Strategy, combined, search, solve_o
 from syncoll.searching.driver import OUT_OF_MEMORY
 from syncoll.solving import Solver
 from syncoll.spec import SpecLibrary
-from syncoll.testing import naive_combining as naive
 from syncoll.trust import violations
+from tests.oracles import naive_combining as naive
 
 MANAGER = PluginManager.discover()
 SPECS = SpecLibrary.load([record.folder for record in MANAGER.spec_libraries.values()])

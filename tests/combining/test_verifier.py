@@ -10,10 +10,10 @@ import pytest
 
 from syncoll.errors import VerificationError
 from syncoll.model import Algorithm, Instance, Topology
-from syncoll.testing import naive_combining as naive
-from syncoll.testing.combining import random_case
+from syncoll.testing.instances import random_case
 from syncoll.trust import violations
 from syncoll.trust.partials import _can_form
+from tests.oracles import naive_combining as naive
 
 LINE = Topology.from_links("line", 3, {(0, 1): 1, (1, 0): 1, (1, 2): 1, (2, 1): 1})
 EVERYONE = np.ones((1, 3), dtype=bool)

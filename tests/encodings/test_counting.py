@@ -13,9 +13,10 @@ from syncoll.formula import Assignment, Feature, Formula, FormulaBuilder
 from syncoll.lowerings import lower
 from syncoll.model import Algorithm, Instance
 from syncoll.plugins import PluginManager, resolve_options
-from syncoll.testing.brute_force import TooLargeError, all_algorithms, compositions
+from syncoll.testing.brute_force import TooLargeError
 from syncoll.testing.instances import random_instance
 from syncoll.trust import violations
+from tests.oracles.enumeration import all_algorithms, compositions
 
 Case = tuple[int, Instance, set[Algorithm]]
 """Seed, instance, its algorithms in normal form."""

@@ -6,7 +6,7 @@ import pytest
 
 from syncoll.errors import ModelError
 from syncoll.model.fabric import Fabric, FabricLink
-from syncoll.testing.fabrics import a100, mi250, p2_16xlarge, torus
+from tests.oracles.fabrics import a100, mi250, p2_16xlarge, torus
 
 
 def test_parallel_links_add_up() -> None:

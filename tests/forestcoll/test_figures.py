@@ -7,16 +7,6 @@ from itertools import pairwise
 
 import pytest
 
-from syncoll.testing.fabrics import (
-    a100,
-    bigraph,
-    dgx1,
-    fat_tree,
-    leaf_spine,
-    mi250,
-    p2_16xlarge,
-    torus,
-)
 from syncoll_forestcoll import (
     allgather,
     allreduce,
@@ -27,6 +17,16 @@ from syncoll_forestcoll import (
     pack_allreduce,
     reduce,
     verify_forest,
+)
+from tests.oracles.fabrics import (
+    a100,
+    bigraph,
+    dgx1,
+    fat_tree,
+    leaf_spine,
+    mi250,
+    p2_16xlarge,
+    torus,
 )
 
 

@@ -14,7 +14,6 @@ from syncoll.model.fabric import Fabric
 from syncoll.routing.network import Network
 from syncoll.routing.splitting import split_switch
 from syncoll.routing.switch_removal import is_feasible
-from syncoll.testing.fabrics import a100, mi250, random_fabric, torus
 from syncoll_forestcoll import (
     allgather,
     broadcast,
@@ -26,6 +25,7 @@ from syncoll_forestcoll import (
 from syncoll_forestcoll.collectives import weighted_broadcast
 from syncoll_forestcoll.packing_by_growth import pack_by_growth
 from syncoll_forestcoll.packing_by_order import pack_by_order
+from tests.oracles.fabrics import a100, mi250, random_fabric, torus
 
 
 @pytest.fixture(scope="module")

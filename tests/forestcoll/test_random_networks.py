@@ -8,7 +8,6 @@ from random import Random
 import pytest
 
 from syncoll.routing.optimality import bottleneck
-from syncoll.testing.fabrics import random_fabric
 from syncoll_forestcoll import (
     broadcast,
     cut_ratio,
@@ -17,6 +16,7 @@ from syncoll_forestcoll import (
     weighted_broadcast,
 )
 from syncoll_forestcoll.fixed_k import best_scale
+from tests.oracles.fabrics import random_fabric
 
 
 @pytest.mark.parametrize("guess", [True, False], ids=["guessing", "exact"])

@@ -16,9 +16,9 @@ import syncoll_forestcoll
 from syncoll.errors import ModelError
 from syncoll.model import Collective, Fabric, Topology, inverse_of
 from syncoll.plugins import OptionValue, PluginManager, Proposal, SeedLimits
-from syncoll.testing.fabrics import a100, dgx1, torus
 from syncoll.trust import require_valid
 from syncoll_forestcoll.seed import ForestSeed, fits
+from tests.oracles.fabrics import a100, dgx1, torus
 
 ALLGATHER = Collective.from_relations(
     "allgather",

@@ -9,10 +9,11 @@ import pytest
 
 from syncoll.errors import ModelError
 from syncoll.model import Algorithm, Instance
-from syncoll.testing.brute_force import TooLargeError, all_algorithms
-from syncoll.testing.classics import broadcast, line, ring
+from syncoll.testing.brute_force import TooLargeError
 from syncoll.testing.instances import random_instance
 from syncoll.trust import violations
+from tests.oracles.classics import broadcast, line, ring
+from tests.oracles.enumeration import all_algorithms
 
 Case = tuple[Instance, Algorithm]
 

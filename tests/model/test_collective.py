@@ -11,7 +11,7 @@ import pytest
 
 from syncoll.errors import ModelError
 from syncoll.model import Collective, Instance
-from syncoll.testing.classics import alltoall, broadcast, gather, line, ring, scatter
+from tests.oracles.classics import alltoall, broadcast, gather, line, ring, scatter
 
 Relation = Callable[..., Any]
 

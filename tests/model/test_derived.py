@@ -12,7 +12,7 @@ import pytest
 from syncoll.errors import ModelError, Origin
 from syncoll.model import Collective, RelationTable, inverse_of, sequence_of
 from syncoll.model.derived import part_chunks
-from syncoll.testing.classics import allgather, alltoall, broadcast, gather, line, ring, scatter
+from tests.oracles.classics import allgather, alltoall, broadcast, gather, line, ring, scatter
 
 HERE = Origin("x.syncoll", 3, 5, "a line of text", 4)
 THERE = Origin("x.syncoll", 4, 1, "another line", 2)

@@ -10,8 +10,8 @@ from hypothesis import given
 
 from syncoll.errors import ModelError, Origin
 from syncoll.model import UNREACHABLE, Instance
-from syncoll.testing.classics import allgather, broadcast, dgx1, gather, line, one_way_ring, ring
-from syncoll.testing.instances import instance_strategy
+from tests.oracles.classics import allgather, broadcast, dgx1, gather, line, one_way_ring, ring
+from tests.oracles.strategies import instance_strategy
 
 
 def make(pre: Any, post: Any, nodes: int = 3, **numbers: int) -> Instance:

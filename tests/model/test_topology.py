@@ -12,8 +12,9 @@ from hypothesis import given
 
 from syncoll.errors import ModelError
 from syncoll.model import UNREACHABLE, BandwidthBound, Link, Topology
-from syncoll.testing.classics import bus, dgx1, hub, ring
-from syncoll.testing.instances import random_topology, topology_strategy
+from syncoll.testing.instances import random_topology
+from tests.oracles.classics import bus, dgx1, hub, ring
+from tests.oracles.strategies import topology_strategy
 
 ONE = Fraction(1)
 PAIR = ((0, 1), (1, 0))

@@ -13,8 +13,8 @@ from syncoll.model import Algorithm, BoolArray, Collective, Instance, Topology, 
 from syncoll.plugins import PluginManager
 from syncoll.results import Solution
 from syncoll.solving import Solver
-from syncoll.testing.classics import allgather, alltoall, broadcast, dgx1, line, ring
-from syncoll.testing.combining import random_trees
+from syncoll.testing.instances import random_trees
+from tests.oracles.classics import allgather, alltoall, broadcast, dgx1, line, ring
 
 Pair = tuple[Algorithm, Instance]
 

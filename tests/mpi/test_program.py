@@ -13,7 +13,7 @@ from syncoll.model import Algorithm, Instance
 from syncoll.mpi.collective import MpiCollective
 from syncoll.mpi.program import Region, chunk_at, program_of
 from syncoll.runtime import Kind
-from syncoll.testing.combining import random_case
+from syncoll.testing.instances import random_case
 
 Array = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
 

@@ -10,8 +10,8 @@ import pytest
 from syncoll.model import Instance
 from syncoll.mpi.shares import shares_of, split
 from syncoll.runtime import Kind, kind_of, layout_of
-from syncoll.testing.classics import allgather, alltoall, broadcast, gather, ring, scatter
-from syncoll.testing.combining import random_case
+from syncoll.testing.instances import random_case
+from tests.oracles.classics import allgather, alltoall, broadcast, gather, ring, scatter
 
 TOTALS = (0, 1, 2, 7, 11, 12, 13, 100)
 

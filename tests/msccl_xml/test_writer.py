@@ -18,11 +18,11 @@ from syncoll.model import Algorithm, Instance, Topology, compose, invert
 from syncoll.plugins import Exported, ExportRequest, resolve_options
 from syncoll.plugins.exporters import UNLIMITED
 from syncoll.runtime import Kind, kind_of, layout_of
-from syncoll.testing.classics import hub, one_way_ring, ring
-from syncoll.testing.combining import connected_topology, random_case, random_trees
+from syncoll.testing.instances import connected_topology, random_case, random_trees
 from syncoll_msccl_xml import RECORD
 from syncoll_msccl_xml.checker import MscclXmlChecker
 from syncoll_msccl_xml.options import DIALECTS
+from tests.oracles.classics import hub, one_way_ring, ring
 
 DEPTH = 2
 MOST_STEPS = {"msccl": 256, "executor": 64, "rccl": 64}

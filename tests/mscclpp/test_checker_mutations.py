@@ -24,7 +24,7 @@ import pytest
 from syncoll.errors import VerificationError
 from syncoll.plugins import ExportRequest
 from syncoll.runtime import Kind, export_verified, kind_of
-from syncoll.testing.combining import random_case
+from syncoll.testing.instances import random_case
 from syncoll_mscclpp import RECORD
 from syncoll_mscclpp.checker import MscclppChecker
 

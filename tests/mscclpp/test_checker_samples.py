@@ -14,9 +14,9 @@ import pytest
 from syncoll.errors import UncheckedError, VerificationError
 from syncoll.model import Instance
 from syncoll.plugins import CheckedExport
-from syncoll.testing.classics import allgather, alltoall, broadcast, ring
 from syncoll_mscclpp import RECORD
 from syncoll_mscclpp.checker import MscclppChecker
+from tests.oracles.classics import allgather, alltoall, broadcast, ring
 
 Plan = dict[str, Any]
 Plans = dict[str, Callable[..., Plan]]

@@ -15,9 +15,9 @@ from syncoll.model import Algorithm, BoolArray, Instance, Topology, compose, inv
 from syncoll.plugins import ExportRequest
 from syncoll.plugins.exporters import UNLIMITED
 from syncoll.runtime import HandedOut, Kind, export_verified, kind_of
-from syncoll.testing.classics import hub, one_way_ring
-from syncoll.testing.combining import random_case, random_trees
+from syncoll.testing.instances import random_case, random_trees
 from syncoll_mscclpp import RECORD
+from tests.oracles.classics import hub, one_way_ring
 
 Plan = dict[str, Any]
 

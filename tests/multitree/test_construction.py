@@ -16,7 +16,6 @@ from syncoll.deadline import NEVER
 from syncoll.errors import ModelError
 from syncoll.model import Fabric, Topology
 from syncoll.spec import SpecLibrary
-from syncoll.testing.fabrics import bigraph, fat_tree, leaf_spine, random_fabric
 from syncoll_multitree.multitree import multitree, places_of, usual_turns
 from syncoll_multitree.products import find_products
 from syncoll_multitree.quotient import Quotient, fewest_steps, neighbour_orders
@@ -25,6 +24,7 @@ from syncoll_multitree.timed_trees import TimedTrees
 from syncoll_multitree.translations import find_translations
 from syncoll_multitree.turns import TURNS
 from syncoll_multitree.unit_network import ORDERS
+from tests.oracles.fabrics import bigraph, fat_tree, leaf_spine, random_fabric
 
 Rows = list[tuple[int, int, int, int]]
 

@@ -10,7 +10,7 @@ import pytest
 
 from syncoll.linear import LinearProgram
 from syncoll.model import Fabric, Topology
-from syncoll.testing.fabrics import random_fabric
+from tests.oracles.fabrics import random_fabric
 
 INFINITY = float("inf")
 

@@ -11,7 +11,7 @@ import pytest
 from syncoll.errors import ModelError
 from syncoll.model import BandwidthBound, Fabric, Topology
 from syncoll.routing import Routing, lower, route
-from syncoll.testing.fabrics import a100, bigraph, fat_tree, leaf_spine, mi250, p2_16xlarge, torus
+from tests.oracles.fabrics import a100, bigraph, fat_tree, leaf_spine, mi250, p2_16xlarge, torus
 
 from .conftest import Cuts, Model
 

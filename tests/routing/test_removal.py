@@ -22,7 +22,7 @@ from syncoll.routing.switch_removal import (
     remove_switch,
     remove_switches,
 )
-from syncoll.testing.fabrics import fat_tree
+from tests.oracles.fabrics import fat_tree
 
 from .conftest import Cuts, Model
 

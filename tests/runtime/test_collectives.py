@@ -14,7 +14,7 @@ from syncoll.errors import ExportError
 from syncoll.model import Instance
 from syncoll.runtime import Buffer, Kind, Slot, kind_of, layout_of
 from syncoll.spec import SpecLibrary
-from syncoll.testing.classics import hub
+from tests.oracles.classics import hub
 
 LIBRARY = SpecLibrary.load([Path(syncoll_specs.__file__).parent])
 NAMES = {

@@ -20,7 +20,7 @@ from syncoll.plugins import (
     OptionValue,
 )
 from syncoll.runtime import export_verified
-from syncoll.testing.combining import random_case
+from syncoll.testing.instances import random_case
 
 
 @dataclass

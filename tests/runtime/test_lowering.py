@@ -12,8 +12,8 @@ from syncoll.errors import ExportError, VerificationError
 from syncoll.model import Algorithm, BoolArray, Instance, Topology, compose, invert
 from syncoll.plugins import ExportRequest
 from syncoll.runtime import Action, Buffer, Hazard, Kind, LoweredAlgorithm, Slot, kind_of, lower
-from syncoll.testing.classics import hub, ring
-from syncoll.testing.combining import connected_topology, random_case, random_trees
+from syncoll.testing.instances import connected_topology, random_case, random_trees
+from tests.oracles.classics import hub, ring
 
 Content = tuple[int, Counter[int]]
 """A chunk, and how often each contribution is in it; none for plain data."""

@@ -15,7 +15,7 @@ from syncoll.plugins import ExportRequest, PluginManager
 from syncoll.runtime import Action, export_verified, lower
 from syncoll.runtime.turns import in_turn
 from syncoll.spec import SpecLibrary
-from syncoll.testing.combining import random_case
+from syncoll.testing.instances import random_case
 from syncoll_chakra.reading import NodeKind, read_trace
 
 MANAGER = PluginManager.discover()

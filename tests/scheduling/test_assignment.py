@@ -18,7 +18,7 @@ from syncoll.scheduling.plan import SendPlan
 from syncoll.scheduling.step_program import StepProgram
 from syncoll.scheduling.streams import Streams
 from syncoll.scheduling.windows import Windows
-from syncoll.testing.classics import allgather, broadcast, dgx1, line
+from tests.oracles.classics import allgather, broadcast, dgx1, line
 
 from .conftest import Forest, least_rounds, packed_trees, path, random_forest
 

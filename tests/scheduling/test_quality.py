@@ -13,8 +13,8 @@ from syncoll.certificates import demands
 from syncoll.model import Collective, Topology, invert
 from syncoll.plugins import SeedLimits
 from syncoll.scheduling import StepTree, schedule_trees
-from syncoll.testing.classics import allgather, broadcast, dgx1, ring
 from syncoll.trust import require_valid
+from tests.oracles.classics import allgather, broadcast, dgx1, ring
 
 from .conftest import optimal_trees, packed_trees, path
 

@@ -15,7 +15,8 @@ from syncoll.errors import ModelError
 from syncoll.model import Collective, Topology, inverse_of
 from syncoll.plugins import SeedLimits
 from syncoll.scheduling import SEGMENTS, Scheduled, StepTree, schedule_trees
-from syncoll.testing.classics import (
+from syncoll.trust import require_valid
+from tests.oracles.classics import (
     allgather,
     alltoall,
     broadcast,
@@ -27,7 +28,6 @@ from syncoll.testing.classics import (
     ring,
     scatter,
 )
-from syncoll.trust import require_valid
 
 from .conftest import breadth_first_trees, busiest, packed_trees, path, random_forest
 

@@ -31,8 +31,8 @@ from syncoll.searching import (
 from syncoll.solving import Solver
 from syncoll.spec import SpecLibrary
 from syncoll.testing.brute_force import TooLargeError, least_rounds
-from syncoll.testing.collectives import random_collective
 from syncoll.trust.claims import check_claims
+from tests.oracles.collectives import random_collective
 
 F = Fraction
 

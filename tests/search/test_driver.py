@@ -30,7 +30,8 @@ from syncoll.searching import (
 from syncoll.searching.asking import Waiting
 from syncoll.solving import Solver
 from syncoll.testing.brute_force import TooLargeError, has_algorithm
-from syncoll.testing.classics import (
+from syncoll.trust import require_valid
+from tests.oracles.classics import (
     allgather,
     alltoall,
     broadcast,
@@ -40,7 +41,6 @@ from syncoll.testing.classics import (
     one_way_ring,
     ring,
 )
-from syncoll.trust import require_valid
 
 F = Fraction
 

@@ -15,7 +15,9 @@ from syncoll.searching import SearchRequest, Strategy, search
 from syncoll.solving import Solver
 from syncoll.spec import SpecLibrary
 from syncoll.testing.brute_force import TooLargeError, least_rounds
-from syncoll.testing.classics import (
+from syncoll.testing.instances import random_instance
+from syncoll.trust import require_valid
+from tests.oracles.classics import (
     allgather,
     alltoall,
     broadcast,
@@ -28,8 +30,6 @@ from syncoll.testing.classics import (
     ring,
     scatter,
 )
-from syncoll.testing.instances import random_instance
-from syncoll.trust import require_valid
 
 F = Fraction
 

@@ -7,8 +7,8 @@ import numpy as np
 from syncoll.model import Algorithm, Collective
 from syncoll.results import Point
 from syncoll.searching.hints import KnownAlgorithms
-from syncoll.testing.classics import allgather, broadcast, ring
 from syncoll.trust import violations
+from tests.oracles.classics import allgather, broadcast, ring
 
 LINE = [(0, 0, 1, 0), (0, 1, 2, 1), (0, 2, 3, 2)]
 

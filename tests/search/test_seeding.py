@@ -17,7 +17,7 @@ from syncoll.errors import PluginError
 from syncoll.model import Algorithm, Collective, Topology
 from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits, SeedRecord
 from syncoll.searching import Asking, ChosenSeed, SearchRequest, Seeding, search
-from syncoll.testing.classics import allgather, broadcast, ring
+from tests.oracles.classics import allgather, broadcast, ring
 
 Propose = Callable[[Topology, Collective, SeedLimits], Iterator[Proposal]]
 

@@ -20,7 +20,7 @@ from syncoll.errors import ExportError, VerificationError
 from syncoll.model import Algorithm, Instance
 from syncoll.plugins import CheckedExport, ExporterRecord, ExportRequest
 from syncoll.runtime import export_verified
-from syncoll.testing.combining import random_case
+from syncoll.testing.instances import random_case
 from syncoll.trust import violations
 from syncoll_sends import CSV, PARQUET
 

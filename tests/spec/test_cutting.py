@@ -16,7 +16,7 @@ from syncoll.model import Collective, RelationTable
 from syncoll.model.cutting import Cutting
 from syncoll.plugins import PluginManager
 from syncoll.spec import SpecLibrary, check_file
-from syncoll.testing.collectives import random_collective
+from tests.oracles.collectives import random_collective
 
 LIBRARY = SpecLibrary.load(
     [record.folder for record in PluginManager.discover().spec_libraries.values()]

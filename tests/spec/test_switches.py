@@ -17,7 +17,7 @@ from syncoll.errors import LocatedError
 from syncoll.model import BandwidthBound, Fabric, Topology
 from syncoll.routing import bottleneck
 from syncoll.spec import SpecLibrary, check_file
-from syncoll.testing.fabrics import a100, bigraph, fat_tree, leaf_spine, mi250, p2_16xlarge, torus
+from tests.oracles.fabrics import a100, bigraph, fat_tree, leaf_spine, mi250, p2_16xlarge, torus
 
 from .test_errors import ask, marked
 

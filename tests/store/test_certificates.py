@@ -20,8 +20,8 @@ from syncoll.certificates import CutCertificate, Demand, PriceCertificate, TreeC
 from syncoll.model import Topology
 from syncoll.store import RememberingBounds, Store
 from syncoll.store.answers import BoundCertificate
-from syncoll.testing import classics
 from syncoll.testing.instances import random_instance
+from tests.oracles import classics
 
 Renumber = Callable[[int, random.Random], Any]
 

@@ -18,7 +18,7 @@ from syncoll.errors import FileFormatError, UsageError
 from syncoll.store import Store, StoredAnswer, schema
 from syncoll.store.packing import answer_details, digest, pack_algorithm, pack_question
 from syncoll.store.question import answer_question
-from syncoll.testing.combining import random_case
+from syncoll.testing.instances import random_case
 
 Answer = Callable[..., StoredAnswer]
 Renumber = Callable[[int, random.Random], Any]

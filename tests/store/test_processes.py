@@ -15,7 +15,7 @@ import pytest
 
 from syncoll.model import Instance
 from syncoll.store import Store, StoredAnswer
-from syncoll.testing.combining import random_case
+from syncoll.testing.instances import random_case
 from syncoll.trust import require_valid
 
 Answer = Callable[..., StoredAnswer]
@@ -26,7 +26,7 @@ KEEPS = textwrap.dedent(
     from pathlib import Path
     from syncoll.formula import FormulaSize, Limits, Verdict
     from syncoll.store import Store, StoredAnswer
-    from syncoll.testing.combining import random_case
+    from syncoll.testing.instances import random_case
 
     path, first, count, pause = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), sys.argv[4:]
     size = FormulaSize(1, 2, 3, 4, 5, 6, 7, frozenset())

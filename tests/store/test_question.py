@@ -18,10 +18,9 @@ from syncoll.errors import FileFormatError
 from syncoll.model import Instance, Topology
 from syncoll.store import likeness
 from syncoll.store.question import CanonicalQuestion, answer_question, bound_question
-from syncoll.testing import classics
-from syncoll.testing.combining import random_case
-from syncoll.testing.instances import random_instance, random_topology
+from syncoll.testing.instances import random_case, random_instance, random_topology
 from syncoll.trust import require_valid
+from tests.oracles import classics
 
 Renumber = Callable[[int, random.Random], Any]
 

@@ -21,9 +21,9 @@ from syncoll.results import Frontier, Solution
 from syncoll.searching import Asking, SearchRequest, search
 from syncoll.solving import Solver, SolverPool, SolverSettings, open_pool
 from syncoll.store import RememberingBounds, SolutionMemory, Store
-from syncoll.testing import classics
 from syncoll.testing.instances import random_instance
 from syncoll.trust import require_valid
+from tests.oracles import classics
 
 Renumber = Callable[[int, random.Random], Any]
 

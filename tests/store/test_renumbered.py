@@ -17,8 +17,7 @@ from syncoll.model import Algorithm, Instance, Topology
 from syncoll.store import Store, StoredAnswer
 from syncoll.store.packing import pack_question
 from syncoll.store.question import answer_question
-from syncoll.testing.combining import random_case
-from syncoll.testing.instances import random_instance
+from syncoll.testing.instances import random_case, random_instance
 from syncoll.trust import require_valid
 
 Answer = Callable[..., StoredAnswer]

@@ -18,8 +18,7 @@ from syncoll.formula import Limits, StopReason, Verdict
 from syncoll.model import Algorithm
 from syncoll.store import Store, StoredAnswer, default_path
 from syncoll.store.packing import pack_algorithm, unpack_algorithm
-from syncoll.testing.combining import random_case
-from syncoll.testing.instances import random_instance
+from syncoll.testing.instances import random_case, random_instance
 from syncoll.trust import require_valid
 
 Answer = Callable[..., StoredAnswer]

@@ -25,7 +25,7 @@ from syncoll.testing import (
     random_formula,
 )
 from syncoll.testing.candidate import ObservedLoader
-from syncoll.testing.rows import row_cases
+from syncoll.testing.small_formulas import row_cases
 
 FAKES = Path(__file__).parent / "fakes"
 

@@ -10,8 +10,8 @@ import pytest
 
 from syncoll.errors import VerificationError
 from syncoll.model import Algorithm, BandwidthBound, Instance, Topology
-from syncoll.testing.classics import allgather, broadcast, line, ring
 from syncoll.trust import require_valid, violations
+from tests.oracles.classics import allgather, broadcast, line, ring
 
 ROUNDS = (1, 1, 1)
 SENDS = [(0, 0, 1, 0), (0, 1, 2, 1), (1, 0, 1, 1), (1, 1, 2, 2)]

@@ -15,10 +15,11 @@ from syncoll.errors import VerificationError
 from syncoll.model import Algorithm, Instance
 from syncoll.plugins import PluginManager
 from syncoll.solving import Solver
-from syncoll.testing.brute_force import TooLargeError, all_algorithms
-from syncoll.testing.classics import allgather, dgx1
+from syncoll.testing.brute_force import TooLargeError
 from syncoll.testing.instances import random_instance
 from syncoll.trust import require_valid, violations
+from tests.oracles.classics import allgather, dgx1
+from tests.oracles.enumeration import all_algorithms
 
 Send = tuple[int, int, int, int]
 """Chunk, source, destination, step."""
