@@ -23,6 +23,7 @@ from syncoll.bounding.relaxation import Relaxation, RelaxationKind
 from syncoll.certificates import Demand, PriceCertificate, demands
 from syncoll.model import Collective, Topology
 from syncoll.plugins import PluginManager
+from syncoll.routing import as_topology
 from syncoll.spec import SpecLibrary
 
 TOPOLOGIES = ("dgx1", "ring(8)", "hypercube(3)", "torus(3,3)", "torus(4,4)", "torus(6,6)",
@@ -118,7 +119,7 @@ def main() -> None:
     row(list(HEAD))
     row(["---"] * len(HEAD))
     for name in arguments.topology or TOPOLOGIES:
-        topology = specs.topology(name)
+        topology = as_topology(specs.topology(name))
         for title in arguments.collective or COLLECTIVES:
             collective = specs.collective(title)
             chunks = least_chunks(topology, collective)

@@ -23,6 +23,7 @@ from syncoll.model import Algorithm, Collective, Instance, Topology, compose, in
 from syncoll.model.fabric import Fabric
 from syncoll.plugins import PluginManager, Proposal, SeedLimits
 from syncoll.plugins.options import resolve_options
+from syncoll.routing import as_topology
 from syncoll.spec import SpecLibrary
 from syncoll.trust import require_valid
 from syncoll_classics import RECORDS
@@ -73,7 +74,7 @@ def nccl(specs: SpecLibrary) -> None:
     """NCCL's collectives on DGX-1."""
     head("NCCL's rings on DGX-1 (SCCL paper, Table 3)", "collective", "paper (C, S, R)", "ours",
          "seconds")  # fmt: skip
-    topology, allgather = specs.topology("dgx1"), specs.collective("allgather")
+    topology, allgather = as_topology(specs.topology("dgx1")), specs.collective("allgather")
     proposal, instance, seconds = next(proposals("ring", topology, allgather))
 
     def line(name: str, paper: tuple[int, int, int], ours: Instance, seconds: float) -> None:
@@ -108,7 +109,7 @@ def textbook(specs: SpecLibrary) -> None:
     def line(
         classic: str, collective: str, network: str, book: tuple[int, int, int], **options: object
     ) -> None:
-        topology, wanted = specs.topology(network), specs.collective(collective)
+        topology, wanted = as_topology(specs.topology(network)), specs.collective(collective)
         found = {
             (i.steps, i.rounds, i.chunks): seconds
             for _, i, seconds in proposals(classic, topology, wanted, **options)
@@ -254,7 +255,7 @@ def fabrics(specs: SpecLibrary) -> None:
     one = ring_algbw(a100(2), box_rings(2)[:1])
     row("2 A100 boxes", 1, "", f"{float(one):.2f} = {one}", f"{time.perf_counter() - began:.2f}")
     for boxes in (2, 4, 8):
-        topology = specs.topology(f"a100(boxes={boxes})")
+        topology = as_topology(specs.topology(f"a100(boxes={boxes})"))
         proposal, found, seconds = next(
             proposals("ring", topology, specs.collective("allgather"), seconds=5.0)
         )
@@ -272,7 +273,7 @@ def ring2d(specs: SpecLibrary) -> None:
          "(MultiTree paper, section II-C)", "torus", "paper 2N(N - 1) / (N^2 - 1)",
          "ours, sends a link", "steps", "seconds")  # fmt: skip
     for side in (4, 6, 8):
-        topology = specs.topology(f"torus({side},{side})")
+        topology = as_topology(specs.topology(f"torus({side},{side})"))
         ((_, found, seconds),) = proposals("ring2d", topology, specs.collective("allreduce"))
         least = Fraction(2 * (side**2 - 1), 4 * side**2)
         paper, ours = (
@@ -286,7 +287,7 @@ def costs(specs: SpecLibrary, topologies: Sequence[str]) -> None:
     """What each classic costs where; of a classic's proposals those that no other one dominates."""
     head("Costs", "topology", "collective", "classic", "C", "S", "R", "R/C", "seconds", "note")
     for name in topologies:
-        topology = specs.topology(name)
+        topology = as_topology(specs.topology(name))
         for title in COLLECTIVES:
             for record in RECORDS:
                 segments = any(option.name == "segments" for option in record.options)

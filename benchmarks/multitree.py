@@ -45,6 +45,7 @@ import syncoll_multitree
 from syncoll.model import Algorithm, Collective, Fabric, Topology
 from syncoll.plugins import PluginManager, SeedLimits
 from syncoll.plugins.options import resolve_options
+from syncoll.routing import as_topology
 from syncoll.spec import SpecLibrary
 from syncoll.trust import require_valid
 from syncoll_classics.bigraph import BiGraph, rank_mapping
@@ -145,7 +146,7 @@ def allreduce() -> Collective:
 
 def fabric_of(reference: str) -> Fabric:
     """The library's network with bandwidths in units of the narrowest link, 16 GB/s."""
-    found = specs().fabric(reference)
+    found = Fabric.of(specs().topology(reference))
     least = min(found.bandwidths.values())
     return Fabric.from_bandwidths(
         found.name,
@@ -229,7 +230,7 @@ def trees(network: Network) -> Made:
         routed = multitree_on_fabric(network.fabric)
         timed, paths = routed.timed, list(routed.paths)
     else:
-        topology = specs().topology(network.reference)
+        topology = as_topology(specs().topology(network.reference))
         timed = multitree(topology, translations=find_translations(topology))
     parents, steps = np.full((2, nodes, nodes), -1, dtype=np.int64)
     tree, parent, child, step = timed.edges.T
@@ -582,7 +583,7 @@ def orders_of_neighbours() -> None:
         row(topology.name, least, counted(outer), counted(others), chosen,
             multitree(topology).num_steps)  # fmt: skip
     for name in ("mesh(4,4)", "mesh(8,8)", "mesh(3,5)", "mesh(3,8)", "mesh(4,8)", "mesh(2,3,4)"):
-        topology = specs().topology(name)
+        topology = as_topology(specs().topology(name))
         least = max(-(-(topology.num_nodes - 1) // len(into)) for into in topology.in_links)
         least = max(least, int(topology.distances.max()))
         places = places_of(topology)
@@ -604,7 +605,7 @@ def the_seed() -> None:
     for name in ("torus(4,4)", "torus(8,8)", "torus(16,16)", "torus(8,8,8)"):
         began, times, made = time.process_time(), [], []
         for proposal in record.load().propose(
-            specs().topology(name),
+            as_topology(specs().topology(name)),
             specs().collective("allgather"),
             SeedLimits(max_chunks=4),
             values,
@@ -750,7 +751,7 @@ def building() -> None:
         row(network.reference, network.nodes, way, made.num_steps, least, f"{seconds:.2f}")
 
     for network in (square(4), square(8), square(16), square(32), mesh(16), mesh(32)):  # fmt: skip
-        topology = specs().topology(network.reference)
+        topology = as_topology(specs().topology(network.reference))
         least = max(-(-(network.nodes - 1) // len(links)) for links in topology.in_links)
         symmetry = find_translations(topology)
         if symmetry:

@@ -23,6 +23,7 @@ from pathlib import Path
 from syncoll.documents import write_atomically
 from syncoll.formula import Limits
 from syncoll.plugins import PluginManager
+from syncoll.routing import as_topology
 from syncoll.searching import solve_one
 from syncoll.solving import Solver, default_threads
 from syncoll.spec import SpecLibrary
@@ -65,7 +66,10 @@ def measure(
     solver: Solver, specs: SpecLibrary, row: Row, repeats: int, limit: float
 ) -> dict[str, object]:
     """The medians of some runs of one row."""
-    topology, collective = specs.topology(row.topology), specs.collective(row.collective)
+    topology, collective = (
+        as_topology(specs.topology(row.topology)),
+        specs.collective(row.collective),
+    )
     runs = []
     for _ in range(repeats):
         solution = solve_one(

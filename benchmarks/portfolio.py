@@ -24,6 +24,7 @@ from pathlib import Path
 from syncoll.formula import Limits
 from syncoll.plugins import PluginManager
 from syncoll.results import Solution
+from syncoll.routing import as_topology
 from syncoll.searching import solve_one
 from syncoll.searching.directly import solve_directly
 from syncoll.solving import Solver, default_threads
@@ -95,7 +96,7 @@ def cases(specs: SpecLibrary) -> Iterator[Case]:
 def _as_asked(
     specs: SpecLibrary, name: str, collective: str, chunks: int, steps: int, rounds: int
 ) -> Case:
-    topology, what = specs.topology(name), specs.collective(collective)
+    topology, what = as_topology(specs.topology(name)), specs.collective(collective)
 
     def ask(solver: Solver, seconds: float) -> Solution:
         return solve_one(
@@ -121,7 +122,7 @@ def _as_it_stands(
     rounds: int,
 ) -> Case:
     instance = specs.collective(collective).instantiate(
-        specs.topology(name), chunks=chunks, steps=steps, rounds=rounds
+        as_topology(specs.topology(name)), chunks=chunks, steps=steps, rounds=rounds
     )
 
     def ask(solver: Solver, seconds: float) -> Solution:

@@ -94,9 +94,10 @@ def check_spec(file: str | Path) -> CheckReport:
     Raises:
         SpecError: when the file cannot be read.
     """
+    from syncoll.routing import as_topology
     from syncoll.spec import check_file
 
-    return check_file(str(file), session_for({}).specs)
+    return check_file(str(file), session_for({}).specs, as_topology)
 
 
 def list_specs() -> Page:

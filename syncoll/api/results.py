@@ -232,7 +232,7 @@ def show(
     name = str(what)
     kind = "file" if isinstance(what, Path) and what.suffix == ".json" else kind_of(specs, name)
     if kind == "topology":
-        return topology_page(specs.topology(name), specs.definition("topology", name).doc)
+        return topology_page(session.topology(name), specs.definition("topology", name).doc)
     if kind == "collective":
         found = specs.collective(name)
         doc = specs.definition("collective", name).doc

@@ -69,7 +69,7 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.topology is not None or arguments.collective is not None:
         specs = arguments.session.specs
         if arguments.topology is not None:
-            topology = specs.topology(arguments.topology)
+            topology = arguments.session.topology(arguments.topology)
         if arguments.collective is not None:
             collective = specs.collective(arguments.collective)
     witness = None

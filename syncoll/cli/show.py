@@ -83,7 +83,9 @@ def _run(arguments: argparse.Namespace) -> int:
         )
     if kind == "topology":
         return _show_topology(
-            specs.topology(what), specs.definition("topology", what).doc, arguments.format
+            arguments.session.topology(what),
+            specs.definition("topology", what).doc,
+            arguments.format,
         )
     return _show_collective(
         specs.collective(what),

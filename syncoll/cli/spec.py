@@ -57,12 +57,13 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
 def _check(arguments: argparse.Namespace) -> int:
     from syncoll.cli.output import counted, note, print_text
     from syncoll.errors import UsageError
+    from syncoll.routing import as_topology
     from syncoll.spec import check_file
 
     if not Path(arguments.file).is_file():
         what = "a folder" if Path(arguments.file).is_dir() else "no file"
         raise UsageError(f"{arguments.file} is {what}; expected a .syncoll file")
-    report = check_file(arguments.file, arguments.session.specs)
+    report = check_file(arguments.file, arguments.session.specs, as_topology)
     for error in report.errors:
         note(f"{error}\n")
     for definition in report.definitions:

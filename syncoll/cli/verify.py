@@ -106,7 +106,7 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.topology is not None or arguments.collective is not None:
         specs = arguments.session.specs
         if arguments.topology is not None:
-            require_same_topology(stored.topology, specs.topology(arguments.topology))
+            require_same_topology(stored.topology, arguments.session.topology(arguments.topology))
         if arguments.collective is not None:
             require_same_collective(
                 stored.collective,
@@ -158,9 +158,9 @@ def _check_refutation(arguments: argparse.Namespace) -> int:
     plugins = arguments.session.plugins
     topology, collective = None, None
     if arguments.topology is not None or arguments.collective is not None:
-        specs = arguments.session.specs
-        topology = specs.topology(arguments.topology) if arguments.topology else None
-        collective = specs.collective(arguments.collective) if arguments.collective else None
+        session = arguments.session
+        topology = session.topology(arguments.topology) if arguments.topology else None
+        collective = session.collective(arguments.collective) if arguments.collective else None
     checked = check_refutation(arguments.file, plugins, topology=topology, collective=collective)
     instance, proof = checked.instance, checked.proof
     if arguments.format == "json":

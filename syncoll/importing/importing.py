@@ -207,13 +207,12 @@ def _read_back(spec: str, label: str, name: str, imported: Imported) -> None:
         machine = machine.fabric
     library = SpecLibrary.load((), {"import": lambda *_: spec})
     try:
-        if isinstance(machine, Topology):
-            same = library.topology("import:spec") == replace(machine, name=name)
-        else:
-            same = library.fabric("import:spec") == replace(machine, name=name)
+        read = library.topology("import:spec")
     except LocatedError as error:
         raise ImportFormatError(f"{label}: as a spec, this machine is refused: {error}") from None
-    if not same:
+    if isinstance(machine, Fabric):
+        read = Fabric.of(read)
+    if read != replace(machine, name=name):
         raise AssertionError(f"the spec of {label} reads as another machine:\n{spec}")
 
 

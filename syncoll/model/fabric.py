@@ -209,16 +209,17 @@ class Fabric:
         )
 
     @classmethod
-    def of(cls, topology: Topology) -> Fabric:
-        """The fabric of a topology.
+    def of(cls, topology: Topology | Fabric) -> Fabric:
+        """The fabric of a topology: itself, or that from which it was made.
 
-        Args:
-            topology: one that was made from a fabric, or one in which no links share bandwidth:
-                it becomes a fabric without switches, in chunks per round.
+        One in which no links share bandwidth becomes a fabric without switches, in chunks per
+        round.
 
         Raises:
             ModelError: when links share bandwidth and nothing says through which switches.
         """
+        if isinstance(topology, Fabric):
+            return topology
         if topology.fabric is not None:
             return topology.fabric
         bandwidths: dict[tuple[int, int], Fraction] = {}

@@ -10,17 +10,40 @@ algorithms of steps and rounds are searched.
     Fabric --merge_switches--> --shortest routes, remove_switch--> Routing --> Topology
 """
 
-from syncoll.routing.cuts import cut_ratio
-from syncoll.routing.lowering import MOST_LINKS, MOST_SHARED, Routing, lower, route
-from syncoll.routing.optimality import Bottleneck, bottleneck
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "MOST_LINKS",
-    "MOST_SHARED",
-    "Bottleneck",
-    "Routing",
-    "bottleneck",
-    "cut_ratio",
-    "lower",
-    "route",
-]
+from syncoll.errors import ModelError, UsageError
+from syncoll.lazy import lazily
+from syncoll.model import Fabric, Topology
+
+if TYPE_CHECKING:
+    from syncoll.routing.cuts import cut_ratio
+    from syncoll.routing.lowering import Routing, route
+    from syncoll.routing.optimality import Bottleneck, bottleneck
+else:
+    __getattr__ = lazily(
+        __name__,
+        {
+            "cuts": "cut_ratio",
+            "lowering": "Routing route",
+            "optimality": "Bottleneck bottleneck",
+        },
+    )
+
+__all__ = ["Bottleneck", "Routing", "as_topology", "bottleneck", "cut_ratio", "route"]
+
+
+def as_topology(network: Topology | Fabric) -> Topology:
+    """The topology on which algorithms are searched: itself, or what `route` makes of a fabric.
+
+    Raises:
+        ModelError: when a fabric makes no topology.
+    """
+    if isinstance(network, Topology):
+        return network
+    from syncoll.routing.lowering import route
+
+    try:
+        return route(network).topology
+    except UsageError as error:  # its bandwidths need integers beyond 64 bits
+        raise ModelError(f"{network.name}: {error}", network.origin) from None

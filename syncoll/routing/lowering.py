@@ -39,7 +39,7 @@ from syncoll.routing.retention import MOST_PAIRS, keeps_rate
 from syncoll.routing.shortest import ShortestRoutes, shortest_routes
 from syncoll.routing.switch_removal import bypass_transit, remove_switch
 
-__all__ = ["MOST_LINKS", "MOST_SHARED", "Routing", "lower", "route"]
+__all__ = ["MOST_LINKS", "MOST_SHARED", "Routing", "route"]
 
 MOST_LINKS = 1 << 20
 """Pairs of compute nodes that a topology may have links for."""
@@ -104,13 +104,6 @@ class Routing:
             for ends in pairwise(path):
                 load[ends] += share
         return dict(load)
-
-
-def lower(
-    fabric: Fabric, *, most_links: int = MOST_LINKS, most_shared: int = MOST_SHARED
-) -> Topology:
-    """The topology on which algorithms for a fabric are searched; see `route`."""
-    return route(fabric, most_links=most_links, most_shared=most_shared).topology
 
 
 def route(

@@ -106,15 +106,9 @@ class Session:
             SpecError: when there is no such, or it is wrong.
             ModelError: when a network of switches makes no topology.
         """
-        from syncoll.model import Fabric, Topology
+        from syncoll.routing import as_topology
 
-        if isinstance(what, Topology):
-            return what
-        if isinstance(what, Fabric):
-            from syncoll.routing import lower
-
-            return lower(what)
-        return self.specs.topology(_name(what, "topology"))
+        return as_topology(self._network(what))
 
     def fabric(self, what: str | Topology | Fabric) -> Fabric:
         """The physical network of a topology: with its switches, without what they make of links.
@@ -123,13 +117,16 @@ class Session:
             SpecError: when there is no such, or it is wrong.
             ModelError: when its links share bandwidth and nothing says through which switches.
         """
+        from syncoll.model import Fabric
+
+        return Fabric.of(self._network(what))
+
+    def _network(self, what: str | Topology | Fabric) -> Topology | Fabric:
         from syncoll.model import Fabric, Topology
 
-        if isinstance(what, Fabric):
+        if isinstance(what, Topology | Fabric):
             return what
-        if isinstance(what, Topology):
-            return what.fabric or Fabric.of(what)
-        return self.specs.fabric(_name(what, "topology"))
+        return self.specs.topology(_name(what, "topology"))
 
     def collective(self, what: str | Collective) -> Collective:
         """A collective by its name, ``allgather`` or ``broadcast(root=3)``, or itself.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from syncoll.routing import as_topology
 from syncoll.searching import SearchRequest, Strategy
 
 if TYPE_CHECKING:
@@ -37,4 +38,5 @@ def written_search(
         "time_limit": spec.seconds,
     }
     limits |= {name: value for name, value in given.items() if value is not None}
-    return SearchRequest(spec.topology, spec.collective, strategy, **limits), spec
+    topology = as_topology(spec.topology)
+    return SearchRequest(topology, spec.collective, strategy, **limits), spec

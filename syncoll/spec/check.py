@@ -7,11 +7,13 @@ evaluated, see `trials`.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
 from syncoll.errors import LocatedError, SpecError
+from syncoll.model import Fabric
 from syncoll.spec.library import DefinitionSummary, SpecLibrary, summarise
 from syncoll.spec.module import load_module
 from syncoll.spec.parser import parse_file
@@ -42,12 +44,15 @@ class CheckReport:
     notes: tuple[str, ...] = ()
 
 
-def check_file(path: str | Path, library: SpecLibrary) -> CheckReport:
+def check_file(
+    path: str | Path, library: SpecLibrary, lower: Callable[[Fabric], object] | None = None
+) -> CheckReport:
     """Checks a file.
 
     Args:
         path: the file.
         library: the shipped definitions that it may use.
+        lower: what tries whether algorithms can be searched for on a physical topology.
 
     Returns:
         Its definitions and everything wrong with them; nothing is raised for a wrong file.
@@ -67,7 +72,7 @@ def check_file(path: str | Path, library: SpecLibrary) -> CheckReport:
     notes: list[str] = []
     if not definitions:
         notes.append("it imports other files and defines nothing itself")
-    trials = None if errors else Trials(module)
+    trials = None if errors else Trials(module, lower)
     results: dict[Definition, list[LocatedError]] = {}
     wrong: set[Definition] = set()  # and what uses something that is: each cause is told once
     told: dict[Definition, str] = {}

@@ -7,19 +7,19 @@ from syncoll.spec import syntax
 from syncoll.spec.binding import bind_parameters
 from syncoll.spec.blame import BlamedCall, blaming
 from syncoll.spec.combining import Combiner
-from syncoll.spec.machine import build_fabric, build_topology
+from syncoll.spec.machine import build_topology
 from syncoll.spec.module import Found
 from syncoll.spec.searching import SearchSpec, read_bounds
 from syncoll.spec.source import Span
 from syncoll.spec.syntax import Argument, Reference
 from syncoll.spec.values import NameScope
 
-__all__ = ["make_collective", "make_fabric", "make_search", "make_topology"]
+__all__ = ["make_collective", "make_search", "make_topology"]
 
 
 def make_topology(
     found: Found, arguments: tuple[Argument, ...], seen: NameScope, span: Span
-) -> Topology:
+) -> Topology | Fabric:
     """Instantiates a topology.
 
     Args:
@@ -37,22 +37,6 @@ def make_topology(
     with blaming(call):
         evaluator, scope, name = bind_parameters(found, arguments, seen, span)
         return build_topology(definition, evaluator, scope, name, call.origin)
-
-
-def make_fabric(
-    found: Found, arguments: tuple[Argument, ...], seen: NameScope, span: Span
-) -> Fabric:
-    """The physical network of a topology, without lowering it; see `make_topology`.
-
-    Raises:
-        ModelError: when links share bandwidth and nothing says through which switches.
-    """
-    definition = found.definition
-    assert isinstance(definition, syntax.TopologyDefinition)
-    call = BlamedCall(found, arguments, span)
-    with blaming(call):
-        evaluator, scope, name = bind_parameters(found, arguments, seen, span)
-        return build_fabric(definition, evaluator, scope, name, call.origin)
 
 
 def make_collective(

@@ -148,8 +148,8 @@ class SpecLibrary:
 
     # What users ask for ------------------------------------------------------------------------
 
-    def topology(self, reference: str) -> Topology:
-        """The topology that a reference names.
+    def topology(self, reference: str) -> Topology | Fabric:
+        """The topology that a reference names; a physical one where it has switches, or GB/s.
 
         Raises:
             SpecError: when the reference, or the spec behind it, is wrong.
@@ -159,19 +159,6 @@ class SpecLibrary:
 
         found, call, home = self._resolve("topology", reference)
         return instantiate.make_topology(found, call.arguments, NameScope(home, {}), call.span)
-
-    def fabric(self, reference: str) -> Fabric:
-        """The physical network of the topology that a reference names, however large.
-
-        Raises:
-            SpecError: see `topology`.
-            ModelError: when its links share bandwidth and nothing says through which switches.
-        """
-        from syncoll.spec import instantiate
-        from syncoll.spec.values import NameScope
-
-        found, call, home = self._resolve("topology", reference)
-        return instantiate.make_fabric(found, call.arguments, NameScope(home, {}), call.span)
 
     def collective(self, reference: str) -> Collective:
         """The collective that a reference names; see `topology`."""

@@ -1,16 +1,16 @@
 """From a topology definition to a `Topology`: nodes, then links, then shared bounds.
 
-With switches, or with bandwidths in GB/s, the links make up a `Fabric` first, which is lowered.
+With switches, or with bandwidths in GB/s, the links make up a `Fabric`.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
-from typing import Any, TypeVar
+from typing import Any
 
-from syncoll.errors import ModelError, Origin, SpecError, UsageError
+from syncoll.errors import Origin
 from syncoll.model import BandwidthBound, Fabric, FabricLink, Link, Topology
 from syncoll.spec import limits, syntax
 from syncoll.spec.arithmetic import cell_of, first_live, is_column
@@ -23,9 +23,8 @@ from syncoll.spec.turns import each
 from syncoll.spec.values import NameScope, Ragged, is_list, kind_of, written
 from syncoll.wording import counted
 
-__all__ = ["build_fabric", "build_topology"]
+__all__ = ["build_topology"]
 
-_Made = TypeVar("_Made")
 _Bandwidth = Fraction | None
 _Row = tuple[Link, _Bandwidth, str]
 
@@ -36,48 +35,18 @@ def build_topology(
     scope: NameScope,
     name: str,
     origin: Origin,
-) -> Topology:
-    """Expands a definition whose parameters have values.
+) -> Topology | Fabric:
+    """Expands a definition whose parameters have values, with an evaluator of its own.
 
-    Args:
-        definition: the definition.
-        evaluator: fresh, for this topology.
-        scope: the parameters and the file.
-        name: the topology's name.
-        origin: whom to blame for what is wrong with the network as a whole.
+    With switches, or with bandwidths in GB/s, it is a physical topology.  `origin` is whom to blame
+    for what is wrong with the network as a whole.
 
     Raises:
         SpecError: when a statement makes no sense, or the result would be too large.
     """
     builder = _Builder(definition, evaluator, name, origin)
     builder.read(scope)
-    if not builder.is_fabric:
-        return builder.topology()
-    from syncoll.routing import lower  # for networks with switches or in GB/s alone
-
-    fabric = builder.fabric()
-    links, routes = limits.MAX_LINKS, limits.MAX_SHARED_PAIRS
-    return builder.located(lambda: lower(fabric, most_links=links, most_shared=routes))
-
-
-def build_fabric(
-    definition: syntax.TopologyDefinition,
-    evaluator: Evaluator,
-    scope: NameScope,
-    name: str,
-    origin: Origin,
-) -> Fabric:
-    """The physical network of a definition, however large; see `build_topology`.
-
-    Raises:
-        ModelError: when links share bandwidth and nothing says through which switches.
-    """
-    builder = _Builder(definition, evaluator, name, origin)
-    builder.read(scope)
-    if builder.is_fabric:
-        return builder.fabric()
-    topology = builder.topology()
-    return builder.located(lambda: Fabric.of(topology))
+    return builder.fabric() if builder.is_fabric else builder.topology()
 
 
 class _Builder:
@@ -138,19 +107,6 @@ class _Builder:
             elif isinstance(statement, syntax.SharedStatement):
                 self.later.append((statement, scope))
 
-    def located(self, make: Callable[[], _Made]) -> _Made:
-        """What a function makes, its errors at the topology's origin if nowhere else.
-
-        Raises:
-            ModelError: from the function.
-        """
-        try:
-            return make()
-        except ModelError as error:
-            raise ModelError(error.message, error.origin or self.origin, error.expected) from None
-        except UsageError as error:
-            raise SpecError(str(error), self.origin) from None
-
     def fabric(self) -> Fabric:
         """The physical network that was read."""
         if self.later:
@@ -166,16 +122,14 @@ class _Builder:
                     "`bandwidth` behind it",
                 )
             links.append(FabricLink(source, destination, bandwidth, label))
-        return self.located(
-            lambda: Fabric(
-                self.name,
-                self.nodes,
-                self.switches,
-                tuple(links),
-                self.origin,
-                measure="GB/s" if self.in_gigabytes else "chunks per round",
-                unit=self.unit,
-            )
+        return Fabric(
+            self.name,
+            self.nodes,
+            self.switches,
+            tuple(links),
+            self.origin,
+            measure="GB/s" if self.in_gigabytes else "chunks per round",
+            unit=self.unit,
         )
 
     def topology(self) -> Topology:
@@ -198,9 +152,7 @@ class _Builder:
                     "`bandwidth` behind the link, or a `shared` bound that contains it",
                 )
         every = (*bounds, *self.shared)
-        return self.located(
-            lambda: Topology(self.name, self.nodes, tuple(order), every, self.origin)
-        )
+        return Topology(self.name, self.nodes, tuple(order), every, self.origin)
 
     def _set_nodes(self, expr: Expr, scope: NameScope) -> None:
         count = self.evaluator.whole(expr, scope)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from syncoll.errors import Origin
-from syncoll.model import Collective, Topology
+from syncoll.model import Collective, Fabric, Topology
 from syncoll.spec import syntax
 from syncoll.spec.evaluator import Evaluator
 from syncoll.spec.limits import MAX_NUMBER
@@ -35,7 +35,7 @@ class SearchSpec:
     """
 
     name: str
-    topology: Topology
+    topology: Topology | Fabric
     collective: Collective
     k: int | None = None
     steps: int | None = None

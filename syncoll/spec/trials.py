@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 
 from syncoll.errors import LocatedError, ModelError, SpecError
-from syncoll.model import Collective
+from syncoll.model import Collective, Fabric
 from syncoll.spec import instantiate, limits, syntax
 from syncoll.spec.ambient import Ambient
 from syncoll.spec.blame import RequirementError
@@ -44,6 +44,7 @@ class Trials:
 
     Args:
         module: the file.
+        lower: what tries whether algorithms can be searched for on a physical topology.
         seconds: when to stop trying.
         clock: tells the time in seconds; by default the processor's, so that what is found does
             not depend on what else the machine does.
@@ -52,10 +53,11 @@ class Trials:
     def __init__(
         self,
         module: Module,
+        lower: Callable[[Fabric], object] | None = None,
         seconds: float = _SECONDS,
         clock: Callable[[], float] = time.process_time,
     ) -> None:
-        self._module, self._clock = module, clock
+        self._module, self._lower, self._clock = module, lower, clock
         self._end = clock() + seconds
 
     def run(self, definition: Definition, *, whole: bool = True) -> _Found:
@@ -156,17 +158,19 @@ class Trials:
         """Builds a topology; one with more nodes than algorithms of steps can have, its cables."""
         scope, span = NameScope(self._module, {}), found.definition.name_span
         try:
-            fabric = instantiate.make_fabric(found, (), scope, span)
-        except ModelError:
-            fabric = None  # told by the next one, if it matters there
-        except SpecError as error:
+            network = instantiate.make_topology(found, (), scope, span)
+            if not isinstance(network, Fabric):
+                return [], ""
+            if network.num_switches and network.num_nodes**2 > limits.MAX_LINKS:
+                return [], (
+                    f"topology {found.definition.signature} has {network.num_nodes} nodes, too "
+                    "many for algorithms of steps; `syncoll forest` takes it"
+                )
+            if self._lower is not None:
+                self._lower(network)
+        except LocatedError as error:
             return [error], ""
-        if fabric is not None and fabric.num_switches and fabric.num_nodes**2 > limits.MAX_LINKS:
-            return [], (
-                f"topology {found.definition.signature} has {fabric.num_nodes} nodes, too many for "
-                "algorithms of steps; `syncoll forest` takes it"
-            )
-        return _errors_of(lambda: instantiate.make_topology(found, (), scope, span)), ""
+        return [], ""
 
     def _collective(self, found: Found, collective: Collective) -> _Found:
         """Makes the tables of a collective for small P and C, as far as its requirements allow.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from syncoll.plugins import PluginManager, SpecLibraryRecord
+from syncoll.routing import as_topology
 from syncoll.spec import Kind, SpecLibrary, check_file
 from syncoll.testing.kit import Conformance, Failure, checks_of, demand, failures
 
@@ -37,7 +38,7 @@ def check_files(record: SpecLibraryRecord) -> None:
     problems = [str(problem) for problem in SpecLibrary.load([record.folder]).problems()]
     demand(not problems, "; ".join(problems))
     for file in sorted(record.folder.rglob("*.syncoll")):
-        errors = check_file(file, library).errors
+        errors = check_file(file, library, as_topology).errors
         demand(not errors, "; ".join(str(error) for error in errors))
 
 

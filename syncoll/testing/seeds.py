@@ -11,6 +11,7 @@ from typing import ClassVar
 from syncoll.errors import OptionError, VerificationError
 from syncoll.model import Collective, Topology
 from syncoll.plugins import PluginManager, Proposal, SeedLimits, SeedRecord, resolve_options
+from syncoll.routing import as_topology
 from syncoll.spec import SpecLibrary
 from syncoll.testing.kit import (
     Conformance,
@@ -42,7 +43,7 @@ _SOON_SECONDS = 3.0
 def _questions() -> Sequence[tuple[Topology, Collective]]:
     libraries = PluginManager.discover().spec_libraries.values()
     specs = SpecLibrary.load([record.folder for record in libraries])
-    topologies = [specs.topology(name) for name in _TOPOLOGIES]
+    topologies = [as_topology(specs.topology(name)) for name in _TOPOLOGIES]
     return list(product(topologies, [specs.collective(name) for name in _COLLECTIVES]))
 
 

@@ -11,6 +11,7 @@ import syncoll_classics
 from syncoll.model import Collective, Topology
 from syncoll.plugins import PluginManager, Proposal, SeedLimits
 from syncoll.plugins.options import resolve_options
+from syncoll.routing import as_topology
 from syncoll.spec import SpecLibrary
 from syncoll.trust import require_valid
 
@@ -37,7 +38,7 @@ def propose(specs: SpecLibrary) -> Callable[..., list[Proposal]]:
         limits: SeedLimits | None = None,
         **options: object,
     ) -> list[Proposal]:
-        network = specs.topology(topology) if isinstance(topology, str) else topology
+        network = as_topology(specs.topology(topology)) if isinstance(topology, str) else topology
         wanted = specs.collective(collective) if isinstance(collective, str) else collective
         record = RECORDS[name]
         values = resolve_options(record.options, options, f"seed {name}")

@@ -16,6 +16,7 @@ import pytest
 from syncoll.errors import OptionError
 from syncoll.model import Topology
 from syncoll.plugins import Proposal
+from syncoll.routing import as_topology
 from syncoll.spec import SpecLibrary
 from syncoll_classics import binary, exchanges, grid
 from syncoll_classics.bigraph import numbered_bigraph, rank_mapping, recognise_bigraph
@@ -97,11 +98,14 @@ def test_grids_are_recognised_under_any_numbering(seed: int, *, closed: bool) ->
 def test_what_is_nearly_a_grid_is_none(specs: SpecLibrary) -> None:
     twisted = nx.grid_2d_graph(4, 4, periodic=True)
     nx.double_edge_swap(twisted, nswap=2, seed=3)
-    one_way = [link for link in specs.topology("mesh(3,3)").links if link != (0, 1)]
+    one_way = [link for link in as_topology(specs.topology("mesh(3,3)")).links if link != (0, 1)]
     for topology in (
         Topology.from_networkx(twisted, "twisted"),
         Topology.from_links("one way", 9, dict.fromkeys(one_way, 1)),
-        *(specs.topology(name) for name in ("ring(6)", "line(4)", "hub(6)", "star(4)", "dgx1")),
+        *(
+            as_topology(specs.topology(name))
+            for name in ("ring(6)", "line(4)", "hub(6)", "star(4)", "dgx1")
+        ),
     ):
         assert grid.recognise_grid(topology) is None
 
@@ -164,7 +168,7 @@ def test_a_bigraph_is_recognised_by_its_cables(seed: int, costs: Costs) -> None:
 def test_a_bigraph_is_recognised_by_its_switches(
     switches: int, each: int, specs: SpecLibrary
 ) -> None:
-    topology = specs.topology(f"bigraph({switches},{each})")
+    topology = as_topology(specs.topology(f"bigraph({switches},{each})"))
     found = recognise_bigraph(topology)
     assert found == numbered_bigraph(f"{switches}x{each}", switches * each)
     assert recognise_bigraph(topology.reversed()) == found
@@ -172,12 +176,12 @@ def test_a_bigraph_is_recognised_by_its_switches(
 
 @pytest.mark.parametrize("name", ["fat_tree(4)", "a100(boxes=2)", "p2_16xlarge", "mi250(boxes=2)"])
 def test_other_switches_are_no_bigraph(name: str, specs: SpecLibrary) -> None:
-    assert recognise_bigraph(specs.topology(name)) is None
+    assert recognise_bigraph(as_topology(specs.topology(name))) is None
 
 
 def test_other_shared_bounds_are_no_bigraph(specs: SpecLibrary) -> None:
     for name in ("hub(8)", "bus(4)", "dgx1", "dgx2"):
-        assert recognise_bigraph(specs.topology(name)) is None
+        assert recognise_bigraph(as_topology(specs.topology(name))) is None
 
 
 @pytest.mark.parametrize("text", ["4x", "3x4", "4x8", "0x0", "four"])
@@ -188,7 +192,7 @@ def test_a_wrong_bigraph_is_refused(text: str, propose: Callable[..., list[Propo
 
 def test_routes_are_shortest_and_spread(specs: SpecLibrary) -> None:
     """From corner to corner of a square both ways are used, and no link twice as much."""
-    topology = specs.topology("mesh(2,2)")
+    topology = as_topology(specs.topology("mesh(2,2)"))
     demand = read_demand(specs.collective("scatter"), 4, 32)
     chunks = [c for c in range(32) if demand.destinations[c, 3]]
     logical = np.array([(c, 0, 3, 0) for c in chunks])

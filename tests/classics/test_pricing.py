@@ -12,6 +12,7 @@ import pytest
 
 from syncoll.model import Topology
 from syncoll.plugins import Proposal
+from syncoll.routing import as_topology
 from syncoll.spec import SpecLibrary
 from syncoll_classics.packing import pack_rings
 from syncoll_classics.pricing import priced_rings
@@ -56,7 +57,7 @@ def test_a_tour_uses_no_link_that_is_missing() -> None:
 
 @pytest.mark.parametrize("paired", [True, False])
 def test_rings_at_prices_fit_side_by_side(*, paired: bool, specs: SpecLibrary) -> None:
-    topology = specs.topology("a100(boxes=2)")
+    topology = as_topology(specs.topology("a100(boxes=2)"))
     rings = priced_rings(topology, 1, 8, later(), paired=paired)
     assert len(rings) == 8
     for bound in topology.bounds:
@@ -76,7 +77,7 @@ def test_rings_at_prices_fit_side_by_side(*, paired: bool, specs: SpecLibrary) -
 )
 def test_clusters_use_all_their_cards(name: str, rings: int, specs: SpecLibrary) -> None:
     """Every ring leaves a box, and each card carries one chunk a round."""
-    topology = specs.topology(name)
+    topology = as_topology(specs.topology(name))
     best = pack_rings(topology, 20.0)[-1]
     assert best.ratio == rings_bound(topology) == rings
     assert best.proved
@@ -86,7 +87,7 @@ def test_ring_allgather_on_two_a100_boxes(
     propose: Callable[..., list[Proposal]], specs: SpecLibrary
 ) -> None:
     """ForestColl paper, section 5.3: a ring allgather has 213.33 GB/s."""
-    topology = specs.topology("a100(boxes=2)")
+    topology = as_topology(specs.topology("a100(boxes=2)"))
     assert topology.fabric is not None
     best = propose("ring", topology, "allgather")[0]
     steps, rounds = best.algorithm.steps, best.algorithm.rounds

@@ -18,6 +18,7 @@ import pytest
 from syncoll import memory
 from syncoll.errors import UsageError
 from syncoll.memory import MemoryBudget
+from syncoll.routing import as_topology
 
 Run = Callable[..., Any]
 
@@ -205,7 +206,7 @@ def test_estimates_of_formulas_are_near_their_sizes() -> None:
     ):
         chunks, steps, rounds = numbers
         instance = specs.collective(collective).instantiate(
-            specs.topology(topology), chunks=chunks, steps=steps, rounds=rounds
+            as_topology(specs.topology(topology)), chunks=chunks, steps=steps, rounds=rounds
         )
         record = plugins.encodings[name]
         encoding, options = record.load(), resolve_options(record.options, {}, name)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from syncoll.plugins import PluginManager
+from syncoll.routing import as_topology
 from syncoll.searching import Asking, ChosenSeed, SearchRequest, Seeding, search
 from syncoll.spec import SpecLibrary
 
@@ -42,7 +43,7 @@ def test_the_seed(
     topology: str, collective: str, cost: tuple[int, str], manager: PluginManager
 ) -> None:
     seeding = Seeding([ChosenSeed(manager.seeds["path"], {}, named=True)])
-    request = SearchRequest(LIBRARY.topology(topology), LIBRARY.collective(collective))
+    request = SearchRequest(as_topology(LIBRARY.topology(topology)), LIBRARY.collective(collective))
     frontier = search(request, Asking(None, seeding=seeding))
     assert [(p.steps, str(p.bandwidth)) for p in frontier.points] == [cost]
     assert not seeding.refusals
@@ -50,7 +51,9 @@ def test_the_seed(
 
 def test_what_it_needs(manager: PluginManager) -> None:
     seeding = Seeding([ChosenSeed(manager.seeds["path"], {}, named=True)])
-    request = SearchRequest(LIBRARY.topology("star(4)"), LIBRARY.collective("allgather"))
+    request = SearchRequest(
+        as_topology(LIBRARY.topology("star(4)")), LIBRARY.collective("allgather")
+    )
     assert search(request, Asking(None, seeding=seeding)).points == ()
     assert seeding.refusals == {"path": "nodes 1 and 2 are not linked both ways"}
 

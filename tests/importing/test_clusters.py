@@ -65,7 +65,7 @@ def test_any_cluster(one: Imported, boxes: int, rails: bool) -> None:
     made = import_machine(record, "text", "some.txt", options).machine
     spec = import_spec(record, "text", "some.txt", options)
     library = SpecLibrary.load((), {"made": lambda *_: spec})
-    assert library.fabric("made:spec").links == made.links
+    assert Fabric.of(library.topology("made:spec")).links == made.links
     assert isinstance(made, Fabric)
     assert isinstance(one.machine, Fabric)
     nodes, own, near = one.machine.num_nodes, one.machine.num_switches, nearest_nodes(one.cards)
@@ -115,7 +115,7 @@ topology some(boxes = 4, card = 25) {
 """
     )
     library = SpecLibrary.load((), {"made": lambda *_: spec.replace("boxes = 4", "boxes = 7")})
-    assert library.fabric("made:x").num_nodes == 28
+    assert Fabric.of(library.topology("made:x")).num_nodes == 28
     one = import_machine(record, "text", "some.txt").notes[-1]
     assert one.startswith("Left out: network cards (nic0, nearest to node 0; nic1, ")
 

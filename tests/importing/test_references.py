@@ -9,6 +9,7 @@ import pytest
 
 import syncoll_specs
 from syncoll.errors import SpecError
+from syncoll.model import Fabric
 from syncoll.spec import SpecLibrary
 
 PAIR = "# Doc of it.\ntopology pair { nodes 2 link (0, 1) both ways bandwidth 1 }\n"
@@ -34,7 +35,7 @@ def test_a_file_is_read_once() -> None:
     reads = Reads()
     specs = library(reads)
     assert specs.topology("a-tool:x.txt").name == "pair"
-    assert specs.fabric("a-tool:x.txt").num_nodes == 2
+    assert Fabric.of(specs.topology("a-tool:x.txt")).num_nodes == 2
     assert specs.definition("topology", "a-tool:x.txt").doc == "Doc of it."
     assert reads.asked == [("x.txt", [])]
 

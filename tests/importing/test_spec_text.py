@@ -13,6 +13,7 @@ from syncoll.errors import SpecError
 from syncoll.importing import Cables, spec_text, topology_name
 from syncoll.model import BandwidthBound, Fabric, FabricLink, Topology
 from syncoll.plugins import Imported
+from syncoll.routing import as_topology
 from syncoll.spec import SpecLibrary
 
 RATES = st.one_of(
@@ -58,7 +59,7 @@ def test_a_fabric(fabric: Fabric, notes: list[str], name: str) -> None:
     names = tuple(f"{name}{n}" for n in range(fabric.num_nodes))
     switches = tuple(f"{name}-{n}" for n in range(fabric.num_switches))
     text = spec_text(Imported(fabric, tuple(notes), names, switches), "made", name)
-    again = library_of(text).fabric("text:x")
+    again = Fabric.of(library_of(text).topology("text:x"))
     assert again == replace(fabric, name="made")
     if fabric.num_switches or fabric.measure == "GB/s":  # else it is read as a topology first
         assert [link.label for link in again.links] == [link.label for link in fabric.links]
@@ -96,9 +97,9 @@ def test_a_topology_with_its_fabric_is_written_as_that() -> None:
     for node in range(3):
         cables.add(node, 3, 5)
     fabric = replace(cables.fabric(), name="made")
-    lowered = library_of(spec_text(Imported(fabric), "made")).topology("text:x")
+    lowered = as_topology(library_of(spec_text(Imported(fabric), "made")).topology("text:x"))
     assert lowered.fabric == fabric
-    assert library_of(spec_text(Imported(lowered), "made")).fabric("text:x") == fabric
+    assert Fabric.of(library_of(spec_text(Imported(lowered), "made")).topology("text:x")) == fabric
 
 
 def test_it_is_made_for_people() -> None:

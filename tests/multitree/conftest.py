@@ -10,6 +10,7 @@ import syncoll_multitree
 from syncoll.model import Collective, Topology
 from syncoll.plugins import PluginManager, Proposal, SeedLimits
 from syncoll.plugins.options import resolve_options
+from syncoll.routing import as_topology
 from syncoll.spec import SpecLibrary
 from syncoll.trust import require_valid
 
@@ -30,7 +31,7 @@ def propose(specs: SpecLibrary) -> Callable[..., list[Proposal]]:
         limits: SeedLimits | None = None,
         **options: object,
     ) -> list[Proposal]:
-        network = specs.topology(topology) if isinstance(topology, str) else topology
+        network = as_topology(specs.topology(topology)) if isinstance(topology, str) else topology
         wanted = specs.collective(collective) if isinstance(collective, str) else collective
         record = syncoll_multitree.RECORD
         values = resolve_options(record.options, options, "seed multitree")

@@ -15,6 +15,7 @@ from syncoll.deadline import Deadline
 from syncoll.model import Topology, compose, invert
 from syncoll.plugins import Proposal, SeedLimits
 from syncoll.plugins.options import resolve_options
+from syncoll.routing import as_topology
 from syncoll.spec import SpecLibrary
 from syncoll.trust import require_valid
 
@@ -76,7 +77,7 @@ def test_segments_come_once_more_trees_cannot_be_cheaper(propose: Propose) -> No
 
 
 def test_switches_are_used_where_they_are_known(propose: Propose, specs: SpecLibrary) -> None:
-    topology = specs.topology("a100(2)")
+    topology = as_topology(specs.topology("a100(2)"))
     assert "over switches" in propose(topology)[0].note
     blind = Topology(topology.name, topology.num_nodes, topology.links, topology.bounds)
     assert not any("over switches" in p.note for p in propose(blind))
@@ -106,7 +107,7 @@ def test_limits_are_kept(propose: Propose) -> None:
 
 @pytest.mark.parametrize("network", ["mesh(24,24)", "fat_tree(10)"])
 def test_time_is_kept(network: str, propose: Propose, specs: SpecLibrary) -> None:
-    topology = specs.topology(network)
+    topology = as_topology(specs.topology(network))
     began = time.process_time()
     assert propose(topology, limits=SeedLimits(seconds=0.0)) == []
     assert time.process_time() - began < 2.0
@@ -117,7 +118,7 @@ def test_what_others_do_between_proposals_is_not_its_time(
 ) -> None:
     now = [0.0]
     monkeypatch.setattr("syncoll_multitree.seed.time.perf_counter", lambda: now[0])
-    topology, allgather = specs.topology("torus(4,4)"), specs.collective("allgather")
+    topology, allgather = as_topology(specs.topology("torus(4,4)")), specs.collective("allgather")
     values = resolve_options(syncoll_multitree.RECORD.options, {"seconds": 1.0}, "multitree")
     for seconds, expected in ((None, 3), (5.0, 1)):
         made = 0
@@ -130,7 +131,7 @@ def test_what_others_do_between_proposals_is_not_its_time(
 
 def test_allreduce_from_it_takes_the_same_ways_back(propose: Propose, specs: SpecLibrary) -> None:
     """Algorithm 1, lines 15 to 18: step t of tot backwards is step tot - t + 1, forth tot + t."""
-    topology, allgather = specs.topology("mesh(3,3)"), specs.collective("allgather")
+    topology, allgather = as_topology(specs.topology("mesh(3,3)")), specs.collective("allgather")
     algorithm = propose(topology, trees=1, pipelined=False)[0].algorithm
     steps = algorithm.steps
     instance = allgather.instantiate(topology, chunks=1, steps=steps, rounds=algorithm.rounds)
@@ -152,7 +153,7 @@ def test_allreduce_from_it_takes_the_same_ways_back(propose: Propose, specs: Spe
 def test_other_collectives_are_refused_in_words(
     asked: str, words: str, propose: Propose, specs: SpecLibrary
 ) -> None:
-    topology, collective = specs.topology("ring(4)"), specs.collective(asked)
+    topology, collective = as_topology(specs.topology("ring(4)")), specs.collective(asked)
     answer = syncoll_multitree.RECORD.fits(topology, collective)
     assert not answer.ok
     assert any(part in answer.reason for part in words.split("|"))

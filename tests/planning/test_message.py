@@ -10,6 +10,7 @@ import pytest
 from syncoll.model import Fabric, Instance
 from syncoll.planning import message_of, unit_bandwidth
 from syncoll.plugins import PluginManager
+from syncoll.routing import as_topology
 from syncoll.runtime import Kind
 from syncoll.spec import SpecLibrary
 
@@ -25,7 +26,7 @@ def specs() -> SpecLibrary:
 
 def instances(specs: SpecLibrary, collective: str) -> list[Instance]:
     """With two numbers of chunks, as the points of a frontier have."""
-    ring = specs.topology(f"ring({NODES})")
+    ring = as_topology(specs.topology(f"ring({NODES})"))
     found = specs.collective(collective)
     return [found.instantiate(ring, chunks=c, steps=9, rounds=99) for c in (NODES, 3 * NODES)]
 
@@ -64,8 +65,8 @@ def test_different_collectives_have_no_one_message(specs: SpecLibrary) -> None:
 
 
 def test_units(specs: SpecLibrary) -> None:
-    assert unit_bandwidth(specs.topology("ring(4)")) is None
-    assert unit_bandwidth(specs.topology("a100")) == 300 * 10**9
+    assert unit_bandwidth(as_topology(specs.topology("ring(4)"))) is None
+    assert unit_bandwidth(as_topology(specs.topology("a100"))) == 300 * 10**9
     fabric = Fabric.from_bandwidths("slow", 2, 0, {(0, 1): Fraction(5, 2), (1, 0): 5})
     topology = replace(PAIR, fabric=fabric)
     assert unit_bandwidth(topology) == 2_500_000_000, "the slowest link carries a chunk a round"

@@ -10,7 +10,7 @@ import pytest
 
 from syncoll.errors import ModelError
 from syncoll.model import BandwidthBound, Fabric, Topology
-from syncoll.routing import Routing, lower, route
+from syncoll.routing import Routing, as_topology, route
 from tests.oracles.fabrics import a100, bigraph, fat_tree, leaf_spine, mi250, p2_16xlarge, torus
 
 from .conftest import Cuts, Model
@@ -135,7 +135,9 @@ def bounds(topology: Topology) -> set[BandwidthBound]:
 
 def test_one_switch_is_a_hub() -> None:
     """Every bound is one port's, in one direction, over all partners."""
-    topology = lower(Fabric.from_links("star", 4, 1, [(v, 4, 3) for v in range(4)], both_ways=True))
+    topology = as_topology(
+        Fabric.from_links("star", 4, 1, [(v, 4, 3) for v in range(4)], both_ways=True)
+    )
     expected = []
     for v in range(4):
         others = [u for u in range(4) if u != v]
@@ -146,7 +148,7 @@ def test_one_switch_is_a_hub() -> None:
 
 
 def test_a_tree_of_switches_has_one_bound_for_each_cable_that_matters() -> None:
-    topology = lower(p2_16xlarge())
+    topology = as_topology(p2_16xlarge())
     assert len(topology.links) == 16 * 15
     served = {bound.label: len(bound.links) for bound in topology.bounds}
     assert served["switch 8 to switch 9"] == served["switch 9 to switch 8"] == 8 * 8
@@ -165,7 +167,7 @@ def test_bounds_that_follow_from_others_are_left_out() -> None:
         [*((v, 4 + v // 2, 1) for v in range(4)), (4, 5, 2)],
         both_ways=True,
     )
-    assert not any("switch 0 to switch 1" in bound.label for bound in lower(wide).bounds)
+    assert not any("switch 0 to switch 1" in bound.label for bound in as_topology(wide).bounds)
     narrow = Fabric.from_links(
         "narrow",
         4,
@@ -173,7 +175,7 @@ def test_bounds_that_follow_from_others_are_left_out() -> None:
         [*((v, 4 + v // 2, 1) for v in range(4)), (4, 5, Fraction(3, 2))],
         both_ways=True,
     )
-    assert any("switch 0 to switch 1" in bound.label for bound in lower(narrow).bounds)
+    assert any("switch 0 to switch 1" in bound.label for bound in as_topology(narrow).bounds)
 
 
 def test_a_direct_link_beside_a_wider_switch_does_not_hide_it() -> None:
@@ -227,15 +229,15 @@ def test_a_reversed_fabric_lowers_to_the_reversed_topology() -> None:
     fabric = Fabric.from_links(
         "lop-sided", 3, 1, [(0, 3, 4), (1, 3, 2), (3, 1, 3), (3, 2, 3), (2, 0, 3), (1, 0, 1)]
     )
-    turned = lower(fabric.reversed())
-    assert turned.links == lower(fabric).reversed().links
-    assert bounds(turned) == bounds(lower(fabric).reversed())
-    assert lower(fabric).reversed().fabric == fabric.reversed()
+    turned = as_topology(fabric.reversed())
+    assert turned.links == as_topology(fabric).reversed().links
+    assert bounds(turned) == bounds(as_topology(fabric).reversed())
+    assert as_topology(fabric).reversed().fabric == fabric.reversed()
 
 
 def test_a_fabric_without_switches_is_itself() -> None:
     fabric = torus(3, 3, bandwidth=5)
-    topology = lower(fabric)
+    topology = as_topology(fabric)
     assert topology.links == tuple(sorted(fabric.bandwidths))
     assert all(bound.chunks_per_round == 1 for bound in topology.bounds)
     assert topology.fabric is fabric
@@ -268,6 +270,6 @@ def test_what_switches_do_not_join_has_no_link() -> None:
 
 def test_too_many_routes_are_refused_before_they_are_written_out() -> None:
     with pytest.raises(ModelError, match="too many routes"):
-        lower(fat_tree(8, 8), most_links=4031)
+        route(fat_tree(8, 8), most_links=4031)
     with pytest.raises(ModelError, match="too many routes"):
-        lower(fat_tree(8, 8), most_shared=10_000)
+        route(fat_tree(8, 8), most_shared=10_000)

@@ -9,6 +9,7 @@ import pytest
 from syncoll.errors import ExportError
 from syncoll.plugins import ExporterRecord, ExportRequest, PluginManager
 from syncoll.results import Point
+from syncoll.routing import as_topology
 from syncoll.runtime import export_verified
 from syncoll.searching import Asking, ChosenSeed, SearchRequest, Seeding, search
 from syncoll.solving import Solver
@@ -66,7 +67,7 @@ def some_points(topology: str, collective: str, solver: Solver) -> tuple[Point, 
     }
     seeding = Seeding([ChosenSeed(record, options[record.name]) for record in seeds])
     request = SearchRequest(
-        LIBRARY.topology(topology),
+        as_topology(LIBRARY.topology(topology)),
         LIBRARY.collective(collective),
         time_limit=1.0,
         point_limit=0.5,

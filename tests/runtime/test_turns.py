@@ -12,6 +12,7 @@ import pytest
 
 from syncoll.model import Algorithm, Instance
 from syncoll.plugins import ExportRequest, PluginManager
+from syncoll.routing import as_topology
 from syncoll.runtime import Action, export_verified, lower
 from syncoll.runtime.turns import in_turn
 from syncoll.spec import SpecLibrary
@@ -27,7 +28,7 @@ def request_() -> ExportRequest:
     """Allgather (12, 1, 7) on dgx_a100, by number: every chunk to everybody, in one step."""
     library = SpecLibrary.load([record.folder for record in MANAGER.spec_libraries.values()])
     instance = library.collective("allgather").instantiate(
-        library.topology("dgx_a100"), chunks=CHUNKS, steps=1, rounds=ROUNDS
+        as_topology(library.topology("dgx_a100")), chunks=CHUNKS, steps=1, rounds=ROUNDS
     )
     assert isinstance(instance, Instance)
     chunks, starts = np.nonzero(instance.pre)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from syncoll.errors import LocatedError, ModelError, SpecError
+from syncoll.routing import as_topology
 from syncoll.spec import SpecLibrary, check_file
 from syncoll.spec.limits import MAX_FILE_BYTES
 
@@ -16,7 +17,7 @@ SpecFile = Callable[..., Path]
 
 def request(library: SpecLibrary, reference: str, kind: str) -> None:
     if kind == "topology":
-        library.topology(reference)
+        as_topology(library.topology(reference))
     elif kind == "search":
         library.search(reference)
     else:

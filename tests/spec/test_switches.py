@@ -15,7 +15,7 @@ from syncoll.cli.main import main
 from syncoll.documents import read_file
 from syncoll.errors import LocatedError
 from syncoll.model import BandwidthBound, Fabric, Topology
-from syncoll.routing import bottleneck
+from syncoll.routing import as_topology, bottleneck
 from syncoll.spec import SpecLibrary, check_file
 from tests.oracles.fabrics import a100, bigraph, fat_tree, leaf_spine, mi250, p2_16xlarge, torus
 
@@ -50,27 +50,34 @@ NETWORKS = {
 
 @pytest.mark.parametrize("reference", NETWORKS)
 def test_shipped_networks(reference: str, library: SpecLibrary) -> None:
-    fabric, expected = library.fabric(reference), NETWORKS[reference]
+    fabric, expected = Fabric.of(library.topology(reference)), NETWORKS[reference]
     scale = Fraction(1, 2) if "7/2" in reference else 1
     assert (fabric.num_nodes, fabric.num_switches) == (expected.num_nodes, expected.num_switches)
     assert fabric.bandwidths == {ends: b * scale for ends, b in expected.bandwidths.items()}
     assert fabric.measure == ("chunks per round" if reference == "p2_16xlarge" else "GB/s")
-    topology = library.topology(reference)
+    topology = as_topology(library.topology(reference))
     assert topology.fabric == fabric
     assert topology.num_nodes == fabric.num_nodes, "switches are no nodes"
 
 
 def test_published_figures(library: SpecLibrary) -> None:
     """ForestColl paper, sections 5.2 and 5.3."""
-    two, large = library.fabric("a100(boxes=2)"), library.fabric("mi250(boxes=2)")
+    two, large = (
+        Fabric.of(library.topology("a100(boxes=2)")),
+        Fabric.of(library.topology("mi250(boxes=2)")),
+    )
     assert bottleneck(two).algbw == Fraction(1040, 3)
     assert float(bottleneck(large).algbw) == pytest.approx(354.13, abs=0.005)
     assert bottleneck(large).k == 83
 
 
 def test_a_box_with_one_switch_is_a_hub(library: SpecLibrary) -> None:
-    assert set(bare(library.topology("a100"))) == set(bare(library.topology("hub(8)")))
-    assert set(bare(library.topology("fat_tree(16, 1)"))) == set(bare(library.topology("hub(16)")))
+    assert set(bare(as_topology(library.topology("a100")))) == set(
+        bare(as_topology(library.topology("hub(8)")))
+    )
+    assert set(bare(as_topology(library.topology("fat_tree(16, 1)")))) == set(
+        bare(as_topology(library.topology("hub(16)")))
+    )
 
 
 def bare(topology: Topology) -> list[BandwidthBound]:
@@ -91,12 +98,12 @@ LARGE = {
 @pytest.mark.parametrize("reference", LARGE)
 def test_a_thousand_nodes_are_read_in_no_time(reference: str, library: SpecLibrary) -> None:
     began = time.process_time()
-    assert library.fabric(reference).num_nodes == LARGE[reference]
+    assert Fabric.of(library.topology(reference)).num_nodes == LARGE[reference]
     assert time.process_time() - began < 2
 
 
 def test_a_network_without_switches_is_its_own_fabric(library: SpecLibrary) -> None:
-    fabric = library.fabric("torus(3,4,bandwidth=2)")
+    fabric = Fabric.of(library.topology("torus(3,4,bandwidth=2)"))
     assert fabric.bandwidths == torus(4, 3, bandwidth=2).bandwidths
     assert fabric.measure == "chunks per round"
     assert fabric.chunk_bandwidth == 1
@@ -104,7 +111,7 @@ def test_a_network_without_switches_is_its_own_fabric(library: SpecLibrary) -> N
 
 def test_shared_bounds_alone_do_not_say_which_switch(library: SpecLibrary) -> None:
     with pytest.raises(LocatedError, match="3 links share bandwidth"):
-        library.fabric("hub(4)")
+        Fabric.of(library.topology("hub(4)"))
 
 
 # Units --------------------------------------------------------------------------------------------
@@ -126,7 +133,7 @@ def test_units_are_exact(
     text: str, gigabytes: Fraction, library: SpecLibrary, spec_file: SpecFile
 ) -> None:
     spec_file(f"topology t {{ nodes 2 link (0, 1) both ways bandwidth {text} }}")
-    fabric = library.fabric("my.syncoll:t")
+    fabric = Fabric.of(library.topology("my.syncoll:t"))
     assert set(fabric.bandwidths.values()) == {Fraction(gigabytes)}
     assert fabric.chunk_bandwidth == gigabytes
 
@@ -147,7 +154,7 @@ def test_the_unit_is_a_chunk_per_round(
         f"topology t {{ nodes 3 switches 1 {unit} link (0, 1) both ways bandwidth 25 GB/s\n"
         "link (n, switch(0)) both ways for n in nodes if n != 0 bandwidth 100 GB/s }"
     )
-    topology = library.topology("my.syncoll:t")
+    topology = as_topology(library.topology("my.syncoll:t"))
     assert {b.links: b.chunks_per_round for b in topology.bounds} == {
         ((0, 1),): rates[0],
         ((1, 0),): rates[0],
@@ -161,7 +168,7 @@ def test_words_of_the_language_are_still_names(library: SpecLibrary, spec_file: 
         "topology t(unit = 2, switches = 1) { nodes 2 switches switches\n"
         "link (n, switch(0)) both ways for n in nodes bandwidth unit }"
     )
-    assert library.fabric("my.syncoll:t(unit=3)").bandwidths[0, 2] == 3
+    assert Fabric.of(library.topology("my.syncoll:t(unit=3)")).bandwidths[0, 2] == 3
 
 
 # Errors -------------------------------------------------------------------------------------------
@@ -284,7 +291,10 @@ def test_a_check_of_a_file_finds_what_cannot_be_lowered(
     path = spec_file("topology bad { nodes 2 switches 1 link (0, switch(0)) bandwidth 0 GB/s }")
     (error,) = check_file(str(path), library).errors
     assert "bandwidth 0" in str(error)
-    assert not check_file(str(spec_file(POD)), library).errors
+    copies = f"topology bad {{\n{WRONG['switches that copy'][0]}\n}}\n"
+    (error,) = check_file(str(spec_file(copies)), library, as_topology).errors
+    assert "switch 0 receives 15 and sends 3" in str(error)
+    assert not check_file(str(spec_file(POD)), library, as_topology).errors
 
 
 def test_one_way_and_disconnected_networks_are_read(
@@ -296,8 +306,8 @@ def test_one_way_and_disconnected_networks_are_read(
         "topology two { nodes 4 switches 2\n"
         "  link (n, switch(n div 2)) both ways for n in nodes bandwidth 1 GB/s }"
     )
-    assert library.topology("my.syncoll:up").links == ()
-    assert library.topology("my.syncoll:two").links == ((0, 1), (1, 0), (2, 3), (3, 2))
+    assert as_topology(library.topology("my.syncoll:up")).links == ()
+    assert as_topology(library.topology("my.syncoll:two")).links == ((0, 1), (1, 0), (2, 3), (3, 2))
 
 
 # From the text to a checked file ------------------------------------------------------------------
@@ -352,12 +362,14 @@ def test_what_a_chunk_per_round_is(
     described: dict[str, Any] = json.loads(capsys.readouterr().out)
     fabric = described["interconnect"]["fabric"]
     assert (fabric["switches"], fabric["chunk_per_round"], fabric["measure"]) == (3, "25", "GB/s")
-    assert {(a, b): Fraction(rate) for a, b, rate, _ in fabric["links"]} == library.fabric(
-        pod
+    assert {(a, b): Fraction(rate) for a, b, rate, _ in fabric["links"]} == Fabric.of(
+        as_topology(library.topology(pod))
     ).bandwidths
     # The least R/C of allgather, turned into GB/s as docs/language.md says.
-    ratio = 1 / (bottleneck(library.fabric(pod)).rate / Fraction(fabric["chunk_per_round"]))
-    assert 4 * 25 / ratio == bottleneck(library.fabric(pod)).algbw == 50
+    ratio = 1 / (
+        bottleneck(Fabric.of(library.topology(pod))).rate / Fraction(fabric["chunk_per_round"])
+    )
+    assert 4 * 25 / ratio == bottleneck(Fabric.of(library.topology(pod))).algbw == 50
 
 
 def test_the_store_knows_a_network_under_other_numbers(
@@ -375,4 +387,6 @@ def test_the_store_knows_a_network_under_other_numbers(
 
 
 def test_fabric_of_a_topology_is_what_was_read(library: SpecLibrary) -> None:
-    assert Fabric.of(library.topology("a100(boxes=2)")) == library.fabric("a100(boxes=2)")
+    assert Fabric.of(library.topology("a100(boxes=2)")) == Fabric.of(
+        as_topology(library.topology("a100(boxes=2)"))
+    )

@@ -7,6 +7,7 @@ import pytest
 
 from syncoll.model import Algorithm, Instance, Topology
 from syncoll.plugins import PluginManager
+from syncoll.routing import as_topology
 from syncoll.searching import SearchRequest, search
 from syncoll.solving import Solver
 from syncoll.spec import SpecLibrary
@@ -89,7 +90,7 @@ def searched() -> dict[str, list[Pair]]:
     with Solver(manager) as solver:
         for machine, collective in SEARCHED:
             request = SearchRequest(
-                specs.topology(machine), specs.collective(collective), max_chunks=4
+                as_topology(specs.topology(machine)), specs.collective(collective), max_chunks=4
             )
             points = search(request, solver).points
             result[f"{machine} {collective}"] = [(p.instance, p.algorithm) for p in points]
