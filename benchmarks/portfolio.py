@@ -26,7 +26,7 @@ from syncoll.plugins import PluginManager
 from syncoll.results import Solution
 from syncoll.routing import as_topology
 from syncoll.searching import solve_one
-from syncoll.searching.directly import solve_directly
+from syncoll.searching.point import solve_directly
 from syncoll.solving import Solver, default_threads
 from syncoll.solving.portfolio import HEAD_START_SECONDS
 from syncoll.spec import SpecLibrary

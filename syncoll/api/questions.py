@@ -21,7 +21,7 @@ from syncoll.errors import UsageError
 from syncoll.model import Collective, Fabric, Topology
 from syncoll.pages import Page
 from syncoll.results import Frontier
-from syncoll.searching import Asking, Observer, SearchRequest, Strategy
+from syncoll.searching import AnswerSource, Observer, SearchRequest, Strategy
 from syncoll.searching import search as search_with
 from syncoll.session import Session
 from syncoll.session.progress import progress as progress_of
@@ -96,7 +96,7 @@ def pareto(
 
 def search(
     what: str | SearchRequest,
-    solver: Solver | Asking | None = None,
+    solver: Solver | AnswerSource | None = None,
     *,
     strategy: str = "certified",
     k: int | None = None,
@@ -179,7 +179,7 @@ def _searched(
     backend: str | None = None,
     *,
     until: Deadline,
-    answers: Solver | Asking | None = None,
+    answers: Solver | AnswerSource | None = None,
 ) -> FrontierResult:
     troubles: list[str] = []
 
@@ -195,9 +195,14 @@ def _searched(
 
     def ask(observer: Observer) -> Frontier:
         if answers is not None:
-            return search_with(request, answers, observer, keep=keep, deadline=until)
+            return search_with(request, answers, observer, on_points=keep, deadline=until)
         return session.pareto(
-            request, encoding=encoding, backend=backend, observer=observer, keep=keep, until=until
+            request,
+            encoding=encoding,
+            backend=backend,
+            observer=observer,
+            on_points=keep,
+            until=until,
         )
 
     if isinstance(progress, Observer):

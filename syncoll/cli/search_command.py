@@ -162,7 +162,7 @@ def run_search(
             encoding=encoding,
             backend=backend,
             observer=observer,
-            keep=save,
+            on_points=save,
             until=until.share(part),
         )
     proofs_failed = False

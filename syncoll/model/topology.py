@@ -311,6 +311,14 @@ class Topology:
         distances.setflags(write=False)
         return distances
 
+    def same_as(self, other: Topology) -> bool:
+        """Whether it has the same nodes, links and bandwidths, whatever the names."""
+        ours, theirs = (
+            (one.num_nodes, one.links, sorted((b.links, b.chunks_per_round) for b in one.bounds))
+            for one in (self, other)
+        )
+        return ours == theirs
+
     def reversed(self) -> Topology:
         """The same interconnect with every link turned round, B included."""
         turned = self.name.endswith(_TURNED)

@@ -5,34 +5,32 @@ from typing import TYPE_CHECKING
 from syncoll.lazy import lazily
 
 if TYPE_CHECKING:
-    from syncoll.searching.asking import Asking
+    from syncoll.searching.answers import AnswerSource
     from syncoll.searching.bounds_table import BoundsTable
-    from syncoll.searching.candidates import Candidate, CandidateSource
-    from syncoll.searching.combined import search
+    from syncoll.searching.candidates import CandidateSource
     from syncoll.searching.driver import OUT_OF_MEMORY
-    from syncoll.searching.observer import Observer
-    from syncoll.searching.one import decided_as, solve_one
-    from syncoll.searching.request import SearchRequest, Strategy
+    from syncoll.searching.frontiers import search
+    from syncoll.searching.point import decided_as, solve_one
+    from syncoll.searching.request import Candidate, Observer, SearchRequest, Strategy
     from syncoll.searching.seeding import ChosenSeed, Seeding
 else:  # a single question needs a part of it
     __getattr__ = lazily(
         __name__,
         {
-            "asking": "Asking",
+            "answers": "AnswerSource",
             "bounds_table": "BoundsTable",
-            "candidates": "Candidate CandidateSource",
-            "combined": "search",
+            "candidates": "CandidateSource",
             "driver": "OUT_OF_MEMORY",
-            "observer": "Observer",
-            "one": "decided_as solve_one",
-            "request": "SearchRequest Strategy",
+            "frontiers": "search",
+            "point": "decided_as solve_one",
+            "request": "Candidate Observer SearchRequest Strategy",
             "seeding": "ChosenSeed Seeding",
         },
     )
 
 __all__ = [
     "OUT_OF_MEMORY",
-    "Asking",
+    "AnswerSource",
     "BoundsTable",
     "Candidate",
     "CandidateSource",

@@ -11,17 +11,16 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import ceil
 
 from syncoll.errors import UsageError
 from syncoll.searching.bounds_table import BoundsTable
-from syncoll.searching.request import SearchRequest, Strategy
+from syncoll.searching.request import Candidate, SearchRequest, Strategy
 from syncoll.wording import counted
 
-__all__ = ["Candidate", "CandidateSource"]
+__all__ = ["CandidateSource"]
 
 _DEFAULT_STEPS_BEYOND = 3
 """How many steps beyond the distance bound a search goes when nobody says how far."""
@@ -34,20 +33,6 @@ _LARGEST_LEAST_CHUNKS = 100_000
 
 _MOST_LEFT_OUT = 24
 """With so many C before the first one that makes sense the collective is taken to make none."""
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """One (S, R, C) to try."""
-
-    steps: int
-    rounds: int
-    chunks: int
-
-    @property
-    def bandwidth(self) -> Fraction:
-        """R/C."""
-        return Fraction(self.rounds, self.chunks)
 
 
 class CandidateSource:
@@ -70,9 +55,9 @@ class CandidateSource:
         if self.least_steps == 0 and request.max_chunks is None:
             # For some C everything is in place: nothing can cost less, whatever the others ask for.
             self.max_chunks = next(c for c in self.admitted() if bounds.least_steps(c) == 0)
-        self.max_steps = request.max_steps
-        if self.max_steps is None:
-            self.max_steps = self.least_steps + _DEFAULT_STEPS_BEYOND
+        self.max_steps = self.least_steps + _DEFAULT_STEPS_BEYOND
+        if request.max_steps is not None:
+            self.max_steps = request.max_steps
         self.k = request.k
         if self.k is None and request.strategy is Strategy.PAPER:
             self.k = self._least_k()
@@ -135,10 +120,10 @@ class CandidateSource:
 
     def most_rounds(self, steps: int) -> int | None:
         """The limit on R for S = `steps`; None for none."""
-        limits = [limit for limit in (self.request.max_rounds,) if limit is not None]
+        limits = [] if self.request.max_rounds is None else [self.request.max_rounds]
         if self.k is not None:
             limits.append(steps + self.k)
-        return min(limits) if limits else None
+        return min(limits, default=None)
 
     def candidates(
         self, steps: int, below: Fraction | None, multiples: int | None = None
@@ -154,9 +139,11 @@ class CandidateSource:
         last = self._most_chunks(steps)
         if multiples is not None:
             last = min(last, self.least_chunks * multiples)
+        bounded = None if self.request.strategy is Strategy.PAPER else steps
         for chunks in range(self.least_chunks, last + 1):
             if self.bounds.admits(chunks) and self.bounds.least_steps(chunks) <= steps:
-                rounds = self._least_rounds(steps, chunks)
+                # With fewer rounds than steps some step would be idle: a matter of fewer steps.
+                rounds = max(steps, ceil(self.bounds.bandwidth(chunks, bounded) * chunks))
                 queue.append((Fraction(rounds, chunks), chunks, rounds))
         heapq.heapify(queue)
         most = self.most_rounds(steps)
@@ -168,12 +155,6 @@ class CandidateSource:
                 continue
             yield Candidate(steps, rounds, chunks)
             heapq.heappush(queue, (Fraction(rounds + 1, chunks), chunks, rounds + 1))
-
-    def _least_rounds(self, steps: int, chunks: int) -> int:
-        if self.request.strategy is Strategy.PAPER:
-            return max(steps, ceil(self.bounds.bandwidth(chunks) * chunks))
-        # With fewer rounds than steps some step would be idle, and that is a matter of fewer steps.
-        return max(steps, ceil(self.bounds.bandwidth(chunks, steps) * chunks))
 
     def _most_chunks(self, steps: int) -> int:
         most = self.most_rounds(steps)

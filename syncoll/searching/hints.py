@@ -9,11 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import numpy as np
-
-from syncoll.model import Algorithm, Instance, refine, renumber
-from syncoll.model.rows import matching
+from syncoll.model import Algorithm, Instance, refine
 from syncoll.results.frontier import Point
+from syncoll.searching.decompose import same_chunks
 
 __all__ = ["KnownAlgorithms"]
 
@@ -32,7 +30,7 @@ class KnownAlgorithms:
             self.add(point)
 
     def add(self, point: Point) -> None:
-        """One more."""
+        """From now on this point's algorithm is known too."""
         key = point.steps, point.chunks
         if key not in self._best or point.rounds < self._best[key].rounds:
             self._best[key] = point
@@ -50,16 +48,7 @@ class KnownAlgorithms:
             if steps <= instance.steps and instance.chunks % chunks == 0
         ]
         for point in sorted(fitting, key=lambda p: (p.bandwidth, -p.steps)):
-            algorithm = _for_chunks_of(instance, point)
-            if algorithm is not None:
-                return algorithm
+            cut = refine(point.instance, point.algorithm, instance.chunks // point.chunks)
+            if found := same_chunks(cut, instance):
+                return found[1]
         return None
-
-
-def _for_chunks_of(instance: Instance, point: Point) -> Algorithm | None:
-    ours, algorithm = refine(point.instance, point.algorithm, instance.chunks // point.chunks)
-    number = matching(
-        np.concatenate([ours.pre, ours.post], axis=1),
-        np.concatenate([instance.pre, instance.post], axis=1),
-    )
-    return None if number is None else renumber(ours, algorithm, number)[1]

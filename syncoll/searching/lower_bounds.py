@@ -28,7 +28,7 @@ def lower_bounds(
     chunks: int | None = None,
     max_steps: int | None = None,
     until: Deadline = NEVER,
-    tell: Callable[[str], None] = lambda _: None,
+    on_message: Callable[[str], None] = lambda _: None,
 ) -> LowerBounds:
     """Proves lower bounds on S, on R/C with any number of steps, and on R/C for each S.
 
@@ -38,7 +38,7 @@ def lower_bounds(
         chunks: C; None for the least for which the collective is defined.
         max_steps: bounds for S up to this; None for 3 beyond the least.
         until: when all must be proved; what is not by then is left out.
-        tell: is told, in words, where more may be provable.
+        on_message: is told, in words, where more may be provable.
 
     Raises:
         ModelError: when the collective makes no sense there.
@@ -78,5 +78,5 @@ def lower_bounds(
         for s in range(least, last + 1)
     )
     if late:
-        tell(f"more may be provable, but the time was over: {', '.join(late)}")
+        on_message(f"more may be provable, but the time was over: {', '.join(late)}")
     return LowerBounds(topology, collective.name, chunks, least, any_steps, by_steps, last)

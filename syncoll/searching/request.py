@@ -1,15 +1,18 @@
-"""SearchRequest: what to search, by which strategy, and how far."""
+"""SearchRequest: what to search, by which strategy, and how far; and what a search reports."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from fractions import Fraction
 from typing import Any
 
 from syncoll.errors import UsageError
+from syncoll.formula import Verdict
 from syncoll.model import Collective, Topology
+from syncoll.results.frontier import Point
 
-__all__ = ["SearchRequest", "Strategy"]
+__all__ = ["Candidate", "Observer", "SearchRequest", "Strategy"]
 
 
 class Strategy(StrEnum):
@@ -54,17 +57,46 @@ class SearchRequest:
         for what, kind in ((self.topology, Topology), (self.collective, Collective)):
             if not isinstance(what, kind):
                 raise UsageError(f"{what!r} is not a {kind.__name__}")
-        for name, least in (
-            ("k", 0),
-            ("max_steps", 0),
-            ("max_rounds", 0),
-            ("max_chunks", 1),
-            ("time_limit", 0),
-            ("point_limit", 0),
-        ):
-            value = getattr(self, name)
+        for name in ("k", "max_steps", "max_rounds", "max_chunks", "time_limit", "point_limit"):
+            value, least = getattr(self, name), int(name == "max_chunks")
             number: Any = (int, float) if name.endswith("_limit") else int
             if value is not None and (isinstance(value, bool) or not isinstance(value, number)):
                 raise UsageError(f"{name} is {value!r}; it must be a number")
             if value is not None and value < least:
                 raise UsageError(f"{name} is {value}; it must be at least {least}")
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One (S, R, C) to try."""
+
+    steps: int
+    rounds: int
+    chunks: int
+
+    @property
+    def bandwidth(self) -> Fraction:
+        """R/C."""
+        return Fraction(self.rounds, self.chunks)
+
+
+class Observer:
+    """Is told of every step of a search; this one ignores everything.  Override what you need."""
+
+    def began(self, collective: str) -> None:
+        """The search for this collective, perhaps a part of the one asked for, begins."""
+
+    def limited(self, max_chunks: int) -> None:
+        """What is reported of this collective is proved for C up to `max_chunks` only."""
+
+    def bounded(self, steps: int | None, bandwidth: Fraction) -> None:
+        """No algorithm of `steps` steps (None: of any number) costs less than `bandwidth`."""
+
+    def trying(self, candidate: Candidate) -> None:
+        """The solver is asked about a candidate."""
+
+    def settled(self, candidate: Candidate, verdict: Verdict, seconds: float) -> None:
+        """The solver answered, or was stopped."""
+
+    def found(self, points: tuple[Point, ...]) -> None:
+        """The frontier has changed; all of its points."""

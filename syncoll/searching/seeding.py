@@ -21,13 +21,33 @@ from syncoll.model import Collective, Topology
 from syncoll.plugins import OptionValue, Proposal, SeedLimits, SeedRecord
 from syncoll.plugins.guard import calling
 from syncoll.results.frontier import Point
+from syncoll.searching.request import SearchRequest
 from syncoll.trust import require_valid
 
-__all__ = ["ChosenSeed", "Seeding"]
+__all__ = ["ChosenSeed", "Seeding", "within"]
 
 _QUICK_SECONDS = 0.1
 _LEAST_SECONDS = 0.5
 """What a seed that promises its first algorithm so soon may work for it at the least."""
+
+_SEED_SECONDS = 1.0
+"""The work that the seeds of a search may do for more than one algorithm each: a solver is often as
+fast.  Where there is a time limit it may be more, since searches that need one are long: ..."""
+
+_SHARE_OF_SEEDS = (0.05, 0.3)
+"""... this part of it; and never more than that part."""
+
+_SHARE_FOR_SEEDS = 0.6
+"""When this part of the time is over they are stopped, however little a busy machine let them
+work."""
+
+_SHARE_OF_SEEDS_ALONE = 0.7
+"""The same where no solver is asked; the rest is for what can be proved about their points."""
+
+_PATIENCE_SECONDS = 10.0
+_SHARE_OF_PATIENCE = 0.15
+"""What a seed's work may take until it has its first algorithm: on a large machine a solver has
+none for long."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,17 +70,17 @@ class Seeding:
 
     Args:
         seeds: of those that promise to be equally quick the first is asked first.
-        told: is told, in words, when a seed fails: it must not end the search.
+        on_message: is told, in words, when a seed fails: it must not end the search.
     """
 
     def __init__(
-        self, seeds: Sequence[ChosenSeed], told: Callable[[str], None] = lambda _: None
+        self, seeds: Sequence[ChosenSeed], on_message: Callable[[str], None] = lambda _: None
     ) -> None:
         self.seeds = tuple(sorted(seeds, key=lambda seed: seed.record.first_seconds))
-        self._told = told
-        self._said: set[str] = set()
+        self._on_message = on_message
+        self._reported: set[str] = set()
         self._refusals: dict[str, str] = {}
-        self._heard: set[str] = set()
+        self._proposed: set[str] = set()
 
     @property
     def name(self) -> str:
@@ -71,7 +91,30 @@ class Seeding:
     def refusals(self) -> Mapping[str, str]:
         """Why seeds that a user named proposed nothing so far, neither for a collective nor for
         any part of it."""
-        return {name: why for name, why in self._refusals.items() if name not in self._heard}
+        return {name: why for name, why in self._refusals.items() if name not in self._proposed}
+
+    def search(
+        self, request: SearchRequest, deadline: Deadline, max_steps: int | None, *, alone: bool
+    ) -> Iterator[Point]:
+        """`points` for a search.
+
+        Args:
+            request: the limits on R and C.
+            deadline: when the search must be over.
+            max_steps: S at most; None for no limit.
+            alone: whether no solver is asked.
+        """
+        until = deadline.share(_SHARE_OF_SEEDS_ALONE if alone else _SHARE_FOR_SEEDS)
+        left = max(0.0, deadline.left())
+        work = until.seconds
+        if not alone:
+            work = _SEED_SECONDS
+            if not deadline.is_never:
+                least, most = (left * part for part in _SHARE_OF_SEEDS)
+                work = min(max(work, least), most)
+        limits = SeedLimits(max_steps, request.max_rounds, request.max_chunks, work, until)
+        patience = min(_PATIENCE_SECONDS, left * _SHARE_OF_PATIENCE)
+        return self.points(request.topology, request.collective, limits, patience)
 
     def points(
         self,
@@ -113,31 +156,31 @@ class Seeding:
                         self._refusals.setdefault(name, fits.reason)
                     continue
                 doing = "made nothing in its share of the time"
-                within = replace(limits, seconds=first.seconds, until=first)
-                for point in _points(seed, topology, collective, within, first, share):
-                    self._heard.add(name)
-                    if _within(point, limits):
+                own = replace(limits, seconds=first.seconds, until=first)
+                for point in _points(seed, topology, collective, own, first, share):
+                    self._proposed.add(name)
+                    if within(point, limits):
                         doing = ""
                         yield point
                 if doing and first.passed:  # it looked at the clock itself
-                    self._tell(f"seed {name} {doing}")
+                    self._report(f"seed {name} {doing}")
             except OutOfTimeError:
                 if doing:
-                    self._tell(f"seed {name} {doing}")
+                    self._report(f"seed {name} {doing}")
             except VerificationError as error:
-                self._tell(f"seed {name} proposed what is no algorithm: {error}")
+                self._report(f"seed {name} proposed what is not an algorithm: {error}")
             except PluginError as error:  # it is broken, which must not end the search
                 if seed.named:
                     raise
-                self._tell(f"{error}; going on without it")
+                self._report(f"{error}; going on without it")
             except SyncollError as error:
-                self._tell(f"seed {name}: {error}")
+                self._report(f"seed {name}: {error}")
 
-    def _tell(self, text: str) -> None:
-        """Tells something once: the parts of a composition ask for much the same."""
-        if text not in self._said:
-            self._said.add(text)
-            self._told(text)
+    def _report(self, text: str) -> None:
+        """Says something once: the parts of a composition ask for much the same."""
+        if text not in self._reported:
+            self._reported.add(text)
+            self._on_message(text)
 
 
 def _share(ends: Deadline, seeds: int, least: float = 0.0) -> Deadline:
@@ -150,7 +193,7 @@ def _share(ends: Deadline, seeds: int, least: float = 0.0) -> Deadline:
     """
     if ends.is_never:
         return ends
-    # Whoever promised to be quick may wait for half of the time on a busy machine.
+    # One that promised to be quick may wait for half of the time on a busy machine.
     on_the_wall = replace(ends, works=None).share(1.0 if seeds == 1 else 0.5)
     return on_the_wall.working(max(least, ends.left() / seeds))
 
@@ -180,7 +223,7 @@ def _points(
         with calling(f"seed {seed.record.name}"):  # arrays may hold anything
             point = _point(seed, proposal, topology, collective, spent)
         yield point
-        if _within(point, limits):
+        if within(point, limits):
             until = share
         if until.passed:
             return
@@ -203,7 +246,8 @@ def _point(
     return Point(instance, algorithm, "seed", seed.record.name, seconds)
 
 
-def _within(point: Point, limits: SeedLimits) -> bool:
+def within(point: Point, limits: SeedLimits | SearchRequest) -> bool:
+    """Whether a point keeps the limits on S, R and C."""
     return all(
         most is None or value <= most
         for value, most in (

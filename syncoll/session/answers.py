@@ -8,7 +8,7 @@ from pathlib import Path
 
 from syncoll.errors import PluginError, SyncollError
 from syncoll.plugins import PluginManager, resolve_options
-from syncoll.searching import Asking, ChosenSeed, Seeding
+from syncoll.searching import AnswerSource, ChosenSeed, Seeding
 from syncoll.session.settings import Settings
 from syncoll.session.solvers import tell_of_broken
 from syncoll.solving import open_pool
@@ -27,7 +27,7 @@ def open_answers(
     *,
     encoding: str | None = None,
     backend: str | None = None,
-) -> Iterator[Asking]:
+) -> Iterator[AnswerSource]:
     """Whoever answers a search, and is closed after it.
 
     Args:
@@ -41,7 +41,7 @@ def open_answers(
     if chosen is not None and chosen in plugins.seeds and chosen not in plugins.backends:
         settings.refuse_for_seed(chosen)
         alone = _named_seeds(plugins, [chosen], settings.backend_options)
-        yield Asking(None, seeding=Seeding(alone, tell))
+        yield AnswerSource(None, seeding=Seeding(alone, tell))
         return
     names = settings.seed_names
     seeds = _usual_seeds(plugins, tell) if names is None else _named_seeds(plugins, names, {})
@@ -59,11 +59,11 @@ def open_answers(
             pool = stack.enter_context(open_pool(where, solvers, jobs=jobs, manager=plugins))
         solver = stack.enter_context(solvers.open(plugins, start=pool is None))
         if store is None:
-            yield Asking(solver, pool=pool, seeding=seeding)
+            yield AnswerSource(solver, pool=pool, seeding=seeding)
             return
         memory = SolutionMemory(store, solver.asked, solver.limits)
         prove = RememberingBounds(store).rounds_bound
-        yield Asking(solver, pool=pool, memory=memory, prove=prove, seeding=seeding)
+        yield AnswerSource(solver, pool=pool, memory=memory, prove=prove, seeding=seeding)
 
 
 def open_store(settings: Settings, tell: Tell) -> Store | None:

@@ -12,7 +12,7 @@ from syncoll.deadline import Deadline, OutOfTimeError, interrupted_at
 from syncoll.plugins import PluginManager
 from syncoll.proofs.refute import refute_with_proof
 from syncoll.results import Frontier, OpenClaim, Refuted, refuted_instance, with_files
-from syncoll.searching import OUT_OF_MEMORY, Asking, Observer, SearchRequest, search
+from syncoll.searching import OUT_OF_MEMORY, AnswerSource, Observer, SearchRequest, search
 
 __all__ = ["SHARE_BEFORE_PROOFS", "search_to_the_end", "with_proofs"]
 
@@ -27,7 +27,7 @@ Keep = Callable[[Frontier], None]
 
 def search_to_the_end(
     request: SearchRequest,
-    answers: Asking,
+    answers: AnswerSource,
     observer: Observer,
     keep: Keep | None,
     until: Deadline,
@@ -46,7 +46,7 @@ def search_to_the_end(
 
     interrupted, reason = True, "interrupted"
     try:
-        return search(request, answers, observer, keep=keep_too, deadline=until)
+        return search(request, answers, observer, on_points=keep_too, deadline=until)
     except KeyboardInterrupt:
         pass
     except OutOfTimeError:

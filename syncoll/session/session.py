@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from syncoll.results import Forests, Frontier, LowerBounds, Solution
     from syncoll.results.explanation import Explanation
     from syncoll.runtime import SavedExport
-    from syncoll.searching import Asking, Observer, SearchRequest
+    from syncoll.searching import AnswerSource, Observer, SearchRequest
     from syncoll.solving import Solver
     from syncoll.spec import Reader, SpecLibrary
     from syncoll.store import Store
@@ -187,7 +187,7 @@ class Session:
 
     def answers(
         self, *, encoding: str | None = None, backend: str | None = None
-    ) -> contextlib.AbstractContextManager[Asking]:
+    ) -> contextlib.AbstractContextManager[AnswerSource]:
         """Whoever answers a search; see `open_answers`."""
         from syncoll.session.answers import open_answers
 
@@ -216,7 +216,7 @@ class Session:
         encoding: str | None = None,
         backend: str | None = None,
         observer: Observer | None = None,
-        keep: Callable[[Frontier], None] | None = None,
+        on_points: Callable[[Frontier], None] | None = None,
         until: Deadline | None = None,
     ) -> Frontier:
         """Searches a Pareto frontier.
@@ -228,7 +228,7 @@ class Session:
             encoding: what a search spec asks for.
             backend: what a search spec asks for.
             observer: is told what happens.
-            keep: is given the frontier so far whenever a point was found.
+            on_points: is given the frontier so far whenever a point was found.
             until: when all must be over; None for the request's time limit from now on.
 
         Raises:
@@ -240,7 +240,7 @@ class Session:
         if until is None:
             until = Deadline.after(request.time_limit)
         with self.limited(), self.answers(encoding=encoding, backend=backend) as answers:
-            frontier = search_to_the_end(request, answers, observer or Observer(), keep, until)
+            frontier = search_to_the_end(request, answers, observer or Observer(), on_points, until)
             memory.end_guard()
             for loss in answers.losses.values():
                 self.tell(f"not everything was decided: {loss}")
@@ -416,7 +416,7 @@ class Session:
                 chunks=chunks,
                 max_steps=max_steps,
                 until=until,
-                tell=self.tell,
+                on_message=self.tell,
             )
 
     def forest(

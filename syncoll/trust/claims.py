@@ -9,7 +9,7 @@ algorithms and certificates, and must be the one that the file states:
   a better one: for each C the largest R that would be better must be ruled out;
 * what is said to be open.
 
-The code is apart from the one that makes the claims, `syncoll.searching.proving`.
+The code is apart from the one that makes the claims, `syncoll.searching.claims`.
 
 What a file alone cannot prove is named as unchecked: that its chunks are in proportion for every C,
 what a C asks for that no point has, or that the collective is not defined for it (the definition

@@ -178,12 +178,10 @@ class TestGuard:
             time.sleep(0.1)
 
     def test_a_search_keeps_its_points(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-        from syncoll.searching.driver import _Search
-
-        def exhausted(_: object, steps: int) -> None:
+        def exhausted(*_: object) -> None:
             raise MemoryError("this command has 9.0 GiB, and its limit is 8.0 GiB")
 
-        monkeypatch.setattr(_Search, "_deepen", exhausted)
+        monkeypatch.setattr("syncoll.searching.driver.passes", exhausted)
         seed = ("--seeds", "all_pairs", "-o", "kept.json")
         result = run("pareto", "hypercube(3)", "allgather", *seed)
         assert result.code == 0

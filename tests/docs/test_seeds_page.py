@@ -10,7 +10,7 @@ import pytest
 
 from syncoll.plugins import PluginManager
 from syncoll.routing import as_topology
-from syncoll.searching import Asking, ChosenSeed, SearchRequest, Seeding, search
+from syncoll.searching import AnswerSource, ChosenSeed, SearchRequest, Seeding, search
 from syncoll.spec import SpecLibrary
 
 from .conftest import ROOT, written_files
@@ -44,7 +44,7 @@ def test_the_seed(
 ) -> None:
     seeding = Seeding([ChosenSeed(manager.seeds["path"], {}, named=True)])
     request = SearchRequest(as_topology(LIBRARY.topology(topology)), LIBRARY.collective(collective))
-    frontier = search(request, Asking(None, seeding=seeding))
+    frontier = search(request, AnswerSource(None, seeding=seeding))
     assert [(p.steps, str(p.bandwidth)) for p in frontier.points] == [cost]
     assert not seeding.refusals
 
@@ -54,7 +54,7 @@ def test_what_it_needs(manager: PluginManager) -> None:
     request = SearchRequest(
         as_topology(LIBRARY.topology("star(4)")), LIBRARY.collective("allgather")
     )
-    assert search(request, Asking(None, seeding=seeding)).points == ()
+    assert search(request, AnswerSource(None, seeding=seeding)).points == ()
     assert seeding.refusals == {"path": "nodes 1 and 2 are not linked both ways"}
 
 

@@ -11,7 +11,7 @@ from syncoll.plugins import ExporterRecord, ExportRequest, PluginManager
 from syncoll.results import Point
 from syncoll.routing import as_topology
 from syncoll.runtime import export_verified
-from syncoll.searching import Asking, ChosenSeed, SearchRequest, Seeding, search
+from syncoll.searching import AnswerSource, ChosenSeed, SearchRequest, Seeding, search
 from syncoll.solving import Solver
 from syncoll.spec import SpecLibrary
 
@@ -73,7 +73,7 @@ def some_points(topology: str, collective: str, solver: Solver) -> tuple[Point, 
         point_limit=0.5,
         max_chunks=None,
     )
-    points = search(request, Asking(solver, seeding=seeding)).points
+    points = search(request, AnswerSource(solver, seeding=seeding)).points
     return tuple(sorted(points, key=lambda point: len(point.algorithm.sends))[:2])
 
 

@@ -20,7 +20,7 @@ from syncoll.model import Collective, Instance, Topology
 from syncoll.plugins import PluginManager, resolve_options
 from syncoll.results import Frontier, Scope
 from syncoll.searching import (
-    Asking,
+    AnswerSource,
     BoundsTable,
     ChosenSeed,
     SearchRequest,
@@ -142,7 +142,7 @@ def refuted(frontier: Frontier, steps: int, rounds: int, chunks: int) -> str | N
     return None
 
 
-def examine(request: SearchRequest, asking: Asking) -> bool:
+def examine(request: SearchRequest, asking: AnswerSource) -> bool:
     """Searches; every frontier on the way is accepted by the check, and no claim is false.
 
     Returns:
@@ -150,7 +150,7 @@ def examine(request: SearchRequest, asking: Asking) -> bool:
     """
     kept: list[Frontier] = []
     try:
-        frontier = search(request, asking, keep=kept.append)
+        frontier = search(request, asking, on_points=kept.append)
     except (LocatedError, UsageError):
         table = BoundsTable(request.topology, request.collective)
         chunks = range(1, (request.max_chunks or _MOST_CHUNKS) + 1)
@@ -183,7 +183,10 @@ def _needs_a_part(request: SearchRequest, chunks: range) -> bool:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_irregular_collectives(seed: int, solver: Solver, tmp_path: Path) -> None:
-    examine(random_request(seed, tmp_path), Asking(solver, seeding=seeding() if seed % 2 else None))
+    examine(
+        random_request(seed, tmp_path),
+        AnswerSource(solver, seeding=seeding() if seed % 2 else None),
+    )
 
 
 @pytest.mark.slow
@@ -191,7 +194,7 @@ def test_many_irregular_collectives(solver: Solver, tmp_path: Path) -> None:
     done = 0
     for seed in range(4, 26):
         request = random_request(seed, tmp_path)
-        done += examine(request, Asking(solver, seeding=seeding() if seed % 2 else None))
+        done += examine(request, AnswerSource(solver, seeding=seeding() if seed % 2 else None))
     assert done > 15
 
 
@@ -241,7 +244,9 @@ def known(name: str, topology: str, folder: Path, **limits: int) -> SearchReques
 def test_collectives_whose_claims_went_wrong(
     name: str, topology: str, limits: dict[str, int], solver: Solver, tmp_path: Path
 ) -> None:
-    assert examine(known(name, topology, tmp_path, **limits), Asking(solver, seeding=seeding()))
+    assert examine(
+        known(name, topology, tmp_path, **limits), AnswerSource(solver, seeding=seeding())
+    )
 
 
 def test_a_c_that_makes_no_sense_is_left_out_and_named(solver: Solver, tmp_path: Path) -> None:

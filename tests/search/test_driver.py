@@ -18,7 +18,7 @@ from syncoll.formula import Assignment, FormulaBuilder, Outcome, StopReason, Ver
 from syncoll.model import Algorithm, Collective, Instance, Topology
 from syncoll.results import Frontier, Point, Solution
 from syncoll.searching import (
-    Asking,
+    AnswerSource,
     BoundsTable,
     Candidate,
     CandidateSource,
@@ -27,7 +27,7 @@ from syncoll.searching import (
     Strategy,
     search,
 )
-from syncoll.searching.asking import Waiting
+from syncoll.searching.answers import PendingAnswer
 from syncoll.solving import Solver
 from syncoll.testing.brute_force import TooLargeError, has_algorithm
 from syncoll.trust import require_valid
@@ -134,10 +134,10 @@ def run(
     rule: Rule,
     request: SearchRequest,
     diary: Diary | None = None,
-    keep: Callable[[Frontier], None] | None = None,
+    on_points: Callable[[Frontier], None] | None = None,
 ) -> tuple[Frontier, Told]:
     told = Told(solver, rule)
-    return search(request, cast("Solver", told), diary or Diary(), keep=keep), told
+    return search(request, cast("Solver", told), diary or Diary(), on_points=on_points), told
 
 
 def costs(frontier: Frontier) -> list[tuple[int, Fraction]]:
@@ -294,23 +294,23 @@ class TestStopped:
         def keep(_: Frontier) -> None:
             raise KeyboardInterrupt
 
-        frontier, _ = run(solver, lambda _: None, DGX1, keep=keep)
+        frontier, _ = run(solver, lambda _: None, DGX1, on_points=keep)
         assert frontier.interrupted
         assert costs(frontier) == [(2, F(3, 2))]
 
     def test_interrupted_while_others_are_cancelled(self, solver: Solver) -> None:
         """The first of two has an algorithm, and Ctrl-C comes when nobody wants the other."""
 
-        class Two(Asking):
+        class Two(AnswerSource):
             @property
             def width(self) -> int:
                 return 2
 
-            def ask(self, *args: Any, **options: Any) -> Waiting:
+            def ask(self, *args: Any, **options: Any) -> PendingAnswer:
                 def interrupt() -> None:
                     raise KeyboardInterrupt
 
-                return Waiting(super().ask(*args, **options).result, interrupt)
+                return PendingAnswer(super().ask(*args, **options).result, interrupt)
 
         told = Told(solver, lambda asked: unknown() if asked.chunks == 2 else None)
         request = SearchRequest(dgx1(), broadcast(), max_steps=2)
@@ -372,7 +372,7 @@ class TestPoints:
         kept: list[list[tuple[int, Fraction]]] = []
         diary = Diary()
         frontier, _ = run(
-            solver, lambda _: None, DGX1, diary, keep=lambda known: kept.append(costs(known))
+            solver, lambda _: None, DGX1, diary, on_points=lambda known: kept.append(costs(known))
         )
         assert kept == [[(2, F(3, 2))], [(2, F(3, 2)), (3, F(7, 6))]]
         assert [list(best) for best in diary.best] == kept
@@ -380,7 +380,7 @@ class TestPoints:
 
     def test_what_is_kept_says_what_is_open(self, solver: Solver) -> None:
         kept: list[Frontier] = []
-        run(solver, lambda _: None, DGX1, keep=kept.append)
+        run(solver, lambda _: None, DGX1, on_points=kept.append)
         assert any(claim.least_steps == 3 for claim in kept[0].open)
         assert all(claim.high == F(3, 2) for claim in kept[0].open)
 

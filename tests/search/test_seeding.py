@@ -16,7 +16,7 @@ from syncoll.deadline import Deadline
 from syncoll.errors import PluginError
 from syncoll.model import Algorithm, Collective, Topology
 from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits, SeedRecord
-from syncoll.searching import Asking, ChosenSeed, SearchRequest, Seeding, search
+from syncoll.searching import AnswerSource, ChosenSeed, SearchRequest, Seeding, search
 from tests.oracles.classics import allgather, broadcast, ring
 
 Propose = Callable[[Topology, Collective, SeedLimits], Iterator[Proposal]]
@@ -69,7 +69,7 @@ def test_a_wrong_proposal_is_no_point() -> None:
     found, told = points(chosen("wrong", wrong), chosen("around", around))
     assert found == ["around"]
     assert len(told) == 1
-    assert told[0].startswith("seed wrong proposed what is no algorithm: ")
+    assert told[0].startswith("seed wrong proposed what is not an algorithm: ")
 
 
 def test_limits_hold_whatever_a_seed_does() -> None:
@@ -165,7 +165,8 @@ def test_alone_they_leave_open_what_nobody_searched() -> None:
         yield Proposal(1, Algorithm((1, 1, 1), np.array(sends)))
 
     frontier = search(
-        SearchRequest(ring(4), allgather()), Asking(None, seeding=Seeding([chosen("slow", slow)]))
+        SearchRequest(ring(4), allgather()),
+        AnswerSource(None, seeding=Seeding([chosen("slow", slow)])),
     )
     assert [(p.steps, str(p.bandwidth)) for p in frontier.points] == [(3, "3")]
     assert [(c.least_steps, c.most_steps, str(c.low), c.high) for c in frontier.open] == [

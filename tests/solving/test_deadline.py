@@ -13,7 +13,7 @@ from syncoll.deadline import NEVER, Deadline
 from syncoll.formula import StopReason, Verdict
 from syncoll.model import Instance
 from syncoll.plugins import PluginManager
-from syncoll.searching import Asking
+from syncoll.searching import AnswerSource
 from syncoll.solving import Solver, SolverPool, SolverSettings
 
 Make = Callable[..., PluginManager]
@@ -82,7 +82,7 @@ def test_who_waits_for_a_pool(manager: Make, allgather: Instance, racers: Any) -
         ThreadPoolExecutor(1) as threads,
         SolverPool(threads, SolverSettings(backend="one"), width=1, decide=decide) as pool,
     ):
-        asking = Asking(solver, pool=pool)
+        asking = AnswerSource(solver, pool=pool)
         solution = asking.ask(allgather, None, until=Deadline.after(0.1)).result()
     assert (solution.verdict, solution.outcome.reason) == (Verdict.UNKNOWN, StopReason.TIME_LIMIT)
 

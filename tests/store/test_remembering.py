@@ -18,7 +18,7 @@ from syncoll.formula import FormulaSize, Limits, Outcome, StopReason, Verdict
 from syncoll.model import Collective, Instance, Topology
 from syncoll.plugins import PluginManager
 from syncoll.results import Frontier, Solution
-from syncoll.searching import Asking, SearchRequest, search
+from syncoll.searching import AnswerSource, SearchRequest, search
 from syncoll.solving import Solver, SolverPool, SolverSettings, open_pool
 from syncoll.store import RememberingBounds, SolutionMemory, Store
 from syncoll.testing.instances import random_instance
@@ -80,10 +80,10 @@ class Proving:
         self.bounds = RememberingBounds(store)
 
 
-def remembering(solver: object, store: Store, pool: SolverPool | None = None) -> Asking:
+def remembering(solver: object, store: Store, pool: SolverPool | None = None) -> AnswerSource:
     """A solver with a memory."""
     asked = cast("Solver", solver)
-    return Asking(asked, pool=pool, memory=SolutionMemory(store, asked.asked, asked.limits))
+    return AnswerSource(asked, pool=pool, memory=SolutionMemory(store, asked.asked, asked.limits))
 
 
 def test_the_second_time_the_solver_is_not_asked(

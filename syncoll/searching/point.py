@@ -8,22 +8,27 @@ the collective is encoded directly.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from syncoll.deadline import NEVER, Deadline
-from syncoll.model import Algorithm, Collective, Instance, Topology, compose
+from syncoll.formula import Verdict
+from syncoll.model import Algorithm, Collective, Instance, Topology
 from syncoll.model.derived import part_chunks
 from syncoll.model.dual import dual_instance
 from syncoll.results import Solution
-from syncoll.searching.directly import solve_directly
+from syncoll.searching.decompose import Decomposition, composed, inverted_solution
 from syncoll.solving import Solver
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # what the bounds of parts need is loaded for compositions alone
     from syncoll.searching.bounds_table import BoundsTable
 
-__all__ = ["decided_as", "solve_one"]
+__all__ = ["decided_as", "solve_directly", "solve_one"]
+
+_SHARE_OF_EVEN = 0.6
+"""The part of a time limit that is spent on given rounds."""
 
 
 def solve_one(
@@ -54,7 +59,7 @@ def solve_one(
         BackendError: when the backend's answer turns out to be wrong.
     """
     instance = collective.instantiate(topology, chunks=chunks, steps=steps, rounds=rounds)
-    return _One(solver, deadline.sooner(seconds)).solve(instance, collective)
+    return _One(solver, deadline.sooner(seconds)).answer(instance, collective)
 
 
 def decided_as(instance: Instance, collective: Collective) -> tuple[Instance, str]:
@@ -73,81 +78,95 @@ def decided_as(instance: Instance, collective: Collective) -> tuple[Instance, st
     return instance, ""
 
 
-class _One:
+def solve_directly(
+    solver: Solver,
+    instance: Instance,
+    seconds: float | None,
+    hint: Algorithm | None = None,
+    until: Deadline = NEVER,
+) -> Solution:
+    """Decides an instance by the solver alone, with given rounds tried first where that pays.
+
+    Rounds that are given make the encoding of a combining instance several times smaller.  No
+    algorithm with these rounds says nothing about others, so only an algorithm counts; otherwise
+    the rounds are left to the solver.
+
+    Args:
+        solver: decides.
+        instance: combining or not.
+        seconds: time limit; None for the solver's own.
+        hint: an algorithm for the same chunks, near which there may be one.
+        until: when all of it must be over, building the formula too.
+    """
+    if not instance.combining or instance.rounds_per_step is not None or instance.steps == 0:
+        return solver.solve(instance, seconds=seconds, hint=hint, until=until)
+    own = Deadline.after(seconds)
+    # The odd rounds in the middle, where most partial results are about.
+    each, odd = divmod(instance.rounds, instance.steps)
+    first = (instance.steps - odd) // 2
+    even = tuple(each + (first <= step < first + odd) for step in range(instance.steps))
+    solution = solver.solve(
+        replace(instance, rounds_per_step=even),
+        seconds=None if seconds is None else seconds * _SHARE_OF_EVEN,
+        until=until.share(_SHARE_OF_EVEN),
+    )
+    if solution.verdict is Verdict.SAT:
+        return replace(solution, instance=instance)
+    return solver.solve(instance, seconds=own.seconds, until=until)
+
+
+class _One(Decomposition[Instance, Solution]):
     """One question, with the time that is left for it."""
 
     def __init__(self, solver: Solver, deadline: Deadline) -> None:
-        self._solver = solver
-        self._deadline = deadline
+        self._solver, self._deadline = solver, deadline
 
-    def _directly(self, instance: Instance) -> Solution:
-        return solve_directly(self._solver, instance, self._deadline.seconds, until=self._deadline)
+    def direct(self, question: Instance, collective: Collective) -> Solution:
+        return solve_directly(self._solver, question, self._deadline.seconds, until=self._deadline)
 
-    def solve(self, instance: Instance, collective: Collective) -> Solution:
-        if collective.dual is not None:
-            return self._inverse(instance, collective, collective.dual)
-        if collective.ways:
-            return self._composed(instance, collective)
-        return self._directly(instance)
+    def inverse(self, question: Instance, collective: Collective, dual: Collective) -> Solution:
+        asked = dual_instance(question, collective, dual)
+        return inverted_solution(self.answer(asked, dual), question, collective)
 
-    def _inverse(self, instance: Instance, collective: Collective, dual: Collective) -> Solution:
-        from syncoll.searching.asking_dual import inverted_solution
-
-        asked = dual_instance(instance, collective, dual)
-        return inverted_solution(self.solve(asked, dual), instance, collective)
-
-    def _composed(self, instance: Instance, collective: Collective) -> Solution:
-        from syncoll.searching.derived_points import as_asked
-
+    def composition(self, question: Instance, collective: Collective) -> Solution:
         tried: list[Solution] = []
         for way in collective.ways:
-            whole = self._way(instance, way, collective.name, tried)
-            if whole is not None:
-                found, algorithm = as_asked(*whole, collective)
+            if parts := self._parts(question, way, tried):
+                found, algorithm = composed(parts, collective)
                 return _joined(tried, found, algorithm)
-        solution = self._directly(instance)
+        solution = self.direct(question, collective)
         return replace(solution, seconds=_sum([*tried, solution]))
 
-    def _way(
-        self,
-        instance: Instance,
-        way: Sequence[Collective],
-        name: str,
-        tried: list[Solution],
-    ) -> tuple[Instance, Algorithm] | None:
-        """The parts' algorithms composed, for the first division for which all have one."""
+    def _parts(
+        self, instance: Instance, way: Sequence[Collective], tried: list[Solution]
+    ) -> list[tuple[Instance, Algorithm]]:
+        """The parts' algorithms for the first division for which all have one; else nothing."""
         from syncoll.searching.bounds_table import BoundsTable
 
-        topology = instance.topology
-        tables = [BoundsTable(topology, part, deadline=self._deadline) for part in way]
-        chunks = [part_chunks(part, topology.num_nodes, instance.num_chunks) for part in way]
-        if not way[0].admits(topology.num_nodes, instance.chunks):
-            return None
-        chunks[0] = instance.chunks
-        if any(c is None for c in chunks):
-            return None
-        sizes = [c for c in chunks if c is not None]
+        nodes = instance.topology.num_nodes
+        found = [part_chunks(part, nodes, instance.num_chunks) for part in way[1:]]
+        sizes = [instance.chunks, *(chunks for chunks in found if chunks is not None)]
+        if not way[0].admits(nodes, instance.chunks) or len(sizes) < len(way):
+            return []
+        tables = [BoundsTable(instance.topology, part, deadline=self._deadline) for part in way]
         answers: dict[tuple[int, int, int], Solution] = {}
         for division in _divisions(tables, sizes, instance.steps, instance.rounds):
-            solutions = []
+            parts: list[tuple[Instance, Algorithm]] = []
             for i, (steps, rounds) in enumerate(division):
                 key = i, steps, rounds
                 if key not in answers:
                     asked = tables[i].instance(sizes[i], steps, rounds)
-                    answers[key] = self.solve(asked, way[i])
+                    answers[key] = self.answer(asked, way[i])
                     tried.append(answers[key])
-                solutions.append(answers[key])
-                if answers[key].algorithm is None:
+                algorithm = answers[key].algorithm
+                if algorithm is None:
                     break
+                parts.append((answers[key].instance, algorithm))
             else:
-                parts = [(s.instance, s.algorithm) for s in solutions if s.algorithm is not None]
-                whole = parts[0]
-                for part in parts[1:]:
-                    whole = compose(whole, part, name)
-                return whole
+                return parts
             if self._deadline.passed:
-                return None
-        return None
+                break
+        return []
 
 
 def _divisions(
@@ -157,7 +176,11 @@ def _divisions(
 
     The evenest of all comes without a look at the bounds, which take longer than most solves.
     """
-    even = _evenly(steps, rounds, len(tables))
+    shares = [
+        [t // len(tables) + (i < t % len(tables)) for t in (steps, rounds)]
+        for i in range(len(tables))
+    ]
+    even = tuple((s, r) for s, r in shares)
     if all(s >= t.least_steps(c) for t, c, (s, _) in zip(tables, chunks, even, strict=True)):
         yield even
 
@@ -181,27 +204,17 @@ def _divisions(
     yield from (d for d in sorted(expand(0, steps, rounds), key=unevenness) if d != even)
 
 
-def _evenly(steps: int, rounds: int, parts: int) -> tuple[tuple[int, int], ...]:
-    shares = []
-    for total in (steps, rounds):
-        each, odd = divmod(total, parts)
-        shares.append([each + (i < odd) for i in range(parts)])
-    return tuple(zip(*shares, strict=True))
-
-
 def _sum(solutions: Sequence[Solution]) -> Mapping[str, float]:
-    total: dict[str, float] = {}
+    total: Counter[str] = Counter()
     for solution in solutions:
-        for phase, value in solution.seconds.items():
-            total[phase] = total.get(phase, 0.0) + value
-    return total
+        total.update(solution.seconds)
+    return dict(total)
 
 
 def _joined(solutions: Sequence[Solution], instance: Instance, algorithm: Algorithm) -> Solution:
     """The solutions of the parts as one of the whole; its size is that of the largest part."""
-    largest = max(solutions, key=lambda s: s.size.literals)
     return replace(
-        largest,
+        max(solutions, key=lambda s: s.size.literals),
         instance=instance,
         algorithm=algorithm,
         outcome=next(s.outcome for s in solutions if s.algorithm is not None),

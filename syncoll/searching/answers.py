@@ -1,0 +1,261 @@
+"""AnswerSource: where a search's answers come from: the store, one solver, or a pool of them.
+
+A search asks for instances and waits for the answers in the order that suits it.  With a single
+solver an instance is decided when its answer is wanted; with a pool several are on their way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Protocol
+
+from syncoll.bounding import rounds_bound
+from syncoll.certificates import RoundsBound
+from syncoll.deadline import NEVER, Deadline
+from syncoll.errors import ModelError
+from syncoll.formula import StopReason
+from syncoll.model import Algorithm, Collective, Instance, Topology
+from syncoll.model.dual import dual_instance
+from syncoll.plugins import SeedLimits
+from syncoll.results import Solution
+from syncoll.results.frontier import Point
+from syncoll.results.solution import undecided
+from syncoll.searching.decompose import inverted, inverted_solution
+from syncoll.searching.point import solve_directly
+from syncoll.searching.request import SearchRequest
+from syncoll.searching.seeding import Seeding
+from syncoll.solving import Solver, SolverPool
+
+__all__ = ["AnswerMemory", "AnswerSource", "DualAnswers", "PendingAnswer", "inverted_point"]
+
+
+class AnswerMemory(Protocol):
+    """What was answered before, see `syncoll.store`."""
+
+    def look_up(self, instance: Instance, *, seconds: float | None = None) -> Solution | None:
+        """The solution of an instance that is to be decided within so many seconds, if known."""
+
+    def keep(self, solution: Solution, *, seconds: float | None = None) -> bool:
+        """Keeps a solution that had so many seconds."""
+
+
+@dataclass(frozen=True)
+class PendingAnswer:
+    """An answer that is not there yet.
+
+    Args:
+        result: gives it, and may take its time; raises what the solver raises.
+        cancel: says that it is not wanted any more.
+    """
+
+    result: Callable[[], Solution]
+    cancel: Callable[[], None] = lambda: None
+
+
+class AnswerSource:
+    """Decides instances for a search.
+
+    Args:
+        solver: decides where there is no pool, and knows what is asked; None to ask seeds only.
+        pool: decides several instances at once.
+        memory: what was answered before; None to ask everything anew.
+        prove: computes bounds, as `syncoll.bounding.rounds_bound` does.
+        seeding: constructs points before anything is asked.
+
+    Attributes:
+        losses: what was not decided for want of memory or after a crash: in a few words, and the
+            first time in detail.
+    """
+
+    def __init__(
+        self,
+        solver: Solver | None,
+        *,
+        pool: SolverPool | None = None,
+        memory: AnswerMemory | None = None,
+        prove: Callable[..., RoundsBound] = rounds_bound,
+        seeding: Seeding | None = None,
+    ) -> None:
+        self.solver, self.pool, self.memory, self.prove = solver, pool, memory, prove
+        self.seeding = seeding or Seeding(())
+        self.losses: dict[str, str] = {}
+
+    @property
+    def encoding_name(self) -> str | None:
+        """The encoding for collectives that move data; None where no solver is asked."""
+        return None if self.solver is None else self.solver.encoding.name
+
+    @property
+    def backend_name(self) -> str:
+        """The solver's name, or the seeds' where no solver is asked."""
+        return self.seeding.name if self.solver is None else self.solver.backend_name
+
+    @property
+    def width(self) -> int:
+        """How many instances are worth asking for at once."""
+        return 1 if self.pool is None else self.pool.width
+
+    def ask(
+        self,
+        instance: Instance,
+        seconds: float | None,
+        hint: Algorithm | None = None,
+        until: Deadline = NEVER,
+    ) -> PendingAnswer:
+        """Asks for an instance to be decided.
+
+        Args:
+            instance: the problem.
+            seconds: a time limit; None for the solver's own.
+            hint: an algorithm for the same chunks, near which there may be one.
+            until: when the answer must be there; later it is unknown.
+        """
+        if self.memory is not None:
+            known = self.memory.look_up(instance, seconds=seconds)
+            if known is not None:
+                return PendingAnswer(lambda: known)
+        solver, pool = self.solver, self.pool
+        assert solver is not None
+        if pool is None:
+            return PendingAnswer(
+                lambda: self._kept(solve_directly(solver, instance, seconds, hint, until), seconds)
+            )
+        theirs = pool.submit(instance, seconds, how=partial(solve_directly, hint=hint, until=until))
+        answer: Future[Solution] = Future()
+
+        def take(done: Future[Solution]) -> None:
+            """Called in some thread of the pool.
+
+            The answer is kept as it comes: the search may end before it looks at it.
+            """
+            try:
+                answer.set_result(self._kept(done.result(), seconds))
+            except BaseException as error:  # for those who wait for the answer
+                answer.set_exception(error)
+
+        def result() -> Solution:
+            try:
+                return answer.result(until.seconds)
+            except TimeoutError:
+                if answer.done():  # it is the solver's
+                    raise
+                pool.cancel(theirs)
+                return undecided(
+                    instance,
+                    StopReason.TIME_LIMIT,
+                    "no answer came in time",
+                    encoding=solver.encoding_for(instance).name,
+                    backend=solver.backend_name,
+                )
+
+        theirs.add_done_callback(take)
+        return PendingAnswer(result, lambda: pool.cancel(theirs))
+
+    def decide(self, instance: Instance, seconds: float | None) -> Solution:
+        """Asks, and waits for the answer."""
+        return self.ask(instance, seconds).result()
+
+    def lost(self, what: str) -> None:
+        """Remembers why something was not decided, see `Outcome.losses`."""
+        self.losses.setdefault(what.partition(":")[0], what)
+
+    def cancel_all(self) -> None:
+        """No answer is wanted any more."""
+        if self.pool is not None:
+            self.pool.cancel_all()
+
+    def settings(
+        self, request: SearchRequest, k: int | None, max_steps: int | None, max_chunks: int | None
+    ) -> dict[str, object]:
+        """How a search was told to go, for the record; some of its limits have defaults."""
+        return {
+            "strategy": str(request.strategy),
+            "encoding": self.encoding_name,
+            "backend": self.backend_name,
+            "k": k,
+            "max_steps": max_steps,
+            "max_rounds": request.max_rounds,
+            "max_chunks": max_chunks,
+            "time_limit": request.time_limit,
+            "point_limit": request.point_limit,
+        }
+
+    def _kept(self, solution: Solution, seconds: float | None) -> Solution:
+        outcome = solution.outcome
+        for loss in outcome.losses:
+            self.lost(loss)
+        # What was lost may well be found when it is asked for again.
+        lasting = outcome.reason is not StopReason.INTERRUPTED and not outcome.losses
+        if self.memory is not None and lasting:
+            self.memory.keep(solution, seconds=seconds)
+        return solution
+
+
+class DualAnswers(AnswerSource):
+    """Decides the instances of an inverse through those of its dual, see `syncoll.model.dual`.
+
+    Args:
+        answers: decides instances of the dual.
+        request: what is searched, an inverse.
+        dual: of which it is the inverse.
+    """
+
+    def __init__(self, answers: AnswerSource, request: SearchRequest, dual: Collective) -> None:
+        super().__init__(
+            answers.solver,
+            pool=answers.pool,
+            memory=answers.memory,
+            prove=answers.prove,
+            seeding=_DualSeeding(answers.seeding, request, dual),
+        )
+        self.losses = answers.losses  # which are reported in the end
+        self._collective, self._dual = request.collective, dual
+
+    def ask(
+        self,
+        instance: Instance,
+        seconds: float | None,
+        hint: Algorithm | None = None,
+        until: Deadline = NEVER,
+    ) -> PendingAnswer:
+        """Asks for an instance to be decided; a hint is of no use to the dual."""
+        asked = dual_instance(instance, self._collective, self._dual)
+        pending = super().ask(asked, seconds, until=until)
+        return PendingAnswer(
+            lambda: inverted_solution(pending.result(), instance, self._collective), pending.cancel
+        )
+
+
+class _DualSeeding(Seeding):
+    """What seeds construct for the dual, inverted."""
+
+    def __init__(self, seeding: Seeding, request: SearchRequest, dual: Collective) -> None:
+        super().__init__(seeding.seeds)
+        self._seeding, self._request, self._dual = seeding, request, dual
+
+    def points(
+        self,
+        topology: Topology,
+        collective: Collective,
+        limits: SeedLimits,
+        patience: float = 0.0,
+    ) -> Iterator[Point]:
+        wide = replace(limits, max_chunks=None)
+        for point in self._seeding.points(topology.reversed(), self._dual, wide, patience):
+            try:
+                turned = inverted_point(point, self._request)
+            except ModelError:  # the inverse's chunks are those of another C of the dual
+                continue
+            if limits.max_chunks is None or turned.chunks <= limits.max_chunks:
+                yield turned
+
+
+def inverted_point(point: Point, request: SearchRequest) -> Point:
+    """A point of the dual on the reversed topology as one of the collective asked for."""
+    solved = point.instance, point.algorithm
+    instance, algorithm = inverted(solved, request.collective, request.topology)
+    bound = None if point.bound is None else point.bound * point.chunks / instance.chunks
+    return replace(point, instance=instance, algorithm=algorithm, bound=bound)

@@ -1,0 +1,200 @@
+"""What follows from bounds and answers: the strongest proof for each S, and what is left open."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from math import ceil
+
+from syncoll.results.evidence import BY_CUTTING, Distance, Evidence, ScaledShape, undefined_chunks
+from syncoll.results.frontier import Frontier, OpenClaim, Point
+from syncoll.results.proof import Proof, Refuted, Scope, covers
+from syncoll.searching.candidates import CandidateSource
+from syncoll.searching.request import Strategy
+
+__all__ = ["evidence_of", "with_claims"]
+
+_NO_BOUND = "no time for a bound of its own"
+_ONLY_CUTS = "no time for a bound beyond the cuts around single nodes"
+
+
+def with_claims(
+    frontier: Frontier,
+    source: CandidateSource,
+    steps: Iterable[int],
+    why_open: Callable[[int | None], str],
+) -> Frontier:
+    """The same with everything that is proved about it, and what is left open.
+
+    Args:
+        frontier: points, and what a solver ruled out.
+        source: limits and bounds.
+        steps: the S for which something is to be proved, in ascending order.
+        why_open: why an S was not settled (None: those beyond all others), in words.
+    """
+    evidence = evidence_of(source, frontier.points, frontier.refuted, steps)
+    least, low = source.least_steps, source.least_bandwidth
+
+    def reason(s: int | None) -> str:
+        if s not in source.bounds.skipped:
+            return why_open(s)
+        return f"{why_open(s)}; {_ONLY_CUTS if s is None else _NO_BOUND}"
+
+    claims = []
+    next_steps, best = least, None
+    for proof in evidence.proofs:
+        # What is said of an S holds for those before it that were not searched.
+        if proof.steps > next_steps and (best is None or proof.bound < best):
+            last = proof.steps - 1
+            claims.append(OpenClaim(next_steps, last, proof.bound, best, reason(next_steps)))
+        if proof.low is not None and not proof.is_closed:
+            why = reason(proof.steps)
+            claims.append(OpenClaim(proof.steps, proof.steps, proof.low, proof.best, why))
+        next_steps, best = proof.steps + 1, proof.best
+    best = min((p.bandwidth for p in frontier.points), default=None)
+    if best is None or best > low:
+        after = max((p.steps for p in evidence.proofs), default=least - 1)
+        claims.append(OpenClaim(after + 1, None, low, best, reason(None)))
+    bounds = {proof.steps: proof.bound for proof in evidence.proofs}
+    return replace(
+        frontier,
+        points=tuple(replace(p, bound=bounds.get(p.steps, p.bound)) for p in frontier.points),
+        open=tuple(claims),
+        least_steps=least,
+        least_bandwidth=low,
+        left_out=source.left_out,
+        evidence=evidence,
+    )
+
+
+def evidence_of(
+    source: CandidateSource,
+    points: Sequence[Point],
+    refuted: Iterable[Refuted],
+    steps: Iterable[int],
+) -> Evidence:
+    """Everything that is proved.
+
+    Args:
+        source: limits and bounds.
+        points: what was found.
+        refuted: what a solver ruled out.
+        steps: the S that were searched.
+    """
+    bounds = source.bounds
+    admitted = list(source.admitted())
+    answers = sorted(refuted, key=lambda one: (-one.steps, one.chunks, -one.rounds))
+    # The points of a composition may have more chunks than the limit.
+    known = {*admitted, *(point.chunks for point in points)}
+    for chunks in sorted(known):
+        bounds.shape(chunks)
+    proofs = []
+    for s in steps:
+        best = min((p.bandwidth for p in points if p.steps <= s), default=None)
+        proofs.append(_Proving(source, s, answers).proof(best))
+    scales = None if bounds.irregular else BY_CUTTING
+    shapes = tuple(
+        ScaledShape(shared.shape, tuple(sorted(known & set(shared.compared))), scales)
+        for shared in bounds.shapes
+        if known & set(shared.compared)
+    )
+    least = source.least_steps
+    nearest = next(c for c in admitted if bounds.least_steps(c) == least)
+    return Evidence(
+        shapes,
+        source.max_chunks,
+        undefined_chunks(shapes, source.max_chunks, bounds.admits),
+        Distance.of(bounds.instance(nearest, least, 0)),
+        bounds.certificates(admitted, None),
+        tuple(proofs),
+    )
+
+
+class _Proving:
+    """What rules out single candidates for one S, and which of it was used."""
+
+    def __init__(self, source: CandidateSource, steps: int, refuted: Sequence[Refuted]) -> None:
+        self.source, self.bounds, self.steps, self.refuted = source, source.bounds, steps, refuted
+        # The paper's strategy has one bound for every S.
+        self.any_steps = source.request.strategy is Strategy.PAPER
+        asked = None if self.any_steps else steps
+        self.needed = list(self.bounds.certificates(source.admitted(), asked))
+        self.used: dict[Refuted, None] = {}
+
+    def proof(self, best: Fraction | None) -> Proof:
+        """The strongest one about algorithms of at most S steps.
+
+        Args:
+            best: the least R/C found with at most S steps; None when nothing was found.
+        """
+        regular, max_chunks = not self.bounds.irregular, self.source.max_chunks
+        bound = min((one.bandwidth for one in self.needed), default=Fraction(0))
+        every = None if regular else max_chunks
+        proof = Proof(self.steps, best, bound, tuple(self.needed), Scope.OPEN, None, every)
+        if best is not None and best <= bound and regular:
+            return replace(proof, scope=Scope.ALL, low=best)
+        most_rounds = self.source.most_rounds(self.steps)
+        if best is None and most_rounds is None:
+            return replace(proof, low=bound)
+        closed, is_closed, low = 0, True, best
+        for chunks in self.source.admitted():
+            limits = [] if most_rounds is None else [most_rounds]
+            if best is not None:
+                limits.append(ceil(best * chunks) - 1)
+            rounds = self._least(chunks, min(limits))
+            if rounds is not None:
+                ratio = Fraction(rounds, chunks)
+                low = ratio if low is None else min(low, ratio)
+                is_closed = False
+            elif is_closed:
+                closed = chunks
+        proof = replace(
+            proof,
+            certificates=tuple(self.needed),
+            refuted=tuple(sorted(self.used)),
+            low=low,
+            max_rounds=most_rounds,
+        )
+        if not closed:
+            return proof
+        most_chunks: int | None = max_chunks if is_closed else closed
+        limited = best is not None and regular and most_rounds is not None and bound > 0
+        if is_closed and limited and Fraction(most_rounds or 0) / bound <= max_chunks:
+            most_chunks = None  # a larger C would cost less than the bound allows
+        return replace(proof, scope=Scope.CHUNKS, max_chunks=most_chunks)
+
+    def _least(self, chunks: int, limit: int) -> int | None:
+        """The least R up to the limit that nothing rules out; None when all are ruled out.
+
+        What is ruled out with R rounds is ruled out with fewer, so the largest R that something
+        rules out settles it.
+        """
+        if limit < 0 or self.bounds.least_steps(chunks) > self.steps:
+            return None  # nothing is cheaper than nothing, or comes sooner than it can
+        asked = None if self.any_steps else self.steps
+        bandwidth = self.bounds.bandwidth(chunks, asked)
+        # Nothing rules out more rounds than these, and there may be thousands above them.
+        refuted = (one.rounds for one in self.refuted)
+        most = max(self.steps, ceil(bandwidth * chunks), *refuted)
+        for rounds in range(min(limit, most), -1, -1):
+            if self._ruled_out(chunks, rounds):
+                return None if rounds == limit else rounds + 1
+        return 0
+
+    def _ruled_out(self, chunks: int, rounds: int) -> bool:
+        steps = min(self.steps, rounds)  # a step without rounds does nothing
+        if self.bounds.least_steps(chunks) > steps:
+            return True
+        certificate = self.bounds.certificate(
+            self.bounds.shape(chunks), None if self.any_steps else steps
+        )
+        if Fraction(rounds, chunks) < certificate.bandwidth:
+            if certificate not in self.needed:
+                self.needed.append(certificate)
+            return True
+        for answer in self.refuted:
+            if covers(answer, steps, rounds, chunks, scaling=not self.bounds.irregular):
+                self.used[answer] = None
+                return True
+        return False

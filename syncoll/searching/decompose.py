@@ -1,0 +1,114 @@
+"""What a collective is made of: the collective that it inverts, or parts one after the other.
+
+`Decomposition` chooses the way for whatever is asked of a collective, its frontier (`frontiers`) or
+one (S, R, C) of it (`point`).  Algorithms of parts become one of the whole by `inverted` and
+`composed`, which renumber it to the chunk numbers of the collective that was asked for, and verify
+it as an algorithm of that.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import reduce
+from typing import Generic, TypeVar
+
+from syncoll.errors import ModelError
+from syncoll.model import Algorithm, Collective, Instance, Topology, compose, invert, renumber
+from syncoll.model.rows import RelationTable, matching
+from syncoll.results import Solution
+from syncoll.trust import require_valid
+
+__all__ = ["Decomposition", "composed", "inverted", "inverted_solution", "same_chunks"]
+
+Solved = tuple[Instance, Algorithm]
+Question = TypeVar("Question")
+Answer = TypeVar("Answer")
+
+
+class Decomposition(ABC, Generic[Question, Answer]):
+    """Answers a question about any collective."""
+
+    def answer(self, question: Question, collective: Collective) -> Answer:
+        """Through what the collective is made of, or directly where it is made of nothing else."""
+        if collective.dual is not None:
+            return self.inverse(question, collective, collective.dual)
+        if collective.ways:
+            return self.composition(question, collective)
+        return self.direct(question, collective)
+
+    @abstractmethod
+    def inverse(self, question: Question, collective: Collective, dual: Collective) -> Answer:
+        """Of the inverse of a dual."""
+
+    @abstractmethod
+    def composition(self, question: Question, collective: Collective) -> Answer:
+        """Of a collective with `ways` to compose it."""
+
+    @abstractmethod
+    def direct(self, question: Question, collective: Collective) -> Answer:
+        """Of a collective as it stands."""
+
+
+def inverted(
+    solved: Solved, collective: Collective, topology: Topology, chunks: int | None = None
+) -> Solved:
+    """An algorithm of the dual on the reversed topology as one of its inverse.
+
+    Args:
+        solved: of the dual.
+        collective: the inverse.
+        topology: of the inverse.
+        chunks: C of the inverse, where that is not the largest number of chunks at one node.
+
+    Raises:
+        ModelError: when the inverse has other chunks for this C.
+        VerificationError: when the algorithm, run backwards, is wrong.
+    """
+    instance, algorithm = invert(*solved, collective.name)
+    instance = replace(instance, topology=topology, chunks=chunks or instance.chunks)
+    return _of(collective, instance, algorithm)
+
+
+def composed(parts: Iterable[Solved], collective: Collective) -> Solved:
+    """The algorithms of the parts, one after the other, as one of the whole; raises as `inverted`.
+
+    They are refined to equally many chunks.
+    """
+    whole = reduce(lambda one, two: compose(one, two, collective.name), parts)
+    return _of(collective, *whole)
+
+
+def inverted_solution(solution: Solution, instance: Instance, collective: Collective) -> Solution:
+    """The dual's solution as one of the inverse's instance; raises as `inverted`."""
+    if solution.algorithm is None:
+        return replace(solution, instance=instance)
+    solved = solution.instance, solution.algorithm
+    found, algorithm = inverted(solved, collective, instance.topology, instance.chunks)
+    return replace(solution, instance=found, algorithm=algorithm)
+
+
+def same_chunks(
+    solved: Solved, table: RelationTable | Instance
+) -> tuple[Instance, Algorithm] | None:
+    """The same with the chunk numbers of a table; None where the chunks are other ones."""
+    instance, algorithm = solved
+    own = RelationTable(instance.pre, instance.post)
+    number = matching(own.rows, RelationTable(table.pre, table.post).rows)
+    return None if number is None else renumber(instance, algorithm, number)
+
+
+def _of(collective: Collective, instance: Instance, algorithm: Algorithm) -> Solved:
+    """The same with the chunk numbers that the collective itself gives, verified."""
+    table = collective.tabulate(instance.topology.num_nodes, instance.chunks)
+    found = same_chunks((instance, algorithm), table)
+    if found is None:
+        raise ModelError(
+            f"collective {collective.name} with C = {instance.chunks} is not what its parts "
+            "amount to",
+            collective.origin,
+        )
+    instance, algorithm = replace(found[0], origin=collective.origin), found[1]
+    require_valid(instance, algorithm)
+    return instance, algorithm

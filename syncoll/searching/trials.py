@@ -1,0 +1,138 @@
+"""Trials: asks for the answers to candidates, several at once where there are several solvers."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Generator, Iterable, Sequence
+from typing import NamedTuple
+
+from syncoll.deadline import Deadline
+from syncoll.formula import StopReason, Verdict
+from syncoll.results import Solution
+from syncoll.results.frontier import Point
+from syncoll.results.proof import Refuted, covers
+from syncoll.searching.answers import AnswerSource, PendingAnswer
+from syncoll.searching.bounds_table import BoundsTable
+from syncoll.searching.hints import KnownAlgorithms
+from syncoll.searching.passes import StepState
+from syncoll.searching.request import Candidate, Observer, Strategy
+
+__all__ = ["Trials", "why_undecided"]
+
+_MOST_BOUND_SECONDS = 20.0
+
+
+class _Trial(NamedTuple):
+    candidate: Candidate
+    answer: PendingAnswer | None
+    """None where something else rules the candidate out."""
+    began: float
+
+
+class Trials:
+    """Asks about the candidates of one search.
+
+    Args:
+        answers: decides.
+        observer: is told what is asked and answered.
+        bounds: rule candidates out, with a larger relaxation once the first was not found.
+        deadline: when all must be over.
+        points: known before.
+        refuted: what a solver ruled out before.
+    """
+
+    def __init__(
+        self,
+        answers: AnswerSource,
+        observer: Observer,
+        bounds: BoundsTable,
+        deadline: Deadline,
+        points: Sequence[Point],
+        refuted: Iterable[Refuted],
+    ) -> None:
+        self._source, self._observer = answers, observer
+        self._bounds, self._deadline = bounds, deadline
+        self.known = KnownAlgorithms(points)
+        self.refuted = list(refuted)
+
+    def answers(
+        self,
+        step: StepState,
+        strategy: Strategy,
+        candidates: Iterable[Candidate],
+        seconds: float | None,
+    ) -> Generator[tuple[Candidate, Solution | None], None, None]:
+        """Each candidate in turn with its answer, or None where something else rules it out.
+
+        As many are asked at once as there are solvers; what is not wanted any more is cancelled.
+
+        Args:
+            step: what is known about their S.
+            strategy: the paper's rules nothing out by bounds.
+            candidates: in ascending order of R/C.
+            seconds: time limit for each; None for that of the solver.
+
+        Raises:
+            OutOfTimeError: when the deadline is over.
+        """
+        rest = iter(candidates)
+        asked: deque[_Trial] = deque()
+        try:
+            while True:
+                while len(asked) < self._source.width:
+                    candidate = next(rest, None)
+                    if candidate is None:
+                        break
+                    answer = None
+                    if not self._ruled_out(candidate, step, strategy):
+                        answer = self._ask(candidate, step, seconds)
+                    asked.append(_Trial(candidate, answer, time.perf_counter()))
+                if not asked:
+                    return
+                candidate, answer, began = asked.popleft()
+                if answer is None:
+                    self._observer.settled(candidate, Verdict.UNSAT, 0.0)
+                    yield candidate, None
+                    continue
+                solution = answer.result()
+                self._observer.settled(candidate, solution.verdict, time.perf_counter() - began)
+                yield candidate, solution
+        finally:
+            for trial in asked:
+                if trial.answer is not None:
+                    trial.answer.cancel()
+
+    def _ruled_out(self, candidate: Candidate, step: StepState, strategy: Strategy) -> bool:
+        """Whether an earlier answer rules a candidate out, or the larger relaxation does."""
+        numbers = candidate.steps, candidate.rounds, candidate.chunks
+        scaling = not self._bounds.irregular
+        if any(covers(answer, *numbers, scaling=scaling) for answer in self.refuted):
+            return True
+        if strategy is Strategy.PAPER or not step.tried:
+            return False
+        self._deadline.check()
+        seconds = min(_MOST_BOUND_SECONDS, self._deadline.seconds or _MOST_BOUND_SECONDS)
+        bound = self._bounds.tighten(candidate.chunks, candidate.steps, seconds)
+        return candidate.bandwidth < bound
+
+    def _ask(self, candidate: Candidate, step: StepState, seconds: float | None) -> PendingAnswer:
+        self._deadline.check()
+        limits = [limit for limit in (seconds, self._deadline.seconds) if limit is not None]
+        self._observer.trying(candidate)
+        step.tried.add(candidate)
+        instance = self._bounds.instance(candidate.chunks, candidate.steps, candidate.rounds)
+        hint = self.known.nearest(instance)
+        return self._source.ask(instance, min(limits, default=None), hint, self._deadline)
+
+
+def why_undecided(solution: Solution) -> str:
+    """Why a solver did not decide a candidate, in words."""
+    outcome = solution.outcome
+    text = f"{outcome.reason} of backend {solution.backend}"
+    timed_out = outcome.reason is StopReason.TIME_LIMIT
+    if outcome.losses:
+        lost = [loss.partition(":")[0] for loss in outcome.losses]
+        return "; ".join(dict.fromkeys([*lost, text] if timed_out else lost))
+    first = outcome.message.splitlines()[0] if outcome.message else ""
+    return f"{text}: {first}" if first and not timed_out else text
