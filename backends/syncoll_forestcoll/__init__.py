@@ -22,7 +22,7 @@ from syncoll.plugins import Answer, Option, Seed, SeedRecord, hookimpl, installe
 if TYPE_CHECKING:
     from syncoll.model import Collective, Topology
     from syncoll.model.forest import Forest, Tree
-    from syncoll.plugins.forests import ForestPacker
+    from syncoll.plugins import ForestPacker
     from syncoll.routing.cuts import cut_ratio
     from syncoll.routing.optimality import Bottleneck, bottleneck
     from syncoll.trust.forest import verify_forest

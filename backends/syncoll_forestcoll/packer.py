@@ -33,7 +33,7 @@ class FabricPacker:
         root: int = 0,
         fixed_k: int | None = None,
     ) -> tuple[PackedForest, ...]:
-        """See `syncoll.plugins.forests.ForestPacker`."""
+        """See `syncoll.plugins.ForestPacker`."""
         match collective:
             case ForestCollective.ALLGATHER:
                 plans = [allgather(fabric, fixed_k=fixed_k)]
@@ -49,7 +49,7 @@ class FabricPacker:
         return tuple(_packed(fabric, plan) for plan in plans)
 
     def any_roots(self, fabric: Fabric) -> tuple[Fraction, Fraction] | None:
-        """See `syncoll.plugins.forests.ForestPacker`."""
+        """See `syncoll.plugins.ForestPacker`."""
         if fabric.num_nodes > _MOST_ROOTS:
             return None
         found = allreduce_bounds(fabric)

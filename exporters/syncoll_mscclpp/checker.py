@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from syncoll.errors import UncheckedError, VerificationError
+from syncoll.errors import UncheckedError
 from syncoll.model import Instance
 from syncoll.plugins import CheckedExport, OptionValue
 from syncoll_mscclpp.reading import (
@@ -35,50 +35,36 @@ class MscclppChecker:
         options: Mapping[str, OptionValue],
         instance: Instance | None = None,
     ) -> CheckedExport:
-        """See `syncoll.plugins.ExportChecker`.
-
-        Args:
-            files: one file.
-            options: not looked at; a plan says everything itself.
-            instance: what it must do; None for what it says of itself.
-        """
-        if len(files) != 1:
-            raise VerificationError(f"an execution plan is one file, and {len(files)} were given")
-        ((name, content),) = files.items()
-        try:
-            return _check(read_plan(content), instance)
-        except VerificationError as error:
-            raise type(error)(f"{name}: {error}") from None
-
-
-def _check(plan: Plan, instance: Instance | None) -> CheckedExport:
-    require_loadable(plan)
-    spec = specification_of(plan)
-    if instance is not None and spec is None:
-        raise UncheckedError(
-            f"collective {plan.collective!r} does not say which chunk lies where, so it cannot be "
-            f"compared with {instance.collective}"
+        """See `syncoll.plugins.ExportChecker`; a plan says everything itself, without options."""
+        (content,) = files.values()
+        plan = read_plan(content)
+        require_loadable(plan)
+        spec = specification_of(plan)
+        if instance is not None and spec is None:
+            raise UncheckedError(
+                f"collective {plan.collective!r} does not say which chunk lies where, so it cannot "
+                f"be compared with {instance.collective}"
+            )
+        found, doubt = spec, None
+        for units in units_of(plan):
+            _require_followable(plan, units)
+            threads = threads_of(plan, spec, units)
+            scaled = None if spec is None else _cut(spec, units)
+            found, doubted = _follow(plan, threads, scaled, spec)
+            doubt = doubt or doubted
+        if instance is not None and found is not None:
+            found.require_same(instance)
+        if doubt is not None:
+            raise UncheckedError(doubt)
+        return CheckedExport(
+            "MSCCL++ execution plan",
+            plan.collective,
+            len(plan.gpus),
+            plan.inplace,
+            _facts(plan, found),
+            found is not None,
+            links=links_of(plan),
         )
-    found, doubt = spec, None
-    for units in units_of(plan):
-        _require_followable(plan, units)
-        threads = threads_of(plan, spec, units)
-        scaled = None if spec is None else _cut(spec, units)
-        found, doubted = _follow(plan, threads, scaled, spec)
-        doubt = doubt or doubted
-    if instance is not None and found is not None:
-        found.require_same(instance)
-    if doubt is not None:
-        raise UncheckedError(doubt)
-    return CheckedExport(
-        "MSCCL++ execution plan",
-        plan.collective,
-        len(plan.gpus),
-        plan.inplace,
-        _facts(plan, found),
-        found is not None,
-        links=links_of(plan),
-    )
 
 
 def _require_followable(plan: Plan, units: int) -> None:

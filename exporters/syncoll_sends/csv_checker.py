@@ -27,73 +27,62 @@ class CsvChecker:
         options: Mapping[str, OptionValue],
         instance: Instance | None = None,
     ) -> CheckedExport:
-        """Replays the sends of a table.
-
-        Args:
-            files: the one file.
-            options: none.
-            instance: what they must solve; None to check no more than that these are sends.
+        """Replays the sends of a table, or checks that they are sends where there is no instance.
 
         Raises:
-            VerificationError: when it is no such table, or the sends do not solve the instance;
+            VerificationError: when it is not such a table, or the sends do not solve the instance;
                 the message names the line.
         """
-        if len(files) != 1:
-            raise VerificationError(f"{len(files)} files; expected one table")
-        ((name, content),) = files.items()
-        rows = _read(name, content)
-        require_sane(rows, name)
+        (content,) = files.values()
+        rows = _read(content)
+        require_sane(rows)
         if instance is not None:
-            require_solves(rows, instance, name)
+            require_solves(rows, instance)
         return checked(rows, "CSV", "" if instance is None else instance.collective, instance)
 
 
-def _read(name: str, content: bytes) -> list[SendRow]:
+def _read(content: bytes) -> list[SendRow]:
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise VerificationError(f"{name}: byte {error.start} is no UTF-8") from None
+        raise VerificationError(f"byte {error.start} is not UTF-8") from None
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
         header = next(reader, [])
-        _require_columns(header, name)
-        return [_row(header, row, f"line {reader.line_num}", name) for row in reader if row]
+        _require_columns(header)
+        return [_row(header, row, f"line {reader.line_num}") for row in reader if row]
     except csv.Error as error:
-        raise VerificationError(f"{name}, line {reader.line_num}: {error}") from None
+        raise VerificationError(f"line {reader.line_num}: {error}") from None
 
 
-def _require_columns(header: list[str], name: str) -> None:
+def _require_columns(header: list[str]) -> None:
     wanted = (*_NUMBERS, _NODES)
     for column in header:
         if column not in wanted:
             raise VerificationError(
-                f"{name}, line 1: no column is called {column[:40]!r}; expected "
-                + ", ".join(wanted)
+                f"line 1: no column is called {column[:40]!r}; expected " + ", ".join(wanted)
             )
         if header.count(column) > 1:
-            raise VerificationError(f"{name}, line 1: two columns are called {column}")
+            raise VerificationError(f"line 1: two columns are called {column}")
     for column in _NUMBERS:
         if column not in header:
-            raise VerificationError(f"{name}, line 1: there is no column {column}")
+            raise VerificationError(f"line 1: there is no column {column}")
 
 
-def _row(header: list[str], values: list[str], line: str, name: str) -> SendRow:
+def _row(header: list[str], values: list[str], line: str) -> SendRow:
     if len(values) != len(header):
-        raise VerificationError(
-            f"{name}, {line}: {len(values)} values in a table of {len(header)} columns"
-        )
+        raise VerificationError(f"{line}: {len(values)} values in a table of {len(header)} columns")
     given = dict(zip(header, values, strict=True))
-    numbers = [_number(given[column], column, line, name) for column in _NUMBERS]
-    nodes = [_number(text, _NODES, line, name) for text in given.get(_NODES, "").split(" ") if text]
+    numbers = [_number(given[column], column, line) for column in _NUMBERS]
+    nodes = [_number(text, _NODES, line) for text in given.get(_NODES, "").split(" ") if text]
     step, rounds, chunk, source, destination = numbers
     return SendRow(line, step, rounds, chunk, source, destination, tuple(nodes))
 
 
-def _number(text: str, column: str, line: str, name: str) -> int:
+def _number(text: str, column: str, line: str) -> int:
     """A number of digits alone; Python's own idea of one is wider."""
     if not (text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS):
         raise VerificationError(
-            f"{name}, {line}: {column} is {text[:40]!r}; expected a number of at most "
-            f"{_MOST_DIGITS} digits"
+            f"{line}: {column} is {text[:40]!r}; expected a number of at most {_MOST_DIGITS} digits"
         )
     return int(text)

@@ -36,61 +36,55 @@ class ParquetChecker:
         options: Mapping[str, OptionValue],
         instance: Instance | None = None,
     ) -> CheckedExport:
-        """Replays the sends of a table.
+        """Replays the sends of a table, for what its metadata say where there is no instance.
 
-        Args:
-            files: the one file.
-            options: none.
-            instance: what they must solve; None for what the file's metadata say, and where they
-                say nothing, to check no more than that these are sends.
+        Where these say nothing either, it checks that the rows are sends.
 
         Raises:
-            VerificationError: when it is no such table, or the sends do not solve the instance;
+            VerificationError: when it is not such a table, or the sends do not solve the instance;
                 the message names the row.
         """
-        if len(files) != 1:
-            raise VerificationError(f"{len(files)} files; expected one table")
-        ((name, content),) = files.items()
+        (content,) = files.values()
         try:
             table = pq.read_table(io.BytesIO(content))
             table.validate(full=True)
             str(table.schema), table.column_names  # a name that is no text shows when asked for
         except (pa.ArrowException, OSError, ValueError) as error:
             reason = str(error).partition("\n")[0]
-            raise VerificationError(f"{name}: no Parquet file: {reason}") from None
-        rows = _rows(table, name)
-        require_sane(rows, name)
-        told = _told(table, name)
+            raise VerificationError(f"not a Parquet file: {reason}") from None
+        rows = _rows(table)
+        require_sane(rows)
+        told = _told(table)
         if told is not None and instance is not None:
-            _require_same(told, instance, name)
+            _require_same(told, instance)
         instance = instance or told
         if instance is not None:
-            require_solves(rows, instance, name)
+            require_solves(rows, instance)
         collective = "" if instance is None else instance.collective
         return replace(checked(rows, "Parquet", collective, instance), instance=told)
 
 
-def _rows(table: pa.Table, name: str) -> list[SendRow]:
+def _rows(table: pa.Table) -> list[SendRow]:
     wanted = (*_NUMBERS, _NODES)
     for column in table.column_names:
         if column not in wanted or table.column_names.count(column) > 1:
             raise VerificationError(
-                f"{name}: the column {column[:40]!r} is unknown, or there twice; expected "
+                f"the column {column[:40]!r} is unknown, or there twice; expected "
                 + ", ".join(wanted)
             )
     columns = []
     for column in _NUMBERS:
         if column not in table.column_names:
-            raise VerificationError(f"{name}: there is no column {column}")
+            raise VerificationError(f"there is no column {column}")
         if not pa.types.is_integer(table.schema.field(column).type):
-            raise VerificationError(f"{name}: column {column} has no integers")
+            raise VerificationError(f"column {column} has no integers")
         columns.append(table.column(column).to_pylist())
     nodes: list[list[int] | None] = [None] * table.num_rows
     if _NODES in table.column_names:
         kind = table.schema.field(_NODES).type
         lists = pa.types.is_list(kind) or pa.types.is_large_list(kind)
         if not lists or not pa.types.is_integer(kind.value_type):
-            raise VerificationError(f"{name}: column {_NODES} has no lists of integers")
+            raise VerificationError(f"column {_NODES} has no lists of integers")
         nodes = table.column(_NODES).to_pylist()
     rows = []
     for i, (values, these) in enumerate(zip(zip(*columns, strict=True), nodes, strict=True)):
@@ -98,14 +92,14 @@ def _rows(table: pa.Table, name: str) -> list[SendRow]:
         for value in (*values, *(these or ())):
             if value is None or not 0 <= value <= _LARGEST:
                 raise VerificationError(
-                    f"{name}, {line}: it has {value}; expected numbers from 0 to {_LARGEST}"
+                    f"{line}: it has {value}; expected numbers from 0 to {_LARGEST}"
                 )
         step, rounds, chunk, source, destination = values
         rows.append(SendRow(line, step, rounds, chunk, source, destination, tuple(these or ())))
     return rows
 
 
-def _told(table: pa.Table, name: str) -> Instance | None:
+def _told(table: pa.Table) -> Instance | None:
     """The instance in a table's metadata; None where there is none."""
     document = (table.schema.metadata or {}).get(b"syncoll")
     if document is None:
@@ -113,10 +107,10 @@ def _told(table: pa.Table, name: str) -> Instance | None:
     try:
         return _instance(json.loads(document))
     except ModelError as error:
-        raise VerificationError(f"{name}: its metadata: {error}") from error
+        raise VerificationError(f"its metadata: {error}") from error
     except (ArithmeticError, IndexError, KeyError, RecursionError, TypeError, ValueError) as error:
         raise VerificationError(
-            f"{name}: its metadata under the key syncoll do not describe an instance "
+            f"its metadata under the key syncoll do not describe an instance "
             f"({type(error).__name__}: {error})"
         ) from error
 
@@ -164,7 +158,7 @@ def _places(
     return array
 
 
-def _require_same(told: Instance, wanted: Instance, name: str) -> None:
+def _require_same(told: Instance, wanted: Instance) -> None:
     """Passes when the file is about the instance that is asked for."""
     for what, one, other in (
         ("machine", told.topology, wanted.topology),
@@ -177,5 +171,5 @@ def _require_same(told: Instance, wanted: Instance, name: str) -> None:
     ):
         if one != other:
             raise VerificationError(
-                f"{name}: by its metadata the file solves something else: its {what} differ"
+                f"by its metadata the file solves something else: its {what} differ"
             )

@@ -38,7 +38,7 @@ class SendRow:
     contributors: tuple[int, ...]
 
 
-def require_sane(rows: Sequence[SendRow], where: str) -> None:
+def require_sane(rows: Sequence[SendRow]) -> None:
     """Passes when the rows are sends, whatever they solve.
 
     Raises:
@@ -48,27 +48,26 @@ def require_sane(rows: Sequence[SendRow], where: str) -> None:
     rounds: dict[int, int] = {}
     seen: dict[tuple[int, ...], str] = {}
     for row in rows:
-        place = f"{where}, {row.line}"
         if row.source == row.destination:
-            raise VerificationError(f"{place}: node {row.source} sends to itself")
+            raise VerificationError(f"{row.line}: node {row.source} sends to itself")
         if rounds.setdefault(row.step, row.rounds) != row.rounds:
             raise VerificationError(
-                f"{place}: step {row.step} has {row.rounds} rounds here and {rounds[row.step]} "
+                f"{row.line}: step {row.step} has {row.rounds} rounds here and {rounds[row.step]} "
                 "above"
             )
         if len(set(row.contributors)) < len(row.contributors):
-            raise VerificationError(f"{place}: a contributor is named twice")
+            raise VerificationError(f"{row.line}: a contributor is named twice")
         if bool(row.contributors) != bool(rows[0].contributors):
             raise VerificationError(
-                f"{place}: contributors in some rows and none in others; expected all or none"
+                f"{row.line}: contributors in some rows and none in others; expected all or none"
             )
         key = (row.step, row.chunk, row.source, row.destination, *sorted(row.contributors))
         if key in seen:
-            raise VerificationError(f"{place}: the same send as in {seen[key]}")
+            raise VerificationError(f"{row.line}: the same send as in {seen[key]}")
         seen[key] = row.line
 
 
-def require_solves(rows: Sequence[SendRow], instance: Instance, where: str) -> None:
+def require_solves(rows: Sequence[SendRow], instance: Instance) -> None:
     """Passes when the rows are a valid algorithm of an instance.
 
     Steps without sends get the rounds that are left over, which changes nothing.
@@ -79,19 +78,17 @@ def require_solves(rows: Sequence[SendRow], instance: Instance, where: str) -> N
     nodes = instance.topology.num_nodes
     if rows and bool(rows[0].contributors) != instance.combining:
         what = "needs" if instance.combining else "has no"
-        raise VerificationError(f"{where}: {instance.collective} {what} contributors")
+        raise VerificationError(f"{instance.collective} {what} contributors")
     rounds: dict[int, int] = {}
     for row in rows:
         if row.step >= instance.steps:
             raise VerificationError(
-                f"{where}, {row.line}: step {row.step}; there are {instance.steps}, from 0 on"
+                f"{row.line}: step {row.step}; there are {instance.steps}, from 0 on"
             )
         rounds[row.step] = row.rounds
         for node in row.contributors:
             if node >= nodes:
-                raise VerificationError(
-                    f"{where}, {row.line}: contributor {node}; there are {nodes} nodes"
-                )
+                raise VerificationError(f"{row.line}: contributor {node}; there are {nodes} nodes")
     sends = np.array(
         [(row.chunk, row.source, row.destination, row.step) for row in rows], dtype=np.int64
     ).reshape(-1, 4)
@@ -100,10 +97,7 @@ def require_solves(rows: Sequence[SendRow], instance: Instance, where: str) -> N
         carried = np.zeros((len(rows), nodes), dtype=bool)
         for i, row in enumerate(rows):
             carried[i, list(row.contributors)] = True
-    try:
-        require_valid(instance, Algorithm(_rounds_per_step(rounds, instance), sends, carried))
-    except VerificationError as error:
-        raise VerificationError(f"{where}: {error}") from error
+    require_valid(instance, Algorithm(_rounds_per_step(rounds, instance), sends, carried))
 
 
 def _rounds_per_step(rounds: dict[int, int], instance: Instance) -> tuple[int, ...]:

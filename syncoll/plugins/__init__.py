@@ -8,7 +8,6 @@ from syncoll.plugins.exporters import (
     ExporterRecord,
     ExportRequest,
 )
-from syncoll.plugins.hooks import hookimpl
 from syncoll.plugins.importers import (
     CLUSTER_OPTIONS,
     Imported,
@@ -16,7 +15,7 @@ from syncoll.plugins.importers import (
     ImporterRecord,
     NetworkCard,
 )
-from syncoll.plugins.manager import PluginManager
+from syncoll.plugins.manager import PluginManager, hookimpl
 from syncoll.plugins.options import Option, OptionValue, parse_options, resolve_options
 from syncoll.plugins.records import (
     Answer,
@@ -26,6 +25,7 @@ from syncoll.plugins.records import (
     Encoding,
     EncodingRecord,
     EstimatesSize,
+    ForestPacker,
     Proposal,
     Rank,
     Seed,
@@ -53,6 +53,7 @@ __all__ = [
     "Exported",
     "Exporter",
     "ExporterRecord",
+    "ForestPacker",
     "Imported",
     "Importer",
     "ImporterRecord",

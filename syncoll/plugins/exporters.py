@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from syncoll.errors import PluginError
+from syncoll.errors import PluginError, VerificationError
 from syncoll.plugins import fields
-from syncoll.plugins.guard import Answer, Returns, guard_loader, guard_question, guard_recogniser
+from syncoll.plugins.guard import Answer, GuardedQuestion, Loader, Recogniser, Returns, guard
 from syncoll.plugins.options import Option, OptionValue, check_table
 
 if TYPE_CHECKING:
@@ -72,8 +72,7 @@ class Exported:
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        kinds = {"files": fields.mapping(str, bytes), "notes": fields.tuple_of(str)}
-        fields.check_fields(self, kinds)
+        fields.check_fields(self)
         for name in self.files:
             if name in ("", ".", "..") or set(name) & set("/\\\0"):
                 raise PluginError(f"Exported: {name!r} is not the plain name of a file")
@@ -93,13 +92,6 @@ class Exporter(Protocol):
             ExportError: when the format, or the dialect that was chosen, cannot express it; the
                 message names the limit.
         """
-
-
-def _are_links(value: object) -> bool:
-    return isinstance(value, frozenset) and all(
-        isinstance(pair, tuple) and len(pair) == 2 and all(fields.whole.holds(one) for one in pair)
-        for pair in value
-    )
 
 
 @dataclass(frozen=True)
@@ -138,20 +130,16 @@ class CheckedExport:
     instance: Instance | None = None
 
     def __post_init__(self) -> None:
-        from syncoll.model import Instance
+        count = fields.or_none(fields.at_least(0, fields.whole))
+        links = fields.Field(_are_links, "a frozenset of pairs of ranks")
+        fields.check_fields(self, links=links, num_chunks=count, steps=count, rounds=count)
 
-        counts = ("num_chunks", "steps", "rounds")
-        kinds = {
-            **dict.fromkeys(("format", "collective"), fields.text),
-            **dict.fromkeys(counts, fields.or_none(fields.at_least(0, fields.whole))),
-            **dict.fromkeys(("result_checked", "all_nodes"), fields.flag),
-            "num_nodes": fields.whole,
-            "in_place": fields.or_none(fields.flag),
-            "facts": fields.mapping(str, object),
-            "links": fields.Field(_are_links, "a frozenset of pairs of ranks"),
-            "instance": fields.or_none(fields.instance(Instance)),
-        }
-        fields.check_fields(self, kinds)
+
+def _are_links(value: object) -> bool:
+    return isinstance(value, frozenset) and all(
+        isinstance(pair, tuple) and len(pair) == 2 and all(map(fields.whole.holds, pair))
+        for pair in value
+    )
 
 
 class ExportChecker(Protocol):
@@ -179,12 +167,28 @@ class ExportChecker(Protocol):
         """
 
 
-def _installed(*_: object) -> Answer:
-    return Answer(True)
+class _OneFile:
+    """A checker of a format of one file: it is given one, and its errors name it."""
 
+    def __init__(self, checker: ExportChecker) -> None:
+        self._checker = checker
 
-def _recognises(_path: Path, _head: bytes) -> bool:
-    return False
+    def check(
+        self,
+        files: Mapping[str, bytes],
+        options: Mapping[str, OptionValue],
+        instance: Instance | None = None,
+    ) -> CheckedExport:
+        """See `ExportChecker`."""
+        if len(files) != 1:
+            raise VerificationError(f"there are {len(files)} files; expected one")
+        (name,) = files
+        try:
+            return self._checker.check(files, options, instance)
+        except VerificationError as error:
+            if str(error).startswith((f"{name}:", f"{name},")):
+                raise
+            raise type(error)(f"{name}: {error}") from error
 
 
 @dataclass(frozen=True)
@@ -210,21 +214,15 @@ class ExporterRecord:
     load_checker: Callable[[], ExportChecker]
     options: tuple[Option, ...] = ()
     folder: bool = False
-    installed: Callable[[], Answer] = _installed
-    recognises: Callable[[Path, bytes], bool] = _recognises
+    installed: Callable[[], Answer] = lambda: Answer(True)
+    recognises: Callable[[Path, bytes], bool] = lambda _path, _head: False
 
     def __post_init__(self) -> None:
-        functions = ("load", "load_checker", "installed", "recognises")
-        kinds = {
-            **dict.fromkeys(("name", "summary"), fields.text),
-            **dict.fromkeys(functions, fields.function),
-            "options": fields.tuple_of(Option),
-            "folder": fields.flag,
-        }
-        fields.check_fields(self, kinds)
+        fields.check_fields(self)
         who = f"exporter {self.name}"
         check_table(self.options, who, flags=True)
-        guard_question(self, "installed")
-        guard_recogniser(self, who)
-        guard_loader(self, who, "load", export=Returns(Exported))
-        guard_loader(self, who, "load_checker", check=Returns(CheckedExport))
+        guard(self, "installed", GuardedQuestion)
+        guard(self, "recognises", Recogniser, who=who)
+        guard(self, "load", Loader, who=who, methods={"export": Returns(Exported)})
+        methods, around = {"check": Returns(CheckedExport)}, None if self.folder else _OneFile
+        guard(self, "load_checker", Loader, who=who, methods=methods, around=around)

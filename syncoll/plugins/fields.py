@@ -1,45 +1,32 @@
-"""Checks what a plugin put into a record: an error names the field, not what broke later."""
+"""Checks what a plugin put into a record: an error names the field, not what broke later.
+
+What a field may hold is read off its annotation, so that no record says it twice.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import builtins
+import dataclasses
+import importlib
+import sys
+from collections.abc import Callable, Collection, Mapping
+from functools import cache
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 from syncoll.errors import PluginError
 
-__all__ = [
-    "Field",
-    "at_least",
-    "check_fields",
-    "flag",
-    "folder",
-    "function",
-    "instance",
-    "mapping",
-    "number",
-    "or_none",
-    "text",
-    "tuple_of",
-    "whole",
-]
+__all__ = ["Field", "at_least", "check_fields", "number", "or_none", "whole"]
 
 
 class Field(NamedTuple):
-    """What a field may hold.
+    """What a field may hold, and the same for people: ``text``."""
 
-    Args:
-        holds: whether a value is right.
-        words: the same for people: ``text``.
-    """
-
-    holds: Callable[[object], bool]
+    holds: Callable[[Any], bool]
     words: str
 
 
-text = Field(lambda value: isinstance(value, str), "text")
-flag = Field(lambda value: isinstance(value, bool), "True or False")
 whole = Field(
     lambda value: isinstance(value, Integral) and not isinstance(value, bool), "a whole number"
 )
@@ -48,8 +35,14 @@ number = Field(
     lambda value: not isinstance(value, bool) and isinstance(value, Real) and value - value == 0,
     "a number",
 )
-function = Field(callable, "a function")
-folder = Field(lambda value: isinstance(value, Path), "a pathlib.Path")
+_PLAIN = {
+    "str": Field(lambda value: isinstance(value, str), "text"),
+    "bool": Field(lambda value: isinstance(value, bool), "True or False"),
+    "int": whole,
+    "float": number,
+    "Fraction": number,
+    "Path": Field(lambda value: isinstance(value, Path), "a pathlib.Path"),
+}
 
 
 def or_none(field: Field) -> Field:
@@ -59,49 +52,67 @@ def or_none(field: Field) -> Field:
 
 def at_least(low: int, field: Field) -> Field:
     """A number that is not below another."""
-
-    def holds(value: Any) -> bool:
-        return field.holds(value) and bool(value >= low)
-
-    return Field(holds, f"{field.words} of at least {low}")
+    return Field(
+        lambda value: field.holds(value) and bool(value >= low), f"{field.words} of at least {low}"
+    )
 
 
-def instance(*kinds: type) -> Field:
-    """An object of one of these types."""
+def _instance(kinds: tuple[type, ...]) -> Field:
     names = [kind.__name__ for kind in kinds]
     return Field(lambda value: isinstance(value, kinds), " or ".join(names))
 
 
-def tuple_of(kind: type, *, collection: type = tuple) -> Field:
-    """A tuple, or another collection, of objects of a type."""
-
-    def holds(value: object) -> bool:
-        if not isinstance(value, Iterable) or not isinstance(value, collection):
-            return False
-        return all(isinstance(one, kind) for one in value)
-
-    return Field(holds, f"a {collection.__name__} of {kind.__name__}")
+def _collection(kind: type[Collection[Any]], item: type) -> Field:
+    return Field(
+        lambda value: isinstance(value, kind) and all(isinstance(one, item) for one in value),
+        f"a {kind.__name__} of {item.__name__}",
+    )
 
 
-def mapping(key: type, value: type) -> Field:
-    """A mapping from objects of a type to objects of another."""
-
-    def holds(given: object) -> bool:
-        return isinstance(given, Mapping) and all(
-            isinstance(one, key) and isinstance(two, value) for one, two in given.items()
-        )
-
-    words = key.__name__ if value is object else f"{key.__name__} to {value.__name__}"
-    return Field(holds, f"a mapping from {words}")
+def _mapping(key: type, value: type) -> Field:
+    return Field(
+        lambda given: (
+            isinstance(given, Mapping)
+            and all(isinstance(one, key) and isinstance(two, value) for one, two in given.items())
+        ),
+        f"a mapping from {key.__name__}" + ("" if value is object else f" to {value.__name__}"),
+    )
 
 
-def check_fields(record: object, fields: Mapping[str, Field]) -> None:
-    """Passes a record whose fields hold what they should.
+@cache
+def _fields_of(record: type) -> dict[str, Field]:
+    return {one.name: _field(str(one.type), record) for one in dataclasses.fields(record)}
+
+
+def _field(annotation: str, record: type) -> Field:
+    if annotation.endswith(" | None"):
+        return or_none(_field(annotation.removesuffix(" | None"), record))
+    if annotation in _PLAIN:
+        return _PLAIN[annotation]
+    if annotation.startswith("Callable["):
+        return Field(callable, "a function")
+
+    def class_of(name: str) -> Any:
+        known = vars(sys.modules[record.__module__]).get(name) or vars(builtins).get(name)
+        # What only annotations name is of the model, or may be anything.
+        return known or getattr(importlib.import_module("syncoll.model"), name, object)
+
+    outer, _, inner = annotation.removesuffix("]").partition("[")
+    if outer in ("tuple", "frozenset"):
+        return _collection(class_of(outer), class_of(inner.removesuffix(", ...")))
+    if outer == "Mapping":
+        return _mapping(*map(class_of, inner.split(", ")))
+    classes = [class_of(name) for name in annotation.split(" | ")]
+    return _instance(tuple(one for kind in classes for one in get_args(kind) or (kind,)))
+
+
+def check_fields(record: Any, **special: Field) -> None:
+    """Passes a record whose fields hold what their annotations, or `special`, say.
 
     Raises:
         PluginError: naming the record, the field, what it holds and what it should.
     """
-    for name, field in fields.items():
+    for name, field in {**_fields_of(record.__class__), **special}.items():
         value = getattr(record, name)
         if not field.holds(value):
             owner = getattr(record, "name", "")

@@ -1,15 +1,11 @@
 """What stands between a plugin's code and everything else.
 
 A plugin may raise anything, exit, print, or return what it should not.  Its records wrap their
-functions in what is here, so whoever calls them meets a `PluginError` that names the plugin, or an
-`Answer` that says no with the reason, and nothing else:
-
-* `GuardedQuestion` asks ``installed``, ``licensed`` and their like; what fails is a no;
-* `Recogniser` asks ``recognises``;
-* `Loader` loads the heavy part, whose methods are guarded too, with the types that they return.
+functions in what is here, so that calling them raises a `PluginError` that names the plugin, or
+returns an `Answer` that says no with the reason, and nothing else.
 
 What a plugin prints goes to standard error: standard output belongs to the command's result.
-Errors of syncoll's own tree are the contract of a plugin's methods and pass as they are.
+Errors of syncoll's own tree are part of what a plugin's methods may do and pass as they are.
 """
 
 from __future__ import annotations
@@ -20,23 +16,12 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TextIO, cast
 
 from syncoll.errors import OutOfTimeError, PluginError, SyncollError
 
-__all__ = [
-    "Answer",
-    "GuardedQuestion",
-    "Loader",
-    "Recogniser",
-    "Returns",
-    "calling",
-    "error_in_words",
-    "guard_loader",
-    "guard_question",
-    "guard_recogniser",
-]
+__all__ = ["Answer", "GuardedQuestion", "Loader", "Recogniser", "Returns", "calling", "guard"]
 
 
 @dataclass(frozen=True)
@@ -45,7 +30,7 @@ class Answer:
 
     Args:
         ok: yes.
-        reason: in words; a no has one.
+        reason: a no has one.
         failed: whether the plugin could not answer, which counts as a no.
     """
 
@@ -54,7 +39,7 @@ class Answer:
     failed: bool = False
 
 
-def error_in_words(error: BaseException) -> str:
+def _in_words(error: BaseException) -> str:
     """An exception in one line, also one whose own text cannot be made."""
     text = "".join(traceback.format_exception_only(error)).strip()
     return " ".join(text.split()) or type(error).__name__
@@ -86,20 +71,20 @@ def calling(who: str, what: str = "") -> Iterator[None]:
         raise
     except BaseException as error:
         where = f" in `{what}`" if what else ""
-        raise PluginError(f"{who} failed{where}: {error_in_words(error)}") from error
+        raise PluginError(f"{who} failed{where}: {_in_words(error)}") from error
 
 
 @dataclass(frozen=True)
-class GuardedQuestion:
-    """A record's function that answers in words; one that fails says no.
-
-    Args:
-        function: the plugin's.
-        name: of the field: ``installed``.
-    """
+class _Function:
+    """A record's field with the plugin's function in it; ``who`` is the plugin in words."""
 
     function: Callable[..., object]
     name: str
+    who: str = ""
+
+
+class GuardedQuestion(_Function):
+    """A function that answers in words; one that fails says no."""
 
     def __call__(self, *arguments: object) -> Answer:
         """The plugin's answer, or a no that says how it failed.
@@ -120,46 +105,19 @@ class GuardedQuestion:
         except (KeyboardInterrupt, MemoryError, OutOfTimeError):
             raise
         except BaseException as error:
-            return Answer(False, f"its `{self.name}` failed: {error_in_words(error)}", failed=True)
+            return Answer(False, f"its `{self.name}` failed: {_in_words(error)}", failed=True)
 
 
-def guard_question(record: object, name: str) -> None:
-    """Wraps a function of a (frozen) record that answers in words."""
-    asked = getattr(record, name)
-    if not isinstance(asked, GuardedQuestion):
-        object.__setattr__(record, name, GuardedQuestion(asked, name))
-
-
-@dataclass(frozen=True)
-class Recogniser:
-    """A record's `recognises`.
-
-    Args:
-        function: the plugin's.
-        who: the plugin in words.
-    """
-
-    function: Callable[..., object]
-    who: str
+class Recogniser(_Function):
+    """A function that says yes or no; where it fails it raises `PluginError`."""
 
     def __call__(self, *arguments: object) -> bool:
-        """Whether it recognises something.
-
-        Raises:
-            PluginError: when it fails.
-        """
-        with calling(self.who, "recognises"):
+        """Whether it recognises something."""
+        with calling(self.who, self.name):
             answer = self.function(*arguments)
             if not isinstance(answer, bool):
                 raise TypeError(f"it returned a {type(answer).__name__}, not True or False")
             return answer
-
-
-def guard_recogniser(record: object, who: str) -> None:
-    """Wraps the `recognises` of a (frozen) record."""
-    asked = record.recognises  # type: ignore[attr-defined]
-    function = asked.function if isinstance(asked, Recogniser) else asked
-    object.__setattr__(record, "recognises", Recogniser(function, who))
 
 
 @dataclass(frozen=True)
@@ -197,20 +155,16 @@ class Returns:
 
 
 @dataclass(frozen=True)
-class Loader:
-    """A record's `load`: the plugin's object, guarded.
+class Loader(_Function):
+    """A function that loads the plugin's object, whose methods are guarded too.
 
     Args:
-        function: the plugin's.
-        who: the plugin in words.
-        name: of the field.
         methods: what the object can do, and what that must return.
+        around: makes of the object what stands between it and its callers; None for nothing.
     """
 
-    function: Callable[[], object]
-    who: str
-    name: str
-    methods: Mapping[str, Returns]
+    methods: Mapping[str, Returns] = field(default_factory=dict)
+    around: Callable[[Any], object] | None = None
 
     def __call__(self) -> Any:
         """Imports and returns the plugin's object.
@@ -225,14 +179,16 @@ class Loader:
                     raise TypeError(
                         f"it returned a {type(loaded).__name__}, which has no method `{method}`"
                     )
-        return _Guarded(loaded, self.who, self.methods)
+        guarded = _Guarded(loaded, self.who, self.methods)
+        return guarded if self.around is None else self.around(guarded)
 
 
-def guard_loader(record: object, who: str, name: str, **methods: Returns) -> None:
-    """Wraps a function of a (frozen) record that loads the plugin's object; see `Loader`."""
-    load = getattr(record, name)
-    function = load.function if isinstance(load, Loader) else load
-    object.__setattr__(record, name, Loader(function, who, name, methods))
+def guard(record: object, name: str, kind: type[_Function], **arguments: Any) -> None:
+    """Wraps a function of a (frozen) record, which may be the copy of a wrapped one."""
+    function = getattr(record, name)
+    if isinstance(function, _Function):
+        function = function.function
+    object.__setattr__(record, name, kind(function, name, **arguments))
 
 
 class _Guarded:
@@ -242,7 +198,7 @@ class _Guarded:
         self._loaded, self._who, self._methods = loaded, who, methods
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):  # not ours yet, as while it is copied, and none of anybody else's
+        if name.startswith("_"):  # not set yet, as while it is copied
             raise AttributeError(name)
         returns = self._methods.get(name)
         if returns is None:
@@ -251,10 +207,10 @@ class _Guarded:
         def call(*arguments: Any, **named: Any) -> Any:
             with calling(self._who, name):
                 result = getattr(self._loaded, name)(*arguments, **named)
-                if returns.each and not isinstance(result, Iterable):
-                    raise TypeError(f"it returned a {type(result).__name__}, not an iterator")
                 if not returns.each:
                     returns.check(result)
+                elif not isinstance(result, Iterable):
+                    raise TypeError(f"it returned a {type(result).__name__}, not an iterator")
             return self._each(result, name, returns) if returns.each else result
 
         return call

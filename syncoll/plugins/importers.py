@@ -8,12 +8,12 @@ and edit.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Protocol
 
 from syncoll.plugins import fields
-from syncoll.plugins.guard import Returns, guard_loader, guard_recogniser
+from syncoll.plugins.guard import Loader, Recogniser, Returns, guard
 from syncoll.plugins.options import Option, OptionValue, check_table
 
 if TYPE_CHECKING:
@@ -72,13 +72,7 @@ class NetworkCard:
     alias: str = ""
 
     def __post_init__(self) -> None:
-        kinds = {
-            **dict.fromkeys(("name", "alias"), fields.text),
-            **dict.fromkeys(("bandwidth", "lanes"), fields.or_none(fields.number)),
-            "distances": fields.tuple_of(int),
-            "switch": fields.or_none(fields.at_least(0, fields.whole)),
-        }
-        fields.check_fields(self, kinds)
+        fields.check_fields(self, switch=fields.or_none(fields.at_least(0, fields.whole)))
 
 
 @dataclass(frozen=True)
@@ -108,16 +102,8 @@ class Imported:
     hubs: int = 0
 
     def __post_init__(self) -> None:
-        from syncoll.model import Fabric, Topology
-
-        texts = dict.fromkeys(("notes", "names", "switch_names"), fields.tuple_of(str))
-        kinds = {
-            "machine": fields.instance(Fabric, Topology),
-            "cards": fields.tuple_of(NetworkCard),
-            "boxes": fields.at_least(1, fields.whole),
-            "hubs": fields.at_least(0, fields.whole),
-        }
-        fields.check_fields(self, {**kinds, **texts})
+        boxes, hubs = (fields.at_least(least, fields.whole) for least in (1, 0))
+        fields.check_fields(self, boxes=boxes, hubs=hubs)
 
 
 class Importer(Protocol):
@@ -137,10 +123,6 @@ class Importer(Protocol):
         """
 
 
-def _never(_: str) -> bool:
-    return False
-
-
 @dataclass(frozen=True)
 class ImporterRecord:
     """An importer's entry.
@@ -158,17 +140,12 @@ class ImporterRecord:
     name: str
     summary: str
     load: Callable[[], Importer]
-    recognises: Callable[[str], bool] = field(default=_never)
+    recognises: Callable[[str], bool] = lambda _: False
     options: tuple[Option, ...] = ()
 
     def __post_init__(self) -> None:
-        kinds = {
-            **dict.fromkeys(("name", "summary"), fields.text),
-            **dict.fromkeys(("load", "recognises"), fields.function),
-            "options": fields.tuple_of(Option),
-        }
-        fields.check_fields(self, kinds)
+        fields.check_fields(self)
         who = f"importer {self.name}"
         check_table(self.options, who)
-        guard_recogniser(self, who)
-        guard_loader(self, who, "load", read=Returns(Imported))
+        guard(self, "recognises", Recogniser, who=who)
+        guard(self, "load", Loader, who=who, methods={"read": Returns(Imported)})

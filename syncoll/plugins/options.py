@@ -43,20 +43,7 @@ class Option:
     writing: bool = False
 
     def __post_init__(self) -> None:
-        number = fields.Field(
-            lambda value: value is None or isinstance(value, int | float), "a number or None"
-        )
-        kinds = {
-            "name": fields.text,
-            "default": fields.instance(bool, int, float, str),
-            "summary": fields.text,
-            "low": number,
-            "high": number,
-            "choices": fields.tuple_of(str),
-            "flag": fields.flag,
-            "writing": fields.flag,
-        }
-        fields.check_fields(self, kinds)
+        fields.check_fields(self)
 
     @property
     def kind(self) -> str:

@@ -17,16 +17,19 @@ from syncoll.deadline import NEVER, Deadline
 from syncoll.errors import PluginError
 from syncoll.formula.features import Feature
 from syncoll.plugins import fields
-from syncoll.plugins.guard import Answer, Returns, guard_loader, guard_question
+from syncoll.plugins.guard import Answer, GuardedQuestion, Loader, Returns, guard
 from syncoll.plugins.options import Option, OptionValue, check_table
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     import numpy as np
     import numpy.typing as npt
 
     from syncoll.formula import Assignment, Formula, FormulaSize, Limits, Outcome
     from syncoll.model import Algorithm, Collective, Instance, Topology
-    from syncoll.plugins.forests import ForestPacker
+    from syncoll.model.fabric import Fabric
+    from syncoll.results.forest import ForestCollective, PackedForest
 
 __all__ = [
     "Answer",
@@ -36,6 +39,7 @@ __all__ = [
     "Encoding",
     "EncodingRecord",
     "EstimatesSize",
+    "ForestPacker",
     "Proposal",
     "Rank",
     "Seed",
@@ -132,10 +136,6 @@ def _yes(*_: object) -> Answer:
     return Answer(True)
 
 
-_ENTRY = {"name": fields.text, "summary": fields.text}
-_OPTIONS = {"options": fields.tuple_of(Option)}
-
-
 @dataclass(frozen=True)
 class EncodingRecord:
     """An encoding's entry.
@@ -158,14 +158,11 @@ class EncodingRecord:
     rank: float | None = None
 
     def __post_init__(self) -> None:
-        kinds = {"load": fields.function, "combining": fields.flag}
-        kinds["rank"] = fields.or_none(fields.number)
-        fields.check_fields(self, {**_ENTRY, **_OPTIONS, **kinds})
+        fields.check_fields(self)
         who = f"encoding {self.name}"
         check_table(self.options, who)
-        guard_loader(
-            self, who, "load", encode=Returns("syncoll.formula:Formula", attribute="formula")
-        )
+        methods = {"encode": Returns("syncoll.formula:Formula", attribute="formula")}
+        guard(self, "load", Loader, who=who, methods=methods)
 
 
 @dataclass(frozen=True)
@@ -186,8 +183,7 @@ class Rank:
     spare: bool = False
 
     def __post_init__(self) -> None:
-        kinds = dict.fromkeys(("moving", "combining"), fields.number)
-        fields.check_fields(self, {**kinds, "spare": fields.flag})
+        fields.check_fields(self)
 
 
 @dataclass(frozen=True)
@@ -222,21 +218,12 @@ class BackendRecord:
     writes_proofs: bool = False
 
     def __post_init__(self) -> None:
-        questions = ("installed", "licensed", "can_run", "should_run")
-        kinds = {
-            **_ENTRY,
-            **_OPTIONS,
-            "features": fields.tuple_of(Feature, collection=frozenset),
-            **dict.fromkeys(("load", *questions), fields.function),
-            "rank": fields.or_none(fields.instance(Rank)),
-            "writes_proofs": fields.flag,
-        }
-        fields.check_fields(self, kinds)
+        fields.check_fields(self)
         if self.writes_proofs and Feature.CLAUSE not in self.features:
             raise PluginError(f"backend {self.name} takes no clauses, so it can write no proofs")
         check_table(self.options, f"backend {self.name}")
-        for name in questions:
-            guard_question(self, name)
+        for name in ("installed", "licensed", "can_run", "should_run"):
+            guard(self, name, GuardedQuestion)
         # `load` stays as it is: a worker process imports it by its name, and is its guard.
 
 
@@ -280,10 +267,7 @@ class Proposal:
     note: str = ""
 
     def __post_init__(self) -> None:
-        from syncoll.model import Algorithm
-
-        kinds = {"chunks": fields.whole, "algorithm": fields.instance(Algorithm)}
-        fields.check_fields(self, {**kinds, "note": fields.text})
+        fields.check_fields(self)
 
 
 class Seed(Protocol):
@@ -304,6 +288,46 @@ class Seed(Protocol):
                 is proposed for their parts are made by the search.
             limits: how far to go.
             options: a value for every option of the record's table.
+        """
+
+
+class ForestPacker(Protocol):
+    """Packs optimal forests of spanning trees; a seed offers it through its record's `forest`."""
+
+    def pack(
+        self,
+        fabric: Fabric,
+        collective: ForestCollective,
+        *,
+        root: int = 0,
+        fixed_k: int | None = None,
+    ) -> tuple[PackedForest, ...]:
+        """The forests of a collective's phases, which follow each other.
+
+        Args:
+            fabric: any network.
+            collective: what for; allreduce has two phases.
+            root: of a collective that has one.
+            fixed_k: trees for each root; as many as the optimum needs when left out.
+
+        Raises:
+            ModelError: when the network has no such forest.
+            UsageError: on a k below 1, or when numbers become too large.
+            VerificationError: when what was packed does not hold.
+        """
+
+    def any_roots(self, fabric: Fabric) -> tuple[Fraction, Fraction] | None:
+        """How fast an allreduce can be that reduces to roots and broadcasts from them at once.
+
+        The roots may have any shares of the data, and the two halves may share the bandwidth in any
+        way (ForestColl paper, appendix E).
+
+        Args:
+            fabric: in which every node reaches every other.
+
+        Returns:
+            A throughput that is attained, and one that nothing exceeds; None where the network is
+            too large to tell soon.
         """
 
 
@@ -337,23 +361,16 @@ class SeedRecord:
     first_seconds: float = 1.0
 
     def __post_init__(self) -> None:
-        kinds = {
-            **_ENTRY,
-            **_OPTIONS,
-            **dict.fromkeys(("load", "installed", "fits"), fields.function),
-            "by_default": fields.flag,
-            "forest": fields.or_none(fields.function),
-            "first_seconds": fields.at_least(0, fields.number),
-        }
-        fields.check_fields(self, kinds)
+        fields.check_fields(self, first_seconds=fields.at_least(0, fields.number))
         who = f"seed {self.name}"
         check_table(self.options, who)
         for name in ("installed", "fits"):
-            guard_question(self, name)
-        guard_loader(self, who, "load", propose=Returns(Proposal, each=True))
+            guard(self, name, GuardedQuestion)
+        methods = {"propose": Returns(Proposal, each=True)}
+        guard(self, "load", Loader, who=who, methods=methods)
         if self.forest is not None:
-            packs = {"pack": Returns(tuple), "any_roots": Returns(tuple, or_none=True)}
-            guard_loader(self, who, "forest", **packs)
+            methods = {"pack": Returns(tuple), "any_roots": Returns(tuple, or_none=True)}
+            guard(self, "forest", Loader, who=who, methods=methods)
 
 
 @dataclass(frozen=True)
@@ -371,4 +388,4 @@ class SpecLibraryRecord:
     folder: Path
 
     def __post_init__(self) -> None:
-        fields.check_fields(self, {**_ENTRY, "folder": fields.folder})
+        fields.check_fields(self)

@@ -105,7 +105,7 @@ class Forests:
         collective: what for.
         phases: one after the other.
         seconds: all in all.
-        any_roots: of an allreduce, see `syncoll.plugins.forests.ForestPacker`.
+        any_roots: of an allreduce, see `syncoll.plugins.ForestPacker`.
     """
 
     topology: str

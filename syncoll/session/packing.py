@@ -9,8 +9,7 @@ from dataclasses import replace
 from syncoll.deadline import Deadline, interrupted_at
 from syncoll.errors import PluginError, UsageError
 from syncoll.model import Fabric
-from syncoll.plugins import PluginManager, SeedRecord
-from syncoll.plugins.forests import ForestPacker
+from syncoll.plugins import ForestPacker, PluginManager, SeedRecord
 from syncoll.results import ForestCollective, Forests, PackedForest
 from syncoll.session.settings import require_whole
 from syncoll.trust.forest import verify_packed

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from syncoll.plugins import PluginManager
-from syncoll.plugins.hooks import PROJECT, HookSpecs
+from syncoll.plugins.manager import PROJECT, HookSpecs
 from syncoll.spec import SpecLibrary, limits
 
 from .conftest import PAGES, ROOT, blocks, spans

@@ -7,7 +7,7 @@ import sys
 import tomllib
 from pathlib import Path
 
-from syncoll.plugins.hooks import PROJECT
+from syncoll.plugins.manager import PROJECT
 
 from .conftest import ROOT, blocks
 

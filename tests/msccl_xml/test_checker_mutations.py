@@ -17,7 +17,7 @@ from xml.etree import ElementTree
 import pytest
 
 from syncoll.errors import VerificationError
-from syncoll_msccl_xml.checker import MscclXmlChecker
+from syncoll_msccl_xml import RECORD
 
 DEPTH = {"Simple": 2, "LL": 8, "LL128": 8}
 
@@ -194,7 +194,7 @@ def simulate(
 
 def check(text: str, dialect: str = "executor") -> dict[str, int | str]:
     options = {"dialect": dialect}
-    return dict(MscclXmlChecker().check({"x.xml": text.encode()}, options).facts)
+    return dict(RECORD.load_checker().check({"x.xml": text.encode()}, options).facts)
 
 
 VALUES = {

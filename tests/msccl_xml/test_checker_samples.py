@@ -16,7 +16,7 @@ import syncoll_msccl_xml
 from syncoll.errors import VerificationError
 from syncoll.model import Collective, Instance, Topology
 from syncoll.plugins import CheckedExport
-from syncoll_msccl_xml.checker import MscclXmlChecker
+from syncoll_msccl_xml import RECORD
 
 Algorithms = Mapping[str, Callable[..., str]]
 
@@ -56,7 +56,7 @@ def check(
     text: str | bytes, dialect: str = "any", instance: Instance | None = None
 ) -> CheckedExport:
     content = text.encode() if isinstance(text, str) else text
-    return MscclXmlChecker().check({"x.xml": content}, {"dialect": dialect}, instance)
+    return RECORD.load_checker().check({"x.xml": content}, {"dialect": dialect}, instance)
 
 
 def refusal(text: str | bytes, dialect: str = "any", instance: Instance | None = None) -> str:

@@ -20,7 +20,6 @@ from syncoll.plugins.exporters import UNLIMITED
 from syncoll.runtime import Kind, kind_of, layout_of
 from syncoll.testing.instances import connected_topology, random_case, random_trees
 from syncoll_msccl_xml import RECORD
-from syncoll_msccl_xml.checker import MscclXmlChecker
 from syncoll_msccl_xml.options import DIALECTS
 from tests.oracles.classics import hub, one_way_ring, ring
 
@@ -355,14 +354,14 @@ def test_both_ends_say_the_same_without_losing_what_is_passed_on() -> None:
     assert 0 < fused[0] < fused[1]
     assert differing_ends(ElementTree.fromstring(own)) > 0
     content = {"x.xml": own.encode()}
-    told = MscclXmlChecker().check(content, {"dialect": "msccl"}).facts
+    told = RECORD.load_checker().check(content, {"dialect": "msccl"}).facts
     assert "it receives a message from" in str(told["messages told differently at their ends"])
-    assert MscclXmlChecker().check(content, {"ends": "own"}).result_checked
+    assert RECORD.load_checker().check(content, {"ends": "own"}).result_checked
     with pytest.raises(VerificationError, match="it receives a message from"):
-        MscclXmlChecker().check(content, {"ends": "same"})
+        RECORD.load_checker().check(content, {"ends": "same"})
     text = re.sub(r'("rcs" srcbuf="o" srcoff=")', r"\g<1>1", outside, count=1)
     with pytest.raises(VerificationError, match="it sends on what it stores in"):
-        MscclXmlChecker().check({"x.xml": text.encode()}, {"ends": "same"})
+        RECORD.load_checker().check({"x.xml": text.encode()}, {"ends": "same"})
 
 
 def _backwards(sends: np.ndarray[Any, np.dtype[np.int64]], nodes: int) -> Any:

@@ -26,7 +26,6 @@ from syncoll.plugins import ExportRequest
 from syncoll.runtime import Kind, export_verified, kind_of
 from syncoll.testing.instances import random_case
 from syncoll_mscclpp import RECORD
-from syncoll_mscclpp.checker import MscclppChecker
 
 Plan = dict[str, Any]
 THREADS = 4
@@ -334,7 +333,7 @@ def simulate(plan: Plan, root: int, runs: int, dice: random.Random) -> list[str]
 def check(plan: Plan) -> int:
     """Passes; returns the root."""
     content = json.dumps(plan).encode()
-    return int(MscclppChecker().check({"p": content}, {}).facts.get("root", 0))
+    return int(RECORD.load_checker().check({"p": content}, {}).facts.get("root", 0))
 
 
 def leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:

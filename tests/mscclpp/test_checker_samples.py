@@ -15,7 +15,6 @@ from syncoll.errors import UncheckedError, VerificationError
 from syncoll.model import Instance
 from syncoll.plugins import CheckedExport
 from syncoll_mscclpp import RECORD
-from syncoll_mscclpp.checker import MscclppChecker
 from tests.oracles.classics import allgather, alltoall, broadcast, ring
 
 Plan = dict[str, Any]
@@ -24,7 +23,7 @@ Plans = dict[str, Callable[..., Plan]]
 
 def check(plan: Plan | bytes, instance: Instance | None = None) -> CheckedExport:
     content = plan if isinstance(plan, bytes) else json.dumps(plan).encode()
-    return MscclppChecker().check({"plan.json": content}, {}, instance)
+    return RECORD.load_checker().check({"plan.json": content}, {}, instance)
 
 
 def refuse(plan: Plan | bytes, match: str) -> None:

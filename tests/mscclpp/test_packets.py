@@ -11,14 +11,14 @@ import pytest
 
 from syncoll.errors import UncheckedError, VerificationError
 from syncoll.plugins import CheckedExport
-from syncoll_mscclpp.checker import MscclppChecker
+from syncoll_mscclpp import RECORD
 
 Plan = dict[str, Any]
 Plans = dict[str, Callable[[], Plan]]
 
 
 def check(plan: Plan) -> CheckedExport:
-    return MscclppChecker().check({"plan.json": json.dumps(plan).encode()}, {})
+    return RECORD.load_checker().check({"plan.json": json.dumps(plan).encode()}, {})
 
 
 def refuse(plan: Plan, match: str, error: type[VerificationError] = VerificationError) -> None:

@@ -211,7 +211,7 @@ def test_what_is_no_table_of_sends(reason: str, text: str) -> None:
 
 
 def test_what_is_no_text_or_no_csv() -> None:
-    refused(CSV, b"step,rounds,chunk\xff", "byte 17 is no UTF-8")
+    refused(CSV, b"step,rounds,chunk\xff", "byte 17 is not UTF-8")
     refused(CSV, b'step,rounds,chunk,source,destination\n"0,1,0,0,1', "line 2")
     refused(CSV, b'step,rounds,chunk,source,destination\n"0"x,1,0,0,1', "line 2")
 
