@@ -14,9 +14,9 @@ from collections.abc import Iterator
 
 from syncoll.formula import Feature, Formula, FormulaBuilder
 from syncoll.lowerings import lower
-from syncoll.lowerings._sum_clauses import encode
 from syncoll.lowerings._template import Group, SumShape, Template
 from syncoll.lowerings._totalizer import TotalizerTooLargeError, totalizer
+from syncoll.lowerings.clauses import encode
 
 
 def row_shapes() -> Iterator[tuple[str, SumShape]]:

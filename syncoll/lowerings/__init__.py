@@ -1,11 +1,23 @@
 """Lowerings: what a backend lacks, said in what it has, and every answer taken back.
 
 `lower` rewrites a formula for the features that a backend offers; `plan` computes the chain of
-rewritings without running it.  One technique a file; the drawing is in `chain`.
+rewritings without running it.  A lowering is a function with `registered` above it, in a module
+that is imported here or, in a plugin, by whatever needs it.
 """
 
-from syncoll.lowerings.chain import LOWERINGS, Lowered, Stage, lower, plan
-from syncoll.lowerings.lowering import AnswerMap, Applied, KeepFirst, Lowering
+# isort: off
+from syncoll.lowerings import order, big_m, rows, clauses  # in this order where costs are equal
+
+# isort: on
+from syncoll.lowerings.chain import Lowered, Stage, lower, plan
+from syncoll.lowerings.lowering import (
+    LOWERINGS,
+    AnswerMap,
+    Applied,
+    KeepFirst,
+    Lowering,
+    registered,
+)
 
 __all__ = [
     "LOWERINGS",
@@ -15,6 +27,11 @@ __all__ = [
     "Lowered",
     "Lowering",
     "Stage",
+    "big_m",
+    "clauses",
     "lower",
+    "order",
     "plan",
+    "registered",
+    "rows",
 ]

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from syncoll.formula import Formula
-from syncoll.lowerings._ragged import (
+from syncoll.lowerings._arrays import (
     BoolArray,
     IntArray,
     gather,
@@ -25,8 +25,13 @@ from syncoll.lowerings._ragged import (
     row_of,
     row_sums,
 )
-from syncoll.lowerings._sums import Sums, cardinality_sums, normalised, pseudo_boolean_sums
-from syncoll.lowerings.clause_to_pseudo_boolean import plain_clauses
+from syncoll.lowerings._sums import (
+    Sums,
+    cardinality_sums,
+    normalised,
+    plain_clauses,
+    pseudo_boolean_sums,
+)
 
 __all__ = ["AT_MOST_ONE", "CHAIN", "EXACTLY_ONE", "SINGLE", "Structure", "structure"]
 

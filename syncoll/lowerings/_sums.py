@@ -9,14 +9,21 @@ not occur; and ``0 <= low``, ``high <= total``, where 0 and the total mean no bo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from syncoll.formula import NO_HIGH, NO_LOW, Formula
-from syncoll.lowerings._ragged import BoolArray, IntArray, gather, offsets, row_of, row_sums
+from syncoll.lowerings._arrays import IntArray, gather, offsets, row_of, row_sums
 
-__all__ = ["Sums", "cardinality_sums", "merged", "normalised", "pseudo_boolean_sums"]
+__all__ = [
+    "Sums",
+    "cardinality_sums",
+    "merged",
+    "normalised",
+    "plain_clauses",
+    "pseudo_boolean_sums",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +83,15 @@ def pseudo_boolean_sums(formula: Formula, rows: IntArray) -> Sums:
     )
 
 
+def plain_clauses(formula: Formula) -> tuple[IntArray, IntArray]:
+    """Starts and literals of all clauses, with each enforcer's negation among the literals."""
+    enforcers = formula.clause_enforcers
+    enforced = np.flatnonzero(enforcers)
+    ends = formula.clause_starts[enforced + 1]
+    literals = np.insert(formula.clause_literals, ends, -enforcers[enforced])
+    return offsets(np.diff(formula.clause_starts) + (enforcers != 0)), literals
+
+
 def merged(sums: Sums) -> tuple[Sums, IntArray]:
     """The same rows with each variable once, the enforcer taken as true, and constants apart.
 
@@ -105,24 +121,13 @@ def merged(sums: Sums) -> tuple[Sums, IntArray]:
         signed[order[firsts]] = np.add.reduceat(signed[order], firsts)
         signed[order[~new]] = 0
     keep = np.flatnonzero(signed)
-    result = Sums(
+    result = replace(
+        sums,
         starts=offsets(np.bincount(rows[keep], minlength=len(sums)).astype(np.int64)),
         literals=variables[keep],
         coefficients=signed[keep],
-        lows=sums.lows,
-        highs=sums.highs,
-        enforcers=sums.enforcers,
     )
     return result, constants
-
-
-def _greatest_divisors(sums: Sums) -> IntArray:
-    """The greatest common divisor of every row's coefficients; 1 for a row without any."""
-    divisors = np.ones(len(sums), dtype=np.int64)
-    filled = np.diff(sums.starts) > 0
-    if filled.any():
-        divisors[filled] = np.gcd.reduceat(sums.coefficients, sums.starts[:-1][filled])
-    return divisors
 
 
 def normalised(sums: Sums) -> Sums:
@@ -130,26 +135,19 @@ def normalised(sums: Sums) -> Sums:
     flat, constants = merged(sums)
     negative = flat.coefficients < 0
     constants = constants + row_sums(np.where(negative, flat.coefficients, 0), flat.starts)
-    no_low: BoolArray = flat.lows <= NO_LOW
-    no_high: BoolArray = flat.highs >= NO_HIGH
-    positive = Sums(
-        starts=flat.starts,
+    coefficients = np.abs(flat.coefficients)
+    divisors = np.ones(len(flat), dtype=np.int64)
+    filled = np.diff(flat.starts) > 0
+    if filled.any():
+        divisors[filled] = np.gcd.reduceat(coefficients, flat.starts[:-1][filled])
+    coefficients //= np.repeat(divisors, np.diff(flat.starts))
+    totals = row_sums(coefficients, flat.starts)
+    lows = np.where(flat.lows <= NO_LOW, 0, -((constants - flat.lows) // divisors))
+    highs = np.where(flat.highs >= NO_HIGH, totals, (flat.highs - constants) // divisors)
+    return replace(
+        flat,
         literals=np.where(negative, -flat.literals, flat.literals),
-        coefficients=np.abs(flat.coefficients),
-        lows=flat.lows,
-        highs=flat.highs,
-        enforcers=flat.enforcers,
-    )
-    divisors = _greatest_divisors(positive)
-    coefficients = positive.coefficients // np.repeat(divisors, np.diff(positive.starts))
-    totals = row_sums(coefficients, positive.starts)
-    lows = np.where(no_low, 0, -((constants - flat.lows) // divisors))
-    highs = np.where(no_high, totals, (flat.highs - constants) // divisors)
-    return Sums(
-        starts=positive.starts,
-        literals=positive.literals,
         coefficients=coefficients,
         lows=np.maximum(lows, 0),
         highs=np.minimum(highs, totals),
-        enforcers=positive.enforcers,
     )

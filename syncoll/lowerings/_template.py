@@ -15,8 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from syncoll.formula import FormulaBuilder
-from syncoll.lowerings._edit import ClauseBlock
-from syncoll.lowerings._ragged import BoolArray, IntArray, ints
+from syncoll.lowerings._arrays import BoolArray, IntArray, ints
 
 __all__ = ["SumShape", "Template", "TemplateBuilder", "fill_in"]
 
@@ -167,18 +166,15 @@ class TemplateBuilder:
         self._last += 1
         return self._last
 
-    def define(self, *literals: int) -> None:
+    def define(self, *literals: int, enforced: bool = False) -> None:
         """A clause that always holds; 0 among the literals is left out."""
-        self._add(literals, False)
-
-    def enforce(self, *literals: int) -> None:
-        """A clause that holds if the row's enforcer is true; 0 among the literals is left out."""
-        self._add(literals, True)
-
-    def _add(self, literals: Sequence[int], enforced: bool) -> None:
         self._literals.extend([x for x in literals if x])
         self._starts.append(len(self._literals))
         self._enforced.append(enforced)
+
+    def enforce(self, *literals: int) -> None:
+        """A clause that holds if the row's enforcer is true; 0 among the literals is left out."""
+        self.define(*literals, enforced=True)
 
     def include(self, template: Template, inputs: Sequence[int]) -> None:
         """All clauses of a template, over the placeholders given for its inputs."""
@@ -207,8 +203,8 @@ class TemplateBuilder:
 
 def fill_in(
     template: Template, inputs: IntArray, enforcers: IntArray, builder: FormulaBuilder
-) -> ClauseBlock:
-    """The clauses of a template for many rows at once.
+) -> tuple[IntArray, IntArray, IntArray]:
+    """The clauses of a template for many rows at once: their sizes, literals and enforcers.
 
     Args:
         template: of the rows' shape.
@@ -220,10 +216,8 @@ def fill_in(
     new = np.array(builder.booleans(rows * auxiliary), dtype=np.int64).reshape(rows, auxiliary)
     table = np.concatenate([np.zeros((rows, 1), dtype=np.int64), inputs, new], axis=1)
     literals = table[:, np.abs(template.literals)] * np.sign(template.literals)
-    size = len(template.literals)
-    starts = (template.starts[1:] + size * np.arange(rows)[:, None]).ravel()
-    return ClauseBlock(
-        starts=np.concatenate([np.zeros(1, dtype=np.int64), starts]),
-        literals=literals.ravel(),
-        enforcers=np.where(template.enforced, enforcers[:, None], 0).ravel(),
+    return (
+        np.tile(np.diff(template.starts), rows),
+        literals.ravel(),
+        np.where(template.enforced, enforcers[:, None], 0).ravel(),
     )

@@ -1,6 +1,7 @@
-r"""The chain of lowerings between what a formula uses and what a backend offers.
+"""The chain of lowerings between what a formula uses and what a backend offers.
 
-The chain follows from two sets of features alone; no formula is needed to compute it::
+It follows from two sets of features and from what the registered lowerings declare; no formula is
+needed to compute it.  The built-in ones lead from left to right::
 
     difference ──▶ linear ──▶ big-M                     for backends with integers
          │            │
@@ -10,121 +11,35 @@ The chain follows from two sets of features alone; no formula is needed to compu
          │            ├──▶ cardinality                  where the row only counts
          └────────────┴──────── and from there          for SAT solvers
 
-It runs from left to right and never back, so it ends; it exists whenever the backend offers
-clauses, cardinality rows, pseudo-Boolean rows, or linear rows with integers, since each of these
-can say everything.
+A chain exists whenever the backend offers clauses, cardinality rows, pseudo-Boolean rows, or linear
+rows with integers, since each of these can say everything.
+
+The cheapest chain is taken, and of equal ones that whose lowerings were registered first.  Every
+feature of the formula is as much work as any other: a lowering costs its `Lowering.cost` for each
+that it takes away, whatever that was called before, and half of it for what it rewrites in part.
 """
 
 from __future__ import annotations
 
+import heapq
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache, lru_cache
 
 from syncoll.errors import PluginError
 from syncoll.formula import Assignment, Feature, Formula, FormulaSize
-from syncoll.lowerings.cardinality_to_clauses import (
-    cardinality_to_clauses,
-    enforced_cardinality_to_clauses,
-)
-from syncoll.lowerings.cardinality_to_pseudo_boolean import cardinality_to_pseudo_boolean
-from syncoll.lowerings.clause_to_cardinality import clause_to_cardinality
-from syncoll.lowerings.clause_to_pseudo_boolean import clause_to_pseudo_boolean
-from syncoll.lowerings.difference_to_linear import difference_to_linear
-from syncoll.lowerings.enforcement_to_big_m import enforcement_to_big_m
-from syncoll.lowerings.integers_to_order import integers_to_order
-from syncoll.lowerings.lowering import AnswerMap, Lowering
-from syncoll.lowerings.pseudo_boolean_to_cardinality import pseudo_boolean_to_cardinality
-from syncoll.lowerings.pseudo_boolean_to_clauses import pseudo_boolean_to_clauses
-from syncoll.lowerings.pseudo_boolean_to_linear import pseudo_boolean_to_linear
+from syncoll.lowerings.lowering import LOWERINGS, AnswerMap, Lowering
 
-__all__ = ["LOWERINGS", "Lowered", "Stage", "lower", "plan"]
+__all__ = ["Lowered", "Stage", "lower", "plan"]
 
-_CLAUSE, _CARDINALITY = Feature.CLAUSE, Feature.CARDINALITY
-_PSEUDO_BOOLEAN, _LINEAR = Feature.PSEUDO_BOOLEAN, Feature.LINEAR
-_INTEGER, _DIFFERENCE, _ENFORCEMENT = Feature.INTEGER, Feature.DIFFERENCE, Feature.ENFORCEMENT
+_WHOLE = 16
+"""The work of a feature; a lowering that rewrites some of it moves half of what is left."""
 
-_DIFFERENCE_TO_LINEAR = Lowering(
-    "difference -> linear",
-    "x + d <= y becomes x - y <= -d",
-    difference_to_linear,
-    frozenset({_DIFFERENCE}),
-)
-_INTEGERS_TO_ORDER = Lowering(
-    "integer -> order",
-    "integers become sorted Booleans [x >= v]",
-    integers_to_order,
-    frozenset({_INTEGER}),
-)
-_ENFORCEMENT_TO_BIG_M = Lowering(
-    "enforcement -> big-M",
-    "enforced rows get a term that frees them when the enforcer is false",
-    enforcement_to_big_m,
-    frozenset({_ENFORCEMENT}),
-)
-_PSEUDO_BOOLEAN_TO_CARDINALITY = Lowering(
-    "pseudo-boolean -> cardinality",
-    "rows with equal coefficients become counts",
-    pseudo_boolean_to_cardinality,
-    frozenset({_PSEUDO_BOOLEAN}),
-)
-_PSEUDO_BOOLEAN_TO_CLAUSES = Lowering(
-    "pseudo-boolean -> clause",
-    "sums become generalized totalizers",
-    pseudo_boolean_to_clauses,
-    frozenset({_PSEUDO_BOOLEAN}),
-)
-_PSEUDO_BOOLEAN_TO_LINEAR = Lowering(
-    "pseudo-boolean -> linear",
-    "sums get an integer that is always 0",
-    pseudo_boolean_to_linear,
-    frozenset({_PSEUDO_BOOLEAN}),
-)
-_CARDINALITY_TO_PSEUDO_BOOLEAN = Lowering(
-    "cardinality -> pseudo-boolean",
-    "counts become sums with coefficients 1",
-    cardinality_to_pseudo_boolean,
-    frozenset({_CARDINALITY}),
-)
-_CARDINALITY_TO_CLAUSES = Lowering(
-    "cardinality -> clause",
-    "counts become totalizers",
-    cardinality_to_clauses,
-    frozenset({_CARDINALITY}),
-)
-_ENFORCED_CARDINALITY_TO_CLAUSES = Lowering(
-    "enforced cardinality -> clause",
-    "enforced counts become totalizers",
-    enforced_cardinality_to_clauses,
-    frozenset({_ENFORCEMENT}),
-)
-_CLAUSE_TO_CARDINALITY = Lowering(
-    "clause -> cardinality",
-    "clauses become counts of at least one",
-    clause_to_cardinality,
-    frozenset({_CLAUSE}),
-)
-_CLAUSE_TO_PSEUDO_BOOLEAN = Lowering(
-    "clause -> pseudo-boolean",
-    "clauses become sums of at least one",
-    clause_to_pseudo_boolean,
-    frozenset({_CLAUSE}),
-)
+_CARRIERS = {Feature.CARDINALITY, Feature.PSEUDO_BOOLEAN, Feature.LINEAR, Feature.DIFFERENCE}
+"""What may be enforced; without any of it there is no enforcement."""
 
-LOWERINGS: tuple[Lowering, ...] = (
-    _DIFFERENCE_TO_LINEAR,
-    _INTEGERS_TO_ORDER,
-    _ENFORCEMENT_TO_BIG_M,
-    _PSEUDO_BOOLEAN_TO_CARDINALITY,
-    _PSEUDO_BOOLEAN_TO_CLAUSES,
-    _CARDINALITY_TO_PSEUDO_BOOLEAN,
-    _CARDINALITY_TO_CLAUSES,
-    _ENFORCED_CARDINALITY_TO_CLAUSES,
-    _CLAUSE_TO_CARDINALITY,
-    _CLAUSE_TO_PSEUDO_BOOLEAN,
-    _PSEUDO_BOOLEAN_TO_LINEAR,
-)
-"""All lowerings, in the order in which a chain has them."""
+_Work = dict[Feature, int]
 
 
 @dataclass(frozen=True)
@@ -171,13 +86,77 @@ def _listed(features: Iterable[Feature]) -> str:
     return ", ".join(f for f in Feature if f in set(features)) or "nothing"
 
 
-def _check_offer(used: frozenset[Feature], offered: frozenset[Feature]) -> None:
-    if offered & {_CLAUSE, _CARDINALITY, _PSEUDO_BOOLEAN} or {_LINEAR, _INTEGER} <= offered:
-        return
-    raise PluginError(
-        f"no chain of lowerings leads from {_listed(used)} to {_listed(offered)}: a backend must "
-        "offer clause, cardinality, pseudo-boolean, or linear together with integer"
-    )
+def _after(lowering: Lowering, work: _Work) -> tuple[int, _Work] | None:
+    """What the lowering costs and the work that it leaves; None where it cannot be applied."""
+    if not lowering.rewrites & work.keys() or lowering.after & work.keys():
+        return None
+    left, moved, new = dict(work), 0, dict[Feature, int]()
+    for turned, parts in ((lowering.turns, 1), (lowering.some, 2)):
+        for feature, made in turned:
+            if part := work.get(feature, 0) // parts:
+                left[feature] -= part
+                moved += part
+                for one in made:
+                    new[one] = new.get(one, 0) + part
+    for feature, part in new.items():
+        left[feature] = left.get(feature, 0) + part
+    left = {feature: part for feature, part in left.items() if part}
+    if not _CARRIERS & left.keys():
+        left.pop(Feature.ENFORCEMENT, None)
+    return lowering.cost * moved, left
+
+
+@cache
+def _reads_and_writes(lowering: Lowering) -> tuple[frozenset[Feature], frozenset[Feature]]:
+    both = lowering.turns + lowering.some
+    reads = lowering.after.union(feature for feature, _ in both)
+    if Feature.ENFORCEMENT in reads:
+        reads |= _CARRIERS
+    return reads, reads.union(*(made for _, made in both))
+
+
+@cache
+def _disturb(one: Lowering, other: Lowering) -> bool:
+    """Whether it matters which of two lowerings is applied first."""
+    (reads, writes), (other_reads, other_writes) = map(_reads_and_writes, (one, other))
+    return bool(reads & other_writes or other_reads & writes)
+
+
+@lru_cache(maxsize=256)
+def _cheapest(
+    used: frozenset[Feature], offered: frozenset[Feature], lowerings: tuple[Lowering, ...]
+) -> tuple[Lowering, ...] | None:
+    """The cheapest chain, by the A* method; no lowering is in it twice."""
+    least = {
+        feature: min((x.cost for x in lowerings if feature in _reads_and_writes(x)[0]), default=0)
+        for feature in set(Feature) - offered - {Feature.ENFORCEMENT}  # may go with its carriers
+    }
+
+    def at_least(work: _Work) -> int:
+        return sum(part * least.get(feature, 0) for feature, part in work.items())
+
+    start = dict.fromkeys(used, _WHOLE)
+    queue: list[tuple[int, tuple[int, ...], int, _Work]] = [(at_least(start), (), 0, start)]
+    known: set[frozenset[tuple[Feature, int]]] = set()
+    while queue:
+        _, chain, cost, work = heapq.heappop(queue)
+        if work.keys() <= offered:
+            return tuple(lowerings[i] for i in chain)
+        if (state := frozenset(work.items())) in known:
+            continue
+        known.add(state)
+        goes = work.keys() - offered
+        if Feature.ENFORCEMENT in goes:
+            goes = goes | (_CARRIERS & work.keys())
+        for i, lowering in enumerate(lowerings):
+            if i in chain or not lowering.rewrites & goes:
+                continue
+            if chain and i < chain[-1] and not _disturb(lowering, lowerings[chain[-1]]):
+                continue  # looked at the other way round
+            if (step := _after(lowering, work)) is not None:
+                spent = cost + step[0]
+                heapq.heappush(queue, (spent + at_least(step[1]), (*chain, i), spent, step[1]))
+    return None
 
 
 def plan(
@@ -195,55 +174,21 @@ def plan(
     Raises:
         PluginError: the offer is so small that no chain exists.
     """
-    used, offered = set(features_used), features_offered
-    chain: list[Lowering] = []
-
-    def apply(lowering: Lowering, removes: Iterable[Feature], adds: Iterable[Feature]) -> None:
-        chain.append(lowering)
-        used.difference_update(removes)
-        used.update(adds)
-
-    def missing(feature: Feature) -> bool:
-        return feature in used and feature not in offered
-
-    if used <= offered:
+    if features_used <= features_offered:
         return ()
-    _check_offer(features_used, offered)
-    if used & {_LINEAR, _DIFFERENCE}:
-        used.add(_INTEGER)
-    has_linear = {_LINEAR, _INTEGER} <= offered
-    has_sums = has_linear or _PSEUDO_BOOLEAN in offered
-
-    # Integers.  Differences keep no enforcers of their own: as linear rows or clauses they can.
-    lost_difference = missing(_DIFFERENCE) or (_DIFFERENCE in used and missing(_ENFORCEMENT))
-    if lost_difference and has_linear:
-        apply(_DIFFERENCE_TO_LINEAR, {_DIFFERENCE}, {_LINEAR})
-    elif lost_difference or missing(_LINEAR) or missing(_INTEGER):
-        sums = {_PSEUDO_BOOLEAN} if _LINEAR in used else set()
-        apply(_INTEGERS_TO_ORDER, {_INTEGER, _LINEAR, _DIFFERENCE}, {_CLAUSE, *sums})
-    # Enforcers.
-    if missing(_ENFORCEMENT) and has_sums:
-        sums = {_PSEUDO_BOOLEAN} if used & {_PSEUDO_BOOLEAN, _CARDINALITY} else set()
-        apply(_ENFORCEMENT_TO_BIG_M, {_ENFORCEMENT}, sums)
-    # Sums and counts: to sums where there are any, else to counts and clauses.
-    if missing(_PSEUDO_BOOLEAN) and not has_sums:
-        if _CARDINALITY in offered:
-            apply(_PSEUDO_BOOLEAN_TO_CARDINALITY, (), {_CARDINALITY})
-        apply(_PSEUDO_BOOLEAN_TO_CLAUSES, {_PSEUDO_BOOLEAN}, {_CLAUSE})
-    if missing(_CARDINALITY) and has_sums:
-        apply(_CARDINALITY_TO_PSEUDO_BOOLEAN, {_CARDINALITY}, {_PSEUDO_BOOLEAN})
-    elif missing(_CARDINALITY):
-        apply(_CARDINALITY_TO_CLAUSES, {_CARDINALITY}, {_CLAUSE})
-    elif _CARDINALITY in used and missing(_ENFORCEMENT):
-        apply(_ENFORCED_CARDINALITY_TO_CLAUSES, {_ENFORCEMENT}, {_CLAUSE})
-    # Clauses.
-    if missing(_CLAUSE) and _CARDINALITY in offered:
-        apply(_CLAUSE_TO_CARDINALITY, {_CLAUSE}, {_CARDINALITY})
-    elif missing(_CLAUSE):
-        apply(_CLAUSE_TO_PSEUDO_BOOLEAN, {_CLAUSE}, {_PSEUDO_BOOLEAN})
-    if missing(_PSEUDO_BOOLEAN):
-        apply(_PSEUDO_BOOLEAN_TO_LINEAR, {_PSEUDO_BOOLEAN}, {_LINEAR, _INTEGER})
-    return tuple(chain)
+    used = set(features_used)
+    if used & {Feature.LINEAR, Feature.DIFFERENCE}:
+        used.add(Feature.INTEGER)
+    if not used & _CARRIERS:
+        used.discard(Feature.ENFORCEMENT)
+    chain = _cheapest(frozenset(used), features_offered, tuple(LOWERINGS))
+    if chain is None:
+        raise PluginError(
+            f"no chain of lowerings leads from {_listed(features_used)} to "
+            f"{_listed(features_offered)}: a backend must offer clause, cardinality, "
+            "pseudo-boolean, or linear together with integer"
+        )
+    return chain
 
 
 def lower(formula: Formula, features: frozenset[Feature]) -> Lowered:

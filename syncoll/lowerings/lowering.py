@@ -3,17 +3,20 @@
 A lowering is a pure function from a formula to an `Applied`: a formula that a less able backend
 understands, and an inverse that takes each model of it to a model of the formula that was given.
 The models of both, seen on the given formula's variables, are the same.
+
+What a lowering does to the features of a formula is declared where it is registered, and from these
+declarations alone `syncoll.lowerings.chain` computes what a backend needs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
 from syncoll.formula import Assignment, Feature, Formula
 
-__all__ = ["AnswerMap", "Applied", "KeepFirst", "Lowering"]
+__all__ = ["LOWERINGS", "AnswerMap", "Applied", "KeepFirst", "Lowering", "registered"]
 
 
 class AnswerMap(Protocol):
@@ -42,11 +45,6 @@ class KeepFirst:
             integers=assignment.integers[: self.num_integers],
         )
 
-    @classmethod
-    def of(cls, formula: Formula) -> KeepFirst:
-        """The inverse for a lowering of this formula."""
-        return cls(formula.num_booleans, formula.num_integers)
-
 
 @dataclass(frozen=True)
 class Applied:
@@ -61,18 +59,70 @@ class Applied:
     inverse: AnswerMap
 
 
+Rewriting = Callable[[Formula], Applied]
+
+Turns = tuple[tuple[Feature, tuple[Feature, ...]], ...]
+"""Features, and those into which what has them is rewritten."""
+
+
 @dataclass(frozen=True)
 class Lowering:
-    """A lowering's entry in the chain.
+    """A registered lowering.
 
     Args:
         name: ``given -> made``, as `syncoll explain` shows it.
         summary: one line.
         apply: the rewriting.
-        rewrites: it has nothing to do for formulas that use none of these features.
+        turns: features that it takes away, with those that it brings in for each.
+        some: features of which it rewrites a part, likewise; they stay.
+        cost: how much it is to be avoided, for everything that it rewrites; of a part, half.
+        after: features that must be gone before it can be applied.
     """
 
     name: str
     summary: str
-    apply: Callable[[Formula], Applied]
-    rewrites: frozenset[Feature]
+    apply: Rewriting
+    turns: Turns = ()
+    some: Turns = ()
+    cost: int = 10
+    after: frozenset[Feature] = frozenset()
+
+    @property
+    def rewrites(self) -> frozenset[Feature]:
+        """It has nothing to do for formulas that use none of these features."""
+        return frozenset(feature for feature, _ in self.turns or self.some)
+
+
+LOWERINGS: list[Lowering] = []
+"""All that are registered."""
+
+
+def registered(
+    name: str,
+    summary: str,
+    *,
+    turns: Mapping[Feature, Iterable[Feature]] | None = None,
+    some: Mapping[Feature, Iterable[Feature]] | None = None,
+    cost: int = 10,
+    after: Iterable[Feature] = (),
+) -> Callable[[Callable[[Formula], Applied | Formula]], Rewriting]:
+    """Registers the decorated function as a lowering; see `Lowering` for what is declared.
+
+    A function that keeps all variables, and adds some after them at most, returns the formula only.
+    """
+
+    def register(rewrite: Callable[[Formula], Applied | Formula]) -> Rewriting:
+        def apply(formula: Formula) -> Applied:
+            made = rewrite(formula)
+            if isinstance(made, Applied):
+                return made
+            return Applied(made, KeepFirst(formula.num_booleans, formula.num_integers))
+
+        whole, part = (
+            tuple((feature, tuple(made)) for feature, made in (given or {}).items())
+            for given in (turns, some)
+        )
+        LOWERINGS.append(Lowering(name, summary, apply, whole, part, cost, frozenset(after)))
+        return apply
+
+    return register

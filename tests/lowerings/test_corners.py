@@ -7,8 +7,8 @@ import pytest
 from syncoll.errors import UsageError
 from syncoll.formula import NO_HIGH, NO_LOW, Feature, FormulaBuilder
 from syncoll.lowerings import lower
-from syncoll.lowerings.enforcement_to_big_m import enforcement_to_big_m
-from syncoll.lowerings.integers_to_order import MOST_ORDER_LITERALS
+from syncoll.lowerings.big_m import enforcement_to_big_m
+from syncoll.lowerings.order import MOST_ORDER_LITERALS
 from syncoll.testing.formulas import brute_force_models
 
 CLAUSE, CARDINALITY = Feature.CLAUSE, Feature.CARDINALITY

@@ -11,12 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pysat.solvers import Solver
 
-from syncoll.lowerings._adder import adder
-from syncoll.lowerings._covers import covers
-from syncoll.lowerings._product import product_at_most_one
-from syncoll.lowerings._sum_clauses import encode
+from syncoll.lowerings._direct import adder, covers, product_at_most_one
 from syncoll.lowerings._template import Group, SumShape, Template
 from syncoll.lowerings._totalizer import TotalizerTooLargeError, totalizer
+from syncoll.lowerings.clauses import encode
 
 LIMIT = 1_000_000
 

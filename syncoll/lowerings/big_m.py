@@ -13,16 +13,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from syncoll.formula import NO_HIGH, NO_LOW, Formula
-from syncoll.lowerings._edit import (
-    LinearBlock,
-    add_linears,
-    keep_cardinalities,
-    keep_linears,
-)
-from syncoll.lowerings._ragged import IntArray, gather, offsets, row_of, row_sums
+from syncoll.formula import NO_HIGH, NO_LOW, Feature, Formula
+from syncoll.lowerings._arrays import IntArray, add, gather, keep, offsets, row_of, row_sums
 from syncoll.lowerings._sums import Sums, cardinality_sums, merged, pseudo_boolean_sums
-from syncoll.lowerings.lowering import Applied, KeepFirst
+from syncoll.lowerings.lowering import registered
 
 __all__ = ["enforcement_to_big_m"]
 
@@ -43,30 +37,37 @@ def _merged_integers(formula: Formula, rows: IntArray) -> _Integers:
     return offsets(counts), keys % width, coefficients
 
 
-def _one_side(sums: Sums, integers: _Integers, sides: IntArray, big: IntArray) -> LinearBlock:
-    """Rows ``sum + sign(big) * ... `` for the rows with ``big != 0``; see the module's text."""
+def _with_side(
+    formula: Formula, sums: Sums, integers: _Integers, sides: IntArray, big: IntArray
+) -> Formula:
+    """The formula with rows ``sum + big * enforcer`` for those with ``big != 0``.
+
+    Where big is positive they are at most ``side + big``, else at least.
+    """
     rows = np.flatnonzero(big)
     chosen = sums.chosen(rows)
     ends = chosen.starts[1:]
     starts, cells = gather(integers[0], rows)
     upper = big > 0
-    return LinearBlock(
+    return add(
+        formula,
+        "linear",
         starts=chosen.starts + np.arange(len(rows) + 1),
         literals=np.insert(chosen.literals, ends, chosen.enforcers),
         coefficients=np.insert(chosen.coefficients, ends, big[rows]),
         lows=np.where(upper, NO_LOW, sides + big)[rows],
         highs=np.where(upper, sides + big, NO_HIGH)[rows],
-        enforcers=np.zeros(len(rows), dtype=np.int64),
-        integers=(starts, integers[1][cells], integers[2][cells]),
+        integer_starts=starts,
+        integers=integers[1][cells],
+        integer_coefficients=integers[2][cells],
     )
 
 
-def _big_m(formula: Formula, sums: Sums, integers: _Integers) -> tuple[LinearBlock, LinearBlock]:
-    """The rows for the low bounds, and those for the high bounds."""
+def _with_rows(formula: Formula, given: Formula, sums: Sums, integers: _Integers) -> Formula:
+    """The formula with rows for the low bounds of sums of a given one, then for the high ones."""
     flat, constants = merged(sums)
     starts, variables, coefficients = integers
-    ends = np.stack([formula.integer_low[variables], formula.integer_high[variables]])
-    ends = ends * coefficients
+    ends = np.stack([given.integer_low[variables], given.integer_high[variables]]) * coefficients
     least = row_sums(np.minimum(flat.coefficients, 0), flat.starts)
     least += row_sums(ends.min(axis=0), starts)
     most = row_sums(np.maximum(flat.coefficients, 0), flat.starts)
@@ -74,22 +75,29 @@ def _big_m(formula: Formula, sums: Sums, integers: _Integers) -> tuple[LinearBlo
     lows, highs = flat.lows - constants, flat.highs - constants
     below = np.where(flat.lows > NO_LOW, np.minimum(least - lows, 0), 0)
     above = np.where(flat.highs < NO_HIGH, np.maximum(most - highs, 0), 0)
-    return _one_side(flat, integers, lows, below), _one_side(flat, integers, highs, above)
+    formula = _with_side(formula, flat, integers, lows, below)
+    return _with_side(formula, flat, integers, highs, above)
 
 
-def enforcement_to_big_m(formula: Formula) -> Applied:
-    """Rewrites every enforced cardinality and linear row.
-
-    Given: any formula without enforced difference rows.  Made: the same without enforcers other
-    than those of clauses.
-    """
+@registered(
+    "enforcement -> big-M",
+    "enforced rows get a term that frees them when the enforcer is false",
+    turns={Feature.ENFORCEMENT: []},
+    some={
+        Feature.CARDINALITY: [Feature.PSEUDO_BOOLEAN] * 2,
+        Feature.PSEUDO_BOOLEAN: [Feature.PSEUDO_BOOLEAN] * 2,
+        Feature.LINEAR: [Feature.LINEAR] * 2,
+    },
+    cost=9,
+    after=[Feature.DIFFERENCE],
+)
+def enforcement_to_big_m(formula: Formula) -> Formula:
+    """Rewrites every enforced cardinality and linear row; enforced clauses stay."""
     cardinality, linear = formula.cardinality_enforcers != 0, formula.linear_enforcers != 0
-    made = keep_linears(keep_cardinalities(formula, ~cardinality), ~linear)
+    made = keep(keep(formula, "cardinality", ~cardinality), "linear", ~linear)
     rows = np.flatnonzero(cardinality)
-    none = np.zeros(len(rows) + 1, dtype=np.int64), rows[:0], rows[:0]
-    blocks: tuple[LinearBlock, ...] = _big_m(formula, cardinality_sums(formula, rows), none)
+    no_integers = np.zeros(len(rows) + 1, dtype=np.int64), rows[:0], rows[:0]
+    made = _with_rows(made, formula, cardinality_sums(formula, rows), no_integers)
     rows = np.flatnonzero(linear)
-    blocks += _big_m(formula, pseudo_boolean_sums(formula, rows), _merged_integers(formula, rows))
-    for block in blocks:
-        made = add_linears(made, block)
-    return Applied(made, KeepFirst.of(formula))
+    integers = _merged_integers(formula, rows)
+    return _with_rows(made, formula, pseudo_boolean_sums(formula, rows), integers)

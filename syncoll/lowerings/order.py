@@ -17,10 +17,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from syncoll.errors import UsageError
-from syncoll.formula import NO_HIGH, NO_LOW, Assignment, Formula, FormulaBuilder
-from syncoll.lowerings._edit import ClauseBlock, add_clauses, with_rows_of, without_differences
-from syncoll.lowerings._ragged import IntArray, ints, offsets, ranges, row_of, row_sums
-from syncoll.lowerings.lowering import Applied
+from syncoll.formula import NO_HIGH, NO_LOW, Assignment, Feature, Formula, FormulaBuilder
+from syncoll.lowerings._arrays import (
+    IntArray,
+    add,
+    ints,
+    offsets,
+    ranges,
+    row_of,
+    row_sums,
+    with_rows_of,
+)
+from syncoll.lowerings.lowering import Applied, registered
 
 __all__ = ["MOST_ORDER_LITERALS", "FromOrder", "integers_to_order"]
 
@@ -66,20 +74,20 @@ class _Order:
         return self.firsts[integers] + values - self.lows[integers] - 1
 
 
-def _ladders(order: _Order) -> ClauseBlock:
-    """``[x >= v+1] -> [x >= v]`` for every integer."""
+def _with_ladders(formula: Formula, order: _Order) -> Formula:
+    """The formula with ``[x >= v+1] -> [x >= v]`` for every integer."""
     counts = np.maximum(order.highs - order.lows - 1, 0)
     lower = ranges(order.firsts, counts)
-    total = len(lower)
-    return ClauseBlock(
-        starts=2 * np.arange(total + 1, dtype=np.int64),
+    return add(
+        formula,
+        "clause",
+        starts=2 * np.arange(len(lower) + 1, dtype=np.int64),
         literals=np.stack([-(lower + 1), lower], axis=1).ravel(),
-        enforcers=np.zeros(total, dtype=np.int64),
     )
 
 
-def _differences(rows: IntArray, order: _Order) -> ClauseBlock:
-    """The clauses of difference rows, left out where they are true anyway."""
+def _with_differences(formula: Formula, rows: IntArray, order: _Order) -> Formula:
+    """The formula with clauses for difference rows, left out where they are true anyway."""
     # x + d <= x is no matter of x; as a row over two integers it would be one clause per value.
     loops = rows[(rows[:, 0] == rows[:, 2]) & (rows[:, 1] > 0)]
     x, distance, y, enforcers = rows[rows[:, 0] != rows[:, 2]].T
@@ -98,7 +106,9 @@ def _differences(rows: IntArray, order: _Order) -> ClauseBlock:
     literals = np.zeros((len(values), 2), dtype=np.int64)
     literals[has_x, 0] = -order.at_least(x, values)[has_x]
     literals[has_y, 1] = order.at_least(y, values + distance)[has_y]
-    return ClauseBlock(
+    return add(
+        formula,
+        "clause",
         starts=np.concatenate(
             [offsets((literals != 0).sum(axis=1)), np.full(len(loops), (literals != 0).sum())]
         ),
@@ -107,8 +117,8 @@ def _differences(rows: IntArray, order: _Order) -> ClauseBlock:
     )
 
 
-def _linears(formula: Formula, order: _Order) -> Formula:
-    """Every linear row with order literals for its integers."""
+def _with_order_sums(formula: Formula, order: _Order) -> Formula:
+    """The formula with order literals for the integers of its linear rows, and no differences."""
     integers, coefficients = formula.linear_integers, formula.linear_integer_coefficients
     rows = row_of(formula.linear_integer_starts)
     constants = row_sums(coefficients * order.lows[integers], formula.linear_integer_starts)
@@ -120,6 +130,7 @@ def _linears(formula: Formula, order: _Order) -> Formula:
     count = len(lows)
     return replace(
         formula,
+        difference_rows=formula.difference_rows[:0],
         linear_starts=offsets(np.bincount(all_rows, minlength=count).astype(np.int64)),
         linear_literals=np.concatenate([formula.linear_literals, literals])[cells],
         linear_coefficients=np.concatenate(
@@ -133,10 +144,18 @@ def _linears(formula: Formula, order: _Order) -> Formula:
     )
 
 
+@registered(
+    "integer -> order",
+    "integers become sorted Booleans [x >= v]",
+    turns={
+        Feature.INTEGER: [Feature.CLAUSE],
+        Feature.LINEAR: [Feature.PSEUDO_BOOLEAN],
+        Feature.DIFFERENCE: [Feature.CLAUSE],
+    },
+    cost=20,
+)
 def integers_to_order(formula: Formula) -> Applied:
     """Rewrites every integer, and every linear and difference row over them.
-
-    Given: any formula.  Made: one without integers and differences, with clauses.
 
     Raises:
         UsageError: the integers have more than `MOST_ORDER_LITERALS` values together.
@@ -151,7 +170,6 @@ def integers_to_order(formula: Formula) -> Applied:
     starts = offsets(widths)
     firsts = builder.booleans(total).start + starts[:-1]
     order = _Order(formula.integer_low, formula.integer_high, ints(firsts))
-    made = with_rows_of(builder.build(), without_differences(_linears(formula, order)))
-    made = add_clauses(made, _ladders(order))
-    made = add_clauses(made, _differences(formula.difference_rows, order))
+    made = with_rows_of(builder.build(), _with_order_sums(formula, order))
+    made = _with_differences(_with_ladders(made, order), formula.difference_rows, order)
     return Applied(made, FromOrder(formula.num_booleans, formula.integer_low, starts))

@@ -1,10 +1,13 @@
-"""Sums as clauses: which encoding a row gets, and all rows of a shape at once.
+"""Counts and sums as clauses: which encoding a row gets, and all rows of a shape at once.
 
-A bound of a row can be said by its covers (`_covers`), an at-most-one bound by a product
-(`_product`), any row by a generalized totalizer (`_totalizer`) over its literals or over their
-negations, with both bounds in one tree or in two, and when that is too large by adders (`_adder`).
-The cheapest in literals and new variables together is taken, so that small rows get the clauses
-that one would write by hand: at least one is a clause, two of three are three pairs.
+A bound of a row can be said by its covers, an at-most-one bound by a product (`_direct`), any row
+by a generalized totalizer (`_totalizer`: Joshi, Martins & Manquinho 2015; for counts Bailleux &
+Boufkhad 2003) over its literals or over their negations, with both bounds in one tree or in two,
+and when that is too large by adders.  The cheapest in literals and new variables together is taken,
+so that small rows get the clauses that one would write by hand: at least one is a clause, two of
+three are three pairs.  Groups of literals that the formula's clauses sort, such as order-encoded
+integers, are counted as they are.  An enforcer goes only to the clauses that break the row;
+definitions hold always.
 """
 
 from __future__ import annotations
@@ -15,19 +18,31 @@ from itertools import pairwise
 
 import numpy as np
 
-from syncoll.formula import Formula, FormulaBuilder
-from syncoll.lowerings._adder import adder
-from syncoll.lowerings._covers import covers
-from syncoll.lowerings._edit import ClauseBlock, add_clauses, with_rows_of
-from syncoll.lowerings._product import product_at_most_one
-from syncoll.lowerings._ragged import IntArray, ints, join, offsets, row_of
+from syncoll.formula import Feature, Formula, FormulaBuilder
+from syncoll.lowerings._arrays import (
+    BoolArray,
+    IntArray,
+    add,
+    ints,
+    keep,
+    offsets,
+    row_of,
+    with_rows_of,
+)
+from syncoll.lowerings._direct import adder, covers, product_at_most_one
 from syncoll.lowerings._structure import CHAIN, EXACTLY_ONE, SINGLE, Structure, structure
-from syncoll.lowerings._sums import Sums, normalised
+from syncoll.lowerings._sums import Sums, cardinality_sums, normalised, pseudo_boolean_sums
 from syncoll.lowerings._template import Group, SumShape, Template, TemplateBuilder, fill_in
 from syncoll.lowerings._totalizer import TotalizerTooLargeError, totalizer
+from syncoll.lowerings.lowering import registered
 from syncoll.memory import budget
 
-__all__ = ["encode", "with_sums_as_clauses"]
+__all__ = [
+    "cardinality_to_clauses",
+    "encode",
+    "enforced_cardinality_to_clauses",
+    "pseudo_boolean_to_clauses",
+]
 
 MOST_CLAUSES = 1_000_000
 """A row whose totalizer would have more clauses for a bound is added in binary."""
@@ -161,13 +176,8 @@ def _require_room(literals: int) -> None:
             raise MemoryError(why)
 
 
-def with_sums_as_clauses(formula: Formula, sums: Sums) -> Formula:
-    """The formula with clauses for rows that it no longer has.
-
-    Args:
-        formula: what the rows are added to; its clauses tell which literals are sorted.
-        sums: the rows, in any form.
-    """
+def _with_clauses(formula: Formula, sums: Sums) -> Formula:
+    """The formula with clauses for rows that it no longer has, by what its own rows say of them."""
     plain = normalised(sums)
     plain = plain.chosen(np.flatnonzero((plain.lows > 0) | (plain.highs < plain.totals())))
     arranged, shapes = _shapes(plain, structure(formula, plain))
@@ -175,7 +185,8 @@ def with_sums_as_clauses(formula: Formula, sums: Sums) -> Formula:
     for row, shape in enumerate(shapes):
         by_shape.setdefault(shape, []).append(row)
     builder = FormulaBuilder(base=formula)
-    blocks: list[ClauseBlock] = []
+    nothing = ints([])
+    blocks = [(nothing, nothing, nothing)]
     made = 0
     for shape, members in by_shape.items():
         template = encode(shape)
@@ -183,15 +194,50 @@ def with_sums_as_clauses(formula: Formula, sums: Sums) -> Formula:
         _require_room(made)
         chosen = ints(members)
         cells = arranged.starts[chosen][:, None] + np.arange(shape.num_inputs)
-        inputs, enforcers = arranged.literals[cells], arranged.enforcers[chosen]
-        blocks.append(fill_in(template, inputs, enforcers, builder))
-    starts = offsets(ints([]))
-    for block in blocks:
-        starts = join(starts, block.starts)
-    nothing = ints([])
-    block = ClauseBlock(
-        starts=starts,
-        literals=np.concatenate([nothing, *(b.literals for b in blocks)]),
-        enforcers=np.concatenate([nothing, *(b.enforcers for b in blocks)]),
-    )
-    return add_clauses(with_rows_of(builder.build(), formula), block)
+        blocks.append(
+            fill_in(template, arranged.literals[cells], arranged.enforcers[chosen], builder)
+        )
+    sizes, literals, enforcers = (np.concatenate(part) for part in zip(*blocks, strict=True))
+    variables = with_rows_of(builder.build(), formula)
+    return add(variables, "clause", starts=offsets(sizes), literals=literals, enforcers=enforcers)
+
+
+@registered(
+    "pseudo-boolean -> clause",
+    "sums become generalized totalizers",
+    turns={Feature.PSEUDO_BOOLEAN: [Feature.CLAUSE]},
+    cost=60,
+)
+def pseudo_boolean_to_clauses(formula: Formula) -> Formula:
+    """Rewrites every linear row without integers."""
+    bare = np.diff(formula.linear_integer_starts) == 0
+    sums = pseudo_boolean_sums(formula, np.flatnonzero(bare))
+    return _with_clauses(keep(formula, "linear", ~bare), sums)
+
+
+def _without_counts(formula: Formula, chosen: BoolArray) -> Formula:
+    sums = cardinality_sums(formula, np.flatnonzero(chosen))
+    return _with_clauses(keep(formula, "cardinality", ~chosen), sums)
+
+
+@registered(
+    "cardinality -> clause",
+    "counts become totalizers",
+    turns={Feature.CARDINALITY: [Feature.CLAUSE]},
+    cost=45,
+)
+def cardinality_to_clauses(formula: Formula) -> Formula:
+    """Rewrites every cardinality row."""
+    return _without_counts(formula, np.ones(len(formula.cardinality_enforcers), dtype=np.bool_))
+
+
+@registered(
+    "enforced cardinality -> clause",
+    "enforced counts become totalizers",
+    turns={Feature.ENFORCEMENT: [Feature.CLAUSE]},
+    cost=14,
+    after=[Feature.PSEUDO_BOOLEAN, Feature.LINEAR, Feature.DIFFERENCE],
+)
+def enforced_cardinality_to_clauses(formula: Formula) -> Formula:
+    """Rewrites the enforced cardinality rows, for a backend that counts but knows no enforcers."""
+    return _without_counts(formula, formula.cardinality_enforcers != 0)

@@ -1,0 +1,190 @@
+"""Encodings of sums without a tree: covers, the product for at most one, and adders.
+
+A cover: ``sum <= high`` holds exactly when no set of literals that sums to more than `high` is true
+altogether, and the least such sets suffice.  For n literals of coefficient 1 and bound k those are
+the ``n choose k + 1`` sets of k + 1 literals: pairs for at most one, one clause for at most n - 1.
+No new variable, and nothing propagates better; but only small or extreme bounds have few covers.
+The oldest encoding there is; the cover inequalities of integer programming (Balas 1975) are its
+kin.
+
+The product (Chen 2010): n literals stand in a grid of p rows and q columns, ``p * q >= n``.  A
+literal implies its row's and its column's variable, of which at most one each may be true; two true
+literals would differ in one of them.  Small grids' rows and columns exclude each other in pairs,
+larger ones by the same encoding: ``2n + 4 sqrt(n) + O(n ** 0.25)`` clauses and
+``2 sqrt(n) + O(n ** 0.25)`` variables.
+
+Adders (Warners 1998; Eén & Sörensson 2006) add in binary, then compare.  The literals with bit i in
+their coefficient fall into bucket i.  A full adder turns three of a bucket into one sum bit that
+stays and one carry bit for the next bucket, until one is left in each: the sum in binary.  A row of
+n literals with coefficients of b bits needs at most about ``n * b`` adders of 14 clauses and 2
+variables.  Unit propagation on it is weak; it is here for rows whose sums are too many for a
+totalizer, which it bounds to linear size.
+"""
+
+from __future__ import annotations
+
+from itertools import accumulate, combinations
+from math import isqrt
+
+from syncoll.lowerings._template import SumShape, Template, TemplateBuilder
+
+__all__ = ["adder", "covers", "product_at_most_one"]
+
+_MOST_PAIRED = 5
+"""Up to so many literals are excluded in pairs."""
+
+_Chosen = tuple[int, "_Chosen"] | None
+
+
+def _unlinked(chosen: _Chosen) -> list[int]:
+    """The literals of a linked list."""
+    result: list[int] = []
+    while chosen is not None:
+        literal, chosen = chosen
+        result.append(literal)
+    return result
+
+
+def _leaves(shape: SumShape) -> list[tuple[list[int], list[int]]]:
+    """For every literal and chain: the sums that it can have, and the placeholder for each.
+
+    The placeholder of a sum is true exactly when the chain sums to at least that.
+    """
+    result: list[tuple[list[int], list[int]]] = []
+    lengths = [1] * sum(count for _, count in shape.singles) + [len(c) for c in shape.chains]
+    coefficients = shape.coefficients()
+    first = 0
+    for length in lengths + [1] * (len(coefficients) - sum(lengths)):
+        sums = list(accumulate(coefficients[first : first + length]))
+        result.append((sums, list(range(first + 1, first + length + 1))))
+        first += length
+    return result
+
+
+def covers(shape: SumShape, budget: int) -> Template | None:
+    """The clauses for the high bound of a row that can be broken, or None.
+
+    Args:
+        shape: with ``0 <= high < total``; its low bound is ignored.
+        budget: on the literals; a row whose covers have more gets None.
+    """
+    leaves = sorted(_leaves(shape), key=lambda leaf: -leaf[0][-1])
+    # rest[i]: the most that the leaves from i on can add.
+    rest = [0]
+    for sums, _ in reversed(leaves):
+        rest.append(rest[-1] + sums[-1])
+    rest.reverse()
+    builder = TemplateBuilder(shape.num_inputs)
+    # Places still to decide, what is missing there, and the literals chosen so far, as a list
+    # linked backwards: the depth of the search is the length of a row.
+    stack: list[tuple[int, int, _Chosen]] = [(0, shape.high + 1, None)]
+    while stack:
+        place, missing, chosen = stack.pop()
+        if missing <= 0:
+            clause = _unlinked(chosen)
+            builder.enforce(*clause)
+            budget -= len(clause)
+            if budget < 0:
+                return None
+        elif rest[place] >= missing:
+            stack.append((place + 1, missing, chosen))
+            for value, literal in zip(*leaves[place], strict=True):
+                stack.append((place + 1, missing - value, (-literal, chosen)))
+                if value >= missing:
+                    break
+    return builder.build()
+
+
+def product_at_most_one(count: int) -> Template:
+    """At most one of `count` literals; the innermost exclusions are enforced."""
+    builder = TemplateBuilder(count)
+
+    def exclude(literals: list[int]) -> None:
+        if len(literals) <= _MOST_PAIRED:
+            for a, b in combinations(literals, 2):
+                builder.enforce(-a, -b)
+            return
+        p = isqrt(len(literals) - 1) + 1
+        q = -(-len(literals) // p)
+        rows = [builder.auxiliary() for _ in range(p)]
+        columns = [builder.auxiliary() for _ in range(q)]
+        for i, literal in enumerate(literals):
+            builder.define(-literal, rows[i // q])
+            builder.define(-literal, columns[i % q])
+        exclude(rows)
+        exclude(columns)
+
+    exclude(list(range(1, count + 1)))
+    return builder.build()
+
+
+def _full(out: TemplateBuilder, a: int, b: int, c: int) -> tuple[int, int]:
+    """Sum and carry of three literals."""
+    total, carry = out.auxiliary(), out.auxiliary()
+    for x, y, z in ((a, b, c), (a, -b, -c), (-a, b, -c), (-a, -b, c)):
+        out.define(x, y, z, -total)
+        out.define(-x, -y, -z, total)
+    for x, y in ((a, b), (a, c), (b, c)):
+        out.define(-x, -y, carry)
+        out.define(x, y, -carry)
+    return total, carry
+
+
+def _half(out: TemplateBuilder, a: int, b: int) -> tuple[int, int]:
+    """Sum and carry of two literals."""
+    total, carry = out.auxiliary(), out.auxiliary()
+    for x, y in ((a, b), (-a, -b)):
+        out.define(x, y, -total)
+    for x, y in ((a, -b), (-a, b)):
+        out.define(x, y, total)
+    out.define(-a, -b, carry)
+    out.define(a, -carry)
+    out.define(b, -carry)
+    return total, carry
+
+
+def _sum_bits(out: TemplateBuilder, shape: SumShape) -> list[int]:
+    """The bits of the sum, lowest first; 0 for a bit that is always false."""
+    buckets: list[list[int]] = [[] for _ in range(shape.total.bit_length())]
+    for literal, coefficient in enumerate(shape.coefficients(), start=1):
+        for i in range(coefficient.bit_length()):
+            if coefficient >> i & 1:
+                buckets[i].append(literal)
+    bits: list[int] = []
+    for i, bucket in enumerate(buckets):
+        queue = list(bucket)
+        place = 0
+        while len(queue) - place > 1:
+            if len(queue) - place > 2:
+                total, carry = _full(out, *queue[place : place + 3])
+                place += 3
+            else:
+                total, carry = _half(out, *queue[place : place + 2])
+                place += 2
+            queue.append(total)
+            if i + 1 < len(buckets):
+                buckets[i + 1].append(carry)
+            else:
+                out.define(-carry)  # the total has no such bit
+        bits.append(queue[place] if queue else 0)
+    return bits
+
+
+def adder(shape: SumShape) -> Template:
+    """The clauses of a row ``low <= sum <= high``."""
+    out = TemplateBuilder(shape.num_inputs)
+    bits = _sum_bits(out, shape)
+    if shape.high < shape.total:
+        # The sum exceeds high at its highest bit that differs: one that high has as 0.
+        for i, bit in enumerate(bits):
+            if bit and not shape.high >> i & 1:
+                above = range(i + 1, len(bits))
+                if all(bits[j] for j in above if shape.high >> j & 1):
+                    out.enforce(-bit, *(-bits[j] for j in above if shape.high >> j & 1))
+    if shape.low > 0:
+        # Likewise it misses low at a bit that low has as 1.
+        for i in range(len(bits)):
+            if shape.low >> i & 1:
+                above = range(i + 1, len(bits))
+                out.enforce(bits[i], *(bits[j] for j in above if not shape.low >> j & 1))
+    return out.build()
