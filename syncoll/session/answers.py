@@ -11,7 +11,7 @@ from syncoll.plugins import PluginManager, resolve_options
 from syncoll.searching import AnswerSource, ChosenSeed, Seeding
 from syncoll.session.settings import Settings
 from syncoll.session.solvers import tell_of_broken
-from syncoll.solving import open_pool
+from syncoll.solving import Solver, open_pool
 from syncoll.store import RememberingBounds, SolutionMemory, Store
 
 __all__ = ["open_answers", "open_store"]
@@ -57,7 +57,7 @@ def open_answers(
         if settings.executor is not None or jobs > 1:
             where = settings.executor if settings.executor is not None else "local"
             pool = stack.enter_context(open_pool(where, solvers, jobs=jobs, manager=plugins))
-        solver = stack.enter_context(solvers.open(plugins, start=pool is None))
+        solver = stack.enter_context(Solver(plugins, solvers, start=pool is None))
         if store is None:
             yield AnswerSource(solver, pool=pool, seeding=seeding)
             return

@@ -384,7 +384,9 @@ class Session:
             prepared.size,
             prepared.seconds["encode"],
         )
-        lowered = (ExplainedStage(s.name, s.summary, s.after, s.seconds) for s in prepared.stages)
+        lowered = (
+            ExplainedStage(s.name, s.summary, s.after, s.seconds) for s in prepared.lowered.stages
+        )
         can, should = (ask(prepared.lowered_size) for ask in (backend.can_run, backend.should_run))
         return Explanation(
             instance,

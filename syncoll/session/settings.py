@@ -181,11 +181,12 @@ class Settings:
         """
         from syncoll.memory import budget, require_address_space
         from syncoll.solving import SolverSettings
+        from syncoll.solving.members import AUTO
 
         require_address_space()
         return SolverSettings(
-            encoding=self.encoding or encoding or "auto",
-            backend=self.backend or backend or "auto",
+            encoding=self.encoding or encoding or AUTO,
+            backend=self.backend or backend or AUTO,
             encoding_options=tuple((k, str(v)) for k, v in self.encoding_options.items()),
             backend_options=tuple((k, str(v)) for k, v in self.backend_options.items()),
             limits=self.limits(jobs=jobs),

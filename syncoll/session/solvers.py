@@ -18,7 +18,7 @@ def open_solver(settings: Settings, plugins: PluginManager, tell: Tell) -> Solve
     """The solver of a single question."""
     solvers = settings.solver()
     tell_of_broken(plugins, solvers.backend, tell)
-    return solvers.open(plugins)
+    return Solver(plugins, solvers)
 
 
 def tell_of_broken(plugins: PluginManager, backend: str, tell: Tell) -> None:

@@ -7,26 +7,19 @@ at once, with threads, processes or a cluster.
 from typing import TYPE_CHECKING
 
 from syncoll.lazy import lazily
-from syncoll.solving.preparation import Preparation
+from syncoll.solving.members import SolverSettings, default_threads
 from syncoll.solving.process import SolverProcess
-from syncoll.solving.question import Question, SolverSettings, decide
-from syncoll.solving.solver import Solver, default_threads
+from syncoll.solving.solver import Preparation, Solver
 
 if TYPE_CHECKING:
-    from syncoll.solving.executors import open_pool
-    from syncoll.solving.pool import SolverPool
+    from syncoll.solving.pool import SolverPool, open_pool
+    from syncoll.solving.task import SolveTask, decide
 else:  # a single question needs no pool
-    __getattr__ = lazily(
-        __name__,
-        {
-            "executors": "open_pool",
-            "pool": "SolverPool",
-        },
-    )
+    __getattr__ = lazily(__name__, {"pool": "SolverPool open_pool", "task": "SolveTask decide"})
 
 __all__ = [
     "Preparation",
-    "Question",
+    "SolveTask",
     "Solver",
     "SolverPool",
     "SolverProcess",

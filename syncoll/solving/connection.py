@@ -2,6 +2,9 @@
 
 Reading from a pipe with a timeout is not portable, so one thread reads messages into a queue, and
 another keeps the end of what the worker writes to standard error.
+
+A worker that answers is watched by the one who waits for it.  Between two questions it rests, and
+may be the largest process of all: a thread looks after those, in every process that keeps some.
 """
 
 from __future__ import annotations
@@ -14,14 +17,17 @@ import signal
 import subprocess
 import sys
 import threading
+import time
+import weakref
 from collections import deque
 from typing import BinaryIO, Final, cast
 
 import psutil
 
-from syncoll.solving.wire import Failed, receive, send
+from syncoll.memory import budget
+from syncoll.solving.worker import Failed, receive, send
 
-__all__ = ["WorkerConnection"]
+__all__ = ["RESTING", "WorkerConnection"]
 
 _START = """\
 import json, sys
@@ -32,6 +38,7 @@ main(int(sys.argv[2]) if sys.argv[2] else None)
 _KEPT_LINES = 40
 _SHOWN_LINES = 20
 _LONGEST_LINE = 500
+_REST_SECONDS = 0.5
 
 
 class WorkerConnection:
@@ -140,7 +147,7 @@ class WorkerConnection:
             os.close(self._lifeline)
             self._lifeline = None
 
-    def obituary(self) -> str:
+    def exit_description(self) -> str:
         """How the process ended by itself, and what it last wrote to standard error."""
         try:
             code = self._process.wait(timeout=5.0)
@@ -177,3 +184,57 @@ def _read_errors(stream: BinaryIO, lines: deque[str]) -> None:
     with contextlib.suppress(OSError, ValueError):
         while line := stream.readline(_LONGEST_LINE):
             lines.append(line.decode(errors="replace").rstrip())
+
+
+class _Resting:
+    """The workers that this process keeps for later.  For any number of threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._kept: weakref.WeakSet[WorkerConnection] = weakref.WeakSet()
+        self._any = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def keep(self, connection: WorkerConnection) -> None:
+        """From now on a worker rests, and may be ended."""
+        with self._lock:
+            self._kept.add(connection)
+            self._any.set()
+            if self._thread is None:
+                self._thread = threading.Thread(
+                    target=self._watch, name="syncoll resting workers", daemon=True
+                )
+                self._thread.start()
+
+    def take(self, connection: WorkerConnection) -> bool:
+        """From now on it does not; False where it was ended, or did not rest."""
+        with self._lock:
+            rested = connection in self._kept
+            self._kept.discard(connection)
+            return rested
+
+    def make_room(self) -> bool:
+        """Ends the largest that rests where the command has too much; whether it ended one."""
+        with self._lock:
+            kept = list(self._kept)
+            if not kept:
+                self._any.clear()
+                return False
+        largest = max(kept, key=WorkerConnection.memory)
+        if not budget().may_not_rest(largest.pid):
+            return False
+        with self._lock:
+            if largest not in self._kept:  # it got a question meanwhile
+                return False
+            self._kept.discard(largest)
+            largest.end()
+        return True
+
+    def _watch(self) -> None:
+        while self._any.wait():
+            time.sleep(_REST_SECONDS)
+            self.make_room()
+
+
+RESTING = _Resting()
+"""Those of this process."""

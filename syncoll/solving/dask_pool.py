@@ -1,11 +1,11 @@
-"""DaskPool: questions decided by the workers of a Dask cluster.
+"""DaskPool: tasks decided by the workers of a Dask cluster.
 
-Dask gives the questions of a worker that died to others, up to its own limit of deaths
-(``distributed.scheduler.allowed-failures``); after that they are unknown here.  What nobody can
-decide any more, because the scheduler or all of its workers are gone, is unknown after a while too.
+Dask gives the tasks of a worker that died to others, up to its own limit of deaths
+(``distributed.scheduler.allowed-failures``); after that they are unknown here.  What cannot be
+decided any more, because the scheduler or all of its workers are gone, is unknown after a while.
 
-A task that runs on a worker cannot be interrupted from outside, but the worker knows that nobody
-waits for it: when the future was cancelled, and also when the client that asked has gone.
+A task that runs on a worker cannot be interrupted from outside, but the worker knows when it is not
+waited for: its future was cancelled, or the client that asked has gone.
 """
 
 from __future__ import annotations
@@ -21,18 +21,19 @@ import syncoll
 from syncoll.errors import UsageError
 from syncoll.formula import StopReason
 from syncoll.results.solution import Solution
+from syncoll.solving.members import SolverSettings
 from syncoll.solving.pool import SolverPool
-from syncoll.solving.question import Question, SolverCache, SolverSettings
+from syncoll.solving.task import SolverCache, SolveTask
 
 __all__ = ["DaskPool", "decide_on_worker"]
 
 _CONNECT_SECONDS = 5.0
 _WATCH_SECONDS = 1.0
 _ABANDONED = ("cancelled", "resumed", "released", "forgotten")
-"""The states of a running task that nobody waits for any more."""
+"""The states of a running task that is not waited for any more."""
 
 _LONE_SECONDS = 20.0
-"""How long a cluster may be without a worker before its questions are given up."""
+"""How long a cluster may be without a worker before its tasks are given up."""
 
 
 class DaskPool(SolverPool):
@@ -40,7 +41,7 @@ class DaskPool(SolverPool):
 
     Args:
         address: of the scheduler: ``tcp://host:8786``.
-        settings: what decides the questions; the threads are those of each question.
+        settings: what decides the tasks; the threads are those of each task.
         lone_seconds: how long to wait for a worker when there is none.
 
     Raises:
@@ -68,7 +69,7 @@ class DaskPool(SolverPool):
         self._address = address
         self._lone_seconds = lone_seconds
         self._losses = (distributed.KilledWorker, CommClosedError)
-        # Two equal questions are still two: their tasks must not be taken for one.
+        # Two equal tasks are still two: they must not be taken for one.
         executor = self._client.get_executor(pure=False)
         super().__init__(executor, settings, width=max(1, self._threads), decide=decide_on_worker)
         self._over = threading.Event()
@@ -77,7 +78,7 @@ class DaskPool(SolverPool):
 
     @property
     def width(self) -> int:
-        """How many questions are worth asking at once, with the workers that are there now."""
+        """How many tasks are worth submitting at once, with the workers that are there now."""
         return max(1, self._threads)
 
     def close(self) -> None:
@@ -99,12 +100,12 @@ class DaskPool(SolverPool):
         return isinstance(error, self._losses) or super()._is_loss(error)
 
     def _watch_cluster(self) -> None:
-        """Keeps the number of threads; gives up all questions when there is nobody for long."""
+        """Keeps the number of threads; gives up all tasks when there is no worker for long."""
         seen = time.monotonic()
         while not self._over.wait(_WATCH_SECONDS):
             try:
                 self._threads = _count_threads(self._client)
-            except Exception:  # whatever it is, nobody answered
+            except Exception:  # whatever it is, there was no answer
                 self._threads = 0
             now = time.monotonic()
             if self._threads:
@@ -113,26 +114,26 @@ class DaskPool(SolverPool):
                 text = (
                     f"the Dask cluster at {self._address} has had no worker for {now - seen:.0f} s"
                 )
-                for asked in self._outstanding():
-                    self._end(asked, StopReason.CRASHED, text)
+                for one in self._outstanding():
+                    self._end(one, StopReason.CRASHED, text)
 
 
 _SOLVERS = SolverCache()
 """Those of a worker of the cluster, when this module is loaded there."""
 
 
-def decide_on_worker(question: Question) -> Solution:
-    """As `decide`, on a worker of a Dask cluster; stops when nobody waits for the task any more."""
+def decide_on_worker(task: SolveTask) -> Solution:
+    """As `decide`, on a worker of a Dask cluster; stops when the task is not waited for."""
     from distributed import get_worker
 
     worker: Any = get_worker()
     key = worker.get_current_task()
 
     def is_abandoned() -> bool:
-        task = worker.state.tasks.get(key)
-        return task is None or task.state in _ABANDONED
+        running = worker.state.tasks.get(key)
+        return running is None or running.state in _ABANDONED
 
-    return _SOLVERS.decide(question, is_abandoned)
+    return _SOLVERS.decide(task, is_abandoned)
 
 
 def _release_worker(settings: SolverSettings) -> None:

@@ -11,10 +11,14 @@ where a broadcast is to be refuted, it is the other way around (benchmarks/resul
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
 
 from syncoll.errors import OptionError, PluginError, UsageError
+from syncoll.formula import Limits
+from syncoll.memory import MemoryBudget
 from syncoll.plugins import (
     BackendRecord,
     EncodingRecord,
@@ -28,9 +32,12 @@ __all__ = [
     "AUTO",
     "BackendChoice",
     "Member",
+    "SolverSettings",
     "choose_backends",
     "choose_encoding",
     "choose_prover",
+    "default_threads",
+    "installed",
     "member_options",
     "passed_over",
 ]
@@ -39,6 +46,72 @@ AUTO = "auto"
 
 _AT_ONCE = 2
 """So many backends work on a formula for ``auto``."""
+
+
+def default_threads(jobs: int = 1) -> int:
+    """Threads that a solver gets when nothing is said: its share of the cores, from 2 to 8.
+
+    CP-SAT looks for solutions and for proofs in different threads, so one is far too few.
+
+    Args:
+        jobs: how many solvers share the machine.
+    """
+    try:
+        here = len(os.sched_getaffinity(0))  # a container may have fewer than the machine
+    except AttributeError:  # not on every system
+        here = os.cpu_count() or 1
+    return max(2, min(8, here // max(1, jobs)))
+
+
+@cache
+def installed() -> PluginManager:
+    """The plugins that are installed, found once in a process."""
+    return PluginManager.discover()
+
+
+@dataclass(frozen=True)
+class SolverSettings:
+    """Everything that makes a `Solver`, by name.
+
+    Args:
+        encoding: for collectives that only move data, or ``auto``.
+        combining_encoding: for combining instances, or ``auto``.
+        backend: one, several joined with ``+``, or ``auto``; see `members` and `portfolio`.
+        encoding_options: values by name, or pairs of these, which can be pickled and compared.
+        backend_options: likewise; ``cpsat.probing`` where several backends have one.
+        limits: of each run; the threads are divided among backends that run at once.  None for
+            `default_threads` alone.
+        memory: what the command that asks may take; None where nothing was said.
+    """
+
+    encoding: str = AUTO
+    combining_encoding: str = AUTO
+    backend: str = AUTO
+    encoding_options: Mapping[str, object] | Iterable[tuple[str, object]] = ()
+    backend_options: Mapping[str, object] | Iterable[tuple[str, object]] = ()
+    limits: Limits | None = None
+    memory: MemoryBudget | None = None
+
+    def named(self, manager: PluginManager | None = None) -> SolverSettings:
+        """The same with the encodings' own names, so that they are the same in every process.
+
+        Args:
+            manager: knows the plugins; None for those that are installed.
+
+        Raises:
+            PluginError: on an unknown name, or ``auto`` where nothing has a rank.
+            UsageError: on an encoding for the other kind of instance.
+        """
+        if AUTO not in (self.encoding, self.combining_encoding):
+            return self
+        plugins = manager or installed()
+        return replace(
+            self,
+            encoding=choose_encoding(plugins, self.encoding, combining=False).name,
+            combining_encoding=choose_encoding(
+                plugins, self.combining_encoding, combining=True
+            ).name,
+        )
 
 
 @dataclass(eq=False)
@@ -68,8 +141,8 @@ class BackendChoice:
     Args:
         moving: about instances that only move data.
         combining: about combining instances.
-        at_once: so many of them at once, and who should not run a formula after the others; None
-            for all of them, as they were named.
+        at_once: so many of them at once, and one that should not run a formula after the others;
+            None for all of them, as they were named.
     """
 
     moving: tuple[BackendRecord, ...]
@@ -100,12 +173,12 @@ def choose_encoding(manager: PluginManager, name: str, *, combining: bool) -> En
     ranked = sorted((-r.rank, r.name) for r in able if r.rank is not None)
     if not ranked:
         known = ", ".join(sorted(r.name for r in able)) or "none"
-        raise PluginError(f"encoding {AUTO} finds none for {kind} collectives; by name: {known}")
+        raise PluginError(f"no encoding for {kind} collectives has a rank; by name: {known}")
     return manager.encodings[ranked[0][1]]
 
 
 def choose_prover(manager: PluginManager, *, combining: bool) -> BackendRecord:
-    """The backend that is asked for proofs when nobody names one: the highest in rank that can.
+    """The backend that is asked for proofs when none is named: the highest in rank that can.
 
     Raises:
         PluginError: when no backend here writes proofs.
@@ -179,17 +252,17 @@ def _best_first(records: Sequence[BackendRecord], combining: bool) -> tuple[Back
 def passed_over(manager: PluginManager) -> list[str]:
     """What ``auto`` would ask if it were not broken, and how it is, in a line each.
 
-    One that is merely not installed is not among them.  Whether a plugin that cannot be imported
-    has a backend nobody knows: such plugins are told of only where ``auto`` is short of backends.
+    One that is merely not installed is not among them.  A plugin that cannot be imported may have a
+    backend or not: such plugins are named only where ``auto`` is short of backends.
     """
-    told, here = [], 0
+    texts, here = [], 0
     for record in _ranked(manager, spare=False):
         answers = (record.installed(), record.licensed())
-        told += [f"backend {record.name}: {a.reason}" for a in answers if a.failed][:1]
+        texts += [f"backend {record.name}: {a.reason}" for a in answers if a.failed][:1]
         here += all(answer.ok for answer in answers)
     if here < _AT_ONCE:
-        told += [f"plugin {one.plugin}, which is broken: {one.error}" for one in manager.broken]
-    return told
+        texts += [f"plugin {one.plugin}, which is broken: {one.error}" for one in manager.broken]
+    return texts
 
 
 def _missing(record: BackendRecord) -> str:

@@ -1,17 +1,34 @@
 """SolverPool: many instances decided at once, by whatever executor there is.
 
-Any `concurrent.futures.Executor` will do; what the pool adds is that every question ends with a
-`Solution`.  A process or a machine of the executor that dies makes an unknown of the questions that
-it had, with the reason in words, and the search goes on; a question can be stopped while it runs.
+Any `concurrent.futures.Executor` will do; what the pool adds is that every task ends with a
+`Solution`.  A process or a machine of the executor that dies makes an unknown of the tasks that it
+had, with the reason in words, and the search goes on; a task can be stopped while it runs.
+
+`open_pool` opens one by name.  ``local`` is best on one machine: threads, each with worker
+processes that end with this one however it ends.  ``processes:N`` encodes and lowers in processes
+too, which pays when that, and not the solving, takes the time.  ``dask://HOST:PORT`` (or
+``tcp://``, ``tls://``) is a scheduler of Dask; it and its workers must have syncoll installed.
 """
 
 from __future__ import annotations
 
+import multiprocessing
+import multiprocessing.connection
+import os
+import re
 import shutil
+import signal
 import tempfile
 import threading
 from collections.abc import Callable
-from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
+from concurrent.futures import (
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    ThreadPoolExecutor,
+)
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
@@ -20,33 +37,42 @@ from pathlib import Path
 from syncoll.errors import SyncollError, UsageError
 from syncoll.formula import StopReason
 from syncoll.model import Instance
+from syncoll.plugins import PluginManager
 from syncoll.results.solution import Solution, undecided
-from syncoll.solving.question import (
+from syncoll.solving.members import SolverSettings
+from syncoll.solving.task import (
     How,
-    Question,
-    SolverSettings,
+    SolverCache,
+    SolveTask,
     StopSignal,
     decide,
     release,
     solve_plainly,
 )
 
-__all__ = ["Asked", "SolverPool"]
+__all__ = ["SolverPool", "Submitted", "open_pool"]
+
+_MOST_JOBS = 1024
+
+_UNGUARDED = (
+    "the processes of the pool end while they begin. A script that asks for them must do so under "
+    '`if __name__ == "__main__":`, for each of them runs it once more'
+)
 
 
 @dataclass(eq=False)
-class Asked:
-    """A question that is on its way.
+class Submitted:
+    """A task that is on its way.
 
     Args:
-        question: it.
+        task: it.
         answer: what the pool's caller holds.
         theirs: what the executor made of it, once it has it.
         tries: how often an executor was given it.
-        cancelled: whether nobody waits for the answer any more.
+        cancelled: whether its answer is not wanted any more.
     """
 
-    question: Question
+    task: SolveTask
     answer: Future[Solution]
     theirs: Future[Solution] | None = None
     tries: int = 0
@@ -61,12 +87,12 @@ class SolverPool:
     futures are done within a second, or leave the ``with`` block.
 
     Args:
-        executor: runs the questions: threads, processes, or a cluster's.  What a question needs is
+        executor: runs the tasks: threads, processes, or a cluster's.  What a task needs is
             pickled when the executor does so; then plugins are found by name where it runs.
-        settings: what decides them; the threads are those of each question.
-        width: how many questions the executor runs at once.
+        settings: what decides them; the threads are those of each task.
+        width: how many tasks the executor runs at once.
         own: whether to shut the executor down in the end.
-        decide: what the executor calls with each question; a function at the top level of a module
+        decide: what the executor calls with each task; a function at the top level of a module
             where the executor pickles it.
     """
 
@@ -77,7 +103,7 @@ class SolverPool:
         *,
         width: int,
         own: bool = False,
-        decide: Callable[[Question], Solution] = decide,
+        decide: Callable[[SolveTask], Solution] = decide,
     ) -> None:
         if width < 1:
             raise UsageError(f"a pool of {width} solvers; it must be at least 1")
@@ -87,7 +113,7 @@ class SolverPool:
         self._own = own
         self._decide = decide
         self._lock = threading.Lock()
-        self._asked: dict[Future[Solution], Asked] = {}
+        self._submitted: dict[Future[Solution], Submitted] = {}
         self._numbers = count()
         self._folder = Path(tempfile.mkdtemp(prefix="syncoll-"))
         self._closed = False
@@ -100,7 +126,7 @@ class SolverPool:
 
     @property
     def width(self) -> int:
-        """How many questions are worth asking at once; a cluster's may change."""
+        """How many tasks are worth asking at once; a cluster's may change."""
         return self._width
 
     def submit(
@@ -127,29 +153,29 @@ class SolverPool:
             if self._closed:
                 raise UsageError("this pool of solvers is closed")
             stop = StopSignal.of_this_process(self._folder / str(next(self._numbers)))
-            question = Question(instance, self.settings, seconds, how, stop)
+            task = SolveTask(instance, self.settings, seconds, how, stop)
             answer: Future[Solution] = Future()
             answer.set_running_or_notify_cancel()
-            asked = Asked(question, answer)
-            self._asked[answer] = asked
-        self._ask(asked)
+            one = Submitted(task, answer)
+            self._submitted[answer] = one
+        self._ask(one)
         return answer
 
     def cancel(self, future: Future[Solution]) -> None:
-        """Nobody waits for this future's answer any more: it soon ends as unknown, if not done."""
+        """This future's answer is not wanted any more: it soon ends as unknown, if not done."""
         with self._lock:
-            asked = self._asked.get(future)
-        if asked is not None:
-            asked.cancelled = True
-            if asked.question.stop is not None:
-                asked.question.stop.give()
-            if asked.theirs is not None:
-                asked.theirs.cancel()
+            one = self._submitted.get(future)
+        if one is not None:
+            one.cancelled = True
+            if one.task.stop is not None:
+                one.task.stop.give()
+            if one.theirs is not None:
+                one.theirs.cancel()
 
     def cancel_all(self) -> None:
         """`cancel` for all futures that are not done."""
         with self._lock:
-            futures = list(self._asked)
+            futures = list(self._submitted)
         for future in futures:
             self.cancel(future)
 
@@ -162,8 +188,8 @@ class SolverPool:
             if self._own:
                 self._executor.shutdown(wait=True, cancel_futures=True)
         finally:
-            for asked in self._outstanding():
-                self._end(asked, StopReason.INTERRUPTED, "the pool of solvers was closed")
+            for one in self._outstanding():
+                self._end(one, StopReason.INTERRUPTED, "the pool of solvers was closed")
             shutil.rmtree(self._folder, ignore_errors=True)
             self._release()
 
@@ -171,62 +197,178 @@ class SolverPool:
         """Ends the workers of solvers that are idle now."""
         release(self.settings)
 
-    def _outstanding(self) -> list[Asked]:
+    def _outstanding(self) -> list[Submitted]:
         with self._lock:
-            return list(self._asked.values())
+            return list(self._submitted.values())
 
-    def _ask(self, asked: Asked) -> None:
-        asked.tries += 1
+    def _ask(self, one: Submitted) -> None:
+        one.tries += 1
         try:
-            asked.theirs = self._executor.submit(self._decide, asked.question)
+            one.theirs = self._executor.submit(self._decide, one.task)
         except Exception as error:  # it is broken or shut down
-            self._failed(asked, error)
+            self._failed(one, error)
         else:
-            asked.theirs.add_done_callback(partial(self._take, asked))
+            one.theirs.add_done_callback(partial(self._take, one))
 
-    def _take(self, asked: Asked, theirs: Future[Solution]) -> None:
-        """Called, in some thread of the executor, when it is done with a question."""
+    def _take(self, one: Submitted, theirs: Future[Solution]) -> None:
+        """Called, in some thread of the executor, when it is done with a task."""
         try:
             error = theirs.exception()
         except CancelledError as cancelled:
             error = cancelled
         if error is None:
-            self._settle(asked, theirs.result())
+            self._settle(one, theirs.result())
         else:
-            self._failed(asked, error)
+            self._failed(one, error)
 
-    def _failed(self, asked: Asked, error: BaseException) -> None:
-        if asked.cancelled:
-            self._end(asked, StopReason.INTERRUPTED, "stopped on request")
+    def _failed(self, one: Submitted, error: BaseException) -> None:
+        if one.cancelled:
+            self._end(one, StopReason.INTERRUPTED, "stopped on request")
         elif isinstance(error, SyncollError):
-            self._settle(asked, error)
+            self._settle(one, error)
         elif isinstance(error, MemoryError):
-            self._end(asked, StopReason.MEMORY_LIMIT, f"no memory for the formula: {error}")
+            self._end(one, StopReason.MEMORY_LIMIT, f"no memory for the formula: {error}")
         elif self._is_loss(error):
-            text = f"the process that was to decide it is gone: {_one_line(error)}"
-            self._end(asked, StopReason.CRASHED, text)
+            why = " ".join(f"{type(error).__name__}: {error}".split())
+            text = f"the process that was to decide it is gone: {why}"
+            self._end(one, StopReason.CRASHED, text)
         else:
-            self._settle(asked, error)
+            self._settle(one, error)
 
     def _is_loss(self, error: BaseException) -> bool:
-        """Whether an exception says that the executor lost a question."""
+        """Whether an exception says that the executor lost a task."""
         return isinstance(error, BrokenExecutor | CancelledError)
 
-    def _end(self, asked: Asked, reason: StopReason, message: str) -> None:
-        settings, instance = self.settings, asked.question.instance
+    def _end(self, one: Submitted, reason: StopReason, message: str) -> None:
+        settings, instance = self.settings, one.task.instance
         encoding = settings.combining_encoding if instance.combining else settings.encoding
         unknown = undecided(instance, reason, message, encoding=encoding, backend=settings.backend)
-        self._settle(asked, unknown)
+        self._settle(one, unknown)
 
-    def _settle(self, asked: Asked, result: Solution | BaseException) -> None:
+    def _settle(self, one: Submitted, result: Solution | BaseException) -> None:
         with self._lock:
-            if self._asked.pop(asked.answer, None) is None:
+            if self._submitted.pop(one.answer, None) is None:
                 return  # it has been given up before
         if isinstance(result, BaseException):
-            asked.answer.set_exception(result)
+            one.answer.set_exception(result)
         else:
-            asked.answer.set_result(result)
+            one.answer.set_result(result)
 
 
-def _one_line(error: BaseException) -> str:
-    return " ".join(f"{type(error).__name__}: {error}".split())
+def open_pool(
+    text: str,
+    settings: SolverSettings,
+    *,
+    jobs: int = 1,
+    manager: PluginManager | None = None,
+) -> SolverPool:
+    """The pool that a text names.
+
+    Args:
+        text: ``local``, ``local:N``, ``processes``, ``processes:N``, or the address of a Dask
+            scheduler such as ``dask://host:8786``.
+        settings: what decides the tasks; checked here, so that a wrong name is one clear error.
+        jobs: N where the text has none; nothing to a cluster, which knows its own size.
+        manager: the plugins; None for those that are installed.  Only ``local`` can use others.
+
+    Raises:
+        UsageError: on a text that is none of these, when ``dask[distributed]`` is not installed, or
+            no scheduler answers.
+        PluginError: on an unknown backend or encoding in the settings.
+        OptionError: on an unknown option in the settings, or a bad value.
+    """
+    solvers = SolverCache(manager)
+    settings = settings.named(manager)
+    kind, colon, number = text.partition(":")
+    if kind in ("local", "processes") and "//" not in text:
+        width = jobs
+        if colon:
+            if not re.fullmatch("[0-9]{1,4}", number):
+                raise UsageError(
+                    f"executor {text!r}: write {kind}:N, with N from 1 to {_MOST_JOBS}"
+                )
+            width = int(number)
+        if not 1 <= width <= _MOST_JOBS:
+            raise UsageError(
+                f"executor {text!r}: {width} jobs; they must be from 1 to {_MOST_JOBS}"
+            )
+        with solvers.borrow(settings):  # which complains about wrong ones; threads will use it
+            pass
+        if kind == "processes":
+            solvers.release(settings)
+            return _ProcessPool(settings, width)
+        return _ThreadPool(settings, width, solvers)
+    if match := re.fullmatch(r"(dask|tcp|tls)://(\[[0-9A-Fa-f:.]+\]|[^\s/:]+):([0-9]{1,5})", text):
+        with solvers.borrow(settings):  # which complains about wrong ones; threads will use it
+            pass
+        solvers.release(settings)
+        from syncoll.solving.dask_pool import DaskPool
+
+        scheme = "tcp" if match[1] == "dask" else match[1]
+        return DaskPool(f"{scheme}://{match[2]}:{match[3]}", settings)
+    raise UsageError(
+        f"there is no executor {text!r}; write local, local:N, processes:N or dask://HOST:PORT"
+    )
+
+
+class _ThreadPool(SolverPool):
+    """Threads of this process, each with a solver, whose backends have processes of their own."""
+
+    def __init__(self, settings: SolverSettings, width: int, solvers: SolverCache) -> None:
+        threads = ThreadPoolExecutor(width, thread_name_prefix="syncoll solver")
+        super().__init__(threads, settings, width=width, own=True, decide=solvers.decide)
+        self._solvers = solvers
+
+    def _release(self) -> None:
+        self._solvers.release(self.settings)
+
+
+class _ProcessPool(SolverPool):
+    """A process pool that is renewed once a process of it has died.
+
+    Then every task that it had is lost, though at most one is to blame: each gets a second try.
+    """
+
+    def __init__(self, settings: SolverSettings, width: int) -> None:
+        super().__init__(_processes(width), settings, width=width, own=True)
+        self._renewing = threading.Lock()
+        try:
+            self._first = self._executor.submit(os.getpid)
+        except RuntimeError:  # this is such a process, and runs a script once more
+            self.close()
+            raise UsageError(_UNGUARDED) from None
+
+    def _failed(self, one: Submitted, error: BaseException) -> None:
+        if self._first.done() and self._first.exception() is not None:
+            self._settle(one, UsageError(_UNGUARDED))  # a new one would not begin either
+        elif isinstance(error, BrokenExecutor) and one.tries < 2 and not self._closed:
+            with self._renewing:
+                if getattr(self._executor, "_broken", True):  # another task may have been first
+                    self._executor.shutdown(wait=False)
+                    self._executor = _processes(self._width)
+            self._ask(one)
+        else:
+            super()._failed(one, error)
+
+
+def _processes(width: int) -> ProcessPoolExecutor:
+    # Forked children would inherit locks that threads of this process hold.
+    return ProcessPoolExecutor(
+        width, mp_context=multiprocessing.get_context("spawn"), initializer=_begin
+    )
+
+
+def _begin() -> None:
+    """Begins a process of the pool: Ctrl-C is the parent's business, and it ends with the parent.
+
+    A pool whose parent was killed would wait for tasks for ever.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        threading.Thread(target=_end_with, args=(parent.sentinel,), daemon=True).start()
+
+
+def _end_with(sentinel: int) -> None:
+    multiprocessing.connection.wait([sentinel])
+    os._exit(1)

@@ -4,7 +4,7 @@ Which backend is fast on a formula is hard to tell before, and factors of ten an
 them.  So the first is given a head start, within which it decides most formulas alone and for
 which nothing else is lowered or started; then the next one joins in, and so on.  One that ends
 undecided (it gave up, crashed, has no memory or no licence left) makes room for the next at once.
-Where the backends were not named by anyone, only so many work at once, and one that says, of the
+Where the backends were not named, only so many work at once, and one that says, of the
 formula as it was lowered for it, that it should not run this is asked only after all others.
 
 Every backend runs in its own worker process, watched by a thread of this one.  What ends a worker
@@ -361,13 +361,13 @@ class _Race:
             run.leave()
         if self._interrupted or not replies or self.until.passed:
             return
-        self._hear_late_replies(replies[-1])
+        self._check_late_replies(replies[-1])
         for run in self._running:
             with contextlib.suppress(BackendError):  # then the next formula tries again
                 run.member.process.start()
 
-    def _hear_late_replies(self, winner: Reply) -> None:
-        """An answer that came a moment too late may still show that somebody lies."""
+    def _check_late_replies(self, winner: Reply) -> None:
+        """An answer that came a moment too late may still show that one of them is wrong."""
         with contextlib.suppress(queue.Empty):
             while True:
                 _, result = self.inbox.get_nowait()
@@ -395,7 +395,7 @@ def _require_agreement(one: Reply, two: Reply) -> None:
         )
 
 
-_TELLING = (
+_REASONS = (
     StopReason.INTERRUPTED,
     StopReason.TIME_LIMIT,
     StopReason.MEMORY_LIMIT,
@@ -409,7 +409,7 @@ _TELLING = (
 def no_answer(
     members: Sequence[Member], replies: Sequence[Reply], *, interrupted: bool = False
 ) -> Outcome:
-    """The outcome of a race that nobody decided, with every backend's reason in words.
+    """The outcome of a race without a decision, with every backend's reason in words.
 
     Args:
         members: all of the portfolio.
@@ -417,7 +417,7 @@ def no_answer(
         interrupted: whether the race was stopped from outside.
     """
     reasons = [reply.outcome.reason for reply in replies]
-    reason = next((r for r in _TELLING if r in reasons), StopReason.TIME_LIMIT)
+    reason = next((r for r in _REASONS if r in reasons), StopReason.TIME_LIMIT)
     if interrupted:
         reason = StopReason.INTERRUPTED
     firsts, details = [], []

@@ -22,9 +22,8 @@ from syncoll.errors import BackendError, PluginError, UsageError
 from syncoll.formula import Formula, Limits, Outcome, StopReason, Verdict
 from syncoll.memory import budget
 from syncoll.plugins import BackendRecord, OptionValue, resolve_options
-from syncoll.solving.connection import WorkerConnection
-from syncoll.solving.resting import RESTING
-from syncoll.solving.wire import Done, Failed, LoadRequest, Ready, SolveRequest
+from syncoll.solving.connection import RESTING, WorkerConnection
+from syncoll.solving.worker import Done, Failed, LoadRequest, Ready, SolveRequest
 
 __all__ = ["SolverProcess"]
 
@@ -77,8 +76,14 @@ class SolverProcess:
             RESTING.keep(self._started())
 
     def _started(self) -> WorkerConnection:
-        """A new worker, which nobody looks after yet."""
-        self._check_loader()
+        """A new worker, which does not rest yet."""
+        try:
+            pickle.dumps(self.record.load)
+        except Exception as error:
+            raise PluginError(
+                f"backend {self.record.name} cannot be loaded in a worker process: {error}; "
+                "its `load` must be a function at the top level of an importable module"
+            ) from error
         self._loading_since = time.perf_counter()
         try:
             self._connection = WorkerConnection()
@@ -157,9 +162,9 @@ class SolverProcess:
         until: Deadline,
     ) -> Outcome:
         seconds: dict[str, float] = {}
-        connection, failure = self._ready_connection(limits, should_stop, seconds, until)
-        if connection is None:
-            return failure or _stopped(StopReason.CRASHED, "no worker", seconds)
+        connection = self._ready_connection(limits, should_stop, seconds, until)
+        if isinstance(connection, Outcome):
+            return connection
         if when_ready is not None:
             when_ready()
         if until.ends is not None:  # a moment earlier, so that its own answer still arrives
@@ -167,10 +172,8 @@ class SolverProcess:
             own = limits.seconds
             limits = dataclasses.replace(limits, seconds=left if own is None else min(own, left))
         began = time.perf_counter()
-        if connection.send(SolveRequest(formula, limits, options)):
-            answer = self._wait(connection, limits, should_stop, began, until)
-        else:
-            answer = None
+        sent = connection.send(SolveRequest(formula, limits, options))
+        answer = self._wait(connection, limits, should_stop, began, until) if sent else None
         spent = time.perf_counter() - began
         if isinstance(answer, Done):
             outcome = answer.outcome
@@ -178,12 +181,7 @@ class SolverProcess:
             seconds["transfer"] = max(0.0, spent - answer.seconds)
             self._check(formula, outcome)
             return dataclasses.replace(outcome, seconds=seconds)
-        seconds["solve"] = spent
-        if isinstance(answer, Failed):
-            return _failed(answer, seconds)
-        if isinstance(answer, Outcome):
-            return dataclasses.replace(answer, seconds=seconds)
-        return self._crashed(connection, seconds)
+        return self._ended(connection, answer, {**seconds, "solve": spent})
 
     def _ready_connection(
         self,
@@ -191,15 +189,16 @@ class SolverProcess:
         should_stop: Callable[[], bool] | None,
         seconds: dict[str, float],
         until: Deadline,
-    ) -> tuple[WorkerConnection | None, Outcome | None]:
-        """A worker that has imported the backend, or why there is none."""
-        old = self._connection
-        if old is not None and (
-            not RESTING.take(old) or not old.alive() or self._bloated(old, limits)
-        ):
-            self.close()
+    ) -> WorkerConnection | Outcome:
+        """A worker that has imported the backend, or why there is not one."""
+        old, most = self._connection, limits.memory_bytes
+        if old is not None:
+            usable = RESTING.take(old) and old.alive()
+            # Earlier runs may have left so much memory that this run would suffer for it.
+            if not usable or (most and old.memory() - self._idle_memory > most // 4):
+                self.close()
         if self._connection is not None and self._loading_since is None:
-            return self._connection, None
+            return self._connection
         began = time.perf_counter()
         connection = self._connection or self._started()
         assert self._loading_since is not None
@@ -210,37 +209,19 @@ class SolverProcess:
         seconds["start"] = time.perf_counter() - began
         if isinstance(answer, Ready):
             self._idle_memory = connection.memory()
-            return connection, None
+            return connection
+        name = self.record.name
         if isinstance(answer, Failed):
             self.close()
             if not answer.out_of_memory:
-                name = self.record.name
                 raise PluginError(f"backend {name} cannot be loaded: {answer.message}")
-            return None, _failed(answer, seconds)
-        if isinstance(answer, Outcome):
-            if answer.reason is StopReason.TIME_LIMIT and until.passed:
-                message = f"backend {self.record.name} was not loaded when the time was over"
-                return None, _stopped(StopReason.TIME_LIMIT, message, seconds)
-            if answer.reason is StopReason.TIME_LIMIT:
-                message = f"backend {self.record.name} was not loaded after {_START_SECONDS:.0f} s"
-                return None, _stopped(StopReason.CRASHED, message, seconds)
-            return None, dataclasses.replace(answer, seconds=seconds)
-        return None, self._crashed(connection, seconds)
-
-    def _check_loader(self) -> None:
-        try:
-            pickle.dumps(self.record.load)
-        except Exception as error:
-            raise PluginError(
-                f"backend {self.record.name} cannot be loaded in a worker process: {error}; "
-                "its `load` must be a function at the top level of an importable module"
-            ) from error
-
-    def _bloated(self, connection: WorkerConnection, limits: Limits) -> bool:
-        """Whether earlier runs left so much memory that this run would suffer for it."""
-        if limits.memory_bytes is None:
-            return False
-        return connection.memory() - self._idle_memory > limits.memory_bytes // 4
+        if isinstance(answer, Outcome) and answer.reason is StopReason.TIME_LIMIT:
+            if until.passed:
+                message = f"backend {name} was not loaded when the time was over"
+                return _stopped(StopReason.TIME_LIMIT, message, seconds)
+            message = f"backend {name} was not loaded after {_START_SECONDS:.0f} s"
+            return _stopped(StopReason.CRASHED, message, seconds)
+        return self._ended(connection, answer, seconds)
 
     def _wait(
         self,
@@ -291,12 +272,23 @@ class SolverProcess:
         self.close()
         return _stopped(reason, message, {})
 
-    def _crashed(self, connection: WorkerConnection, seconds: dict[str, float]) -> Outcome:
-        message = f"the process of backend {self.record.name} {connection.obituary()}"
+    def _ended(
+        self, connection: WorkerConnection, answer: object, seconds: Mapping[str, float]
+    ) -> Outcome:
+        """The outcome of a worker that failed, died or was killed instead of answering."""
+        if isinstance(answer, Outcome):
+            return dataclasses.replace(answer, seconds=seconds)
+        if isinstance(answer, Failed):
+            if answer.out_of_memory:
+                return _stopped(StopReason.MEMORY_LIMIT, answer.message, seconds)
+            message = f"{answer.message}\n{answer.details}".strip()
+            return _stopped(StopReason.CRASHED, message, seconds)
+        message = f"the process of backend {self.record.name} {connection.exit_description()}"
         self.close()
         return _stopped(StopReason.CRASHED, message, seconds)
 
     def _check(self, formula: Formula, outcome: Outcome) -> None:
+        """Evaluates the assignment, if there is one, on the formula."""
         if outcome.assignment is None:
             return
         try:
@@ -305,17 +297,10 @@ class SolverProcess:
             violation = f"it cannot be evaluated: {error!r}"
         if violation is not None:
             raise BackendError(
-                f"backend {self.record.name} answered sat, but its assignment is no model: "
+                f"backend {self.record.name} answered sat, but its assignment is not a model: "
                 f"{violation}; this is a bug of the backend or of its solver"
             )
 
 
 def _stopped(reason: StopReason, message: str, seconds: Mapping[str, float]) -> Outcome:
     return Outcome(Verdict.UNKNOWN, reason=reason, message=message, seconds=seconds)
-
-
-def _failed(failure: Failed, seconds: Mapping[str, float]) -> Outcome:
-    if failure.out_of_memory:
-        return _stopped(StopReason.MEMORY_LIMIT, failure.message, seconds)
-    message = f"{failure.message}\n{failure.details}".strip()
-    return _stopped(StopReason.CRASHED, message, seconds)

@@ -8,22 +8,24 @@ algorithm is replayed by the verifier, which knows neither encodings nor backend
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 import syncoll
 from syncoll.deadline import NEVER, Deadline, OutOfTimeError, interrupted_at
 from syncoll.errors import BackendError, FormulaTooLargeError, VerificationError
-from syncoll.formula import Formula, Limits, Outcome, StopReason, Verdict
-from syncoll.lowerings import lower
+from syncoll.formula import Formula, FormulaSize, Limits, Outcome, StopReason, Verdict
+from syncoll.lowerings import Lowered, lower
+from syncoll.memory import budget
 from syncoll.model import Algorithm, Instance
 from syncoll.plugins import (
     BackendRecord,
     Encoded,
     Encoding,
     EncodingRecord,
+    EstimatesSize,
     OptionValue,
     PluginManager,
     TakesHints,
@@ -31,32 +33,53 @@ from syncoll.plugins import (
 )
 from syncoll.plugins.guard import calling
 from syncoll.results.solution import NO_FORMULA, Solution, undecided
-from syncoll.solving.members import AUTO, Member, choose_backends, choose_encoding, member_options
+from syncoll.solving.members import (
+    Member,
+    SolverSettings,
+    choose_backends,
+    choose_encoding,
+    default_threads,
+    member_options,
+)
 from syncoll.solving.portfolio import HEAD_START_SECONDS, Reply, ask_one, losses_of, no_answer, race
-from syncoll.solving.preparation import Preparation
 from syncoll.solving.process import SolverProcess
-from syncoll.solving.size import require_room
 from syncoll.trust import require_valid
 
-__all__ = ["Solver", "default_threads"]
+__all__ = ["Preparation", "Solver"]
 
 _VERIFY_SECONDS = 0.4
 """What was found at the last moment gets so long to be verified."""
 
 
-def default_threads(jobs: int = 1) -> int:
-    """Threads that a solver gets when nobody says otherwise: its share of the cores, from 2 to 8.
+_BYTES_PER_LITERAL = 400
+"""Measured on tori with the encodings and backends that come with syncoll: the builder's lists and
+the formula's arrays take 40 to 75 bytes for each literal in this process, a lowering to clauses
+some 200 more, and a worker 200 to 800, the fewer the larger the formula is."""
 
-    CP-SAT looks for solutions and for proofs in different threads, so one is far too few.
+_BYTES_PER_CELL = 40
+"""For each chunk and link: the windows of steps, in several arrays."""
+
+_UNCHECKED_SENDS = 100_000
+"""Chunks times links times steps that fit everywhere, and are not counted."""
+
+
+@dataclass(frozen=True, eq=False)
+class Preparation:
+    """An instance made ready for a backend.
 
     Args:
-        jobs: how many solvers share the machine.
+        backend: the one that is asked first.
+        lowered: the formula as the backend takes it, with the lowerings in between.
+        size: of the encoding's formula.
+        lowered_size: of the backend's formula.
+        seconds: ``encode`` and ``lower``.
     """
-    try:
-        here = len(os.sched_getaffinity(0))  # a container may have fewer than the machine
-    except AttributeError:  # not on every system
-        here = os.cpu_count() or 1
-    return max(2, min(8, here // max(1, jobs)))
+
+    backend: BackendRecord
+    lowered: Lowered
+    size: FormulaSize
+    lowered_size: FormulaSize
+    seconds: Mapping[str, float]
 
 
 class Solver:
@@ -66,15 +89,10 @@ class Solver:
 
     Args:
         manager: knows the plugins.
-        encoding: name of the encoding for collectives that only move data, or ``auto``.
-        combining_encoding: name of the encoding for combining instances, or ``auto``.
-        backend: name of a backend, names joined with ``+``, or ``auto``; see `members` and
-            `portfolio`.
-        encoding_options: values by name.
-        backend_options: values by name; ``cpsat.probing`` where several backends have one.
-        limits: for each run of a backend; the threads are divided among those that run at once.
+        settings: who is asked, and how.
         head_start: seconds that a backend of a portfolio has before the next one joins in.
         start: whether to start the first backend's worker at once, so that it loads meanwhile.
+        changes: fields of the settings by name, such as ``backend="z3"``.
 
     Raises:
         PluginError: on an unknown name, or a backend that is not installed or not licensed.
@@ -85,28 +103,27 @@ class Solver:
     def __init__(
         self,
         manager: PluginManager,
+        settings: SolverSettings | None = None,
         *,
-        encoding: str = AUTO,
-        combining_encoding: str = AUTO,
-        backend: str = AUTO,
-        encoding_options: Mapping[str, object] | None = None,
-        backend_options: Mapping[str, object] | None = None,
-        limits: Limits | None = None,
         head_start: float = HEAD_START_SECONDS,
         start: bool = True,
+        **changes: Any,
     ) -> None:
-        self.encoding = choose_encoding(manager, encoding, combining=False)
-        self._choice = choose_backends(manager, backend)
+        settings = replace(settings or SolverSettings(), **changes)
+        self.encoding = choose_encoding(manager, settings.encoding, combining=False)
+        self._choice = choose_backends(manager, settings.backend)
         self.backends = self._choice.records
-        self.backend_name = backend
-        self.limits = limits or Limits(threads=default_threads())
+        self.backend_name = settings.backend
+        self.limits = settings.limits or Limits(threads=default_threads())
         self.stop_when: Callable[[], bool] | None = None
         self._head_start = head_start
         self._encoding_options = resolve_options(
-            self.encoding.options, encoding_options or {}, f"encoding {self.encoding.name}"
+            self.encoding.options,
+            dict(settings.encoding_options),
+            f"encoding {self.encoding.name}",
         )
-        options = member_options(self.backends, backend_options or {}, backend)
-        self._combining = choose_encoding(manager, combining_encoding, combining=True)
+        options = member_options(self.backends, dict(settings.backend_options), settings.backend)
+        self._combining = choose_encoding(manager, settings.combining_encoding, combining=True)
         self._loaded: dict[str, Encoding] = {}
         self._members = {
             record.name: Member(record, options[record.name], SolverProcess(record))
@@ -171,7 +188,7 @@ class Solver:
             lowered = lower(encoded.formula, record.features)
             spent = {"encode": seconds, "lower": time.perf_counter() - began}
             sizes = encoded.formula.size(), lowered.formula.size()
-            prepared.append(Preparation(record, encoded, lowered, *sizes, spent))
+            prepared.append(Preparation(record, lowered, *sizes, spent))
             asked = (record.can_run, record.should_run) if self._choice.at_once else ()
             if all(question(sizes[1]).ok for question in asked):
                 return prepared[-1]
@@ -258,7 +275,7 @@ class Solver:
         if record.name not in self._loaded:
             self._loaded[record.name] = record.load()
         encoding, options = self._loaded[record.name], self._options_for(record)
-        require_room(encoding, instance, options)
+        _require_room(encoding, instance, options)
         encoded = encoding.encode(instance, options)
         return encoded, time.perf_counter() - began
 
@@ -294,8 +311,8 @@ class Solver:
     def _limits(self, seconds: float | None) -> Limits:
         if seconds is None:
             return self.limits
-        own = self.limits.seconds
-        return replace(self.limits, seconds=max(0.0, seconds if own is None else min(seconds, own)))
+        own = seconds if self.limits.seconds is None else self.limits.seconds
+        return replace(self.limits, seconds=max(0.0, min(seconds, own)))
 
     def _stop(self, should_stop: Callable[[], bool] | None) -> Callable[[], bool] | None:
         also = self.stop_when
@@ -319,7 +336,9 @@ class Solver:
         who = f"encoding {self.encoding_for(instance).name} with backend {reply.member.name}"
         assignment = reply.lowered.raise_assignment(reply.outcome.assignment)
         if wrong := encoded.formula.violation(assignment):
-            raise BackendError(f"{who}: the answer is no model of the encoding's formula: {wrong}")
+            raise BackendError(
+                f"{who}: the answer is not a model of the encoding's formula: {wrong}"
+            )
         with calling(f"encoding {self.encoding_for(instance).name}", "decode"):
             algorithm = encoded.decode(assignment)
             if not isinstance(algorithm, Algorithm):
@@ -339,3 +358,25 @@ class Solver:
 def _in_words(error: MemoryError) -> str:
     """What could not be had; numpy and the limits of a command say more than Python does."""
     return str(error) or "no memory was left for the formula"
+
+
+def _require_room(
+    encoding: Encoding, instance: Instance, options: Mapping[str, OptionValue]
+) -> None:
+    """Passes where the instance's formula fits in what this command may still take.
+
+    Raises:
+        MemoryError: where it does not, in words.
+    """
+    cells = instance.num_chunks * len(instance.topology.links)
+    if cells * instance.steps < _UNCHECKED_SENDS and not instance.combining:
+        return
+    if not isinstance(encoding, EstimatesSize):
+        return
+    literals = encoding.literals(instance, options)
+    what = (
+        f"the formula for C = {instance.chunks}, S = {instance.steps}, R = {instance.rounds}, of "
+        f"{literals / 1e6:.1f} million literals,"
+    )
+    if why := budget().lacks(_BYTES_PER_LITERAL * literals + _BYTES_PER_CELL * cells, what):
+        raise MemoryError(why)

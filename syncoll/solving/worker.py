@@ -1,8 +1,11 @@
 """The worker process: imports one backend and answers one request after the other.
 
-Its standard output is moved away before a solver can print to it: what a native library prints
-goes to standard error, and messages have a descriptor of their own.  It never outlives its parent,
-not even one killed without warning:
+Messages are pickles, each after its length in eight bytes.  Both ends are the same program on the
+same machine and own the two ends of the pipe, so nothing else can put a pickle into it.
+
+The worker's standard output is moved away before a solver can print to it: what a native library
+prints goes to standard error, and messages have a descriptor of their own.  It never outlives its
+parent, not even one killed without warning:
 
 * a thread reads requests and ends the process at end of file;
 * a solver may hold the interpreter's lock for hours, which stops that thread too, so on Linux the
@@ -17,20 +20,84 @@ from __future__ import annotations
 
 import faulthandler
 import os
+import pickle
 import queue
 import select
 import signal
+import struct
 import sys
 import threading
 import time
 import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import BinaryIO
 
-from syncoll.formula import Outcome
-from syncoll.plugins import Backend
-from syncoll.solving.wire import Done, Failed, LoadRequest, Ready, SolveRequest, receive, send
+from syncoll.formula import Formula, Limits, Outcome
+from syncoll.plugins import Backend, OptionValue
 
-__all__ = ["main"]
+__all__ = ["Done", "Failed", "LoadRequest", "Ready", "SolveRequest", "main", "receive", "send"]
+
+_LENGTH = struct.Struct(">Q")
+
+
+@dataclass(frozen=True)
+class LoadRequest:
+    """Parent to worker, once: import the backend."""
+
+    load: Callable[[], Backend]
+
+
+@dataclass(frozen=True)
+class SolveRequest:
+    """Parent to worker: decide a formula."""
+
+    formula: Formula
+    limits: Limits
+    options: Mapping[str, OptionValue]
+
+
+@dataclass(frozen=True)
+class Ready:
+    """Worker to parent: the backend is imported."""
+
+
+@dataclass(frozen=True)
+class Done:
+    """Worker to parent: the backend answered, after so many seconds on the clock on the wall."""
+
+    outcome: Outcome
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Failed:
+    """Worker to parent: the backend raised an exception: a line, and the traceback."""
+
+    message: str
+    details: str
+    out_of_memory: bool = False
+
+
+def send(stream: BinaryIO, message: object) -> None:
+    """Writes one message; raises `OSError` when the other end is gone."""
+    data = pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
+    stream.write(_LENGTH.pack(len(data)))
+    stream.write(data)
+    stream.flush()
+
+
+def receive(stream: BinaryIO) -> object:
+    """Reads one message; raises `EOFError` when the other end is gone, even in the middle of it."""
+    (length,) = _LENGTH.unpack(_exactly(stream, _LENGTH.size))
+    return pickle.loads(_exactly(stream, length))
+
+
+def _exactly(stream: BinaryIO, length: int) -> bytes:
+    data = stream.read(length)
+    if len(data) < length:
+        raise EOFError("the other end of the pipe is gone")
+    return data
 
 
 def main(lifeline: int | None = None) -> None:
@@ -49,13 +116,13 @@ def main(lifeline: int | None = None) -> None:
     backend: Backend | None = None
     while True:
         request = inbox.get()
+        answer: object
         try:
             if isinstance(request, LoadRequest):
                 loaded = request.load()
                 if not callable(getattr(loaded, "solve", None)):
                     raise TypeError(f"it gave a {type(loaded).__name__}, which has no `solve`")
-                backend = loaded
-                answer: object = Ready()
+                backend, answer = loaded, Ready()
             elif isinstance(request, SolveRequest) and backend is not None:
                 answer = _solve(backend, request)
             else:
@@ -108,9 +175,9 @@ def _solve(backend: Backend, request: SolveRequest) -> Done:
 
 def _failure(error: BaseException) -> Failed:
     return Failed(
-        message="".join(traceback.format_exception_only(error)).strip(),
-        details="".join(traceback.format_exception(error)),
-        out_of_memory=isinstance(error, MemoryError),
+        "".join(traceback.format_exception_only(error)).strip(),
+        "".join(traceback.format_exception(error)),
+        isinstance(error, MemoryError),
     )
 
 
@@ -127,7 +194,3 @@ def _end_with_parent(lifeline: int) -> None:
     poll.register(lifeline, 0)
     if poll.poll(0):  # it closed before the signal was asked for
         os._exit(0)
-
-
-if __name__ == "__main__":
-    main()

@@ -21,8 +21,8 @@ from syncoll.formula import Limits, StopReason, Verdict
 from syncoll.model import Instance
 from syncoll.plugins import PluginManager
 from syncoll.results import Solution
-from syncoll.solving import Question, SolverPool, SolverSettings, decide, open_pool
-from syncoll.solving.question import StopSignal, release
+from syncoll.solving import SolverPool, SolverSettings, SolveTask, decide, open_pool
+from syncoll.solving.task import StopSignal, release
 from syncoll.trust import violations
 
 FAKES = Path(__file__).parent / "fakes"
@@ -319,11 +319,11 @@ class TestRequests:
 
 class TestPickles:
     def test_a_question_is_small_and_the_same(self, allgather: Instance) -> None:
-        fresh = len(pickle.dumps(Question(allgather, SETTINGS)))
+        fresh = len(pickle.dumps(SolveTask(allgather, SETTINGS)))
         assert allgather.distance_to_post.shape == (4, 4)  # a cached property, as are these
         assert allgather.least_steps == 2
         assert allgather.topology.distances.shape == (4, 4)
-        data = pickle.dumps(Question(allgather, SETTINGS, 3.0))
+        data = pickle.dumps(SolveTask(allgather, SETTINGS, 3.0))
         assert len(data) < fresh + 50 < 3000
         assert "least_steps" in vars(allgather)  # the original keeps what it has computed
         copy = pickle.loads(data)
@@ -334,7 +334,7 @@ class TestPickles:
 
     def test_the_formula_does_not_travel(self, allgather: Instance) -> None:
         try:
-            solution = decide(Question(allgather, SETTINGS))
+            solution = decide(SolveTask(allgather, SETTINGS))
         finally:
             release(SETTINGS)
         assert solution.outcome.assignment is not None

@@ -96,7 +96,7 @@ class TestAnswers:
 
     @pytest.mark.parametrize("what", ["wrong_shape", "nonsense"])
     def test_a_broken_assignment_is_an_error(self, process: SolverProcess, what: str) -> None:
-        with pytest.raises(BackendError, match="no model"):
+        with pytest.raises(BackendError, match="not a model"):
             act(process, what)
 
     def test_its_own_unknown_is_passed_on(self, process: SolverProcess) -> None:

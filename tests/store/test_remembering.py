@@ -243,7 +243,7 @@ def test_other_settings_are_other_questions(store: Store) -> None:
     counts = []
     for _ in range(2):
         for one in settings:
-            with one.open(MANAGER, start=False) as solver:
+            with Solver(MANAGER, one, start=False) as solver:
                 counting = Counting(solver)
                 assert remembering(counting, store).decide(instance, None).verdict is Verdict.UNSAT
                 counts.append(counting.count)
@@ -255,7 +255,7 @@ def test_answers_of_a_pool_are_kept_as_they_come(store: Store) -> None:
     settings = SolverSettings(limits=Limits(threads=2))
     easy = classics.broadcast().instantiate(classics.ring(4), chunks=1, steps=2, rounds=2)
     hard = classics.alltoall().instantiate(classics.dgx1(), chunks=24, steps=4, rounds=10)
-    with settings.open(MANAGER, start=False) as solver, open_pool("local:2", settings) as pool:
+    with Solver(MANAGER, settings, start=False) as solver, open_pool("local:2", settings) as pool:
         asking = remembering(solver, store, pool)
         waits, comes = asking.ask(hard, None), asking.ask(easy, None)
         assert comes.result().verdict is Verdict.SAT

@@ -62,7 +62,7 @@ class TestBackends:
             ("ignoring_enforcers", "rows", "sat is the truth"),
             ("ignoring_signs", "models", "the truth"),
             ("widening_integers", "integer_bounds", "out of its bounds"),
-            ("forgetting_clauses", "rows", "no model"),
+            ("forgetting_clauses", "rows", "not a model"),
             ("calling_it_unsat", "time_limit", "sat is true"),
             ("without_a_reason", "time_limit", "its reason is gave up"),
             ("without_seconds", "seconds", "lack 'load'"),

@@ -1,10 +1,10 @@
-"""Questions: instances that may be decided in any process, on this machine or another.
+"""SolveTask: an instance that may be decided in any process, on this machine or another.
 
-A question names what decides it (plugins, options, limits) instead of holding it, so it is small
-and can be pickled.  A process that answers questions keeps its solvers, one for each of its threads
-and settings, and with them their warm workers.
+A task names what decides it (plugins, options, limits) instead of holding it, so it is small and
+can be pickled.  A process that works on tasks keeps its solvers, one for each of its threads and
+settings, and with them their warm workers.
 
-Nobody can interrupt a thread in another process.  So a question carries a `StopSignal`, which the
+A thread in another process cannot be interrupted.  So a task carries a `StopSignal`, which the
 solver looks at every few hundredths of a second.
 """
 
@@ -16,25 +16,22 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from functools import cache
+from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
 
-from syncoll.formula import Limits
-from syncoll.memory import MemoryBudget, resume
+from syncoll.memory import resume
 from syncoll.model import Instance
 from syncoll.plugins import PluginManager
 from syncoll.results.solution import Solution, without_caches
-from syncoll.solving.members import AUTO, choose_encoding
+from syncoll.solving.members import SolverSettings, installed
 from syncoll.solving.solver import Solver
 
 __all__ = [
     "How",
-    "Question",
+    "SolveTask",
     "SolverCache",
-    "SolverSettings",
     "StopSignal",
     "decide",
     "release",
@@ -48,74 +45,8 @@ _LOOK_SECONDS = 0.1
 
 
 @dataclass(frozen=True)
-class SolverSettings:
-    """Everything that makes a `Solver`, by name; see there.
-
-    Args:
-        encoding: for collectives that only move data, or ``auto``.
-        combining_encoding: for combining instances, or ``auto``.
-        backend: one, several joined with ``+``, or ``auto``.
-        encoding_options: pairs of name and value.
-        backend_options: pairs of name and value.
-        limits: of each run.
-        memory: what the command that asks may take; None where nobody said.
-    """
-
-    encoding: str = AUTO
-    combining_encoding: str = AUTO
-    backend: str = AUTO
-    encoding_options: tuple[tuple[str, str], ...] = ()
-    backend_options: tuple[tuple[str, str], ...] = ()
-    limits: Limits = field(default_factory=Limits)
-    memory: MemoryBudget | None = None
-
-    def named(self, manager: PluginManager | None = None) -> SolverSettings:
-        """The same with the encodings' own names, so that they are the same in every process.
-
-        Args:
-            manager: knows the plugins; None for those that are installed.
-
-        Raises:
-            PluginError: on an unknown name, or ``auto`` where nothing has a rank.
-            UsageError: on an encoding for the other kind of instance.
-        """
-        names = self.encoding, self.combining_encoding
-        if AUTO not in names:
-            return self
-        plugins = manager or _installed()
-        moving, combining = (
-            choose_encoding(plugins, name, combining=kind).name
-            for name, kind in zip(names, (False, True), strict=True)
-        )
-        return replace(self, encoding=moving, combining_encoding=combining)
-
-    def open(self, manager: PluginManager, *, start: bool = True) -> Solver:
-        """The solver.
-
-        Args:
-            manager: knows the plugins.
-            start: see `Solver`.
-
-        Raises:
-            PluginError: on an unknown name, or a backend that is not installed or not licensed.
-            OptionError: on an unknown option or a bad value.
-            UsageError: on names that do not go together.
-        """
-        return Solver(
-            manager,
-            encoding=self.encoding,
-            combining_encoding=self.combining_encoding,
-            backend=self.backend,
-            encoding_options=dict(self.encoding_options),
-            backend_options=dict(self.backend_options),
-            limits=self.limits,
-            start=start,
-        )
-
-
-@dataclass(frozen=True)
 class StopSignal:
-    """Tells whoever answers a question that nobody waits for the answer any more.
+    """Says, to the process that works on a task, that the answer is not wanted any more.
 
     It is a file that appears, seen by every process of the machine; that its folder disappears, or
     that the process that asked ends, counts as well.  On other machines it says nothing.
@@ -164,14 +95,14 @@ def solve_plainly(solver: Solver, instance: Instance, seconds: float | None) -> 
 
 
 @dataclass(frozen=True, eq=False)
-class Question:
+class SolveTask:
     """An instance to be decided.
 
     Args:
         instance: the problem.
         settings: by what.
         seconds: the time limit; None for that of the settings.
-        how: how; it must be importable where the question is decided.
+        how: how; it must be importable where the task is decided.
         stop: when to give it up; None for never.
     """
 
@@ -186,7 +117,7 @@ class Question:
 
 
 class SolverCache:
-    """Solvers that nobody uses at the moment, by their settings.  For any number of threads.
+    """Solvers that are idle at the moment, by their settings.  For any number of threads.
 
     Args:
         manager: knows the plugins; None for everything that is installed.
@@ -204,7 +135,7 @@ class SolverCache:
             idle = self._idle.setdefault(settings, [])
             solver = idle.pop() if idle else None
         if solver is None:
-            solver = settings.open(self._manager or _installed())
+            solver = Solver(self._manager or installed(), settings)
         try:
             yield solver
         except BaseException:
@@ -220,43 +151,38 @@ class SolverCache:
         for solver in solvers:
             solver.close()
 
-    def decide(self, question: Question, also_stop: Callable[[], bool] | None = None) -> Solution:
+    def decide(self, task: SolveTask, also_stop: Callable[[], bool] | None = None) -> Solution:
         """As the function `decide`, with solvers of this cache.
 
         Args:
-            question: what to decide.
+            task: what to decide.
             also_stop: one more reason to stop.
         """
-        if question.settings.memory is not None:
-            resume(question.settings.memory)
-        with self.borrow(question.settings) as solver:
-            signals = [] if question.stop is None else [question.stop.is_given]
+        if task.settings.memory is not None:
+            resume(task.settings.memory)
+        with self.borrow(task.settings) as solver:
+            signals = [] if task.stop is None else [task.stop.is_given]
             if also_stop is not None:
                 signals.append(also_stop)
             solver.stop_when = _now_and_then(signals) if signals else None
             try:
-                return question.how(solver, question.instance, question.seconds)
+                return task.how(solver, task.instance, task.seconds)
             finally:
                 if solver.stop_when is not None and solver.stop_when():
-                    solver.close()  # perhaps nobody will ask again, or release it
+                    solver.close()  # it may never be asked again, or released
                 solver.stop_when = None
-
-
-@cache
-def _installed() -> PluginManager:
-    return PluginManager.discover()
 
 
 _CACHE = SolverCache()
 
 
-def decide(question: Question) -> Solution:
-    """Decides a question in this process, with a solver that is kept for the next one.
+def decide(task: SolveTask) -> Solution:
+    """Decides a task in this process, with a solver that is kept for the next one.
 
     Raises:
         SyncollError: as `Solver` and `Solver.solve` do.
     """
-    return _CACHE.decide(question)
+    return _CACHE.decide(task)
 
 
 def release(settings: SolverSettings) -> None:
