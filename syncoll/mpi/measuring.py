@@ -27,8 +27,7 @@ from syncoll.mpi.reference import MpiReference, reference_of
 from syncoll.runtime import Kind
 from syncoll.trust.data import Workload
 from syncoll.trust.data.definition import DataDemand
-from syncoll.trust.data.halves import exactly, widen
-from syncoll.trust.data.workload import Array
+from syncoll.trust.data.workload import Array, exactly, widen
 from syncoll.wording import counted
 
 if TYPE_CHECKING:

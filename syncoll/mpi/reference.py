@@ -24,8 +24,7 @@ from syncoll.mpi.shares import split
 from syncoll.runtime import Kind
 from syncoll.trust.data import ReduceOp, Workload
 from syncoll.trust.data.definition import DataDemand, reduction
-from syncoll.trust.data.halves import rounding
-from syncoll.trust.data.workload import Array
+from syncoll.trust.data.workload import Array, rounding
 
 if TYPE_CHECKING:
     from mpi4py import MPI

@@ -1,11 +1,11 @@
 """Everything that has to be trusted, apart from what finds algorithms, bounds and answers.
 
-The verifier replays an algorithm against its instance (`replay`, `partials`), `data` runs it on
+The verifier replays an algorithm against its instance (`replay`, `holdings`), `data` runs it on
 data, `claims` checks what a frontier says is proved, `drat` a solver's proof that no algorithm
 exists, `forest` packed trees.  All of it imports results, certificates, model and formula alone.
 """
 
+from syncoll.trust.holdings import Violation
 from syncoll.trust.replay import require_valid, violations
-from syncoll.trust.violation import Violation
 
 __all__ = ["Violation", "require_valid", "violations"]

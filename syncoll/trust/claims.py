@@ -115,6 +115,11 @@ def check_claims(
     )
 
 
+def _require(holds: bool, message: str) -> None:
+    if not holds:
+        raise VerificationError(message)
+
+
 class _Check:
     def __init__(self, frontier: Frontier, evidence: Evidence) -> None:
         self.frontier, self.evidence = frontier, evidence
@@ -145,45 +150,41 @@ class _Check:
         self._open()
 
     def _shapes(self) -> None:
-        if not self.evidence.shapes:
-            raise VerificationError("evidence.shapes is empty: proofs about nothing")
-        for one in self.evidence.shapes:
-            if one.shape.chunks not in one.compared:
-                raise VerificationError(f"the shape for C = {one.shape.chunks} does not say so")
+        shapes, most = self.evidence.shapes, self.evidence.max_chunks
+        _require(bool(shapes), "evidence.shapes is empty: proofs about nothing")
+        for one in shapes:
+            in_it = one.shape.chunks in one.compared
+            _require(in_it, f"the shape for C = {one.shape.chunks} does not say so")
             for chunks in one.compared:
-                if chunks < 1 or not one.shape.allows(chunks):
-                    raise VerificationError(f"C = {chunks} cannot have that shape")
-                if chunks in self.shape_of or chunks in self.evidence.undefined:
-                    raise VerificationError(f"C = {chunks} is said to have two shapes")
+                fits = chunks >= 1 and one.shape.allows(chunks)
+                _require(fits, f"C = {chunks} cannot have that shape")
+                new = chunks not in self.shape_of and chunks not in self.evidence.undefined
+                _require(new, f"C = {chunks} is said to have two shapes")
                 self.shape_of[chunks] = one.shape
-        if len(self.evidence.shapes) > 1 and any(one.scales for one in self.evidence.shapes):
-            raise VerificationError("several shapes, and one of them stands for every C")
-        if len({one.shape.combining for one in self.evidence.shapes}) > 1:
-            raise VerificationError("one shape combines and another does not")
+        alone = len(shapes) == 1 or not any(one.scales for one in shapes)
+        _require(alone, "several shapes, and one of them stands for every C")
+        alike = len({one.shape.combining for one in shapes}) == 1
+        _require(alike, "one shape combines and another does not")
         wanted = {*self._domain(), *(point.chunks for point in self.frontier.points)}
-        if wanted != set(self.shape_of):
-            raise VerificationError(
-                f"the shapes are compared for C in {sorted(self.shape_of)}; the search was about "
-                f"{sorted(wanted)}"
-            )
+        _require(
+            wanted == set(self.shape_of),
+            f"the shapes are compared for C in {sorted(self.shape_of)}; the search was about "
+            f"{sorted(wanted)}",
+        )
         undefined = self.evidence.undefined
-        if list(undefined) != sorted(set(undefined)) or any(
-            not 1 <= c <= self.evidence.max_chunks for c in undefined
-        ):
-            raise VerificationError(
-                f"C that are named as undefined are not from 1 to {self.evidence.max_chunks}, each "
-                "once in ascending order"
-            )
-        if not all(self._allowed(c) for c in undefined):
-            raise VerificationError("C that are named as undefined could not have a shape anyway")
+        _require(
+            _ascending(undefined) and all(1 <= c <= most for c in undefined),
+            f"C that are named as undefined are not from 1 to {most}, each once in ascending order",
+        )
+        allowed = all(self._allowed(c) for c in undefined)
+        _require(allowed, "C that are named as undefined could not have a shape anyway")
         left_out = [c for c, _ in self.frontier.left_out]
-        if left_out != sorted(set(left_out)) or any(
-            not 1 <= c <= self.evidence.max_chunks or c in self.shape_of for c in left_out
-        ):
-            raise VerificationError(
-                f"C = {', '.join(map(str, left_out))} are said to be left out; expected C up to "
-                f"{self.evidence.max_chunks} of which no shape speaks, each once in ascending order"
-            )
+        _require(
+            _ascending(left_out)
+            and all(1 <= c <= most and c not in self.shape_of for c in left_out),
+            f"C = {', '.join(map(str, left_out))} are said to be left out; expected C up to {most} "
+            "of which no shape speaks, each once in ascending order",
+        )
 
     def _point(self, point: Point) -> None:
         instance = point.instance
@@ -191,53 +192,47 @@ class _Check:
         shape = self.shape_of.get(point.chunks)
         if shape is None and self.evidence.scaling:
             shape = self.evidence.shapes[0].shape
-        if shape is None or not found.proportional(shape):
-            raise VerificationError(
-                f"the point ({point.steps}, {point.bandwidth}) is about other chunks than the "
-                "proofs"
-            )
+        name = f"the point ({point.steps}, {point.bandwidth})"
+        same = shape is not None and found.proportional(shape)
+        _require(same, f"{name} is about other chunks than the proofs")
         proof = self.evidence.proof(point.steps)
-        if proof is None or point.bound != proof.bound:
-            raise VerificationError(
-                f"the point ({point.steps}, {point.bandwidth}) states the bound {point.bound}; "
-                f"its proof is about {None if proof is None else proof.bound}"
-            )
+        bound = None if proof is None else proof.bound
+        _require(
+            proof is not None and point.bound == bound,
+            f"{name} states the bound {point.bound}; its proof is about {bound}",
+        )
 
     def _steps(self) -> None:
         least = min(self.least_steps.values())
         stated, witness = self.frontier.least_steps, self.evidence.distance
-        if stated != least:
-            raise VerificationError(
-                f"the least number of steps is stated as {stated}; distances say {least}"
-            )
+        _require(
+            stated == least,
+            f"the least number of steps is stated as {stated}; distances say {least}",
+        )
         if witness is None:
-            if least:
-                raise VerificationError("no distance proves the least number of steps")
+            _require(not least, "no distance proves the least number of steps")
             return
         ways = {
             (sources, to) for one in self.evidence.shapes for sources, to in _journeys(one.shape)
         }
-        nodes = (*witness.sources, witness.destination)
-        if max(nodes) >= self.topology.num_nodes or (
-            (witness.sources, witness.destination) not in ways
-        ):
-            raise VerificationError(
-                f"nothing must get from nodes {witness.sources} to node {witness.destination}"
-            )
+        way = f"from nodes {witness.sources} to node {witness.destination}"
+        inside = max((*witness.sources, witness.destination)) < self.topology.num_nodes
+        needed = inside and (witness.sources, witness.destination) in ways
+        _require(needed, f"nothing must get {way}")
         far = min(int(self.topology.distances[n, witness.destination]) for n in witness.sources)
-        if not witness.steps == far == least:
-            raise VerificationError(
-                f"from nodes {witness.sources} to node {witness.destination} it takes {far} steps; "
-                f"the file says {witness.steps}, and {least} as the least number of steps"
-            )
+        _require(
+            witness.steps == far == least,
+            f"{way} it takes {far} steps; the file says {witness.steps}, and {least} as the least "
+            "number of steps",
+        )
 
     def _bandwidth(self) -> None:
         proved = self._bound(self.evidence.bandwidth, None)
-        if proved != self.frontier.least_bandwidth:
-            raise VerificationError(
-                f"the bandwidth bound is stated as {self.frontier.least_bandwidth}; its "
-                f"certificates prove {proved}"
-            )
+        stated = self.frontier.least_bandwidth
+        _require(
+            proved == stated,
+            f"the bandwidth bound is stated as {stated}; its certificates prove {proved}",
+        )
 
     def _bound(self, certificates: Sequence[Certificate], steps: int | None) -> Fraction:
         """What certificates prove together about algorithms of at most so many steps."""
@@ -255,8 +250,10 @@ class _Check:
     def _series(self) -> None:
         """Each proof is about more steps than the one before, and none about too few."""
         numbers = [proof.steps for proof in self.evidence.proofs]
-        if numbers != sorted(set(numbers)) or any(n < self.frontier.least_steps for n in numbers):
-            raise VerificationError(f"the proofs are about {numbers} steps, in that order")
+        _require(
+            _ascending(numbers) and all(n >= self.frontier.least_steps for n in numbers),
+            f"the proofs are about {numbers} steps, in that order",
+        )
 
     def _best(self, steps: int) -> Fraction | None:
         costs = (p.bandwidth for p in self.frontier.points if p.steps <= steps)
@@ -264,53 +261,39 @@ class _Check:
 
     def _proof(self, proof: Proof) -> None:
         best = self._best(proof.steps)
-        if proof.best != best:
-            raise VerificationError(f"the best cost found is {best}, not {proof.best}")
+        _equal("the best cost found", proof.best, best)
         bound = self._bound(proof.certificates, proof.steps)
-        if proof.bound != bound:
-            raise VerificationError(f"the certificates prove R/C >= {bound}, not {proof.bound}")
-        self._equal("bound_chunks", proof.bound_chunks, self.frontier.max_chunks)
-        if best is not None and best < bound:
-            raise VerificationError(f"an algorithm costs {best}, below the bound {bound}")
+        _require(proof.bound == bound, f"the certificates prove R/C >= {bound}, not {proof.bound}")
+        _equal("bound_chunks", proof.bound_chunks, self.frontier.max_chunks)
+        above = best is None or best >= bound
+        _require(above, f"an algorithm costs {best}, below the bound {bound}")
         if proof.scope is Scope.ALL:
-            if best is None or best > bound or not self.evidence.scaling:
-                raise VerificationError("it claims more than the certificates prove")
-            self._equal("low", proof.low, best)
-            self._no_limits(proof)
+            proved = best is not None and best <= bound and self.evidence.scaling
+            _require(proved, "it claims more than the certificates prove")
+            _equal("low", proof.low, best)
+        elif best is None and proof.max_rounds is None:
+            _equal("low", proof.low, bound)
+            is_open = proof.scope is Scope.OPEN
+            _require(is_open, "nothing was found and R is not limited: that proves nothing")
+        else:
+            self._exclusions(proof, best)
             return
-        if best is None and proof.max_rounds is None:
-            self._equal("low", proof.low, bound)
-            if proof.scope is not Scope.OPEN:
-                raise VerificationError(
-                    "nothing was found and R is not limited: that proves nothing"
-                )
-            self._no_limits(proof)
-            return
-        self._exclusions(proof, best)
-
-    def _no_limits(self, proof: Proof) -> None:
-        if proof.refuted or proof.max_chunks is not None or proof.max_rounds is not None:
-            raise VerificationError("limits or refutations that the claim does not need")
-
-    def _equal(self, what: str, stated: object, computed: object) -> None:
-        if stated != computed:
-            raise VerificationError(f"{what} is {computed}, not {stated}")
+        free = not proof.refuted and proof.max_chunks is None and proof.max_rounds is None
+        _require(free, "limits or refutations that the claim does not need")
 
     def _contradictions(self, proof: Proof) -> None:
         """No algorithm of the file is among those that a solver is said to have ruled out."""
         for answer, point in product(proof.refuted, self.frontier.points):
             asked, had = self._shape(answer.chunks), self._shape(point.chunks)
             copies = _copies(asked, had)
-            if (
-                copies is not None
-                and point.steps <= answer.steps
-                and point.rounds * copies <= answer.rounds
-            ):
-                raise VerificationError(
-                    f"S = {answer.steps}, R = {answer.rounds}, C = {answer.chunks} is said to be "
-                    f"impossible, but the file has the point ({point.steps}, {point.bandwidth}) "
-                    f"with C = {point.chunks}"
-                )
+            _require(
+                copies is None
+                or point.steps > answer.steps
+                or point.rounds * copies > answer.rounds,
+                f"S = {answer.steps}, R = {answer.rounds}, C = {answer.chunks} is said to be "
+                f"impossible, but the file has the point ({point.steps}, {point.bandwidth}) "
+                f"with C = {point.chunks}",
+            )
 
     def _shape(self, chunks: int) -> Shape:
         """What is asked for with C = `chunks`."""
@@ -323,8 +306,7 @@ class _Check:
         """For each C what is ruled out, and what follows from that."""
         self._contradictions(proof)
         bound = self._bound(proof.certificates, proof.steps)
-        low, closed, is_closed = best, 0, True
-        looked = 0
+        low, closed, is_closed, looked = best, 0, True, 0
         needed: set[Refuted] = set()
         for chunks in self._domain():
             limit = proof.max_rounds
@@ -336,34 +318,32 @@ class _Check:
             while rounds >= 0 and not self._ruled_out(proof, chunks, rounds, needed):
                 rounds -= 1
                 looked += 1
-                if looked > _MOST_RATIOS:
-                    raise VerificationError("too many candidates to be checked one by one")
+                _require(looked <= _MOST_RATIOS, "too many candidates to be checked one by one")
             if rounds < limit:
                 ratio = Fraction(rounds + 1, chunks)
                 low = ratio if low is None else min(low, ratio)
                 is_closed = False
             elif is_closed:
                 closed = chunks
-        self._equal("low", proof.low, low)
-        if set(proof.refuted) != needed:
-            raise VerificationError("it names refutations that the claim does not need")
+        _equal("low", proof.low, low)
+        used = set(proof.refuted) == needed
+        _require(used, "it names refutations that the claim does not need")
         if proof.scope is Scope.OPEN:
-            if closed:
-                raise VerificationError(f"more is proved than the file says: C up to {closed}")
-            self._equal("max_chunks", proof.max_chunks, None)
+            _require(not closed, f"more is proved than the file says: C up to {closed}")
+            _equal("max_chunks", proof.max_chunks, None)
             return
-        if not closed:
-            raise VerificationError("for no C is something better ruled out")
+        _require(closed > 0, "for no C is something better ruled out")
         if is_closed:
             closed = self.evidence.max_chunks
         if proof.max_chunks is None:
             # A C beyond R / bound would cost less than the bound allows.
             reaches = self.evidence.scaling and bound > 0 and proof.max_rounds is not None
-            if not is_closed or not reaches or Fraction(proof.max_rounds or 0) / bound > closed:
-                raise VerificationError(f"every C is claimed; C up to {closed} is proved")
-        elif proof.max_chunks != closed:
-            raise VerificationError(
-                f"C up to {proof.max_chunks} is claimed; C up to {closed} is proved"
+            every = is_closed and reaches and Fraction(proof.max_rounds or 0) / bound <= closed
+            _require(every, f"every C is claimed; C up to {closed} is proved")
+        else:
+            _require(
+                proof.max_chunks == closed,
+                f"C up to {proof.max_chunks} is claimed; C up to {closed} is proved",
             )
 
     def _domain(self) -> list[int]:
@@ -421,11 +401,18 @@ class _Check:
         if best is None or best > self.frontier.least_bandwidth:
             expected.append((first, None, self.frontier.least_bandwidth, best))
         stated = [(c.least_steps, c.most_steps, c.low, c.high) for c in self.frontier.open]
-        if stated != expected:
-            raise VerificationError(
-                f"what is open is stated as {_told(stated)}; the proofs leave open "
-                f"{_told(expected)}"
-            )
+        _require(
+            stated == expected,
+            f"what is open is stated as {_shown(stated)}; the proofs leave open {_shown(expected)}",
+        )
+
+
+def _equal(what: str, stated: object, computed: object) -> None:
+    _require(stated == computed, f"{what} is {computed}, not {stated}")
+
+
+def _ascending(numbers: Sequence[int]) -> bool:
+    return list(numbers) == sorted(set(numbers))
 
 
 def _copies(asked: Shape, had: Shape) -> int | None:
@@ -449,7 +436,7 @@ def _speaks_of(certificate: Certificate, steps: int | None) -> bool:
     return certificate.steps is None or (steps is not None and certificate.steps >= steps)
 
 
-def _told(claims: Sequence[tuple[int, int | None, Fraction, Fraction | None]]) -> str:
+def _shown(claims: Sequence[tuple[int, int | None, Fraction, Fraction | None]]) -> str:
     return "; ".join(str(OpenClaim(*claim, "")).rstrip(": ") for claim in claims) or "nothing"
 
 

@@ -16,9 +16,7 @@ import numpy as np
 
 from syncoll.errors import VerificationError
 from syncoll.model import Algorithm, Instance
-from syncoll.trust.copies import Copies
-from syncoll.trust.partials import Partials
-from syncoll.trust.violation import Violation
+from syncoll.trust.holdings import Copies, Partials, Violation
 from syncoll.wording import counted
 
 __all__ = ["require_valid", "violations"]

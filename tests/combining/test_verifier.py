@@ -12,7 +12,7 @@ from syncoll.errors import VerificationError
 from syncoll.model import Algorithm, Instance, Topology
 from syncoll.testing.instances import random_case
 from syncoll.trust import violations
-from syncoll.trust.partials import _can_form
+from syncoll.trust.holdings import _can_form
 from tests.oracles import naive_combining as naive
 
 LINE = Topology.from_links("line", 3, {(0, 1): 1, (1, 0): 1, (1, 2): 1, (2, 1): 1})
@@ -54,7 +54,7 @@ def test_a_reduced_value_may_come_back_to_a_contributor() -> None:
     ("row", "kind", "part"),
     [
         ((1, 0, 1, "1"), "post", "node 0 never gets the contribution of node 2"),
-        ((1, 0, 1, ""), "reduction", "carries nobody's contribution"),
+        ((1, 0, 1, ""), "reduction", "carries no contribution"),
         ((0, 1, 0, "02"), "reduction", "node 0 does not hold the contribution of node 2 then"),
     ],
 )

@@ -1,12 +1,18 @@
 """Runs algorithms on data: a second check beside the verifier, with which it shares no code.
 
-Also the semantics of algorithms in their most readable form: `memory` is what a node does,
-`execute` what a step does, `definition` what a collective is.
+Also the semantics of algorithms in their most readable form: `execute` is what nodes and steps do,
+`definition` what a collective is.
 """
 
 from syncoll.trust.data.execute import Execution, Mismatch, execute
-from syncoll.trust.data.halves import BFLOAT16, dtype_of, name_of
-from syncoll.trust.data.workload import DTYPES, ReduceOp, Workload
+from syncoll.trust.data.workload import (
+    BFLOAT16,
+    DTYPES,
+    ReduceOp,
+    Workload,
+    dtype_of,
+    name_of,
+)
 
 __all__ = [
     "BFLOAT16",

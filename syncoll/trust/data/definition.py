@@ -14,6 +14,10 @@ u = eps/2, at most k eps while (k-1) u <= 1/2: up to 129 contributions in bfloat
 float16.  Beyond about as many the tolerance reaches the sum itself and tells little.)
 
 The reference itself is computed in numpy's longest float, in which sums of few halves are exact.
+
+A node's data is cut into C chunks of equal length, rounded up: the last ones are shorter, and empty
+where there are more chunks than elements.  Chunk c has the length of its place among the chunks
+that start at the first node of its pre, so that C chunks of one node add up to the node's data.
 """
 
 from __future__ import annotations
@@ -24,11 +28,48 @@ from functools import reduce
 import numpy as np
 
 from syncoll.model import Instance
-from syncoll.trust.data.halves import exactly, rounding
-from syncoll.trust.data.inputs import Inputs
-from syncoll.trust.data.workload import Array, ReduceOp, Workload
+from syncoll.trust.data.workload import Array, ReduceOp, Workload, exactly, rounding
 
-__all__ = ["DataDemand", "demand", "reduction"]
+__all__ = ["DataDemand", "Inputs", "demand", "reduction"]
+
+
+class Inputs:
+    """What the nodes have before the first step: every chunk at every node of its pre.
+
+    In a combining instance each node has data of its own for a chunk, its contribution; in another
+    all nodes of a chunk's pre have the same.
+
+    Args:
+        instance: whose pre says what starts where.
+        workload: how much data, and of which type.
+    """
+
+    def __init__(self, instance: Instance, workload: Workload) -> None:
+        pre = instance.pre
+        owner = pre.argmax(axis=1)
+        at_owner = (pre.cumsum(axis=0) - 1)[np.arange(len(pre)), owner]
+        pieces = max(instance.chunks, int(pre.sum(axis=0).max()))
+        longest = -(-workload.elements // pieces)
+        lengths = np.clip(workload.elements - at_owner * longest, 0, longest)
+        lengths[~pre.any(axis=1)] = 0
+        self.lengths: list[int] = lengths.tolist()
+        """Elements of each chunk."""
+        self._data: dict[tuple[int, int], Array] = {}
+        for node in range(pre.shape[1]):
+            mine = pre[:, node] if instance.combining else pre[:, node] & (owner == node)
+            chunks = np.flatnonzero(mine)
+            ends = lengths[chunks].cumsum()
+            drawn = workload.draw(int(lengths[chunks].sum()), node)
+            drawn.setflags(write=False)
+            for chunk, end in zip(chunks.tolist(), ends.tolist(), strict=True):
+                self._data[chunk, node] = drawn[end - self.lengths[chunk] : end]
+        if not instance.combining:
+            for chunk, node in np.argwhere(pre).tolist():
+                self._data[chunk, node] = self._data[chunk, int(owner[chunk])]
+
+    def of(self, chunk: int, node: int) -> Array:
+        """What a node of pre has of a chunk."""
+        return self._data[chunk, node]
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,26 +2,34 @@
 
 All sends of a step read what their nodes hold when the step begins; what they bring is stored when
 all have read.  Bandwidth is no matter of data, so rounds play no part here.
+
+Of each chunk a node keeps every piece of data that it has or receives beside the others, labelled
+with the nodes whose contributions are reduced in it.  From pieces whose labels are disjoint it can
+form the piece with all their labels, so that no contribution counts twice.  Plain copies, as
+collectives that only move data send them, have no label.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 import psutil
 
 from syncoll.errors import UsageError
 from syncoll.model import Algorithm, Instance
-from syncoll.trust.data.definition import DataDemand, demand, reduction
-from syncoll.trust.data.halves import widen
-from syncoll.trust.data.inputs import Inputs
-from syncoll.trust.data.memory import COPY, Label, NodeMemory
-from syncoll.trust.data.workload import Array, Workload
+from syncoll.trust.data.definition import DataDemand, Inputs, demand, reduction
+from syncoll.trust.data.workload import Array, ReduceOp, Workload, widen
 from syncoll.wording import counted
 
-__all__ = ["Execution", "Mismatch", "execute"]
+__all__ = ["Execution", "Mismatch", "NodeMemory", "execute"]
+
+Label = frozenset[int]
+
+COPY: Label = frozenset()
+"""The label of a chunk that nothing is reduced into."""
 
 
 @dataclass(frozen=True)
@@ -220,3 +228,52 @@ def _compare(
                 text = f"{message}; the contribution of node {who} {trouble}"
                 return Mismatch(text, chunk, node, None, who)
     return Mismatch(message, chunk, node)
+
+
+class NodeMemory:
+    """The pieces of data at one node.
+
+    Args:
+        operation: how pieces are reduced.
+    """
+
+    def __init__(self, operation: ReduceOp) -> None:
+        self._operation = operation
+        self._pieces: dict[int, dict[Label, Array]] = {}
+
+    def keep(self, chunk: int, label: Label, data: Array) -> None:
+        """Stores a copy of a piece, in place of one with the same label."""
+        piece = data.copy()
+        piece.setflags(write=False)
+        self._pieces.setdefault(chunk, {})[label] = piece
+
+    def form(self, chunk: int, label: Label) -> Array | None:
+        """The piece with this label, reduced from others where need be; None if it cannot be."""
+        pieces = self._pieces.get(chunk, {})
+        if label in pieces:
+            return pieces[label]
+        parts = _parts(label, [have for have in pieces if have and have <= label], set())
+        return reduce(self._operation, [pieces[part] for part in parts]) if parts else None
+
+    def labels(self, chunk: int) -> list[Label]:
+        """Those of the pieces held of a chunk."""
+        return list(self._pieces.get(chunk, {}))
+
+
+def _parts(label: Label, have: list[Label], hopeless: set[Label]) -> list[Label] | None:
+    """Disjoint labels out of `have` with `label` as their union; None if there are none.
+
+    Whoever is to be in the union is in exactly one part: each that has the least of them is tried.
+    """
+    if not label:
+        return []
+    if label in hopeless:
+        return None
+    least = min(label)
+    for part in have:
+        if least in part and part <= label:
+            rest = _parts(label - part, have, hopeless)
+            if rest is not None:
+                return [part, *rest]
+    hopeless.add(label)
+    return None

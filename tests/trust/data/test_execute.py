@@ -18,11 +18,9 @@ from syncoll.errors import UsageError
 from syncoll.model import Algorithm, Instance
 from syncoll.trust import violations
 from syncoll.trust.data import BFLOAT16, DTYPES, ReduceOp, Workload, execute
-from syncoll.trust.data.definition import reduction
-from syncoll.trust.data.halves import narrow, widen
-from syncoll.trust.data.inputs import Inputs
-from syncoll.trust.data.memory import NodeMemory
-from syncoll.trust.data.workload import Array
+from syncoll.trust.data.definition import Inputs, reduction
+from syncoll.trust.data.execute import NodeMemory
+from syncoll.trust.data.workload import Array, narrow, widen
 
 from .conftest import SEARCHED, Pair, line_broadcast, line_reduce, ring_allreduce
 

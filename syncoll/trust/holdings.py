@@ -1,4 +1,4 @@
-"""Which partial results each node holds, for combining collectives.
+"""What each node holds: chunks, or for a combining collective partial results of them.
 
 A partial result of a chunk is the reduction of some nodes' contributions to it, and all that
 matters about it is whose: a set of nodes. A node starts with its own contribution; what it receives
@@ -13,21 +13,67 @@ handful of partial results that a node holds of one chunk it takes microseconds.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import operator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 import numpy.typing as npt
 
 from syncoll.errors import VerificationError
-from syncoll.model import Algorithm, Instance
-from syncoll.trust.violation import Violation
+from syncoll.model import Algorithm, BoolArray, Instance
 
-__all__ = ["Partials"]
+__all__ = ["Copies", "Partials", "Violation"]
 
 IntArray = npt.NDArray[np.int64]
 
 _MOST_REMAINDERS = 100_000
 """Where the search for disjoint parts gives up; only files made to be hard come near it."""
+
+
+@dataclass(frozen=True)
+class Violation:
+    """One thing that is wrong with an algorithm.
+
+    Args:
+        kind: ``shape``, ``send``, ``causality``, ``reduction``, ``order``, ``bandwidth`` or
+            ``post``.
+        message: what is wrong, with the send, step or link set in question.
+    """
+
+    kind: str
+    message: str
+
+
+class Copies:
+    """The paper's V_s: ``[G, P]``, starting at pre.
+
+    Args:
+        instance: whose pre it starts from.
+    """
+
+    def __init__(self, instance: Instance) -> None:
+        self._holds = instance.pre.copy()
+
+    def missing(self, step: int, sends: IntArray, first: int) -> Iterator[Violation]:
+        """The sends of a step whose chunk the sender does not hold when the step begins."""
+        chunk, source, destination, _ = sends.T
+        for i in np.flatnonzero(~self._holds[chunk, source]):
+            yield Violation(
+                "causality",
+                f"step {step} sends chunk {chunk[i]} from node {source[i]} to node "
+                f"{destination[i]}, but node {source[i]} does not hold it then",
+            )
+
+    def arrive(self, sends: IntArray, first: int) -> None:
+        """What the sends of a step bring is held when the step has ended."""
+        self._holds[sends[:, 0], sends[:, 2]] = True
+
+    def unmet(self, instance: Instance) -> Iterator[Violation]:
+        """What post demands and no node holds at the end."""
+        for c, n in np.argwhere(instance.post & ~self._holds).tolist():
+            yield Violation("post", f"chunk {c} never reaches node {n}")
 
 
 class Partials:
@@ -43,16 +89,9 @@ class Partials:
 
     def __init__(self, instance: Instance, algorithm: Algorithm, *, in_order: bool) -> None:
         self._in_order = in_order
-        self._held: dict[tuple[int, int], list[int]] = {}
-        self._everyone: list[int] = []
-        for c, row in enumerate(instance.pre):
-            nodes = np.flatnonzero(row).tolist()
-            self._everyone.append(sum(1 << n for n in nodes))
-            for n in nodes:
-                self._held[c, n] = [1 << n]
         assert algorithm.contributions is not None
-        packed = np.packbits(algorithm.contributions, axis=1, bitorder="little")
-        self._carried = [int.from_bytes(row.tobytes(), "little") for row in packed]
+        self._everyone, self._carried = _masks(instance.pre), _masks(algorithm.contributions)
+        self._held = {(c, n): [1 << n] for c, n in np.argwhere(instance.pre).tolist()}
 
     def missing(self, step: int, sends: IntArray, first: int) -> Iterator[Violation]:
         """The sends of a step whose partial result the sender cannot form when the step begins."""
@@ -65,38 +104,27 @@ class Partials:
                 f"step {step} sends the reduction of {_nodes(wanted)} for chunk {chunk} from node "
                 f"{source} to node {destination}"
             )
-            if wanted == 0:
-                yield Violation("reduction", f"{what}: it carries nobody's contribution")
-                continue
-            if strangers := wanted & ~self._everyone[chunk]:
-                yield Violation(
-                    "reduction", f"{what}: {_nodes(strangers)} contribute nothing to that chunk"
-                )
-                continue
-            if self._in_order and not self._is_run(wanted, chunk):
-                yield Violation(
-                    "order",
-                    f"{what}: these do not follow one another, and order must be kept",
-                )
-                continue
             held = self._held.get((chunk, source), [])
-            if not _can_form(wanted, held):
-                late = arriving.get((chunk, source), [])
+            if wanted == 0:
+                yield Violation("reduction", f"{what}: it carries no contribution")
+            elif others := wanted & ~self._everyone[chunk]:
                 yield Violation(
-                    "causality" if _can_form(wanted, [*held, *late]) else "reduction",
-                    f"{what}, but {self._why_not(wanted, held, late, source)}",
+                    "reduction", f"{what}: {_nodes(others)} contribute nothing to that chunk"
                 )
-
-    def _why_not(self, wanted: int, held: list[int], late: list[int], node: int) -> str:
-        if _can_form(wanted, [*held, *late]):
-            return f"node {node} receives what it needs for that only in the same step"
-        reach = 0
-        for part in held:
-            if part & ~wanted == 0:
-                reach |= part
-        if lacking := wanted & ~reach:
-            return f"node {node} does not hold the contribution of {_nodes(lacking)} then"
-        return f"node {node} could only form it by adding a contribution twice"
+            elif self._in_order and not self._is_run(wanted, chunk):
+                text = f"{what}: these do not follow one another, and order must be kept"
+                yield Violation("order", text)
+            elif _can_form(wanted, held):
+                continue
+            elif _can_form(wanted, [*held, *arriving.get((chunk, source), [])]):
+                text = f"node {source} receives what it needs for that only in the same step"
+                yield Violation("causality", f"{what}, but {text}")
+            else:
+                reach = _union(part for part in held if part & ~wanted == 0)
+                text = f"node {source} could only form it by adding a contribution twice"
+                if lacking := wanted & ~reach:
+                    text = f"node {source} does not hold the contribution of {_nodes(lacking)} then"
+                yield Violation("reduction", f"{what}, but {text}")
 
     def _is_run(self, wanted: int, chunk: int) -> bool:
         """Whether no other contributor lies between the first and the last of the set."""
@@ -117,15 +145,9 @@ class Partials:
             held, everyone = self._held.get((c, n), []), self._everyone[c]
             if _can_form(everyone, held):
                 continue
-            reach = 0
-            for part in held:
-                reach |= part
-            if lacking := everyone & ~reach:
+            text = f"node {n} can form the result of chunk {c} only by adding a contribution twice"
+            if lacking := everyone & ~_union(held):
                 text = f"node {n} never gets the contribution of {_nodes(lacking)} to chunk {c}"
-            else:
-                text = (
-                    f"node {n} can form the result of chunk {c} only by adding a contribution twice"
-                )
             yield Violation("post", text)
 
 
@@ -154,6 +176,15 @@ def _can_form(wanted: int, held: list[int]) -> bool:
         return False
 
     return cover(wanted)
+
+
+def _masks(rows: BoolArray) -> list[int]:
+    packed = np.packbits(rows, axis=1, bitorder="little")
+    return [int.from_bytes(row.tobytes(), "little") for row in packed]
+
+
+def _union(parts: Iterable[int]) -> int:
+    return reduce(operator.or_, parts, 0)
 
 
 def _nodes(mask: int) -> str:
