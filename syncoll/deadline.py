@@ -1,7 +1,7 @@
 """Deadline: when something must be over.
 
-Whoever sets a limit of time makes one deadline and hands it on; whoever takes long looks at it,
-gives what is left of it to solvers, and does not begin what would not fit.  It is a moment on the
+What sets a limit of time makes one deadline and hands it on; what takes long looks at it, gives
+what is left of it to solvers, and does not begin what would not fit.  It is a moment on the
 clock on the wall, which is what a person waits for.  A share of the time within it may be measured
 in work instead, the CPU time of the main thread (of the whole process, where another thread sets
 it), so that neither a busy machine nor other threads take it away.
@@ -28,12 +28,8 @@ from syncoll.errors import OutOfTimeError
 
 __all__ = ["NEVER", "Deadline", "OutOfTimeError", "enclosing", "interrupted_at", "may_raise"]
 
-_GRACE_SECONDS = 0.2
-"""What looks at its deadline gets so long to end by itself, with what it has."""
-
-_AGAIN_SECONDS = 0.05
-"""An interruption that was swallowed is repeated; a share of work is looked at so often."""
-
+_GRACE_SECONDS = 0.2  # for what looks at its deadline to end by itself, with what it has
+_AGAIN_SECONDS = 0.05  # until a swallowed interruption is repeated, or work looked at again
 
 _ENTERED_AND_LEFT = frozenset({__name__, "syncoll.memory", "syncoll.plugins.guard"})
 """Modules whose own lines are not to be cut short; what they call may be."""
@@ -47,9 +43,8 @@ class Deadline:
 
     Args:
         ends: on the clock `time.perf_counter`; None for never.
-        works: by when the work must be done, on a clock of CPU time; None where that does not
-            matter.
-        by_main: whether that clock is the main thread's and not the process's.
+        works: by when the work must be done, in CPU time; None where that does not matter.
+        by_main: whether that is the main thread's and not the process's.
     """
 
     ends: float | None = None
@@ -129,7 +124,7 @@ def _worked(by_main: bool) -> float:
     if _is_main():
         return time.thread_time()
     if sys.platform == "win32":
-        return -math.inf  # nobody else's clock can be read there; the clock on the wall remains
+        return -math.inf  # no other thread's clock can be read there; that on the wall remains
     return time.clock_gettime(time.pthread_getcpuclockid(threading.main_thread().ident or 0))
 
 
@@ -144,9 +139,6 @@ class interrupted_at:  # noqa: N801  # reads as what it does: with interrupted_a
     plugins and of bad ones.  What looks at the deadline itself has a fraction of a second to end in
     order.  It does nothing outside the main thread, on systems without such alarms (Windows), and
     where the program that syncoll is a part of uses the alarm itself.
-
-    Args:
-        deadline: when to interrupt.
     """
 
     _active: ClassVar[list[Deadline]] = []
@@ -170,10 +162,8 @@ class interrupted_at:  # noqa: N801  # reads as what it does: with interrupted_a
             signal.signal(signal.SIGALRM, self._before)
 
     def _possible(self) -> bool:
-        """Whether the system has such alarms, and nobody else in this process uses them."""
-        if not hasattr(signal, "setitimer") or (
-            threading.current_thread() is not threading.main_thread()
-        ):
+        """Whether the system has such alarms, and no other code in this process uses them."""
+        if not hasattr(signal, "setitimer") or not _is_main():
             return False
         return bool(self._active) or (
             signal.getsignal(signal.SIGALRM) == signal.SIG_DFL
@@ -182,30 +172,25 @@ class interrupted_at:  # noqa: N801  # reads as what it does: with interrupted_a
 
     def _set(self) -> None:
         """Sets the system's timer for the first of all that are active."""
-        first = min((deadline.left() for deadline in self._active), default=math.inf)
-        if first == math.inf:
-            signal.setitimer(signal.ITIMER_REAL, 0.0)
-        else:
-            seconds = max(first, 0.0) + _GRACE_SECONDS
-            signal.setitimer(signal.ITIMER_REAL, seconds, _AGAIN_SECONDS)
+        first = enclosing().left()
+        seconds = 0.0 if first == math.inf else max(first, 0.0) + _GRACE_SECONDS
+        signal.setitimer(signal.ITIMER_REAL, seconds, _AGAIN_SECONDS)
 
 
 def enclosing() -> Deadline:
     """The soonest deadline that may interrupt the caller: a limit for calls that cannot be."""
-    if threading.current_thread() is not threading.main_thread():
+    if not _is_main():
         return NEVER
     return min(interrupted_at._active, key=Deadline.left, default=NEVER)
 
 
 def may_raise(frame: FrameType | None) -> bool:
-    """Whether the handler of a signal may raise an error here, and nothing is left done by half.
+    """Whether the handler of a signal that interrupted a frame may raise an error there, so that
+    nothing is left done by half.
 
     Not where a module is being imported, for it cannot be imported again; nor where Python would
     only print the error, as it does when garbage is collected; nor where a deadline, or what stands
     around a plugin's code, is just being entered or left.
-
-    Args:
-        frame: what the signal interrupted.
     """
     inner = frame
     while inner is not None and inner.f_globals.get("__name__") == "contextlib":
@@ -214,9 +199,8 @@ def may_raise(frame: FrameType | None) -> bool:
         return False
     collecting = {getattr(one, "__code__", None) for one in gc.callbacks}
     while frame is not None:
-        if frame.f_globals.get("__name__") == "importlib._bootstrap":
-            return False
-        if frame.f_code.co_name == "__del__" or frame.f_code in collecting:
+        importing = frame.f_globals.get("__name__") == "importlib._bootstrap"
+        if importing or frame.f_code.co_name == "__del__" or frame.f_code in collecting:
             return False
         frame = frame.f_back
     return True

@@ -98,15 +98,12 @@ class LocatedError(SyncollError):
 
     def __init__(self, message: str, origin: Origin | None = None, expected: str = "") -> None:
         super().__init__(message)
-        self.message = message
-        self.origin = origin
-        self.expected = expected
+        self.message, self.origin, self.expected = message, origin, expected
 
     def __str__(self) -> str:
-        parts = [self.message]
-        if self.origin is not None:
-            place = f"{self.origin.file}:{self.origin.line}:{self.origin.column}"
-            parts = [f"{place}: {self.message}", self.origin.excerpt()]
+        parts, at = [self.message], self.origin
+        if at is not None:
+            parts = [f"{at.file}:{at.line}:{at.column}: {self.message}", at.excerpt()]
         if self.expected:
             parts.append(f"expected {self.expected}")
         return "\n".join(parts)
@@ -124,7 +121,7 @@ class SpecLimitError(SpecError):
 
 
 class ModelError(LocatedError):
-    """A topology, collective or instance makes no sense, whoever built it."""
+    """A topology, collective or instance makes no sense, however it was built."""
 
 
 class UsageError(SyncollError):
@@ -140,7 +137,7 @@ class FileFormatError(SyncollError):
 
 
 class ImportFormatError(FileFormatError):
-    """A tool's description of a machine is none, is truncated, or leaves out what is needed."""
+    """A tool's description of a machine is not one, is truncated, or leaves out what is needed."""
 
 
 class ExportError(SyncollError):

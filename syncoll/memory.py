@@ -8,8 +8,8 @@ command began, unless ``--memory-limit`` says otherwise.  Three things see to th
   where it would not fit; whoever asks goes on with something smaller.
 * A solver's process that takes the whole over the limit is ended: those that have nothing to do
   (`MemoryBudget.may_not_rest`), and the largest one (`MemoryBudget.must_go`); the others go on.
-* The last line of defence is `guarded`: a thread that raises `MemoryError` in the main thread where
-  no solver's process is worth ending, or the command stays over its limit all the same.
+* The last line of defence is a thread that raises `MemoryError` in the main thread where no
+  solver's process is worth ending, or the command stays over its limit all the same.
 
 Free is what the system says, or less where a control group (a container, a batch job) or
 ``ulimit`` allows less.  On another machine, as in a cluster, the same limit holds for each process
@@ -26,7 +26,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
 
@@ -35,47 +35,26 @@ from syncoll.errors import UsageError
 
 __all__ = [
     "MemoryBudget",
-    "amount_of",
     "began",
     "budget",
     "command",
     "end_guard",
-    "free_bytes",
-    "guarded",
     "on_refusal",
     "refusals",
     "require_address_space",
     "resume",
 ]
 
-DEFAULT_SHARE = 0.5
-"""Of what is free, for a command whose user names no limit."""
-
-_LEAST_LIMIT = 128 << 20
-"""Python, its libraries and a worker that has imported a solver."""
-
-_ALWAYS_BEGUN = 16 << 20
-"""What needs no more is not refused: it makes no difference, and without it nothing would begin."""
-
-_LEAST_ADDRESS_SPACE = 768 << 20
-"""What the libraries and the threads of a search reserve; with less the system ends the process."""
-
-_LEAST_WORTH = 64 << 20
-"""Ending a process that has less helps little, and it may not have imported its solver yet."""
-
-_SPARE = 0.9
-"""Of what is free now, for a single thing that is about to be built."""
-
-_SAMPLE_SECONDS = 0.2
-"""A look at all processes takes some milliseconds; it holds for so long."""
-
+_DEFAULT_SHARE = 0.5  # of what is free, for a command whose user names no limit
+_LEAST_LIMIT = 128 << 20  # Python, its libraries and a worker that has imported a solver
+_ALWAYS_BEGUN = 16 << 20  # makes no difference, and without it nothing would begin
+_LEAST_ADDRESS_SPACE = 768 << 20  # reserved by the libraries and threads of a search
+_LEAST_WORTH = 64 << 20  # ending a smaller one helps little: it may not have its solver yet
+_SPARE = 0.9  # of what is free now, for a single thing that is about to be built
+_SAMPLE_SECONDS = 0.2  # so long a look at all processes holds, which takes some milliseconds
 _GUARD_SECONDS = 0.5
-_RELIEF_SECONDS = 5.0
-"""How long the main thread has to make room before it is told again."""
-
-_DELIVERY_SECONDS = 1.0
-"""A signal that was sent arrives much sooner."""
-
+_RELIEF_SECONDS = 5.0  # for the main thread to make room before it is told again
+_DELIVERY_SECONDS = 1.0  # a signal that was sent arrives much sooner
 _CGROUPS = Path("/sys/fs/cgroup")
 
 
@@ -97,26 +76,14 @@ class MemoryBudget:
 
     @classmethod
     def of_this_process(cls, named: int | None = None) -> MemoryBudget:
-        """The budget of a command that begins now.
-
-        Args:
-            named: the limit in bytes; None for `DEFAULT_SHARE` of what is free.
-        """
+        """The budget of a command that begins now; without a limit half of what is free."""
         pid, limit = os.getpid(), named
         if limit is None:
-            limit = sum(_sample(pid).sizes.values()) + int(free_bytes() * DEFAULT_SHARE)
+            limit = _sample(pid).total + int(free_bytes() * _DEFAULT_SHARE)
         return cls(limit, named, pid, socket.gethostname())
 
-    @classmethod
-    def of_nobody(cls) -> MemoryBudget:
-        """What a program that uses this library may take: all that the machine has."""
-        import psutil
-
-        total = int(psutil.virtual_memory().total)
-        return cls(total, None, os.getpid(), socket.gethostname())
-
     def here(self) -> MemoryBudget:
-        """The same for whoever answers in this process, which may have been started by others."""
+        """The same for this process, which may be of another command, or on another machine."""
         import psutil
 
         if self.host == socket.gethostname():
@@ -128,7 +95,7 @@ class MemoryBudget:
 
     def used(self) -> int:
         """Bytes that the command's processes have now, at most a fraction of a second ago."""
-        return sum(_sample(self.pid).sizes.values())
+        return _sample(self.pid).total
 
     def room(self) -> int:
         """Bytes that may still be taken; never negative."""
@@ -141,10 +108,7 @@ class MemoryBudget:
             needs: about so many bytes.
             what: that is to be built, as the beginning of a sentence.
         """
-        if needs <= _ALWAYS_BEGUN:
-            return ""
-        room = self.room()
-        if needs <= room:
+        if needs <= _ALWAYS_BEGUN or needs <= (room := self.room()):
             return ""
         return (
             f"{what} would need about {amount_of(needs)} of memory, over the {amount_of(room)} "
@@ -157,29 +121,24 @@ class MemoryBudget:
         All together are over the limit, and no other process that could be ended is as large.
         """
         sample = _sample(self.pid)
-        total = sum(sample.sizes.values())
-        mine = sample.sizes.get(pid, 0)
-        if total <= self.limit or pid != sample.largest_leaf or mine < _LEAST_WORTH:
+        if pid != sample.largest_leaf or not self.may_not_rest(pid):
             return ""
-        _forget_samples()  # what comes next is decided by a new look
         return (
-            f"killed at {amount_of(mine)} of memory, when this command had {amount_of(total)}; its "
-            f"limit is {amount_of(self.limit)} (--memory-limit)"
+            f"killed at {amount_of(sample.sizes[pid])} of memory, when this command had "
+            f"{amount_of(sample.total)}; its limit is {amount_of(self.limit)} (--memory-limit)"
         )
 
     def may_not_rest(self, pid: int) -> bool:
         """Whether a solver's process that has nothing to do is to end, for there is too little."""
         sample = _sample(self.pid)
-        total = sum(sample.sizes.values())
-        if total <= self.limit or sample.sizes.get(pid, 0) < _LEAST_WORTH:
+        if sample.total <= self.limit or sample.sizes.get(pid, 0) < _LEAST_WORTH:
             return False
-        _forget_samples()
+        _forget_samples()  # what comes next is decided by a new look
         return True
 
     def exhausted(self) -> str:
-        """Why the command's own process must make room, in words; empty while it need not.
-
-        A worker that is worth ending goes first: who waits for it, or keeps it, ends it soon.
+        """Why the command's own process must make room, in words; empty while it need not, as where
+        a worker is worth ending: what waits for that, or keeps it, ends it soon.
         """
         sample = _sample(self.pid)
         leaf = sample.largest_leaf
@@ -198,18 +157,15 @@ class MemoryBudget:
 
 @dataclass(frozen=True)
 class _Sample:
-    """The memory of a command's processes.
-
-    Args:
-        taken: when, in the time of `time.monotonic`.
-        sizes: resident bytes by process id.
-        largest_leaf: the largest process that has started no other, and is not the command's own;
-            None where there is none.
-    """
+    """The memory of a command's processes, and the largest that has started no other."""
 
     taken: float
     sizes: dict[int, int]
     largest_leaf: int | None
+
+    @property
+    def total(self) -> int:
+        return sum(self.sizes.values())
 
 
 _lock = threading.Lock()
@@ -263,17 +219,22 @@ def free_bytes() -> int:
 
 def _left_by_ulimit() -> Iterator[int]:
     """What ``ulimit -v`` and ``ulimit -d`` leave this process, which may be limited by either."""
-    if sys.platform == "win32":
-        return
-    import resource
-
     import psutil
 
     info = psutil.Process().memory_info()
     for name, taken in (("RLIMIT_AS", "vms"), ("RLIMIT_DATA", "data")):
-        limit, _ = resource.getrlimit(getattr(resource, name))
-        if limit != resource.RLIM_INFINITY and hasattr(info, taken):
+        limit = _ulimit(name)
+        if limit is not None and hasattr(info, taken):
             yield limit - int(getattr(info, taken))
+
+
+def _ulimit(name: str) -> int | None:
+    if sys.platform == "win32":
+        return None
+    import resource
+
+    limit, _ = resource.getrlimit(getattr(resource, name))
+    return None if limit == resource.RLIM_INFINITY else limit
 
 
 def _left_in_groups() -> Iterator[int]:
@@ -301,16 +262,13 @@ def _left_in_groups() -> Iterator[int]:
 
 def _left_in_group(group: Path, most: str, current: str, cache: str) -> int | None:
     try:
-        limit = (group / most).read_text(encoding="ascii").strip()
-        if not limit.isdigit():  # max
-            return None
-        used = int((group / current).read_text(encoding="ascii"))
-        facts = dict(
-            line.split(" ", 1)
-            for line in (group / "memory.stat").read_text(encoding="ascii").splitlines()
+        limit, used, facts = (
+            (group / name).read_text(encoding="ascii").split()
+            for name in (most, current, "memory.stat")
         )
-        return int(limit) - used + int(facts.get(cache, 0))  # files' pages are given back
-    except (OSError, ValueError):
+        pages = dict(zip(facts[::2], facts[1::2], strict=True)).get(cache, 0)
+        return int(limit[0]) - int(used[0]) + int(pages)  # files' pages are given back
+    except (OSError, ValueError, IndexError):  # also where the limit is the word max
         return None
 
 
@@ -324,7 +282,8 @@ _refusals = 0
 
 @contextlib.contextmanager
 def command(named: int | None = None, told: Callable[[str], None] | None = None) -> Iterator[None]:
-    """While it lasts, `budget` is that of one command, and the command is `guarded`.
+    """While it lasts, `budget` is that of one command; over it `MemoryError` is raised in the main
+    thread, where the end of solvers' processes does not help.
 
     Args:
         named: the limit in bytes; None for the default share, which is found out when needed.
@@ -333,8 +292,9 @@ def command(named: int | None = None, told: Callable[[str], None] | None = None)
     Raises:
         UsageError: on a limit below what any command takes.
     """
-    global _current, _began, _told
+    global _current, _began, _told, _guard
     before = _current, _began, _told
+    guard = None
     _said.clear()
     _current, _began, _told = None, True, told
     try:
@@ -345,9 +305,14 @@ def command(named: int | None = None, told: Callable[[str], None] | None = None)
                     "with a solver that has nothing to do; give it more"
                 )
             _current = MemoryBudget.of_this_process(named)
-        with guarded():
-            yield
+        if threading.current_thread() is threading.main_thread() and _guard is None:
+            guard = _guard = _Guard()
+            guard.start()
+        yield
     finally:
+        if guard is not None:
+            _guard = None
+            guard.end()
         _current, _began, _told = before
 
 
@@ -362,12 +327,8 @@ def require_address_space() -> None:
     Raises:
         UsageError: where it does not: these would end the process, and no error could be caught.
     """
-    if sys.platform == "win32":
-        return
-    import resource
-
-    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-    if limit != resource.RLIM_INFINITY and limit < _LEAST_ADDRESS_SPACE:
+    limit = _ulimit("RLIMIT_AS")
+    if limit is not None and limit < _LEAST_ADDRESS_SPACE:
         raise UsageError(
             f"the system limits this process to {amount_of(limit)} of addresses (ulimit -v); the "
             f"libraries of a search reserve up to {amount_of(_LEAST_ADDRESS_SPACE)}: raise that "
@@ -386,7 +347,11 @@ def budget() -> MemoryBudget:
     """The budget of the command that this process belongs to; all there is where none began."""
     global _current
     if _current is None:
-        _current = MemoryBudget.of_this_process() if _began else MemoryBudget.of_nobody()
+        _current = MemoryBudget.of_this_process()
+        if not _began:  # a program that uses this library may take all that the machine has
+            import psutil
+
+            _current = replace(_current, limit=int(psutil.virtual_memory().total))
     return _current
 
 
@@ -396,7 +361,7 @@ def refusals() -> int:
 
 
 def on_refusal(text: str) -> None:
-    """Tells whoever runs the command, once, that something was not begun."""
+    """Tells the user of the command, once, that something was not begun."""
     global _refusals
     _refusals += 1
     if _told is not None and text not in _said:
@@ -479,26 +444,6 @@ class _Guard:
 
 
 _guard: _Guard | None = None
-
-
-@contextlib.contextmanager
-def guarded() -> Iterator[None]:
-    """While it lasts, `MemoryError` is raised in the main thread where the limit is exceeded.
-
-    Solvers' processes are ended first, and it is raised where that does not help.  Does nothing in
-    another thread.
-    """
-    global _guard
-    if threading.current_thread() is not threading.main_thread() or _guard is not None:
-        yield
-        return
-    _guard = _Guard()
-    _guard.start()
-    try:
-        yield
-    finally:
-        ended, _guard = _guard, None
-        ended.end()
 
 
 def end_guard() -> None:

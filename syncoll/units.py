@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from syncoll.errors import UsageError
@@ -30,20 +30,10 @@ _SECONDS = {
     "s": Fraction(1),
 }
 
-_BYTES = {
-    f"{prefix}B": Fraction(factor)
-    for prefix, factor in (
-        ("", 1),
-        ("K", 10**3),
-        ("k", 10**3),
-        ("M", 10**6),
-        ("G", 10**9),
-        ("T", 10**12),
-        ("Ki", 2**10),
-        ("Mi", 2**20),
-        ("Gi", 2**30),
-        ("Ti", 2**40),
-    )
+_POWERS = {"": 0, "k": 1, "K": 1, "M": 2, "G": 3, "T": 4}
+
+_BYTES = {f"{prefix}B": Fraction(1000**power) for prefix, power in _POWERS.items()} | {
+    f"{prefix}iB": Fraction(1024 ** _POWERS[prefix]) for prefix in "KMGT"
 }
 
 _RATES = {
@@ -55,11 +45,7 @@ _RATES = {
 
 _LIMITS = {**_SECONDS, "": Fraction(1), "min": Fraction(60), "m": Fraction(60), "h": Fraction(3600)}
 
-_MEMORY = {
-    f"{prefix}{'i' * binary}": Fraction((1024 if binary else 1000) ** power)
-    for power, prefix in enumerate(("", "k", "m", "g", "t"))
-    for binary in range(2)
-}
+_MEMORY = {unit[:-1].lower(): factor for unit, factor in _BYTES.items()} | {"i": Fraction(1)}
 
 
 def parse_time(text: str) -> Fraction:
@@ -142,26 +128,23 @@ def _parse(text: str, units: Mapping[str, Fraction], noun: str, expected: str) -
 
 def format_size(size: Fraction | int) -> str:
     """Bytes for people: ``700 B``, ``51.27 KiB``."""
-    for unit, factor in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
-        if size >= factor:
-            return f"{_digits(size / Fraction(factor))} {unit}"
-    return f"{_digits(Fraction(size))} B"
+    return _shown(Fraction(size), _BYTES, ("GiB", "MiB", "KiB", "B"))
 
 
 def format_time(seconds: Fraction) -> str:
     """A time for people: ``2.1 us``."""
-    for unit, factor in (("s", 1), ("ms", 10**3), ("us", 10**6)):
-        if seconds * factor >= 1:
-            return f"{_digits(seconds * factor)} {unit}"
-    return f"{_digits(seconds * 10**9)} ns"
+    return _shown(seconds, _SECONDS, ("s", "ms", "us", "ns"))
 
 
 def format_bandwidth(rate: Fraction) -> str:
     """Bytes per second for people, in powers of ten as bandwidths are given: ``171.4 GB/s``."""
-    for unit, factor in (("GB/s", 10**9), ("MB/s", 10**6), ("kB/s", 10**3)):
-        if rate >= factor:
-            return f"{_digits(rate / factor)} {unit}"
-    return f"{_digits(rate)} B/s"
+    return _shown(rate, _RATES, ("GB/s", "MB/s", "kB/s", "B/s"))
+
+
+def _shown(value: Fraction, factors: Mapping[str, Fraction], units: Sequence[str]) -> str:
+    """In the first unit of which there is at least one, or the last."""
+    unit = next((one for one in units if value >= factors[one]), units[-1])
+    return f"{_digits(value / factors[unit])} {unit}"
 
 
 def _digits(value: Fraction) -> str:

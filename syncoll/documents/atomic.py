@@ -6,7 +6,7 @@ import contextlib
 import os
 import secrets
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from syncoll.documents.json_text import to_text
@@ -40,24 +40,18 @@ def write_atomically(path: Path, content: str | bytes) -> None:
         UsageError: when the file cannot be written there.
     """
     raw = content.encode("utf-8") if isinstance(content, str) else content
-    temporary: Path | None = None
-    try:
+    with _writing(path):
         if _is_stream(path):
             with path.open("ab") as stream:
                 stream.write(raw)
             return
         target = _target(path)
-        temporary, handle = _beside(target)
-        with os.fdopen(handle, "wb") as file:
-            file.write(raw)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(target)
-    except OSError as error:
-        raise _cannot_write(path, error) from error
-    finally:
-        if temporary is not None:
-            _remove(temporary)
+        with _beside(target) as (temporary, handle):
+            with os.fdopen(handle, "wb") as file:
+                file.write(raw)
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(target)
 
 
 def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
@@ -78,21 +72,15 @@ def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
             write_atomically(folder / name, content)
         return
     if folder.exists() or folder.is_symlink():
-        raise UsageError(f"cannot write {folder}: it is no folder")
-    if not folder.parent.is_dir():
-        raise UsageError(
-            f"cannot write {folder}: there is no folder {folder.parent}; create it first"
-        )
+        raise UsageError(f"cannot write {folder}: it is not a folder")
+    _require_parent(folder, folder)
     temporary = folder.with_name(f".{secrets.token_hex(8)}.part")
-    try:
+    with _writing(folder), contextlib.ExitStack() as last:
+        last.callback(shutil.rmtree, temporary, ignore_errors=True)
         temporary.mkdir()
         for name, content in files.items():
             (temporary / name).write_bytes(content)
         temporary.replace(folder)
-    except OSError as error:
-        raise _cannot_write(folder, error) from error
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def remove_empty(folder: Path) -> None:
@@ -107,15 +95,10 @@ def require_writable(path: Path) -> None:
     Raises:
         UsageError: when it cannot, with the reason.
     """
-    try:
-        if _is_stream(path):
-            return
-        target = _target(path)
-        temporary, handle = _beside(target)
-        os.close(handle)
-        _remove(temporary)
-    except OSError as error:
-        raise _cannot_write(path, error) from error
+    with _writing(path):
+        if not _is_stream(path):
+            with _beside(_target(path)) as (_, handle):
+                os.close(handle)
 
 
 def _is_stream(path: Path) -> bool:
@@ -129,32 +112,37 @@ def _is_stream(path: Path) -> bool:
 
 
 def _target(path: Path) -> Path:
-    """Where a path leads.
-
-    Raises:
-        UsageError: when nothing can be written there.
-    """
+    """Where a path leads, if a file can be written there."""
     target = path.resolve()
     if target.is_dir():
         raise UsageError(f"cannot write {path}: it is a folder; give the name of a file in it")
-    if not target.parent.is_dir():
-        raise UsageError(f"cannot write {path}: there is no folder {path.parent}; create it first")
+    _require_parent(target, path)
     if target.is_file() and not os.access(target, os.W_OK):
         raise UsageError(f"cannot write {path}: the file is write-protected")
     return target
 
 
-def _beside(target: Path) -> tuple[Path, int]:
-    """A new file in the same folder, with the permissions that any new file has."""
+def _require_parent(target: Path, path: Path) -> None:
+    if not target.parent.is_dir():
+        raise UsageError(f"cannot write {path}: there is no folder {path.parent}; create it first")
+
+
+@contextlib.contextmanager
+def _beside(target: Path) -> Iterator[tuple[Path, int]]:
+    """A new file in the same folder, with the permissions of any new file; removed in the end."""
     temporary = target.with_name(f".{secrets.token_hex(8)}.part")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
-    return temporary, os.open(temporary, flags, 0o666)
+    handle = os.open(temporary, flags, 0o666)
+    try:
+        yield temporary, handle
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
 
 
-def _remove(path: Path) -> None:
-    with contextlib.suppress(OSError):
-        path.unlink(missing_ok=True)
-
-
-def _cannot_write(path: Path, error: OSError) -> UsageError:
-    return UsageError(f"cannot write {path}: {error.strerror or error}")
+@contextlib.contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror or error}") from error

@@ -8,7 +8,7 @@ tree, here a chunk), to whom, what it waits for, and in which time step.
 - ``NOP``: stay idle for a step, so that all nodes stay in step; there is nothing to send, but later
   there will be.
 
-The tables are read off the sends of an algorithm, whoever found it, as long as each chunk goes down
+The tables are read off the sends of any algorithm, as long as each chunk goes down
 a tree, up a tree, or up one and then down another from the same root: a row has one Parent.  A node
 that sends a chunk on in several steps has a row for each of them.
 """
@@ -19,6 +19,8 @@ from collections import defaultdict
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
+
+import numpy as np
 
 from syncoll.errors import ExportError
 from syncoll.model import Algorithm, BoolArray, Instance
@@ -47,7 +49,7 @@ class ScheduleEntry:
         op: what to do.
         step: when, from 1.
         flow: the chunk; None for a NOP.
-        parent: to whom a Reduce goes, from whom a Gather's data came; None where there is nobody.
+        parent: where a Reduce goes, whence a Gather's data came; None where that is no node.
         children: on whose Reduce a Reduce waits, to whom a Gather goes; ascending.
     """
 
@@ -58,21 +60,16 @@ class ScheduleEntry:
     children: tuple[int, ...] = ()
 
     def cells(self, num_children: int) -> tuple[str, ...]:
-        """The row as printed in the paper, with so many columns for children."""
-        padded = [str(child) for child in self.children]
-        padded += [_NIL] * (num_children - len(padded))
-        flow, parent = (_NIL if x is None else str(x) for x in (self.flow, self.parent))
-        return (str(self.op), flow, parent, *padded, str(self.step))
+        """The row as printed in the paper, with this number of columns for children."""
+        padding = [None] * (num_children - len(self.children))
+        numbers = (self.flow, self.parent, *self.children, *padding)
+        shown = (_NIL if x is None else str(x) for x in numbers)
+        return (str(self.op), *shown, str(self.step))
 
 
 @dataclass(frozen=True)
 class ScheduleTable:
-    """The table of one node.
-
-    Args:
-        node: whose.
-        entries: by step.
-    """
+    """The table of one node, by step."""
 
     node: int
     entries: tuple[ScheduleEntry, ...]
@@ -88,12 +85,8 @@ def ni_tables(instance: Instance, algorithm: Algorithm) -> tuple[ScheduleTable, 
 
     Within a step those that wait for fewer children come first, then smaller flows.
 
-    Args:
-        instance: the problem, combining or not.
-        algorithm: a valid one.
-
     Raises:
-        ExportError: when the sends of a chunk are no tree, saying where.
+        ExportError: when the sends of a chunk are not a tree, saying where.
     """
     reduces, gathers = _split(instance, algorithm)
     children, tops = _upward(reduces)
@@ -120,7 +113,7 @@ class _Send(NamedTuple):
     source: int
     destination: int
     step: int
-    carried: BoolArray | None
+    carried: BoolArray
 
 
 _At = tuple[int, int]
@@ -129,27 +122,20 @@ _At = tuple[int, int]
 
 def _split(instance: Instance, algorithm: Algorithm) -> tuple[list[_Send], list[_Send]]:
     """The sends of partial results, and those of finished data, each in order of steps."""
-    rows: list[tuple[int, int, int, int]] = [
-        (c, a, b, s) for c, a, b, s in algorithm.sends.tolist()
-    ]
-    if algorithm.contributions is None:
-        return [], [_Send(*row, None) for row in rows]
-    finished = (algorithm.contributions == instance.pre[algorithm.sends[:, 0]]).all(axis=1)
-    reduces: list[_Send] = []
-    gathers: list[_Send] = []
-    for row, carried, whole in zip(rows, algorithm.contributions, finished.tolist(), strict=True):
-        (gathers if whole else reduces).append(_Send(*row, carried))
-    return reduces, gathers
+    carried = instance.pre[algorithm.sends[:, 0]]
+    finished = np.ones(len(carried), dtype=bool)
+    if algorithm.contributions is not None:
+        finished = (algorithm.contributions == carried).all(axis=1)
+        carried = algorithm.contributions
+    rows = zip(algorithm.sends.tolist(), carried, strict=True)
+    sends = [_Send(c, a, b, s, of) for (c, a, b, s), of in rows]
+    reduces = [send for send, whole in zip(sends, finished, strict=True) if not whole]
+    return reduces, [send for send, whole in zip(sends, finished, strict=True) if whole]
 
 
 def _upward(reduces: list[_Send]) -> tuple[dict[_At, list[int]], dict[int, int]]:
-    """Checks that partial results go up trees, one for each flow.
-
-    Args:
-        reduces: in order of steps.
-
-    Returns:
-        whose partial results each node adds to its own, and where the tree of each flow ends.
+    """Checks that partial results go up trees, one for each flow: whose partial results each node
+    adds to its own, and where the tree of each flow ends.
     """
     sent: dict[_At, _Send] = {}
     for send in reduces:
@@ -171,7 +157,7 @@ def _upward(reduces: list[_Send]) -> tuple[dict[_At, list[int]], dict[int, int]]
                 raise _no_tree(
                     f"partial results of chunk {flow} come together at two nodes, {top} and {node}"
                 )
-        elif onward.step <= send.step or (send.carried & ~onward.carried).any():  # type: ignore[operator]
+        elif onward.step <= send.step or (send.carried & ~onward.carried).any():
             raise _no_tree(
                 f"node {node} gets a partial result of chunk {flow} from node {send.source} in "
                 f"step {send.step + 1} that is not in what it sends to node "
@@ -181,15 +167,8 @@ def _upward(reduces: list[_Send]) -> tuple[dict[_At, list[int]], dict[int, int]]
 
 
 def _downward(gathers: list[_Send], tops: dict[int, int], instance: Instance) -> dict[_At, int]:
-    """Checks that finished data goes down trees, one for each flow, from where it was finished.
-
-    Args:
-        gathers: in order of steps.
-        tops: for flows that are reduced first where that ends.
-        instance: the problem.
-
-    Returns:
-        from whom each node gets each flow.
+    """Checks that finished data goes down trees, one for each flow, from where it was finished, as
+    `tops` says of flows that are reduced: from where each node gets each flow.
     """
     parents: dict[_At, int] = {}
     roots = dict(tops)
@@ -222,11 +201,7 @@ def _no_tree(reason: str) -> ExportError:
 def _in_step(entries: list[ScheduleEntry]) -> tuple[ScheduleEntry, ...]:
     """The entries in order, with a NOP in every step without one before the last."""
     busy = {entry.step for entry in entries}
-    idle = [
-        ScheduleEntry(TableOp.NOP, step)
-        for step in range(1, max(busy, default=0))
-        if step not in busy
-    ]
+    idle = {*range(1, max(busy, default=0))} - busy
     operations = list(TableOp)
 
     def place(entry: ScheduleEntry) -> tuple[int, int, int, int]:
@@ -234,4 +209,5 @@ def _in_step(entries: list[ScheduleEntry]) -> tuple[ScheduleEntry, ...]:
         flow = -1 if entry.flow is None else entry.flow
         return (entry.step, operations.index(entry.op), waiting, flow)
 
-    return tuple(sorted(entries + idle, key=place))
+    nops = [ScheduleEntry(TableOp.NOP, step) for step in idle]
+    return tuple(sorted(entries + nops, key=place))

@@ -37,7 +37,7 @@ def test_nothing_is_left_of_one_that_fails(tmp_path: Path) -> None:
 
 def test_places_that_are_none(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("old")
-    with pytest.raises(UsageError, match="it is no folder"):
+    with pytest.raises(UsageError, match="it is not a folder"):
         write_folder(tmp_path / "file", FILES)
     with pytest.raises(UsageError, match="create it first"):
         write_folder(tmp_path / "no" / "new", FILES)
