@@ -15,7 +15,6 @@ class Cables:
 
     Args:
         nodes: compute nodes, the vertices ``0 … nodes-1``.
-        switches: the vertices behind them; `new_switch` adds more.
     """
 
     def __init__(self, nodes: int, switches: int = 0) -> None:
@@ -40,11 +39,8 @@ class Cables:
         """Adds a link; where there is one already, their bandwidths add up.
 
         Args:
-            source: a vertex.
-            destination: another one.
             bandwidth: of each direction, above 0, in GB/s unless `fabric` is told otherwise.
             label: what it is, for people; parallel links keep all that differ.
-            both_ways: also from the destination to the source.
         """
         ends = (source, destination)
         for link in (ends, ends[::-1])[: 1 + both_ways]:
@@ -57,7 +53,6 @@ class Cables:
         """The network of all links so far.
 
         Args:
-            measure: what the bandwidths count.
             unit: the bandwidth that carries one chunk per round; None for the slowest link's.
 
         Raises:

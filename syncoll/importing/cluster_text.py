@@ -25,15 +25,7 @@ _Pair = tuple[int, int]
 def cluster_text(
     fabric: Fabric, boxes: int, hubs: int, name: str, number: Callable[[Fraction], str]
 ) -> str:
-    """A topology in the spec language whose parameters' defaults give a cluster.
-
-    Args:
-        fabric: as `syncoll.importing.clusters` makes it; its labels are printable.
-        boxes: of which it consists.
-        hubs: switches of the network, which come last.
-        name: to define.
-        number: how a bandwidth is written.
-    """
+    """A topology in the spec language whose parameters' defaults give a cluster."""
     box = _Box(fabric, boxes, hubs)
     cards = {rate for _, _, rate, label in box.links if label == CARD}
     card = cards.pop() if len(cards) == 1 else None

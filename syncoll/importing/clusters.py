@@ -39,9 +39,6 @@ def join_boxes(
     """As many boxes as the options say, or the machine alone with a note on its cards.
 
     Args:
-        imported: one machine.
-        options: values of `CLUSTER_OPTIONS`, among others.
-        label: what the user calls the file.
         owner: the importer in words: ``importer nvidia-smi``.
 
     Raises:

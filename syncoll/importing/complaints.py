@@ -18,10 +18,8 @@ def complaint(
     """An error in a description of a machine, to be raised.
 
     Args:
-        label: what the user calls the file.
         message: what is wrong; words of more than 80 characters are cut.
         line: where, counted from 1; 0 when it is in no single line.
-        text: that line, which is shown below.
         expected: what would have been right, as the end of ``expected …``.
     """
     message = _LONG_WORD.sub(r"\1…", message)

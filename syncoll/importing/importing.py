@@ -30,10 +30,6 @@ def import_machine(
     """The machine that a text describes, checked.
 
     Args:
-        record: the importer.
-        text: what the tool printed.
-        label: what the user calls the file.
-        given: options by name; the others have their defaults.
         others: all importers; one that recognises the text is named where this one fails.
 
     Raises:
@@ -169,12 +165,7 @@ def import_spec(
     """The spec of the machine that a text describes; read back already, it is the same machine.
 
     Args:
-        record: the importer.
-        text: what the tool printed.
-        label: what the user calls the file.
-        given: options by name.
         name: of the topology; made from the label when empty.
-        others: see `import_machine`.
 
     Raises:
         OptionError: on an unknown option or a bad value.
@@ -220,9 +211,6 @@ def readers(
     importers: Mapping[str, ImporterRecord],
 ) -> dict[str, Callable[[str, Sequence[str]], str]]:
     """For each importer what turns a file and ``NAME=VALUE`` options into a spec.
-
-    Args:
-        importers: by name.
 
     Returns:
         Functions that raise what `read_description`, `parse_options` and `import_spec` raise.

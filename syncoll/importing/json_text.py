@@ -20,10 +20,6 @@ _NUMBER = re.compile(r"[0-9]{1,30}(\.[0-9]{1,30})?([eE][-+]?[0-9]{1,2})?|[0-9]{1
 def parse_json(text: str, label: str) -> Any:
     """The value that a JSON text stands for; numbers with a point become `Decimal`.
 
-    Args:
-        text: the whole file.
-        label: what the user calls it.
-
     Raises:
         ImportFormatError: when it is not JSON, gives a key twice, holds NaN, an infinity or a
             number of too many digits, or nests too deeply.

@@ -33,7 +33,6 @@ def rate_option(options: Mapping[str, OptionValue], name: str, owner: str) -> Fr
     """The value of an option that is a bandwidth, in GB/s.
 
     Args:
-        options: the options' values.
         name: of an option whose type is text or a number.
         owner: the importer in words, for errors: ``importer nvidia-smi``.
 

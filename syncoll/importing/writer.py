@@ -43,11 +43,6 @@ def topology_name(label: str) -> str:
 def spec_text(imported: Imported, name: str, heading: str = "") -> str:
     """Writes a machine in the spec language; reading it gives an equal one of that name.
 
-    Args:
-        imported: what an importer made.
-        name: the name to define.
-        heading: the first sentence of its documentation.
-
     Raises:
         SpecError: when the name cannot be one in the language.
     """

@@ -20,10 +20,6 @@ _DEEPEST = 64
 def parse_xml(text: str, label: str) -> Element:
     """The root element of an XML text.
 
-    Args:
-        text: the whole file.
-        label: what the user calls it.
-
     Raises:
         ImportFormatError: when it is no XML, declares a document type or entities, refers to other
             files, or is larger or nests more deeply than any topology.

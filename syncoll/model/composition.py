@@ -28,9 +28,7 @@ def compose(
     """The two as one algorithm of the collective called `collective`.
 
     Args:
-        first: a problem and its algorithm, combining or not.
         second: a non-combining problem on the same topology and its algorithm.
-        collective: the name of the composed collective.
 
     Raises:
         ModelError: when the second combines, or does not start where the first ends.

@@ -45,9 +45,6 @@ class Cutting:
     """The tables of a definition in which a larger C cuts every chunk.
 
     Args:
-        name: of the collective.
-        table: (P, C) to the table that the definition says.
-        meets: (P, C) to whether its requirements hold.
         refuse: makes the error of a definition that is refused: of what is to blame (``require``,
             ``chunks``, ``pre`` or ``post``), what is wrong, and what would have been right.
         hint: how a definition says that it is irregular, as the end of ``expected …, or …``.

@@ -44,11 +44,6 @@ _MOST_CELLS = 1 << 20
 def inverse_of(dual: Collective, name: str, origin: Origin | None = None) -> Collective:
     """The inverse of a collective with one root per chunk.
 
-    Args:
-        dual: not a composed one; invert its parts instead.
-        name: how people call the inverse.
-        origin: where a spec file defines it.
-
     Raises:
         ModelError: when the dual is composed.  That a chunk has several roots is found, and
             raised, when a table is made.
@@ -84,8 +79,6 @@ def sequence_of(
 
     Args:
         ways: for each way its parts in order.
-        name: how people call it.
-        origin: where a spec file defines it.
         origins: where the file names each part of each way, for errors.
 
     Raises:

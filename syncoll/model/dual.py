@@ -19,12 +19,6 @@ __all__ = ["dual_instance", "dual_of", "require_sense"]
 def dual_of(collective: Collective, dual: Collective, nodes: int, chunks: int) -> int:
     """The C of the dual whose algorithms are those of its inverse with C = `chunks`, run backwards.
 
-    Args:
-        collective: the inverse, for errors.
-        dual: of which it is the inverse.
-        nodes: P.
-        chunks: C of the inverse.
-
     Raises:
         ModelError: when the inverse is not defined for that C.
     """

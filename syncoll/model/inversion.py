@@ -27,7 +27,6 @@ def invert(instance: Instance, algorithm: Algorithm, collective: str) -> tuple[I
         instance: non-combining with one node of pre per chunk, or combining with one node of post.
         algorithm: a valid algorithm without useless sends; a combining one must be the inverse of
             such an algorithm, that is, every node sends each chunk at most once.
-        collective: the name of the inverse collective.
 
     Returns:
         Pre and post exchanged, links reversed, steps mirrored; C is the largest number of chunks

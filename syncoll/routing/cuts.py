@@ -18,9 +18,7 @@ def cut_ratio(fabric: Fabric, weights: Sequence[int], cut: Collection[int]) -> F
     outside: the time is at least the weight inside over the bandwidth that leaves.
 
     Args:
-        fabric: the network.
         weights: for each compute node the amount of data that starts there.
-        cut: vertices of the fabric.
 
     Returns:
         the time for one unit of weight to be 1 unit of data.

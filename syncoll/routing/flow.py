@@ -23,9 +23,6 @@ class FlowNetwork:
 
     Args:
         num_vertices: vertices are ``0 … num_vertices-1``.
-        tails: the tail of each arc.
-        heads: its head.
-        capacities: its capacity.
 
     Raises:
         UsageError: when capacities are too large for 64-bit flows.

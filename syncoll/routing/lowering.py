@@ -59,7 +59,6 @@ class Routing:
 
     Args:
         topology: its links are the pairs of compute nodes with a route.
-        merged: the fabric with parallel switches merged.
         removed: the switches that were removed because routes parted there, in this order.
         bypassed: those that only nodes of their own still use, for the same reason.
         keeps_rate: whether a broadcast from all nodes is as fast over the routes as on the fabric;
@@ -81,9 +80,6 @@ class Routing:
 
     def shares(self, link: Link) -> Iterator[tuple[Path, Fraction]]:
         """The parts into which a send is divided.
-
-        Args:
-            link: of the topology.
 
         Yields:
             Links of the fabric, one after the other, as its vertices in order, and the share of
@@ -115,7 +111,6 @@ def route(
         fabric: any fabric; where shortest routes part, its switches must receive as much bandwidth
             as they send, and every node must reach every other one.
         most_links: how many pairs of compute nodes may have a route.
-        most_shared: how many links all routes together may have.
 
     Raises:
         ModelError: when the result would be too large, or routes part in a fabric that does not

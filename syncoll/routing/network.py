@@ -124,7 +124,6 @@ class Network:
         """The network whose vertices are groups of this one's; links within a group vanish.
 
         Args:
-            group_of: for each vertex its group.
             num_groups: groups are ``0 … num_groups-1``.
         """
         demand = [0] * num_groups

@@ -104,8 +104,6 @@ def network_of(
     """The fabric with integer capacities.
 
     Args:
-        fabric: any fabric.
-        demand: for each compute node the trees rooted there.
         capacity: the units that a bandwidth carries; links of 0 are left out.
 
     Raises:

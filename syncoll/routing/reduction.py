@@ -37,13 +37,7 @@ _LARGEST_MATRIX = 3000
 
 @dataclass(frozen=True)
 class Bypass:
-    """A switch that was bypassed, and its links at that moment.
-
-    Args:
-        switch: its vertex.
-        into: the capacity from each neighbour.
-        out: the capacity to each neighbour.
-    """
+    """A switch that was bypassed, and its links at that moment."""
 
     switch: int
     into: dict[int, int]
@@ -87,7 +81,6 @@ def find_groups(network: Network, need: int, trust: Iterable[Sequence[int]] = ()
     """Groups that no cut with a capacity below `need` crosses.
 
     Args:
-        network: any network.
         need: cuts below this capacity must survive; `Network.need` for violated cuts.
         trust: sets of vertices that are worth a try, before others.
 
@@ -126,12 +119,7 @@ def find_groups(network: Network, need: int, trust: Iterable[Sequence[int]] = ()
 
 
 def wide_parts(network: Network, thresholds: Sequence[int] = ()) -> Iterable[list[int]]:
-    """What links of at least some capacity connect strongly, for rising capacities.
-
-    Args:
-        network: any network.
-        thresholds: capacities to look at besides those of the links.
-    """
+    """What links of at least some capacity connect strongly, for rising capacities."""
     capacities = sorted({c for heads in network.out for c in heads.values()})
     size = sum(len(heads) for heads in network.out)
     most = min(_MOST_THRESHOLDS, max(4, _MOST_LINKS // max(1, size)))
@@ -198,10 +186,7 @@ def is_robust(
     """Whether every cut through a set keeps `need` units in either direction, inside the set.
 
     Args:
-        network: any network.
         members: sorted vertices.
-        need: the capacity.
-        tested: remembers answers; sets that look alike are tested once.
     """
     index = {v: i for i, v in enumerate(members)}
     arcs = [

@@ -45,11 +45,8 @@ def keeps_rate(
     """Whether all nodes can broadcast at a rate over given routes.
 
     Args:
-        num_nodes: P.
-        capacities: of each link of the network with switches.
         paths: for pairs of compute nodes the vertices of their route.
         rate: above 0, no more than the network itself allows.
-        cuts: sets of vertices that may be narrow.
     """
     users: dict[_Pair, list[_Pair]] = defaultdict(list)
     for pair, path in paths.items():

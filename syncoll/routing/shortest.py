@@ -25,8 +25,6 @@ class Parting:
     """A switch that some, but not all, of the shortest routes between two nodes visit.
 
     Args:
-        source: one node.
-        destination: the other.
         transit: whether a route of some such pair comes from a switch and goes on to a switch.
     """
 
@@ -59,10 +57,7 @@ def shortest_routes(
     """Finds the routes with the fewest links among those of at least half the greatest width.
 
     Args:
-        num_nodes: compute nodes are the vertices below it.
-        num_vertices: all vertices.
         widths: the directed links with what a single send can use of each.
-        most: how many pairs may have a route.
         closed: switches that pass nothing on from one switch to another one.
 
     Returns:

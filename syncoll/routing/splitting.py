@@ -21,8 +21,6 @@ def split_switch(network: Network, w: int, avoid: Callable[[int, int], bool]) ->
     """Removes a switch in place; no cut becomes worse than the trees need.
 
     Args:
-        network: one in which all trees fit.
-        w: a switch whose capacities in and out are equal.
         avoid: pairs (u, t) to be replaced only when no other pair is left.
 
     Returns:
@@ -50,11 +48,6 @@ def split_transit(
     network: Network, w: int, wanted: Mapping[tuple[int, int], int]
 ) -> dict[tuple[int, int], int]:
     """Makes direct links out of some of what passes through a switch, in place.
-
-    Args:
-        network: one in which all trees fit.
-        w: a switch; it stays.
-        wanted: units for pairs (u, t) of its neighbours.
 
     Returns:
         the units that could be replaced while no cut becomes worse than the trees need.

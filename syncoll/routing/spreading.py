@@ -61,10 +61,6 @@ class _Ports:
 def balanced_flow(network: Network, w: int) -> Plan | None:
     """The balanced spread of a switch in whole units, the same for ports that are alike.
 
-    Args:
-        network: any network.
-        w: a switch whose capacities in and out are equal.
-
     Returns:
         the plan, which leaves over what does not come out whole; None when some capacity could
         only go back where it came from.
@@ -86,8 +82,6 @@ def balanced_plan(network: Network, w: int, avoid: Callable[[int, int], bool]) -
     """The balanced spread of a switch.
 
     Args:
-        network: any network.
-        w: a switch whose capacities in and out are equal.
         avoid: pairs (u, t) to be used only when the totals demand it.
 
     Returns:
@@ -156,8 +150,6 @@ def follow_plan(network: Network, w: int, plan: Plan, rail: Callable[[int], int]
     """Replaces the units of a plan in place, joining paths of one rail where there are any.
 
     Args:
-        network: any network.
-        w: the switch.
         plan: as many units in each row and column as the switch's links have.
         rail: for the end of a path its place among the others of its group.
     """

@@ -145,7 +145,6 @@ def remove_switch(network: Network, w: int) -> None:
 
     Args:
         network: one in which all trees fit and every switch receives what it sends.
-        w: the switch.
     """
     _remove(network, w, _avoid(network, w), True, [0] * network.num_vertices)
 

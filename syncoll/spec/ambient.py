@@ -17,15 +17,7 @@ _AMBIENT_HINT = {
 
 @dataclass
 class Ambient:
-    """What `P`, `C` and `G` are, as far as they are known yet.
-
-    Args:
-        owner: what is being evaluated, in words.
-        nodes: P.
-        chunks: C.
-        total: G.
-        switches: how many there are, in a topology.
-    """
+    """What `P`, `C` and `G` are, as far as they are known yet."""
 
     owner: str
     nodes: int | None = None

@@ -42,13 +42,7 @@ Mask = npt.NDArray[np.bool_] | None
 
 
 class Fault(Exception):  # noqa: N818 - caught inside this package, never shown
-    """Arithmetic that has no result.
-
-    Args:
-        message: what happened.
-        expected: what would have been right.
-        cell: for columns, where.
-    """
+    """Arithmetic that has no result."""
 
     def __init__(
         self,

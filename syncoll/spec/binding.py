@@ -20,12 +20,6 @@ def bind_parameters(
 ) -> tuple[Evaluator, NameScope, str]:
     """Gives every parameter its value.
 
-    Args:
-        found: the definition.
-        arguments: as written.
-        seen: the names that the arguments see.
-        span: the call, for errors.
-
     Returns:
         What evaluates the definition, the names that it sees, and the name of the result.
 

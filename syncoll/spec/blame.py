@@ -32,8 +32,6 @@ class RequirementError(SpecError):
 
     Args:
         message: what has no meaning, and which condition does not hold.
-        origin: the condition.
-        expected: what the definition's writer says about it.
         brief: the message without the condition, for those who cannot see the definition.
     """
 
@@ -46,13 +44,7 @@ class RequirementError(SpecError):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BlamedCall:
-    """A definition with arguments.
-
-    Args:
-        found: the definition.
-        arguments: as written.
-        span: the whole call.
-    """
+    """A definition with arguments."""
 
     found: Found
     arguments: tuple[Argument, ...]
@@ -72,7 +64,6 @@ def blaming(*calls: BlamedCall, late: bool = False) -> Iterator[None]:
     Args:
         calls: the innermost first; each after it is of the definition in which the one before
             it stands.
-        late: see `at_call`.
     """
     try:
         yield
@@ -89,8 +80,6 @@ def at_call(error: LocatedError, call: BlamedCall, *, late: bool = False) -> Loc
     """An error of a shipped definition as one of its call; any other error as it is.
 
     Args:
-        error: what was raised.
-        call: of the definition.
         late: whether P and C have values, which may be to blame where there are no arguments;
             without either the definition is what is wrong, and the error stays there.
     """
@@ -104,13 +93,7 @@ def at_call(error: LocatedError, call: BlamedCall, *, late: bool = False) -> Loc
 
 
 def at_use(error: LocatedError, module: Module, span: Span) -> LocatedError:
-    """An error inside a shipped relation as one of the expression that uses it.
-
-    Args:
-        error: what was raised.
-        module: the file in which the relation was written.
-        span: the expression.
-    """
+    """An error inside a shipped relation as one of the expression that uses it."""
     origin = error.origin
     if not module.shipped or origin is None or origin.file == span.source.label:
         return error

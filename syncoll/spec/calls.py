@@ -17,11 +17,6 @@ def bind_arguments(
 ) -> dict[str, Expr | tuple[Expr, ...] | None]:
     """Which argument each parameter gets: None for its default, a tuple for ``name...``.
 
-    Args:
-        definition: what is called.
-        arguments: as written.
-        span: the call.
-
     Raises:
         SpecError: on too many or too few arguments, an unknown or a repeated name.
     """

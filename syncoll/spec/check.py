@@ -32,10 +32,8 @@ class CheckReport:
     """What a check found.
 
     Args:
-        file: as the user named it.
         definitions: in the order of the file.
         errors: in the order of the file; empty when all is well.
-        notes: what could not be tried, in words.
     """
 
     file: str
@@ -50,8 +48,6 @@ def check_file(
     """Checks a file.
 
     Args:
-        path: the file.
-        library: the shipped definitions that it may use.
         lower: what tries whether algorithms can be searched for on a physical topology.
 
     Returns:

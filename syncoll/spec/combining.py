@@ -37,12 +37,6 @@ class Combiner:
     ) -> Collective:
         """Instantiates a collective.
 
-        Args:
-            found: the definition.
-            arguments: as written.
-            seen: the names that the arguments see.
-            span: the call, for errors.
-
         Raises:
             SpecError: when the arguments do not fit, or the definition leads back to itself.
             ModelError: when what it is made of cannot be combined like that.

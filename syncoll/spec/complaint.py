@@ -51,15 +51,7 @@ _SPECIAL = {
 def syntax_error(
     error: UnexpectedInput, source: Source, start: int, end: int, parser: Lark
 ) -> SpecError:
-    """Translates a parser's error.
-
-    Args:
-        error: from lark.
-        source: the text.
-        start: the position in it where the parser began.
-        end: the position where it had to end.
-        parser: whose terminals they are.
-    """
+    """Translates a parser's error."""
     table = {terminal.name: terminal.pattern for terminal in parser.terminals}
 
     def spell(terminal: str) -> str:

@@ -89,13 +89,7 @@ class Evaluator:
             )
 
     def spend_on(self, *values: Any, span: Span, by_cell: bool = False) -> None:
-        """Charges for an operation on columns.
-
-        Args:
-            values: its operands, or its result.
-            span: the operation.
-            by_cell: whether it works with Python's numbers, cell by cell.
-        """
+        """Charges for an operation on columns."""
         columns = [value for value in values if isinstance(value, np.ndarray)]
         if columns:
             size = max(column.size for column in columns)
@@ -160,8 +154,6 @@ class Evaluator:
         """The value of any expression.
 
         Args:
-            expr: the expression.
-            scope: the names that it sees.
             mask: for columns, the cells that count; None for all.
 
         Raises:
@@ -358,14 +350,6 @@ class Evaluator:
         mask: Mask = None,
     ) -> dict[str, Any]:
         """A value for every parameter of a definition.
-
-        Args:
-            definition: what is called.
-            home: what its defaults see.
-            arguments: as written.
-            scope: what they see.
-            span: the call.
-            mask: see `value`.
 
         Raises:
             SpecError: when the arguments do not fit the parameters.

@@ -22,12 +22,6 @@ def make_topology(
 ) -> Topology | Fabric:
     """Instantiates a topology.
 
-    Args:
-        found: the definition.
-        arguments: as written.
-        seen: the names that the arguments see.
-        span: the call, for errors.
-
     Raises:
         SpecError: when the arguments do not fit, or the definition makes no sense with them.
     """

@@ -60,7 +60,6 @@ class Reader(Protocol):
         """The text of a spec that defines one topology.
 
         Args:
-            file: its path, as it was written.
             settings: ``NAME=VALUE`` texts, from ``nvidia-smi(link=20):topo.txt``.
 
         Raises:
@@ -74,11 +73,7 @@ class DefinitionSummary:
 
     Args:
         kind: ``topology``, ``collective``, ``relation``, ``let`` or ``search``.
-        name: as it is typed.
-        signature: with its parameters and defaults.
         doc: the comment above it.
-        file: where it is defined.
-        line: in that file.
     """
 
     kind: str
@@ -111,9 +106,7 @@ class SpecLibrary:
     ``nvidia-smi:topo.txt``, or ``nvidia-smi(link=20):topo.txt`` with settings.
 
     Args:
-        folders: searched with their subfolders; see `load`.
         readers: by the name that stands before the colon; see `load`.
-        told: see `load`.
     """
 
     def __init__(
@@ -139,7 +132,6 @@ class SpecLibrary:
         """A library of the spec files in some folders, none of which is read yet.
 
         Args:
-            folders: searched with their subfolders.
             readers: what reads files in other formats.  Each reference is read once, so that it may
                 stand for what can be read only once.
             told: is told, in words and once, of a definition that was passed over for another.

@@ -50,14 +50,7 @@ def build_topology(
 
 
 class _Builder:
-    """Reads the statements of a definition.
-
-    Args:
-        definition: the definition.
-        evaluator: fresh.
-        name: of the result.
-        origin: whom to blame for it as a whole.
-    """
+    """Reads the statements of a definition."""
 
     def __init__(
         self,

@@ -65,12 +65,8 @@ class Module:
     """One file.
 
     Args:
-        source: its text.
         path: where it is; None for a text that is in no file.
-        library: what it sees without importing.
         own: its definitions by namespace and name; searches without a name are not among them.
-        searches: all its searches, those without a name included.
-        imports: the files that it imports directly.
         shipped: whether it belongs to a spec library, and not to whoever uses it.
     """
 
@@ -127,14 +123,7 @@ class Module:
 
 
 def unknown_name(namespace: str, name: str, span: Span, module: Module) -> SpecError:
-    """The error for a topology, collective or search that nothing defines.
-
-    Args:
-        namespace: in which it was looked for.
-        name: as written.
-        span: where.
-        module: the file that was to know it.
-    """
+    """The error for a topology, collective or search that nothing defines."""
     known = module.known_names(namespace)
     for other, words in _NAMESPACES.items():
         if other != namespace and name in module.known_names(other):
@@ -251,13 +240,6 @@ def load_module(
     path: Path, label: str, library: Library, blame: Span | None = None, *, shipped: bool = False
 ) -> Module:
     """Reads a file with everything that it imports.
-
-    Args:
-        path: the file.
-        label: how its user named it.
-        library: what it sees without importing.
-        blame: what asked for it, for errors.
-        shipped: whether it belongs to a spec library.
 
     Raises:
         SpecError: when a file cannot be read or parsed, names collide, or imports run in a circle.

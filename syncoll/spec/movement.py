@@ -37,8 +37,6 @@ def build_collective(calls: Sequence[BlamedCall], scope: NameScope, name: str) -
 
     Args:
         calls: that of the definition, then those that led to it, see `blaming`.
-        scope: the parameters and the file.
-        name: the collective's name.
     """
     definition = calls[0].found.definition
     assert isinstance(definition, syntax.CollectiveDefinition)
@@ -185,14 +183,7 @@ def table_of(
 def mentions(
     start: Node, wanted: set[str], lets: Mapping[str, syntax.ValueDefinition], scope: NameScope
 ) -> bool:
-    """Whether an expression, or a definition that it uses, speaks of one of the names.
-
-    Args:
-        start: the expression.
-        wanted: the names.
-        lets: the `let`s around it, by name.
-        scope: what else it sees.
-    """
+    """Whether an expression, or a definition that it uses, speaks of one of the names."""
     waiting: list[tuple[Node, Mapping[str, syntax.ValueDefinition], NameScope]] = [
         (start, lets, scope)
     ]

@@ -12,13 +12,7 @@ __all__ = ["call_text"]
 
 
 def call_text(definition: Definition, names: Mapping[str, Any], defaults: Mapping[str, Any]) -> str:
-    """``ring(8)``, ``broadcast(root=3)``: without the arguments that equal their default.
-
-    Args:
-        definition: what was instantiated.
-        names: the value of every parameter.
-        defaults: the default of every parameter that has one.
-    """
+    """``ring(8)``, ``broadcast(root=3)``: without the arguments that equal their default."""
     parts: list[str] = []
     for parameter in definition.parameters:
         value = names[parameter.name]

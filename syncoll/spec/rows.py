@@ -27,11 +27,6 @@ def rows(
 ) -> Iterator[tuple[NameScope, int]]:
     """The turns of comprehension clauses, in as few batches as possible.
 
-    Args:
-        evaluator: pays for it.
-        clauses: the `for` clauses; none means one turn.
-        scope: what they see.
-
     Yields:
         A scope in which the variables are columns, and how long they are; or, turn by turn, one
         in which they are single values, and 1.

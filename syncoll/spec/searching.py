@@ -22,16 +22,7 @@ class SearchSpec:
 
     Args:
         name: of the search; empty when it has none.
-        topology: the machine.
-        collective: what to do on it.
         k: R <= S + k.
-        steps: the greatest S.
-        rounds: the greatest R.
-        chunks: the greatest C.
-        seconds: the time limit.
-        encoding: by name.
-        backend: by name.
-        origin: where the file defines it.
     """
 
     name: str

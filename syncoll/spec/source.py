@@ -98,11 +98,6 @@ class Span:
 def read_source(path: Path, label: str, blame: Span | None = None) -> Source:
     """Reads a spec file.
 
-    Args:
-        path: the file.
-        label: how to call it in errors.
-        blame: the import or reference that asked for it.
-
     Raises:
         SpecError: when it is missing, a folder, unreadable, too large, or not text.
     """

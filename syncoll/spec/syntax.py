@@ -240,12 +240,7 @@ class Reference(Node):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Inverse(Node):
-    """``inverse`` of a collective.
-
-    Args:
-        operand: of what.
-        size: collectives and operators in all.
-    """
+    """``inverse`` of a collective."""
 
     operand: Combination
     size: int
@@ -376,7 +371,6 @@ class Definition(Node):
 
     Args:
         name: as written; empty for a search without one.
-        name_span: where the name stands.
         parameters: in order.
         doc: the comment lines directly above, without their ``#``.
     """

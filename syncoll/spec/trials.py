@@ -43,9 +43,7 @@ class Trials:
     """Tries the definitions of a file.
 
     Args:
-        module: the file.
         lower: what tries whether algorithms can be searched for on a physical topology.
-        seconds: when to stop trying.
         clock: tells the time in seconds; by default the processor's, so that what is found does
             not depend on what else the machine does.
     """
@@ -64,7 +62,6 @@ class Trials:
         """What is wrong with a definition, and a note when it could not be tried in full.
 
         Args:
-            definition: of the file.
             whole: False for one that uses another in which something is wrong: only its
                 expressions without any variable are evaluated.
         """

@@ -40,12 +40,7 @@ class Ragged(Exception):  # noqa: N818 - caught inside this package, never shown
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NameScope:
-    """The names that an expression can see: its own, then those of its file.
-
-    Args:
-        module: the file.
-        names: parameters, `let` and comprehension variables.
-    """
+    """The names that an expression can see: its own, then those of its file."""
 
     module: Module
     names: Mapping[str, Any]
@@ -85,12 +80,7 @@ class WhereRelation(Relation):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ListedRelation(Relation):
-    """The pairs that were written out or generated.
-
-    Args:
-        chunks: of each pair.
-        nodes: of each pair.
-    """
+    """The pairs that were written out or generated."""
 
     chunks: npt.NDArray[np.int64]
     nodes: npt.NDArray[np.int64]

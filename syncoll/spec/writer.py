@@ -19,10 +19,6 @@ _INDENT = "    "
 def topology_to_spec(topology: Topology, name: str) -> str:
     """Writes a topology in the spec language; reading it gives an equal one of that name.
 
-    Args:
-        topology: any topology.
-        name: the name to define.
-
     Raises:
         SpecError: when the name cannot be one in the language.
     """
