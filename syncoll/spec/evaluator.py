@@ -165,7 +165,7 @@ class Evaluator:
             self.spend(0, expr.span)
         return _DISPATCH[type(expr)](self, expr, scope, mask)
 
-    def _literal(self, expr: syntax.Number | syntax.Truth, _scope: NameScope, _mask: Mask) -> Any:
+    def _literal(self, expr: syntax.Literal, _scope: NameScope, _mask: Mask) -> Any:
         return expr.value
 
     def _name(self, expr: syntax.Name, scope: NameScope, mask: Mask) -> Any:
@@ -376,8 +376,7 @@ class Evaluator:
 _Method = Callable[[Evaluator, Any, NameScope, Mask], Any]
 _T = TypeVar("_T")
 _DISPATCH: Mapping[type[Expr], _Method] = {
-    syntax.Number: Evaluator._literal,
-    syntax.Truth: Evaluator._literal,
+    syntax.Literal: Evaluator._literal,
     syntax.Name: Evaluator._name,
     syntax.Unary: Evaluator._unary,
     syntax.Binary: Evaluator._binary,

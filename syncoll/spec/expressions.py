@@ -77,10 +77,10 @@ class ExpressionBuilder(Transformer[Token, Any]):
             raise span.error("this number is too large", f"a number below {MAX_NUMBER}")
         value = Fraction(str(token))
         whole = int(value) if value.denominator == 1 else value
-        return syntax.Number(whole, span=span)
+        return syntax.Literal(whole, span=span)
 
     def truth(self, children: Children) -> Expr:
-        return syntax.Truth(children[0] == "true", span=self.whole(children))
+        return syntax.Literal(children[0] == "true", span=self.whole(children))
 
     def name(self, children: Children) -> Expr:
         return syntax.Name(str(children[0]), span=self.whole(children))

@@ -9,59 +9,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
+from typing import Any, ClassVar, dataclass_transform
 
 from syncoll.spec.source import Span
 
-__all__ = [
-    "Argument",
-    "Binary",
-    "Binder",
-    "Call",
-    "Choice",
-    "CollectiveDefinition",
-    "Combination",
-    "CombinedDefinition",
-    "Compare",
-    "Comprehension",
-    "Conditional",
-    "Definition",
-    "Expr",
-    "File",
-    "Import",
-    "Index",
-    "Inverse",
-    "Irregular",
-    "Label",
-    "LinkSelection",
-    "LinkStatement",
-    "ListFor",
-    "ListOf",
-    "Logic",
-    "Name",
-    "Node",
-    "Number",
-    "PairOf",
-    "Parameter",
-    "Rate",
-    "Reference",
-    "Require",
-    "RoundUnit",
-    "SearchDefinition",
-    "Sequence",
-    "SetOf",
-    "SetWhere",
-    "Setting",
-    "SharedStatement",
-    "Statement",
-    "TopologyDefinition",
-    "Truth",
-    "Unary",
-    "ValueDefinition",
-]
+
+@dataclass_transform(eq_default=False, frozen_default=True, field_specifiers=(field,))
+class _Record:
+    """Makes every subclass a frozen dataclass."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    def __init_subclass__(cls, *, kw_only: bool = False) -> None:
+        dataclass(frozen=True, eq=False, repr=False, kw_only=kw_only)(cls)
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
-class Node:
+class Node(_Record, kw_only=True):
     """Anything that was written somewhere."""
 
     span: Span
@@ -76,35 +39,24 @@ class Node:
                 yield from (part for part in value if isinstance(part, Node))
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
-class Expr(Node):
+class Expr(Node, kw_only=True):
     """An expression."""
 
     depth: int = 1
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Number(Expr):
-    """A whole or decimal number."""
+class Literal(Expr):
+    """A whole or decimal number, ``true`` or ``false``."""
 
-    value: int | Fraction
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Truth(Expr):
-    """``true`` or ``false``."""
-
-    value: bool
+    value: int | Fraction | bool
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Name(Expr):
     """A variable, a constant, a relation without arguments, or ``nodes``."""
 
     id: str
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Unary(Expr):
     """``-`` or ``not``."""
 
@@ -112,7 +64,6 @@ class Unary(Expr):
     operand: Expr
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Binary(Expr):
     """Arithmetic, or ``|`` ``&`` ``-`` on relations."""
 
@@ -122,7 +73,6 @@ class Binary(Expr):
     op_span: Span
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Logic(Expr):
     """``and`` or ``or``; the right side counts only where the left does not decide."""
 
@@ -131,7 +81,6 @@ class Logic(Expr):
     right: Expr
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Compare(Expr):
     """``a < b <= c``: every neighbouring pair must agree.  Also ``in`` and ``not in``."""
 
@@ -139,7 +88,6 @@ class Compare(Expr):
     ops: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Conditional(Expr):
     """``if … then … else …``."""
 
@@ -148,7 +96,6 @@ class Conditional(Expr):
     no: Expr
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Index(Expr):
     """``list[position]``."""
 
@@ -156,7 +103,6 @@ class Index(Expr):
     position: Expr
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class PairOf(Expr):
     """``(a, b)``: a link, or a chunk and a node."""
 
@@ -164,7 +110,6 @@ class PairOf(Expr):
     second: Expr
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Binder(Node):
     """``name in list`` of a comprehension."""
 
@@ -172,7 +117,6 @@ class Binder(Node):
     source: Expr
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Comprehension(Node):
     """``for a in …, b in … if …``."""
 
@@ -180,14 +124,12 @@ class Comprehension(Node):
     condition: Expr | None
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ListOf(Expr):
     """``[a, b, c]``."""
 
     items: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ListFor(Expr):
     """``[expression for …]``, also as the only argument of a call."""
 
@@ -195,7 +137,6 @@ class ListFor(Expr):
     clauses: tuple[Comprehension, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class SetOf(Expr):
     """``{ (a, b), … for … }``: pairs one by one."""
 
@@ -203,7 +144,6 @@ class SetOf(Expr):
     clauses: tuple[Comprehension, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class SetWhere(Expr):
     """``{ (c, n) : condition }``: all chunks and nodes for which the condition holds."""
 
@@ -212,7 +152,6 @@ class SetWhere(Expr):
     condition: Expr
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Argument(Node):
     """One argument of a call; ``name`` is None when it is given by position."""
 
@@ -220,7 +159,6 @@ class Argument(Node):
     value: Expr
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Call(Expr):
     """``name(arguments)`` in an expression."""
 
@@ -229,7 +167,6 @@ class Call(Expr):
     arguments: tuple[Argument, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Reference(Node):
     """A topology or collective by name, with its arguments."""
 
@@ -238,7 +175,6 @@ class Reference(Node):
     arguments: tuple[Argument, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Inverse(Node):
     """``inverse`` of a collective."""
 
@@ -246,7 +182,6 @@ class Inverse(Node):
     size: int
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Sequence(Node):
     """``one then other``; see `Inverse`."""
 
@@ -254,7 +189,6 @@ class Sequence(Node):
     size: int
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Choice(Node):
     """``one way or another`` to the same result; see `Inverse`."""
 
@@ -265,7 +199,6 @@ class Choice(Node):
 Combination = Reference | Inverse | Sequence | Choice
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Parameter(Node):
     """``name``, ``name = default`` or ``name...``."""
 
@@ -274,7 +207,6 @@ class Parameter(Node):
     variadic: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Label(Node):
     """The text of a label; ``{name}`` in it stands for a variable's value."""
 
@@ -285,7 +217,6 @@ class Label(Node):
         yield from (part for part in self.parts if isinstance(part, Name))
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Statement(Node):
     """A statement with one expression: ``nodes``, ``switches``, ``chunks``, ``pre``, ``post``."""
 
@@ -293,7 +224,6 @@ class Statement(Node):
     value: Expr
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Require(Node):
     """``require condition "message"``."""
 
@@ -301,12 +231,10 @@ class Require(Node):
     message: str
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Irregular(Node):
     """``irregular``: larger C do something else than cut every chunk."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Rate(Node):
     """``GB/s``: what a bandwidth counts.
 
@@ -317,7 +245,6 @@ class Rate(Node):
     factor: Fraction
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class RoundUnit(Node):
     """``unit … GB/s``: the bandwidth that carries one chunk per round."""
 
@@ -325,7 +252,6 @@ class RoundUnit(Node):
     rate: Rate
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class LinkStatement(Node):
     """``link (a, b), … both ways for … bandwidth … label …``."""
 
@@ -337,7 +263,6 @@ class LinkStatement(Node):
     label: Label | None
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class LinkSelection(Node):
     """``links from … to …``: those of the topology's links that leave and enter such nodes."""
 
@@ -345,7 +270,6 @@ class LinkSelection(Node):
     to_nodes: Expr | None
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class SharedStatement(Node):
     """``shared { … } for … bandwidth … label …``: one bound for each turn of the outer `for`."""
 
@@ -356,7 +280,6 @@ class SharedStatement(Node):
     label: Label | None
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Setting(Node):
     """One line of a search: a bound, a subject, or the name of a plugin."""
 
@@ -365,8 +288,7 @@ class Setting(Node):
     unit: str = ""
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
-class Definition(Node):
+class Definition(Node, kw_only=True):
     """Something with a name.
 
     Args:
@@ -375,15 +297,12 @@ class Definition(Node):
         doc: the comment lines directly above, without their ``#``.
     """
 
+    kind: ClassVar[str]
+    """The word that introduces it."""
     name: str
     name_span: Span
     parameters: tuple[Parameter, ...] = ()
     doc: str = ""
-
-    @property
-    def kind(self) -> str:
-        """The word that introduces it."""
-        raise NotImplementedError
 
     @property
     def signature(self) -> str:
@@ -394,22 +313,22 @@ class Definition(Node):
         return f"{self.name}({inside})"
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
-class ValueDefinition(Definition):
+class ValueDefinition(Definition, kw_only=True):
     """``relation name(…) = …`` or ``let name(…) = …``, in a file or inside a definition."""
 
     is_relation: bool
     body: Expr
 
     @property
-    def kind(self) -> str:
+    def kind(self) -> str:  # type: ignore[override]
         """``relation`` or ``let``."""
         return "relation" if self.is_relation else "let"
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
-class CollectiveDefinition(Definition):
+class CollectiveDefinition(Definition, kw_only=True):
     """``collective name(…) { … }``."""
+
+    kind = "collective"
 
     chunks: Statement
     pre: Statement
@@ -417,57 +336,38 @@ class CollectiveDefinition(Definition):
     irregular: Irregular | None
     body: tuple[Node, ...]
 
-    @property
-    def kind(self) -> str:
-        """``collective``."""
-        return "collective"
 
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
-class CombinedDefinition(Definition):
+class CombinedDefinition(Definition, kw_only=True):
     """``collective name(…) = …``: made of other collectives."""
+
+    kind = "collective"
 
     combination: Combination
 
-    @property
-    def kind(self) -> str:
-        """``collective``."""
-        return "collective"
 
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
-class TopologyDefinition(Definition):
+class TopologyDefinition(Definition, kw_only=True):
     """``topology name(…) { … }``."""
+
+    kind = "topology"
 
     nodes: Statement
     body: tuple[Node, ...]
 
-    @property
-    def kind(self) -> str:
-        """``topology``."""
-        return "topology"
 
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
-class SearchDefinition(Definition):
+class SearchDefinition(Definition, kw_only=True):
     """``search name(…) { … }``."""
+
+    kind = "search"
 
     settings: tuple[Setting, ...]
 
-    @property
-    def kind(self) -> str:
-        """``search``."""
-        return "search"
 
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Import(Node):
     """``import "file"``."""
 
     path: str
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class File(Node):
     """A whole file."""
 

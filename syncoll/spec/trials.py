@@ -262,7 +262,7 @@ def _is_closed(node: Node, functions: frozenset[str], known: dict[Node, bool]) -
         else:
             alone = isinstance(
                 node,
-                syntax.Number
+                syntax.Literal
                 | syntax.Unary
                 | syntax.Binary
                 | syntax.Compare
