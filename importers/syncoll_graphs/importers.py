@@ -8,8 +8,8 @@ from typing import Any
 
 from syncoll.errors import ImportFormatError
 from syncoll.importing import Cables, complaint, parse_rate
-from syncoll.importing.foreign import foreign_json, foreign_text
 from syncoll.importing.json_text import exact_number, parse_json, shown
+from syncoll.importing.other_tools import foreign_json, foreign_text
 from syncoll.model import Topology
 from syncoll.plugins import Imported, OptionValue
 from syncoll_graphs.graph import Edge, Graph

@@ -20,8 +20,8 @@ from typing import Any
 
 from syncoll.errors import ImportFormatError
 from syncoll.importing import complaint
-from syncoll.importing.foreign import foreign_json, foreign_text
 from syncoll.importing.json_text import exact_number, parse_json, shown
+from syncoll.importing.other_tools import foreign_json, foreign_text
 from syncoll.model import BandwidthBound, Link, Topology
 from syncoll.plugins import Imported, OptionValue
 

@@ -37,10 +37,10 @@ from typing import TYPE_CHECKING
 from syncoll.lazy import lazily
 
 if TYPE_CHECKING:
-    from syncoll.importing.cables import Cables
     from syncoll.importing.clusters import used_cards
-    from syncoll.importing.complaints import complaint
     from syncoll.importing.description import LARGEST_FILE, read_description
+    from syncoll.importing.errors import complaint
+    from syncoll.importing.fabric_builder import Cables
     from syncoll.importing.importing import import_machine, import_spec, readers
     from syncoll.importing.rates import parse_rate, rate_option
     from syncoll.importing.writer import spec_text, topology_name
@@ -48,9 +48,9 @@ else:
     __getattr__ = lazily(
         __name__,
         {
-            "cables": "Cables",
+            "fabric_builder": "Cables",
             "clusters": "used_cards",
-            "complaints": "complaint",
+            "errors": "complaint",
             "description": "LARGEST_FILE read_description",
             "importing": "import_machine import_spec readers",
             "rates": "parse_rate rate_option",

@@ -9,7 +9,7 @@ from typing import Any
 
 from syncoll.documents import json_text
 from syncoll.documents.json_text import JsonTextError, shown
-from syncoll.importing.complaints import complaint
+from syncoll.importing.errors import complaint
 
 __all__ = ["exact_number", "parse_json", "shown"]
 

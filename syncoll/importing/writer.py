@@ -19,7 +19,7 @@ from syncoll.importing.statements import INDENT, WIDTH, pair_lines
 from syncoll.model import BandwidthBound, Fabric, Topology
 from syncoll.plugins import Imported
 from syncoll.spec import topology_to_spec
-from syncoll.spec.words import RESERVED
+from syncoll.spec.keywords import RESERVED
 
 __all__ = ["spec_text", "topology_name"]
 

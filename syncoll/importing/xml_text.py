@@ -7,7 +7,7 @@ from xml.etree.ElementTree import Element, ParseError
 import defusedxml.ElementTree
 from defusedxml import DefusedXmlException
 
-from syncoll.importing.complaints import complaint
+from syncoll.importing.errors import complaint
 
 __all__ = ["MOST_ELEMENTS", "parse_xml"]
 

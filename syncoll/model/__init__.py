@@ -7,13 +7,11 @@ from syncoll.lazy import lazily
 if TYPE_CHECKING:
     from syncoll.model.algorithm import Algorithm
     from syncoll.model.collective import Collective
-    from syncoll.model.composition import compose
+    from syncoll.model.derivation import compose, invert, refine, renumber
     from syncoll.model.derived import inverse_of, sequence_of
     from syncoll.model.fabric import Fabric, FabricLink
     from syncoll.model.forest import Forest, Tree
     from syncoll.model.instance import BoolArray, Instance
-    from syncoll.model.inversion import invert
-    from syncoll.model.refinement import refine, renumber
     from syncoll.model.rows import RelationTable, rows_within
     from syncoll.model.topology import UNREACHABLE, BandwidthBound, Link, Topology
 else:
@@ -22,13 +20,11 @@ else:
         {
             "algorithm": "Algorithm",
             "collective": "Collective",
-            "composition": "compose",
+            "derivation": "compose invert refine renumber",
             "derived": "inverse_of sequence_of",
             "fabric": "Fabric FabricLink",
             "forest": "Forest Tree",
             "instance": "BoolArray Instance",
-            "inversion": "invert",
-            "refinement": "refine renumber",
             "rows": "RelationTable rows_within",
             "topology": "UNREACHABLE BandwidthBound Link Topology",
         },

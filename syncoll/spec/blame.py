@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from syncoll.errors import LocatedError, Origin, SpecError
 from syncoll.spec import syntax
-from syncoll.spec.calls import bind_arguments
+from syncoll.spec.environment import bind_arguments
 from syncoll.spec.module import Found, Module
 from syncoll.spec.source import Span
 from syncoll.spec.syntax import Argument, Definition, Expr

@@ -18,9 +18,9 @@ from syncoll.spec.arithmetic import (
     is_column,
     is_number,
 )
+from syncoll.spec.keywords import BUILTIN_NAMES
 from syncoll.spec.syntax import Call, Expr
 from syncoll.spec.values import NameScope, Ragged, kind_of
-from syncoll.spec.words import BUILTIN_NAMES
 from syncoll.wording import counted
 
 if TYPE_CHECKING:

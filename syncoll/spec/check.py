@@ -1,28 +1,42 @@
 """`syncoll spec check`: everything that can be said about a file without searching.
 
-The file is parsed, every definition is checked statically, and what needs no arguments is built and
-evaluated, see `trials`.
+The file is parsed, every definition is checked statically, and whatever needs no arguments is
+built, or evaluated.  Topologies and searches are built whole; collectives, relations and constants
+that depend on P, C or G are evaluated for a few small numbers.  In definitions that need arguments
+the expressions without any variable are evaluated, whichever branch they stand in: `1 / 0` has no
+value for anybody.
+
+A single evaluation is bounded by `limits.WORK`, all of them together by a time.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from syncoll.errors import LocatedError, SpecError
-from syncoll.model import Fabric
+from syncoll.errors import LocatedError, ModelError, SpecError
+from syncoll.model import Collective, Fabric
+from syncoll.spec import limits, syntax
+from syncoll.spec.blame import RequirementError
+from syncoll.spec.collective import mentions, table_of
+from syncoll.spec.environment import Ambient
+from syncoll.spec.evaluator import Evaluator
+from syncoll.spec.instantiate import make_collective, make_search, make_topology
+from syncoll.spec.keywords import AMBIENT, BUILTIN_NAMES
 from syncoll.spec.library import DefinitionSummary, SpecLibrary, summarise
-from syncoll.spec.module import load_module
+from syncoll.spec.module import Found, Module, load_module
 from syncoll.spec.parser import parse_file
 from syncoll.spec.resolver import check_definition, find_circles, used_by, used_first
+from syncoll.spec.searching import SearchSpec
 from syncoll.spec.source import read_source
-from syncoll.spec.syntax import Definition
-from syncoll.spec.trials import Trials
+from syncoll.spec.syntax import Definition, Expr, Node
+from syncoll.spec.values import NameScope, Ragged, Relation, kind_of
 
-__all__ = ["CheckReport", "check_file"]
+__all__ = ["CheckReport", "Trials", "check_file"]
 
 _BEGINS = re.compile(r"^(?:relation|collective|topology|search|let|import)\b", re.MULTILINE)
 
@@ -106,3 +120,265 @@ def _syntax_errors(path: Path, label: str, first: SpecError) -> list[SpecError]:
     if len(errors) > 1 and first.origin is not None and first.message.startswith("the text ends"):
         return errors[1:]  # the same slip, seen from the end of the file
     return errors
+
+
+_SMALL = (1, 2, 3, 4, 8)
+"""Numbers of nodes that are tried, with C = 1, P and 2 P."""
+
+_MOST_CHUNKS = 256
+"""The greatest C with which the collective of a search is tried."""
+
+_SECONDS = 30.0
+"""For all trials of a file; what is left then is only checked for names."""
+
+_Found = tuple[list[LocatedError], str]
+
+
+class Trials:
+    """Tries the definitions of a file.
+
+    Args:
+        lower: what tries whether algorithms can be searched for on a physical topology.
+        clock: tells the time in seconds; by default the processor's, so that what is found does
+            not depend on what else the machine does.
+    """
+
+    def __init__(
+        self,
+        module: Module,
+        lower: Callable[[Fabric], object] | None = None,
+        seconds: float = _SECONDS,
+        clock: Callable[[], float] = time.process_time,
+    ) -> None:
+        self._module, self._lower, self._clock = module, lower, clock
+        self._end = clock() + seconds
+
+    def run(self, definition: Definition, *, whole: bool = True) -> _Found:
+        """What is wrong with a definition, and a note when it could not be tried in full.
+
+        Args:
+            whole: False for one that uses another in which something is wrong: only its
+                expressions without any variable are evaluated.
+        """
+        what = f"{definition.kind} {definition.signature}".strip()
+        if self._is_over and not isinstance(definition, syntax.CombinedDefinition):
+            return [], f"{what}: names checked only, for lack of time"
+        errors = self._closed(definition)
+        if errors or not whole:
+            return errors, ""
+        needs = f"{what} needs arguments: names checked only"
+        if any(p.default is None and not p.variadic for p in definition.parameters):
+            return [], needs
+        errors, note = self._try(definition)
+        if any(p.variadic for p in definition.parameters) and any(
+            isinstance(error, RequirementError) for error in errors
+        ):
+            return [], needs  # it says itself that it has no meaning without any
+        return errors, note
+
+    @property
+    def _is_over(self) -> bool:
+        return self._clock() >= self._end
+
+    def _try(self, definition: Definition) -> _Found:
+        found, scope, span = (
+            Found(definition, self._module),
+            NameScope(self._module, {}),
+            definition.name_span,
+        )
+        if isinstance(definition, syntax.ValueDefinition):
+            return self._value(definition), ""
+        if isinstance(definition, syntax.TopologyDefinition):
+            return self._topology(found)
+        if isinstance(definition, syntax.SearchDefinition):
+            return _errors_of(lambda: _try_search(make_search(found, (), scope, span))), ""
+        try:
+            collective = make_collective(found, (), scope, span)
+        except LocatedError as error:
+            return [error], ""
+        return self._collective(found, collective)
+
+    def _value(self, definition: syntax.ValueDefinition) -> list[LocatedError]:
+        """Evaluates a constant, or a relation for every cell.
+
+        One that has no value on a few nodes may have one on more, so that only what fails for all
+        that are tried is an error.
+        """
+        scope = NameScope(self._module, {})
+        names = {*AMBIENT, "nodes"}
+        if not definition.is_relation and not mentions(definition, names, {}, scope):
+            try:
+                if not isinstance(self._evaluate(definition, scope, None), Relation):
+                    return []
+            except LocatedError as error:
+                return [error]
+        failure: list[LocatedError] = []
+        for nodes, chunks in _sizes():
+            if self._is_over and failure:
+                return []
+            try:
+                self._evaluate(definition, scope, (nodes, chunks))
+            except LocatedError as error:
+                failure = [error]
+            else:
+                return []
+        return failure
+
+    def _evaluate(
+        self, definition: syntax.ValueDefinition, scope: NameScope, size: tuple[int, int] | None
+    ) -> object:
+        """The value of a definition; with P and C, a relation is asked for every cell."""
+        ambient = Ambient(f"{definition.kind} {definition.name}")
+        if size is not None:
+            ambient.nodes, ambient.chunks = size
+            ambient.total = ambient.nodes * ambient.chunks
+        evaluator = Evaluator(ambient)
+        names = evaluator.bind(definition, scope, (), scope, definition.name_span)
+        body = definition.body
+        value = evaluator.value(body, NameScope(self._module, names), None)
+        if definition.is_relation and not isinstance(value, Relation):
+            raise body.span.error(
+                f"relation `{definition.name}` is defined as {kind_of(value)}", "a relation"
+            )
+        if isinstance(value, Relation) and ambient.nodes is not None and ambient.total is not None:
+            table_of(evaluator, value, ambient.total, ambient.nodes, body.span)
+        return value
+
+    def _topology(self, found: Found) -> _Found:
+        """Builds a topology; one with more nodes than algorithms of steps can have, its cables."""
+        scope, span = NameScope(self._module, {}), found.definition.name_span
+        try:
+            network = make_topology(found, (), scope, span)
+            if not isinstance(network, Fabric):
+                return [], ""
+            if network.num_switches and network.num_nodes**2 > limits.MAX_LINKS:
+                return [], (
+                    f"topology {found.definition.signature} has {network.num_nodes} nodes, too "
+                    "many for algorithms of steps; `syncoll forest` takes it"
+                )
+            if self._lower is not None:
+                self._lower(network)
+        except LocatedError as error:
+            return [error], ""
+        return [], ""
+
+    def _collective(self, found: Found, collective: Collective) -> _Found:
+        """Makes the tables of a collective for small P and C, as far as its requirements allow.
+
+        What cannot be combined on few nodes (the root is not among them, say) may be on more.
+        """
+        definition = found.definition
+        if isinstance(definition, syntax.CollectiveDefinition):
+            span = definition.post.value.span
+        else:
+            assert isinstance(definition, syntax.CombinedDefinition)
+            span = definition.combination.span
+        tried, failure, hopeless = False, None, set[int]()
+        for nodes, chunks in _sizes():
+            if nodes in hopeless:
+                continue
+            if self._is_over:
+                return [], f"collective {definition.signature}: tried in part, for lack of time"
+            try:
+                if not collective.admits(nodes, chunks):
+                    continue
+                table = collective.tabulate(nodes, chunks)
+            except RequirementError:
+                hopeless.add(nodes)  # not defined on so few nodes
+                continue
+            except ModelError as error:
+                failure = error
+                hopeless.add(nodes)
+                continue
+            except SpecError as error:
+                return [error], ""
+            tried, failure = True, None
+            if not table.post.any():
+                return [
+                    span.error(
+                        f"the post of collective {definition.name} is empty for P = {nodes} and "
+                        f"C = {chunks}: nothing is to do",
+                        "at least one chunk that must reach a node",
+                    )
+                ], ""
+        if failure is not None:
+            return [failure], ""
+        if not tried:
+            return [], f"collective {definition.signature} could be tried on no P and C up to 16"
+        return [], ""
+
+    def _closed(self, definition: Definition) -> list[LocatedError]:
+        """Evaluates the expressions in which no variable occurs."""
+        errors: list[LocatedError] = []
+        evaluator = Evaluator(Ambient(f"{definition.kind} {definition.name}".strip()))
+        functions = self._functions(definition)
+        waiting: list[Node] = [definition]
+        known: dict[Node, bool] = {}
+        while waiting and not self._is_over:
+            node = waiting.pop()
+            if not isinstance(node, Expr) or not _is_closed(node, functions, known):
+                waiting += node.children()
+                continue
+            try:
+                evaluator.value(node, NameScope(self._module, {}), None)
+            except SpecError as error:
+                errors.append(error)
+            except Ragged:  # pragma: no cover - there are no columns without variables
+                pass
+        return errors
+
+    def _functions(self, definition: Definition) -> frozenset[str]:
+        """The functions of the language that nothing else of the same name hides here."""
+        hidden = {p.name for p in definition.parameters}
+        hidden |= {c.name for c in definition.children() if isinstance(c, syntax.ValueDefinition)}
+        return frozenset(
+            name
+            for name in BUILTIN_NAMES
+            if name != "switch" and name not in hidden and self._module.find("value", name) is None
+        )
+
+
+def _try_search(search: SearchSpec) -> None:
+    """Makes a table of a search's collective on its topology, with the first C that there is."""
+    nodes = search.topology.num_nodes
+    for chunks in range(1, min(search.chunks or 2 * nodes, _MOST_CHUNKS) + 1):
+        if search.collective.admits(nodes, chunks):
+            search.collective.tabulate(nodes, chunks)
+            return
+
+
+def _is_closed(node: Node, functions: frozenset[str], known: dict[Node, bool]) -> bool:
+    """Whether an expression is plain arithmetic on numbers: no name, and nothing that binds one."""
+    if node not in known:
+        if isinstance(node, syntax.Call):
+            alone = node.id in functions
+        else:
+            alone = isinstance(
+                node,
+                syntax.Literal
+                | syntax.Unary
+                | syntax.Binary
+                | syntax.Compare
+                | syntax.ListOf
+                | syntax.Index
+                | syntax.Argument,
+            )
+        known[node] = alone and all(
+            _is_closed(child, functions, known) for child in node.children()
+        )
+    return known[node]
+
+
+def _sizes() -> Iterator[tuple[int, int]]:
+    """The P and C that are tried."""
+    for nodes in _SMALL:
+        for chunks in sorted({1, nodes, 2 * nodes}):
+            yield nodes, chunks
+
+
+def _errors_of(build: Callable[[], object]) -> list[LocatedError]:
+    try:
+        build()
+    except LocatedError as error:
+        return [error]
+    return []

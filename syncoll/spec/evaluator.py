@@ -24,7 +24,6 @@ import numpy as np
 
 from syncoll.errors import SpecError, SpecLimitError
 from syncoll.spec import limits, syntax
-from syncoll.spec.ambient import Ambient
 from syncoll.spec.arithmetic import (
     Fault,
     Mask,
@@ -38,15 +37,16 @@ from syncoll.spec.arithmetic import (
     is_number,
     negate,
 )
-from syncoll.spec.blame import BlamedCall, at_call
+from syncoll.spec.blame import BlamedCall, RequirementError, at_call
 from syncoll.spec.builtin import BUILTINS
-from syncoll.spec.calls import bind_arguments, no_such_value
-from syncoll.spec.faults import describe_cell, fault_error
+from syncoll.spec.environment import Ambient, bind_arguments, no_such_value
+from syncoll.spec.errors import describe_cell, fault_error
+from syncoll.spec.iteration import index, list_for
+from syncoll.spec.keywords import AMBIENT
 from syncoll.spec.membership import combine, compare_two, set_of, set_where
 from syncoll.spec.module import Found
 from syncoll.spec.source import Span
 from syncoll.spec.syntax import Expr
-from syncoll.spec.turns import index, list_for
 from syncoll.spec.values import (
     Closure,
     ListValue,
@@ -57,7 +57,7 @@ from syncoll.spec.values import (
     is_list,
     kind_of,
 )
-from syncoll.spec.words import AMBIENT
+from syncoll.wording import counted
 
 __all__ = ["Evaluator"]
 
@@ -339,6 +339,31 @@ class Evaluator:
             if told is error:
                 raise
             raise told from None
+
+    # Statements --------------------------------------------------------------------------------
+
+    def let(self, statement: syntax.ValueDefinition, scope: NameScope) -> NameScope:
+        """The scope behind a `let` statement."""
+        if statement.parameters:
+            return scope.having(**{statement.name: Closure(statement, scope)})
+        value = self.value(statement.body, scope, None)
+        if isinstance(value, Pair):
+            raise statement.body.span.error("this is a pair", "a number, Boolean, list or relation")
+        return scope.having(**{statement.name: value})
+
+    def require(self, statement: syntax.Require, scope: NameScope, name: str) -> None:
+        """Evaluates a `require`.
+
+        Raises:
+            RequirementError: when it does not hold.
+        """
+        if not self.truth(statement.condition, scope):
+            nodes = self.ambient.nodes
+            brief = f"{name} has no meaning" + (f" on {counted(nodes, 'node')}" if nodes else "")
+            span = statement.condition.span
+            text = " ".join(span.text.split())
+            message = f"{brief}: `{text}` does not hold"
+            raise RequirementError(message, span.origin, statement.message, brief)
 
     def bind(
         self,

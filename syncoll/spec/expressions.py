@@ -15,10 +15,10 @@ from typing import Any
 from lark import Token, Transformer
 
 from syncoll.spec import syntax
+from syncoll.spec.keywords import AMBIENT
 from syncoll.spec.limits import MAX_BINDERS, MAX_DEPTH, MAX_NUMBER
 from syncoll.spec.source import Source, Span
 from syncoll.spec.syntax import Expr, Node
-from syncoll.spec.words import AMBIENT
 
 __all__ = ["Children", "ExpressionBuilder", "flat"]
 

@@ -6,24 +6,6 @@ A spec is checked against these before anything of that size is built, so that a
 
 from __future__ import annotations
 
-__all__ = [
-    "MAX_BINDERS",
-    "MAX_CELLS",
-    "MAX_DEPTH",
-    "MAX_FILE_BYTES",
-    "MAX_IMPORTS",
-    "MAX_LINKS",
-    "MAX_LIST",
-    "MAX_NODES",
-    "MAX_NUMBER",
-    "MAX_PARTS",
-    "MAX_ROWS",
-    "MAX_SHARED_PAIRS",
-    "WORK",
-    "WORK_PER_OBJECT",
-    "WORK_PER_SCALAR",
-]
-
 MAX_NODES = 8192
 """P.  Distances between all pairs of so many nodes take half a gigabyte."""
 

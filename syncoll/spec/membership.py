@@ -14,9 +14,9 @@ from syncoll.errors import SpecError
 from syncoll.spec import limits, syntax
 from syncoll.spec.arithmetic import Mask, compare, is_boolean, is_column, is_fractional, is_number
 from syncoll.spec.blame import at_use
+from syncoll.spec.iteration import each
 from syncoll.spec.source import Span
 from syncoll.spec.syntax import Expr
-from syncoll.spec.turns import each
 from syncoll.spec.values import (
     CombinedRelation,
     ListedRelation,

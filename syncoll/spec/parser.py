@@ -12,9 +12,9 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from syncoll.spec.keywords import RESERVED
 from syncoll.spec.source import Source
 from syncoll.spec.syntax import File, Reference
-from syncoll.spec.words import RESERVED
 
 if TYPE_CHECKING:
     from lark import Lark, Token
@@ -51,14 +51,14 @@ def parse_reference(source: Source, start: int = 0) -> Reference:
 def _parse(rule: str, source: Source, start: int, end: int) -> object:
     from lark.exceptions import UnexpectedInput  # lark is loaded when there is a text to read
 
-    from syncoll.spec.complaint import syntax_error
-
     with _LOCK:  # the builder knows one source at a time
         lark, builder = _compiled()
         builder.begin(source, start)
         try:
             return lark.parse(source.text[start:end], start=rule)
         except UnexpectedInput as error:
+            from syncoll.spec.errors import syntax_error
+
             raise syntax_error(error, source, start, end, lark) from None
         finally:
             builder.begin(Source("", ""), 0)

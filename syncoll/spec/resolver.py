@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from syncoll.errors import SpecError
 from syncoll.spec import syntax
-from syncoll.spec.calls import bind_arguments, no_such_value
+from syncoll.spec.environment import bind_arguments, no_such_value
+from syncoll.spec.keywords import AMBIENT, BUILTIN_NAMES
 from syncoll.spec.module import Module
 from syncoll.spec.syntax import Definition, Node
 from syncoll.spec.values import NameScope
-from syncoll.spec.words import AMBIENT, BUILTIN_NAMES
 
 __all__ = ["check_definition", "find_circles", "references", "used_by", "used_first"]
 

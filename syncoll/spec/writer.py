@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from syncoll.errors import SpecError
 from syncoll.model import BandwidthBound, Link, Topology
-from syncoll.spec.words import RESERVED
+from syncoll.spec.keywords import RESERVED
 
 __all__ = ["topology_to_spec"]
 

@@ -10,10 +10,10 @@ import pytest
 
 from syncoll.errors import LocatedError
 from syncoll.spec import SpecLibrary, check_file
+from syncoll.spec.check import Trials
 from syncoll.spec.module import make_module
 from syncoll.spec.parser import parse_file
 from syncoll.spec.source import Source
-from syncoll.spec.trials import Trials
 from tests.spec.conftest import SpecFile
 
 TOPOLOGIES = {

@@ -16,12 +16,11 @@ from syncoll.model import Collective, RelationTable
 from syncoll.model.cutting import Cutting
 from syncoll.model.instance import BoolArray
 from syncoll.spec import limits, syntax
-from syncoll.spec.ambient import Ambient
 from syncoll.spec.blame import BlamedCall, blaming
+from syncoll.spec.environment import Ambient
 from syncoll.spec.evaluator import Evaluator
 from syncoll.spec.membership import holds
 from syncoll.spec.source import Span
-from syncoll.spec.statements import bind_let, check_requirement, join_requirements
 from syncoll.spec.syntax import Node
 from syncoll.spec.values import NameScope, Ragged, Relation
 from syncoll.wording import counted
@@ -59,7 +58,7 @@ def build_collective(calls: Sequence[BlamedCall], scope: NameScope, name: str) -
         name,
         tables.tabulate,
         tables.admits,
-        join_requirements([r.message for r in on_chunks]),
+        ", and ".join(r.message for r in on_chunks),
         origin,
         requirement_origin=asked,
         irregular=definition.irregular is not None,
@@ -142,10 +141,10 @@ class _CollectiveSpec:
         for statement in self.definition.body:
             seen[statement] = scope
             if isinstance(statement, syntax.ValueDefinition):
-                scope = bind_let(evaluator, statement, scope)
+                scope = evaluator.let(statement, scope)
             elif isinstance(statement, syntax.Require):
                 if not asking or statement not in self.on_chunks:
-                    check_requirement(evaluator, statement, scope, self.name)
+                    evaluator.require(statement, scope, self.name)
                 elif not evaluator.truth(statement.condition, scope):
                     return None
             elif isinstance(statement, syntax.Statement) and statement.keyword == "chunks":

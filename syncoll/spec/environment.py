@@ -1,15 +1,45 @@
-"""Arguments to parameters, and the errors of calling what is not there."""
+"""What an expression finds around it: the values of `P`, `C` and `G`, and arguments of calls."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from syncoll.errors import SpecError
+from syncoll.spec.keywords import BUILTIN_NAMES
 from syncoll.spec.module import suggest
 from syncoll.spec.source import Span
 from syncoll.spec.syntax import Argument, Definition, Expr
 from syncoll.spec.values import NameScope
-from syncoll.spec.words import BUILTIN_NAMES
 
-__all__ = ["bind_arguments", "no_such_value"]
+__all__ = ["Ambient", "bind_arguments", "no_such_value"]
+
+_AMBIENT_HINT = {
+    "P": "`P` only in collectives in braces, and in topologies behind `nodes`",
+    "C": "`C` only in collectives in braces",
+    "G": "`G` only in collectives in braces, behind `chunks`",
+}
+
+
+@dataclass
+class Ambient:
+    """What `P`, `C` and `G` are, as far as they are known yet."""
+
+    owner: str
+    nodes: int | None = None
+    chunks: int | None = None
+    total: int | None = None
+    switches: int | None = None
+
+    def get(self, name: str, span: Span) -> int:
+        """The value of `P`, `C` or `G`.
+
+        Raises:
+            SpecError: when it has none here.
+        """
+        value = {"P": self.nodes, "C": self.chunks, "G": self.total}[name]
+        if value is None:
+            raise span.error(f"`{name}` has no value here, in {self.owner}", _AMBIENT_HINT[name])
+        return value
 
 
 def bind_arguments(

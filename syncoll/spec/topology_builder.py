@@ -15,11 +15,9 @@ from syncoll.model import BandwidthBound, Fabric, FabricLink, Link, Topology
 from syncoll.spec import limits, syntax
 from syncoll.spec.arithmetic import cell_of, first_live, is_column
 from syncoll.spec.evaluator import Evaluator
-from syncoll.spec.rows import rows
+from syncoll.spec.iteration import each, rows
 from syncoll.spec.source import Span
-from syncoll.spec.statements import bind_let, check_requirement
 from syncoll.spec.syntax import Expr
-from syncoll.spec.turns import each
 from syncoll.spec.values import NameScope, Ragged, is_list, kind_of, written
 from syncoll.wording import counted
 
@@ -92,9 +90,9 @@ class _Builder:
             elif isinstance(statement, syntax.RoundUnit):
                 self._set_unit(statement, scope)
             elif isinstance(statement, syntax.ValueDefinition):
-                scope = bind_let(self.evaluator, statement, scope)
+                scope = self.evaluator.let(statement, scope)
             elif isinstance(statement, syntax.Require):
-                check_requirement(self.evaluator, statement, scope, self.name)
+                self.evaluator.require(statement, scope, self.name)
             elif isinstance(statement, syntax.LinkStatement):
                 self._add_links(statement, scope)
             elif isinstance(statement, syntax.SharedStatement):

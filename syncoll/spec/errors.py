@@ -1,4 +1,4 @@
-"""Syntax errors in words: what the parser found, and what could have stood there instead.
+"""Errors in words: of arithmetic, and of syntax with what could have stood there instead.
 
 The parser knows the set of terminals that it could have read next.  People know expressions,
 operators, statements and brackets; this file translates.
@@ -8,15 +8,39 @@ from __future__ import annotations
 
 import difflib
 
+import numpy as np
 from lark import Lark
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 from lark.lexer import PatternStr
 
 from syncoll.errors import SpecError
-from syncoll.spec.source import Source
-from syncoll.spec.words import list_words
+from syncoll.spec.arithmetic import Fault
+from syncoll.spec.keywords import list_words
+from syncoll.spec.source import Source, Span
+from syncoll.spec.values import NameScope, written
 
-__all__ = ["in_words", "syntax_error"]
+__all__ = ["describe_cell", "fault_error", "in_words", "syntax_error"]
+
+
+def describe_cell(cell: tuple[tuple[int, ...], tuple[int, ...]] | None, scope: NameScope) -> str:
+    """The values that the variables have in a cell: `` (with c = 3, n = 0)``."""
+    if cell is None:
+        return ""
+    position, shape = cell
+    shown = []
+    for name, value in scope.names.items():
+        if isinstance(value, np.ndarray):
+            try:
+                shown.append(f"{name} = {written(np.broadcast_to(value, shape)[position])}")
+            except ValueError:  # a variable that the fault does not depend on
+                continue
+    return f" (with {', '.join(shown)})" if shown else ""
+
+
+def fault_error(fault: Fault, span: Span, scope: NameScope) -> SpecError:
+    """A fault of arithmetic as an error at its place, naming the cell."""
+    return span.error(fault.message + describe_cell(fault.cell, scope), fault.expected)
+
 
 _OPERATOR_WORDS = "+ - * / ** div mod == != < <= > >= in and or | & [ not"
 _OPERATORS = frozenset(_OPERATOR_WORDS.split())

@@ -1,0 +1,207 @@
+"""Algorithms made of others: the inverse of one, one after the other, and with finer chunks.
+
+Where an algorithm sends chunk c from n to n' in step s, its inverse sends the partial result of c
+from n' to n in step S-1-s, on the topology with every link turned round (SCCL paper, section 3.5:
+a broadcast run backwards is a reduction).  Each chunk's sends form a tree out of the one node where
+it starts; backwards the tree leads all contributions there.  What a send of the inverse carries is
+the reduction over the subtree behind it.  The other way round, an algorithm that reduces along
+trees to one root per chunk inverts to one that distributes.
+
+In a composition steps and rounds add up.  Where the first algorithm ends with chunks that are fewer
+and larger than those with which the second begins, or the other way round, both are refined to a
+common multiple.  The second may number its chunks differently: a chunk of the first goes on as one
+of the second that starts where the first left it.  After a combining algorithm the second moves
+finished results, so its sends carry the contributions of all nodes.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import replace
+from math import lcm
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.errors import ModelError
+from syncoll.model.algorithm import Algorithm
+from syncoll.model.instance import Instance
+from syncoll.model.rows import matching
+
+__all__ = ["compose", "invert", "refine", "renumber"]
+
+IntArray = npt.NDArray[np.int64]
+
+
+def refine(instance: Instance, algorithm: Algorithm, parts: int) -> tuple[Instance, Algorithm]:
+    """Cuts each chunk into so many parts: C, R and the rounds of each step grow by that factor.
+
+    Part j of chunk c is chunk ``c + G * j``, so that numbers keep their remainder modulo P.  The
+    costs S and R/C stay.
+    """
+    if parts == 1:
+        return instance, algorithm
+    finer = replace(
+        instance,
+        chunks=instance.chunks * parts,
+        rounds=instance.rounds * parts,
+        pre=np.tile(instance.pre, (parts, 1)),
+        post=np.tile(instance.post, (parts, 1)),
+    )
+    count = len(algorithm.sends)
+    sends = np.tile(algorithm.sends, (parts, 1)).copy()
+    sends[:, 0] += np.repeat(np.arange(parts) * instance.num_chunks, count)
+    carried = algorithm.contributions
+    return finer, Algorithm(
+        tuple(r * parts for r in algorithm.rounds_per_step),
+        sends,
+        None if carried is None else np.tile(carried, (parts, 1)),
+    )
+
+
+def renumber(
+    instance: Instance, algorithm: Algorithm, number: IntArray
+) -> tuple[Instance, Algorithm]:
+    """Chunk c becomes chunk ``number[c]``; `number` is a permutation."""
+    pre, post = np.empty_like(instance.pre), np.empty_like(instance.post)
+    pre[number], post[number] = instance.pre, instance.post
+    sends = algorithm.sends.copy()
+    sends[:, 0] = number[sends[:, 0]]
+    return (
+        replace(instance, pre=pre, post=post),
+        Algorithm(algorithm.rounds_per_step, sends, algorithm.contributions),
+    )
+
+
+def compose(
+    first: tuple[Instance, Algorithm], second: tuple[Instance, Algorithm], collective: str
+) -> tuple[Instance, Algorithm]:
+    """The two as one algorithm of the collective called `collective`.
+
+    Args:
+        second: a non-combining problem on the same topology and its algorithm.
+
+    Raises:
+        ModelError: when the second combines, or does not start where the first ends.
+
+    Examples:
+        >>> from syncoll.api import Algorithm, Instance, Topology
+        >>> line = Topology.from_matrix("line", [[0, 1, 0], [1, 0, 1], [0, 1, 0]])
+        >>> broadcast = Instance(line, "broadcast", 1, 2, 2, [[1, 0, 0]], [[1, 1, 1]])
+        >>> along = Algorithm((1, 1), [[0, 0, 1, 0], [0, 1, 2, 1]])
+        >>> from syncoll.model import compose, invert
+        >>> reduce = invert(broadcast, along, "reduce")
+        >>> allreduce, algorithm = compose(reduce, (broadcast, along), "allreduce")
+        >>> allreduce.combining, algorithm.steps
+        (True, 4)
+    """
+    if second[0].combining:
+        raise ModelError(
+            f"{collective}: {second[0].collective} combines, so it cannot come after "
+            f"{first[0].collective}",
+            first[0].origin,
+            "a collective that only moves data",
+        )
+    common = lcm(first[0].num_chunks, second[0].num_chunks)
+    one, head = refine(*first, common // first[0].num_chunks)
+    two, tail = refine(*second, common // second[0].num_chunks)
+    number = matching(two.pre, one.post)
+    if number is None:
+        raise ModelError(
+            f"{collective}: {two.collective} does not start where {one.collective} ends",
+            first[0].origin,
+            "a second collective whose pre is the post of the first",
+        )
+    two, tail = renumber(two, tail, number)
+    instance = Instance(
+        one.topology,
+        collective,
+        one.chunks,
+        one.steps + two.steps,
+        one.rounds + two.rounds,
+        one.pre,
+        two.post,
+        combining=one.combining,
+    )
+    later = tail.sends.copy()
+    later[:, 3] += one.steps
+    carried = None
+    if one.combining:
+        assert head.contributions is not None
+        carried = np.concatenate([head.contributions, one.pre[later[:, 0]]])
+    return instance, Algorithm(
+        head.rounds_per_step + tail.rounds_per_step,
+        np.concatenate([head.sends, later]),
+        carried,
+    )
+
+
+def invert(instance: Instance, algorithm: Algorithm, collective: str) -> tuple[Instance, Algorithm]:
+    """The inverse problem and the algorithm that solves it.
+
+    Args:
+        instance: non-combining with one node of pre per chunk, or combining with one node of post.
+        algorithm: a valid algorithm without useless sends; a combining one must be the inverse of
+            such an algorithm, that is, every node sends each chunk at most once.
+
+    Returns:
+        Pre and post exchanged, links reversed, steps mirrored; C is the largest number of chunks
+        of pre at one node, the chunks into which that node's input is cut.
+
+    Raises:
+        ModelError: when a chunk has no single root, or the sends of a chunk are no tree.
+    """
+    roots = instance.post if instance.combining else instance.pre
+    if (roots.sum(axis=1) != 1).any():
+        chunk = int(np.flatnonzero(roots.sum(axis=1) != 1)[0])
+        raise ModelError(
+            f"collective {instance.collective} has no inverse: chunk {chunk} has "
+            f"{int(roots[chunk].sum())} roots",
+            instance.origin,
+            "exactly one node where each chunk starts",
+        )
+    combining = not instance.combining
+    inverse = Instance(
+        instance.topology.reversed(),
+        collective,
+        max(1, int(instance.post.sum(axis=0).max())),
+        instance.steps,
+        instance.rounds,
+        instance.post,
+        instance.pre,
+        combining=combining,
+    )
+    sends = algorithm.sends[:, [0, 2, 1, 3]].copy()
+    sends[:, 3] = instance.steps - 1 - sends[:, 3]
+    backwards = sends[np.argsort(sends[:, 3], kind="stable")]
+    _require_trees(instance, algorithm)
+    carried = _subtrees(inverse, backwards) if combining else None
+    return inverse, Algorithm(algorithm.rounds_per_step[::-1], backwards, carried)
+
+
+def _require_trees(instance: Instance, algorithm: Algorithm) -> None:
+    """Every node gets (or, combining, gives) each chunk at most once."""
+    end = 1 if instance.combining else 2
+    pairs, counts = np.unique(algorithm.sends[:, [0, end]], axis=0, return_counts=True)
+    for chunk, node in pairs[counts > 1][:1].tolist():
+        raise ModelError(
+            f"the algorithm has no inverse: node {node} "
+            f"{'sends' if instance.combining else 'receives'} chunk {chunk} more than once"
+        )
+
+
+def _subtrees(
+    inverse: Instance, sends: np.ndarray[tuple[int, ...], np.dtype[np.int64]]
+) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+    """Whose contributions each send carries: the sender's own and all that it received before."""
+    nodes = inverse.topology.num_nodes
+    gathered: dict[tuple[int, int], np.ndarray[tuple[int, ...], np.dtype[np.bool_]]] = defaultdict(
+        lambda: np.zeros(nodes, dtype=bool)
+    )
+    for c, n in np.argwhere(inverse.pre).tolist():
+        gathered[c, n][n] = True
+    carried = np.zeros((len(sends), nodes), dtype=bool)
+    for i, (chunk, source, destination, _) in enumerate(sends.tolist()):  # in order of steps
+        carried[i] = gathered[chunk, source]
+        gathered[chunk, destination] |= carried[i]
+    return carried
