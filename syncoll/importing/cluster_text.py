@@ -6,13 +6,13 @@ of the network lie behind those of all boxes.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from fractions import Fraction
 
 from syncoll.importing.clusters import CARD, REACH
-from syncoll.importing.statements import INDENT, WIDTH, pair_lines
+from syncoll.importing.rates import format_rate
 from syncoll.model import Fabric
+from syncoll.spec.writer import INDENT, WIDTH, label_text, statement_lines
 
 __all__ = ["cluster_text"]
 
@@ -22,14 +22,12 @@ _BOXES = "for box in range(boxes)"
 _Pair = tuple[int, int]
 
 
-def cluster_text(
-    fabric: Fabric, boxes: int, hubs: int, name: str, number: Callable[[Fraction], str]
-) -> str:
+def cluster_text(fabric: Fabric, boxes: int, hubs: int, name: str) -> str:
     """A topology in the spec language whose parameters' defaults give a cluster."""
     box = _Box(fabric, boxes, hubs)
     cards = {rate for _, _, rate, label in box.links if label == CARD}
     card = cards.pop() if len(cards) == 1 else None
-    parameters = f"boxes = {boxes}" + (f", card = {number(card)}" if card is not None else "")
+    parameters = f"boxes = {boxes}" + (f", card = {format_rate(card)}" if card is not None else "")
     lines = [
         f"topology {name}({parameters}) {{",
         f'{INDENT}require boxes >= 1 "at least 1 box"',
@@ -37,14 +35,13 @@ def cluster_text(
         f"{INDENT}switches {_times(box.switches, 'boxes')} + {hubs}",
     ]
     if fabric.unit is not None:
-        lines.append(f"{INDENT}unit {number(fabric.unit)} GB/s")
+        lines.append(f"{INDENT}unit {format_rate(fabric.unit)} GB/s")
     groups: dict[tuple[Fraction, str], set[_Pair]] = {}
     for a, b, rate, label in box.links:
         groups.setdefault((rate, label), set()).add((a, b))
     for (rate, label), pairs in groups.items():
-        speed = "card" if rate == card and label in (CARD, REACH) else number(rate)
-        escaped = re.sub(r'(["\\{}])', r"\\\1", label)
-        tail = f"bandwidth {speed} GB/s" + (f' label "{escaped}"' if label else "")
+        speed = "card" if rate == card and label in (CARD, REACH) else format_rate(rate)
+        tail = f"bandwidth {speed} GB/s" + label_text(label)
         lines += _group(box, pairs, tail)
     return "\n".join([*lines, "}", ""])
 
@@ -143,9 +140,7 @@ def _folded(statement: str, tail: str) -> list[str]:
 
 def _listed(box: _Box, pairs: Iterable[_Pair], clauses: str, tail: str) -> list[str]:
     """One statement of many pairs, broken between them."""
-    *lines, line = pair_lines([f"({box.written(a)}, {box.written(b)})" for a, b in pairs])
-    if not line:
-        return []
-    if not lines:
-        return _folded(f"{line.strip()} {clauses}", tail)
-    return [*lines, line, f"{INDENT * 2}{clauses} {tail}"]
+    lines = statement_lines("link ", [f"({box.written(a)}, {box.written(b)})" for a, b in pairs])
+    if len(lines) == 1:
+        return _folded(f"{lines[0].strip()} {clauses}", tail)
+    return [*lines, f"{INDENT * 2}{clauses} {tail}"] if lines else []

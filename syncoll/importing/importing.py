@@ -10,6 +10,7 @@ from syncoll.importing.clusters import join_boxes
 from syncoll.importing.description import LARGEST_FILE, read_description
 from syncoll.importing.writer import spec_text, topology_name
 from syncoll.model import Fabric, Topology
+from syncoll.model.fabric import reached
 from syncoll.plugins import Imported, ImporterRecord, OptionValue, parse_options, resolve_options
 from syncoll.spec import SpecLibrary, limits
 from syncoll.wording import counted
@@ -124,33 +125,17 @@ def _shortened(names: Sequence[str]) -> str:
 
 def _parts(machine: Fabric | Topology) -> list[list[int]]:
     """The compute nodes in groups; within each, paths lead from every node to every other."""
-    pairs = (
-        [(link.source, link.destination) for link in machine.links]
-        if isinstance(machine, Fabric)
-        else list(machine.links)
-    )
-    onward: dict[int, list[int]] = {}
-    backward: dict[int, list[int]] = {}
-    for a, b in pairs:
-        onward.setdefault(a, []).append(b)
-        backward.setdefault(b, []).append(a)
-    left = list(range(machine.num_nodes))
-    parts: list[list[int]] = []
-    while left:
-        mutual = _reached(left[0], onward) & _reached(left[0], backward)
-        parts.append([node for node in left if node in mutual])
-        left = [node for node in left if node not in mutual]
-    return parts
+    pairs = list(machine.bandwidths if isinstance(machine, Fabric) else machine.links)
+    nodes = range(machine.num_nodes)
+    if reached(pairs, 0) & reached([(b, a) for a, b in pairs], 0) >= set(nodes):
+        return [list(nodes)]
+    import networkx as nx  # only to say what is wrong
 
-
-def _reached(vertex: int, onward: Mapping[int, Sequence[int]]) -> set[int]:
-    seen, stack = {vertex}, [vertex]
-    while stack:
-        for neighbour in onward.get(stack.pop(), ()):
-            if neighbour not in seen:
-                seen.add(neighbour)
-                stack.append(neighbour)
-    return seen
+    graph = nx.DiGraph(pairs)
+    graph.add_nodes_from(nodes)
+    components = nx.strongly_connected_components(graph)
+    parts = ([node for node in sorted(part) if node in nodes] for part in components)
+    return sorted(part for part in parts if part)
 
 
 def import_spec(

@@ -9,7 +9,7 @@ from fractions import Fraction
 from syncoll.errors import OptionError
 from syncoll.plugins import OptionValue
 
-__all__ = ["parse_rate", "rate_option"]
+__all__ = ["format_rate", "parse_rate", "rate_option"]
 
 _RATE = re.compile(r"\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)\s*(?:([MGT])(B|b)(?:/s|ps))?\s*")
 _POWERS = {"M": Fraction(1, 1000), "G": Fraction(1), "T": Fraction(1000)}
@@ -27,6 +27,15 @@ def parse_rate(text: str) -> Fraction | None:
     number, power, size = match.groups()
     rate = Fraction(number) * _POWERS[power or "G"] / (8 if size == "b" else 1)
     return rate if rate > 0 else None
+
+
+def format_rate(value: Fraction) -> str:
+    """As a decimal where that is exact with nine digits, else as a fraction."""
+    billionths = value * 10**9
+    if billionths.denominator != 1:
+        return str(value)
+    whole, part = divmod(billionths.numerator, 10**9)
+    return f"{whole}.{part:09}".rstrip("0").rstrip(".")
 
 
 def rate_option(options: Mapping[str, OptionValue], name: str, owner: str) -> Fraction:

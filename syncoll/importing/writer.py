@@ -11,22 +11,28 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from itertools import combinations
 from pathlib import PurePath
 
-from syncoll.errors import SpecError
 from syncoll.importing.cluster_text import cluster_text
-from syncoll.importing.statements import INDENT, WIDTH, pair_lines
-from syncoll.model import BandwidthBound, Fabric, Topology
+from syncoll.importing.rates import format_rate
+from syncoll.model import Fabric, Topology
 from syncoll.plugins import Imported
-from syncoll.spec import topology_to_spec
 from syncoll.spec.keywords import RESERVED
+from syncoll.spec.writer import (
+    INDENT,
+    WIDTH,
+    label_text,
+    require_name,
+    statement_lines,
+    topology_to_spec,
+)
 
 __all__ = ["spec_text", "topology_name"]
 
 _LEAST_MESH = 4
 _LEAST_STAR = 3
 _LONGEST_NAME = 60
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 _Pair = tuple[int, int]
 
@@ -46,28 +52,20 @@ def spec_text(imported: Imported, name: str, heading: str = "") -> str:
     Raises:
         SpecError: when the name cannot be one in the language.
     """
-    if not _NAME.fullmatch(name) or name in RESERVED:
-        raise SpecError(
-            f"{name!r} cannot be the name of a topology",
-            None,
-            "letters, digits and underscores, and no word of the language",
-        )
+    require_name(name)
     machine = imported.machine
     if isinstance(machine, Topology) and machine.fabric is not None:
         machine = machine.fabric
     if isinstance(machine, Topology):
-        body = topology_to_spec(replace(machine, bounds=tuple(map(_plain, machine.bounds))), name)
+        bounds = tuple(replace(bound, label=_printable(bound.label)) for bound in machine.bounds)
+        body = topology_to_spec(replace(machine, bounds=bounds), name)
     elif imported.boxes > 1:
         links = tuple(replace(link, label=_printable(link.label)) for link in machine.links)
         plain = replace(machine, links=links)
-        body = cluster_text(plain, imported.boxes, imported.hubs, name, _number)
+        body = cluster_text(plain, imported.boxes, imported.hubs, name)
     else:
         body = _fabric_text(machine, name)
     return "".join(f"{line}\n" for line in _comments(imported, heading)) + body
-
-
-def _plain(bound: BandwidthBound) -> BandwidthBound:
-    return replace(bound, label=_printable(bound.label))
 
 
 def _printable(text: str) -> str:
@@ -85,14 +83,12 @@ def _comments(imported: Imported, heading: str) -> list[str]:
         lines += ["#", "# What was assumed, and what was left out:"]
         for note in imported.notes:
             lines += _wrapped(note, "# * ", "#   ")
-    told = _told_boxes(imported) if imported.boxes > 1 else _told_names(imported)
+    told = [_told("Nodes", imported.names), _told("Switches", imported.switch_names)]
+    if imported.boxes > 1:
+        told = _told_boxes(imported)
     if any(told):
         lines.append("#")
     return lines + [line for text in told for line in _wrapped(text, "# ", "#   ")]
-
-
-def _told_names(imported: Imported) -> list[str]:
-    return [_told("Nodes", imported.names), _told("Switches", imported.switch_names)]
 
 
 def _told_boxes(imported: Imported) -> list[str]:
@@ -144,34 +140,15 @@ def _fabric_text(fabric: Fabric, name: str) -> str:
     if fabric.num_switches:
         lines.append(f"{INDENT}switches {fabric.num_switches}")
     if fabric.unit is not None:
-        lines.append(f"{INDENT}unit {_number(fabric.unit)}{rate}")
+        lines.append(f"{INDENT}unit {format_rate(fabric.unit)}{rate}")
     groups: dict[tuple[Fraction, str], set[_Pair]] = {}
     for link in fabric.links:
         key = link.bandwidth, _printable(link.label)
         groups.setdefault(key, set()).add((link.source, link.destination))
     for (bandwidth, label), pairs in groups.items():
-        tail = f" bandwidth {_number(bandwidth)}{rate}"
-        if label:
-            escaped = re.sub(r'(["\\{}])', r"\\\1", label)
-            tail += f' label "{escaped}"'
+        tail = f" bandwidth {format_rate(bandwidth)}{rate}" + label_text(label)
         lines += _group(fabric, pairs, tail)
     return "\n".join([*lines, "}", ""])
-
-
-def _number(value: Fraction) -> str:
-    """As a decimal where that is exact, else as a fraction."""
-    twos, fives, rest = 0, 0, value.denominator
-    while rest % 2 == 0:
-        twos, rest = twos + 1, rest // 2
-    while rest % 5 == 0:
-        fives, rest = fives + 1, rest // 5
-    digits = max(twos, fives)
-    if rest != 1 or digits > 9:
-        return str(value)
-    if not digits:
-        return str(value.numerator)
-    whole, part = divmod(value.numerator * 10**digits // value.denominator, 10**digits)
-    return f"{whole}.{part:0{digits}}"
 
 
 def _group(fabric: Fabric, pairs: set[_Pair], tail: str) -> list[str]:
@@ -180,10 +157,11 @@ def _group(fabric: Fabric, pairs: set[_Pair], tail: str) -> list[str]:
     lines: list[str] = []
     both = {(a, b) for a, b in pairs if a < b and (b, a) in pairs}
     single = sorted(x for x in pairs if x not in both and x[::-1] not in both)
-    mesh = {(a, b) for a in range(nodes) for b in range(a + 1, nodes)} if _full(both, nodes) else ()
-    if mesh and both.issuperset(mesh):
+    enough = nodes >= _LEAST_MESH and len(both) >= nodes * (nodes - 1) // 2  # a quick look first
+    mesh = set(combinations(range(nodes), 2)) if enough else set()
+    if mesh and both >= mesh:
         lines.append(f"{INDENT}link (a, b) both ways for a in nodes, b in nodes if a < b{tail}")
-        both.difference_update(mesh)
+        both -= mesh
     for switch in sorted({b for _, b in both if b >= nodes}):
         ends = sorted(a for a, b in both if b == switch and a < nodes)
         if len(ends) < _LEAST_STAR or ends[-1] - ends[0] != len(ends) - 1:
@@ -196,20 +174,15 @@ def _group(fabric: Fabric, pairs: set[_Pair], tail: str) -> list[str]:
     return lines + _statement(fabric, single, tail)
 
 
-def _full(pairs: set[_Pair], nodes: int) -> bool:
-    """Whether so many pairs can be all pairs of nodes; a quick look before a slow one."""
-    return nodes >= _LEAST_MESH and len(pairs) >= nodes * (nodes - 1) // 2
-
-
 def _vertex(fabric: Fabric, vertex: int) -> str:
     return str(vertex) if vertex < fabric.num_nodes else f"switch({vertex - fabric.num_nodes})"
 
 
 def _statement(fabric: Fabric, links: Iterable[_Pair], tail: str) -> list[str]:
-    """The lines of one statement, broken between pairs."""
-    *lines, line = pair_lines([f"({_vertex(fabric, a)}, {_vertex(fabric, b)})" for a, b in links])
-    if not line:
-        return []
-    if len(line) + len(tail) > WIDTH:
-        return [*lines, line, f"{INDENT * 2}{tail.strip()}"]
-    return [*lines, line + tail]
+    pairs = [f"({_vertex(fabric, a)}, {_vertex(fabric, b)})" for a, b in links]
+    lines = statement_lines("link ", pairs)
+    if lines and len(lines[-1]) + len(tail) > WIDTH:
+        lines.append(f"{INDENT * 2}{tail.strip()}")
+    elif lines:
+        lines[-1] += tail
+    return lines

@@ -22,7 +22,7 @@ from syncoll.wording import counted
 if TYPE_CHECKING:
     from syncoll.model.topology import Topology
 
-__all__ = ["Fabric", "FabricLink", "Measure", "rational_bandwidth"]
+__all__ = ["Fabric", "FabricLink", "Measure", "rational_bandwidth", "reached"]
 
 Measure = Literal["GB/s", "chunks per round"]
 """What a fabric's bandwidths count."""
@@ -296,19 +296,8 @@ class Fabric:
             vertex: where the paths start.
             against: walk the links backwards: the vertices that reach `vertex`.
         """
-        onward: dict[int, list[int]] = {}
-        for link in self.links:
-            a, b = link.source, link.destination
-            if against:
-                a, b = b, a
-            onward.setdefault(a, []).append(b)
-        seen, stack = {vertex}, [vertex]
-        while stack:
-            for neighbour in onward.get(stack.pop(), ()):
-                if neighbour not in seen:
-                    seen.add(neighbour)
-                    stack.append(neighbour)
-        return frozenset(seen)
+        pairs: Iterable[tuple[int, int]] = self.bandwidths
+        return reached(((b, a) for a, b in pairs) if against else pairs, vertex)
 
     def require_reachable(self, roots: Sequence[int]) -> None:
         """Checks that the data of each root can reach every compute node.
@@ -340,6 +329,20 @@ class Fabric:
                 )
             ),
         )
+
+
+def reached(links: Iterable[tuple[int, int]], start: int) -> frozenset[int]:
+    """The vertices that paths from `start` reach, itself included."""
+    onward: dict[int, list[int]] = {}
+    for a, b in links:
+        onward.setdefault(a, []).append(b)
+    seen, stack = {start}, [start]
+    while stack:
+        for neighbour in onward.get(stack.pop(), ()):
+            if neighbour not in seen:
+                seen.add(neighbour)
+                stack.append(neighbour)
+    return frozenset(seen)
 
 
 def rational_bandwidth(owner: str, value: Any) -> Fraction:

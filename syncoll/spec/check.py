@@ -13,15 +13,15 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
 from syncoll.errors import LocatedError, ModelError, SpecError
-from syncoll.model import Collective, Fabric
+from syncoll.model import Collective, Fabric, Topology
 from syncoll.spec import limits, syntax
-from syncoll.spec.blame import RequirementError
+from syncoll.spec.blame import BlamedCall, RequirementError
 from syncoll.spec.collective import mentions, table_of
 from syncoll.spec.environment import Ambient
 from syncoll.spec.evaluator import Evaluator
@@ -31,10 +31,9 @@ from syncoll.spec.library import DefinitionSummary, SpecLibrary, summarise
 from syncoll.spec.module import Found, Module, load_module
 from syncoll.spec.parser import parse_file
 from syncoll.spec.resolver import check_definition, find_circles, used_by, used_first
-from syncoll.spec.searching import SearchSpec
 from syncoll.spec.source import read_source
 from syncoll.spec.syntax import Definition, Expr, Node
-from syncoll.spec.values import NameScope, Ragged, Relation, kind_of
+from syncoll.spec.values import NameScope, Relation, kind_of
 
 __all__ = ["CheckReport", "Trials", "check_file"]
 
@@ -122,14 +121,20 @@ def _syntax_errors(path: Path, label: str, first: SpecError) -> list[SpecError]:
     return errors
 
 
-_SMALL = (1, 2, 3, 4, 8)
-"""Numbers of nodes that are tried, with C = 1, P and 2 P."""
+_SIZES = [(nodes, c) for nodes in (1, 2, 3, 4, 8) for c in sorted({1, nodes, 2 * nodes})]
+"""P and C that are tried."""
 
 _MOST_CHUNKS = 256
 """The greatest C with which the collective of a search is tried."""
 
 _SECONDS = 30.0
 """For all trials of a file; what is left then is only checked for names."""
+
+_CLOSED = (
+    *(syntax.Literal, syntax.Unary, syntax.Binary, syntax.Compare),
+    *(syntax.ListOf, syntax.Index, syntax.Argument),
+)
+"""What may occur in plain arithmetic on numbers."""
 
 _Found = tuple[list[LocatedError], str]
 
@@ -169,60 +174,78 @@ class Trials:
         needs = f"{what} needs arguments: names checked only"
         if any(p.default is None and not p.variadic for p in definition.parameters):
             return [], needs
-        errors, note = self._try(definition)
-        if any(p.variadic for p in definition.parameters) and any(
-            isinstance(error, RequirementError) for error in errors
-        ):
-            return [], needs  # it says itself that it has no meaning without any
-        return errors, note
+        try:
+            return [], self._try(definition)
+        except LocatedError as error:
+            if isinstance(error, RequirementError) and any(
+                p.variadic for p in definition.parameters
+            ):
+                return [], needs  # it says itself that it has no meaning without any
+            return [error], ""
 
     @property
     def _is_over(self) -> bool:
         return self._clock() >= self._end
 
-    def _try(self, definition: Definition) -> _Found:
-        found, scope, span = (
-            Found(definition, self._module),
-            NameScope(self._module, {}),
-            definition.name_span,
-        )
-        if isinstance(definition, syntax.ValueDefinition):
-            return self._value(definition), ""
-        if isinstance(definition, syntax.TopologyDefinition):
-            return self._topology(found)
-        if isinstance(definition, syntax.SearchDefinition):
-            return _errors_of(lambda: _try_search(make_search(found, (), scope, span))), ""
-        try:
-            collective = make_collective(found, (), scope, span)
-        except LocatedError as error:
-            return [error], ""
-        return self._collective(found, collective)
+    def _try(self, definition: Definition) -> str:
+        """Builds or evaluates a definition; a note when that was not done in full.
 
-    def _value(self, definition: syntax.ValueDefinition) -> list[LocatedError]:
+        Raises:
+            LocatedError: when it is wrong.
+        """
+        scope = NameScope(self._module, {})
+        call = BlamedCall(Found(definition, self._module), (), definition.name_span)
+        if isinstance(definition, syntax.ValueDefinition):
+            self._value(definition, scope)
+        elif isinstance(definition, syntax.TopologyDefinition):
+            network = make_topology(call, scope)
+            switches = isinstance(network, Fabric) and network.num_switches
+            if switches and network.num_nodes**2 > limits.MAX_LINKS:
+                return (
+                    f"topology {definition.signature} has {network.num_nodes} nodes, too many for "
+                    "algorithms of steps; `syncoll forest` takes it"
+                )
+            self._lowered(network)
+        elif isinstance(definition, syntax.SearchDefinition):
+            search = make_search(call, scope)
+            self._lowered(search.topology)
+            nodes, what = search.topology.num_nodes, search.collective
+            tried = range(1, min(search.chunks or 2 * nodes, _MOST_CHUNKS) + 1)
+            chunks = next((c for c in tried if what.admits(nodes, c)), None)
+            if chunks is not None:
+                what.tabulate(nodes, chunks)
+        else:
+            return self._collective(definition, make_collective(call, scope))
+        return ""
+
+    def _lowered(self, network: Topology | Fabric) -> None:
+        if self._lower is not None and isinstance(network, Fabric):
+            self._lower(network)
+
+    def _value(self, definition: syntax.ValueDefinition, scope: NameScope) -> None:
         """Evaluates a constant, or a relation for every cell.
 
         One that has no value on a few nodes may have one on more, so that only what fails for all
         that are tried is an error.
         """
-        scope = NameScope(self._module, {})
-        names = {*AMBIENT, "nodes"}
-        if not definition.is_relation and not mentions(definition, names, {}, scope):
+        if (
+            not definition.is_relation
+            and not mentions(definition, {*AMBIENT, "nodes"}, {}, scope)
+            and not isinstance(self._evaluate(definition, scope, None), Relation)
+        ):
+            return
+        failure: LocatedError | None = None
+        for size in _SIZES:
+            if self._is_over and failure is not None:
+                return
             try:
-                if not isinstance(self._evaluate(definition, scope, None), Relation):
-                    return []
+                self._evaluate(definition, scope, size)
             except LocatedError as error:
-                return [error]
-        failure: list[LocatedError] = []
-        for nodes, chunks in _sizes():
-            if self._is_over and failure:
-                return []
-            try:
-                self._evaluate(definition, scope, (nodes, chunks))
-            except LocatedError as error:
-                failure = [error]
+                failure = error
             else:
-                return []
-        return failure
+                return
+        assert failure is not None
+        raise failure
 
     def _evaluate(
         self, definition: syntax.ValueDefinition, scope: NameScope, size: tuple[int, int] | None
@@ -244,41 +267,22 @@ class Trials:
             table_of(evaluator, value, ambient.total, ambient.nodes, body.span)
         return value
 
-    def _topology(self, found: Found) -> _Found:
-        """Builds a topology; one with more nodes than algorithms of steps can have, its cables."""
-        scope, span = NameScope(self._module, {}), found.definition.name_span
-        try:
-            network = make_topology(found, (), scope, span)
-            if not isinstance(network, Fabric):
-                return [], ""
-            if network.num_switches and network.num_nodes**2 > limits.MAX_LINKS:
-                return [], (
-                    f"topology {found.definition.signature} has {network.num_nodes} nodes, too "
-                    "many for algorithms of steps; `syncoll forest` takes it"
-                )
-            if self._lower is not None:
-                self._lower(network)
-        except LocatedError as error:
-            return [error], ""
-        return [], ""
-
-    def _collective(self, found: Found, collective: Collective) -> _Found:
+    def _collective(self, definition: Definition, collective: Collective) -> str:
         """Makes the tables of a collective for small P and C, as far as its requirements allow.
 
         What cannot be combined on few nodes (the root is not among them, say) may be on more.
         """
-        definition = found.definition
         if isinstance(definition, syntax.CollectiveDefinition):
             span = definition.post.value.span
         else:
             assert isinstance(definition, syntax.CombinedDefinition)
             span = definition.combination.span
         tried, failure, hopeless = False, None, set[int]()
-        for nodes, chunks in _sizes():
+        for nodes, chunks in _SIZES:
             if nodes in hopeless:
                 continue
             if self._is_over:
-                return [], f"collective {definition.signature}: tried in part, for lack of time"
+                return f"collective {definition.signature}: tried in part, for lack of time"
             try:
                 if not collective.admits(nodes, chunks):
                     continue
@@ -290,22 +294,18 @@ class Trials:
                 failure = error
                 hopeless.add(nodes)
                 continue
-            except SpecError as error:
-                return [error], ""
             tried, failure = True, None
             if not table.post.any():
-                return [
-                    span.error(
-                        f"the post of collective {definition.name} is empty for P = {nodes} and "
-                        f"C = {chunks}: nothing is to do",
-                        "at least one chunk that must reach a node",
-                    )
-                ], ""
+                raise span.error(
+                    f"the post of collective {definition.name} is empty for P = {nodes} and "
+                    f"C = {chunks}: nothing is to do",
+                    "at least one chunk that must reach a node",
+                )
         if failure is not None:
-            return [failure], ""
+            raise failure
         if not tried:
-            return [], f"collective {definition.signature} could be tried on no P and C up to 16"
-        return [], ""
+            return f"collective {definition.signature} could be tried on no P and C up to 16"
+        return ""
 
     def _closed(self, definition: Definition) -> list[LocatedError]:
         """Evaluates the expressions in which no variable occurs."""
@@ -314,71 +314,28 @@ class Trials:
         functions = self._functions(definition)
         waiting: list[Node] = [definition]
         known: dict[Node, bool] = {}
+
+        def is_closed(node: Node) -> bool:
+            if node not in known:
+                named = isinstance(node, syntax.Call) and node.id in functions
+                alone = named or isinstance(node, _CLOSED)
+                known[node] = alone and all(map(is_closed, node.children()))
+            return known[node]
+
         while waiting and not self._is_over:
             node = waiting.pop()
-            if not isinstance(node, Expr) or not _is_closed(node, functions, known):
+            if not isinstance(node, Expr) or not is_closed(node):
                 waiting += node.children()
                 continue
             try:
                 evaluator.value(node, NameScope(self._module, {}), None)
             except SpecError as error:
                 errors.append(error)
-            except Ragged:  # pragma: no cover - there are no columns without variables
-                pass
         return errors
 
-    def _functions(self, definition: Definition) -> frozenset[str]:
+    def _functions(self, definition: Definition) -> set[str]:
         """The functions of the language that nothing else of the same name hides here."""
-        hidden = {p.name for p in definition.parameters}
+        hidden = {p.name for p in definition.parameters} | {"switch"}
         hidden |= {c.name for c in definition.children() if isinstance(c, syntax.ValueDefinition)}
-        return frozenset(
-            name
-            for name in BUILTIN_NAMES
-            if name != "switch" and name not in hidden and self._module.find("value", name) is None
-        )
-
-
-def _try_search(search: SearchSpec) -> None:
-    """Makes a table of a search's collective on its topology, with the first C that there is."""
-    nodes = search.topology.num_nodes
-    for chunks in range(1, min(search.chunks or 2 * nodes, _MOST_CHUNKS) + 1):
-        if search.collective.admits(nodes, chunks):
-            search.collective.tabulate(nodes, chunks)
-            return
-
-
-def _is_closed(node: Node, functions: frozenset[str], known: dict[Node, bool]) -> bool:
-    """Whether an expression is plain arithmetic on numbers: no name, and nothing that binds one."""
-    if node not in known:
-        if isinstance(node, syntax.Call):
-            alone = node.id in functions
-        else:
-            alone = isinstance(
-                node,
-                syntax.Literal
-                | syntax.Unary
-                | syntax.Binary
-                | syntax.Compare
-                | syntax.ListOf
-                | syntax.Index
-                | syntax.Argument,
-            )
-        known[node] = alone and all(
-            _is_closed(child, functions, known) for child in node.children()
-        )
-    return known[node]
-
-
-def _sizes() -> Iterator[tuple[int, int]]:
-    """The P and C that are tried."""
-    for nodes in _SMALL:
-        for chunks in sorted({1, nodes, 2 * nodes}):
-            yield nodes, chunks
-
-
-def _errors_of(build: Callable[[], object]) -> list[LocatedError]:
-    try:
-        build()
-    except LocatedError as error:
-        return [error]
-    return []
+        names = BUILTIN_NAMES.keys() - hidden
+        return {name for name in names if self._module.find("value", name) is None}

@@ -8,8 +8,8 @@ one (the SCCL paper's allreduce needs its allgather twice, section 3.5).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
+from itertools import takewhile
 from typing import Any
 
 from syncoll.errors import Origin
@@ -19,116 +19,100 @@ from syncoll.spec.blame import BlamedCall, blaming
 from syncoll.spec.collective import build_collective
 from syncoll.spec.environment import Ambient
 from syncoll.spec.evaluator import Evaluator
-from syncoll.spec.limits import MAX_PARTS
-from syncoll.spec.module import Found
-from syncoll.spec.searching import SearchSpec, read_bounds
+from syncoll.spec.limits import MAX_NUMBER, MAX_PARTS
+from syncoll.spec.searching import SearchSpec
 from syncoll.spec.source import Span
-from syncoll.spec.syntax import Argument, Combination, Definition, Reference
+from syncoll.spec.syntax import Combination, Definition, Reference
 from syncoll.spec.topology_builder import build_topology
 from syncoll.spec.values import NameScope, Relation, written
 
 __all__ = ["make_collective", "make_search", "make_topology"]
 
+_SECONDS = {"s": 1, "min": 60, "h": 3600}
 
-def make_topology(
-    found: Found, arguments: tuple[Argument, ...], seen: NameScope, span: Span
-) -> Topology | Fabric:
-    """Instantiates a topology.
+
+def make_topology(call: BlamedCall, seen: NameScope) -> Topology | Fabric:
+    """Instantiates a topology, with arguments that see the names `seen`.
 
     Raises:
         SpecError: when the arguments do not fit, or the definition makes no sense with them.
     """
-    definition = found.definition
+    definition = call.found.definition
     assert isinstance(definition, syntax.TopologyDefinition)
-    call = BlamedCall(found, arguments, span)
     with blaming(call):
-        evaluator, scope, name = bind_parameters(found, arguments, seen, span)
+        evaluator, scope, name = _bind_parameters(call, seen)
         return build_topology(definition, evaluator, scope, name, call.origin)
 
 
-def make_collective(
-    found: Found, arguments: tuple[Argument, ...], seen: NameScope, span: Span
-) -> Collective:
+def make_collective(call: BlamedCall, seen: NameScope) -> Collective:
     """Instantiates a collective; see `make_topology`.
 
     Raises:
         ModelError: when the collectives that it is made of cannot be combined like that.
     """
-    return Combiner().collective(found, arguments, seen, span)
+    return _Combiner().sized(call, seen)[0]
 
 
-def make_search(
-    found: Found, arguments: tuple[Argument, ...], seen: NameScope, span: Span
-) -> SearchSpec:
+def make_search(call: BlamedCall, seen: NameScope) -> SearchSpec:
     """Instantiates a search, with its topology and its collective; see `make_topology`."""
-    definition = found.definition
+    definition, module = call.found.definition, call.found.module
     assert isinstance(definition, syntax.SearchDefinition)
-    evaluator, scope, name = bind_parameters(found, arguments, seen, span)
-    subjects: dict[str, Reference] = {
-        s.keyword: s.value for s in definition.settings if isinstance(s.value, Reference)
-    }
-    topology = subjects["topology"]
-    place = found.module.look_up("topology", topology.id, topology.name_span)
-    collective = subjects["collective"]
-    other = found.module.look_up("collective", collective.id, collective.name_span)
-    bounds = read_bounds(definition, evaluator, scope)
+    evaluator, scope, name = _bind_parameters(call, seen)
+    subjects: dict[str, BlamedCall] = {}
+    bounds: dict[str, Any] = {}
+    for setting in definition.settings:
+        keyword, value = setting.keyword, setting.value
+        if isinstance(value, Reference):
+            found = module.look_up(keyword, value.id, value.name_span)
+            subjects[keyword] = BlamedCall(found, value.arguments, value.span)
+        elif isinstance(value, str):
+            bounds[keyword] = value
+        elif keyword == "time":
+            seconds = evaluator.number(value, scope) * _SECONDS[setting.unit]
+            if seconds <= 0:
+                raise value.span.error(f"a time limit of {seconds} s", "a time above 0")
+            if seconds >= MAX_NUMBER:
+                raise value.span.error("a time limit too large to count", "a shorter time")
+            bounds["seconds"] = float(seconds)
+        else:
+            bounds[keyword] = evaluator.whole(value, scope)
+            least = 0 if keyword == "k" else 1
+            if bounds[keyword] < least:
+                raise value.span.error(f"{keyword} {bounds[keyword]}", f"at least {least}")
     return SearchSpec(
         name if definition.name else "",
-        make_topology(place, topology.arguments, scope, topology.span),
-        make_collective(other, collective.arguments, scope, collective.span),
-        **bounds.numbers,
-        seconds=bounds.seconds,
-        encoding=bounds.plugins.get("encoding"),
-        backend=bounds.plugins.get("backend"),
+        make_topology(subjects["topology"], scope),
+        make_collective(subjects["collective"], scope),
+        **bounds,
         origin=definition.name_span.origin,
     )
 
 
-def bind_parameters(
-    found: Found, arguments: tuple[Argument, ...], seen: NameScope, span: Span
-) -> tuple[Evaluator, NameScope, str]:
-    """Gives every parameter its value.
-
-    Returns:
-        What evaluates the definition, the names that it sees, and the name of the result.
-
-    Raises:
-        SpecError: when the arguments do not fit the parameters.
-    """
-    definition = found.definition
-    home = NameScope(found.module, {})
+def _bind_parameters(call: BlamedCall, seen: NameScope) -> tuple[Evaluator, NameScope, str]:
+    """What evaluates the definition, the names that it sees, and the name of the result."""
+    definition = call.found.definition
     owner = f"{definition.kind} {definition.name}".strip()
     evaluator = Evaluator(Ambient(owner))
-    names = evaluator.bind(definition, home, arguments, seen, span)
-    for parameter in definition.parameters:
-        if isinstance(names[parameter.name], Relation):
-            raise span.error(
-                f"`{parameter.name}` of {owner} is a relation", "a number, Boolean or list"
-            )
-    defaults: dict[str, Any] = {}
-    for parameter in definition.parameters:
-        if parameter.default is not None:
-            inner = NameScope(home.module, names)
-            defaults[parameter.name] = evaluator.value(parameter.default, inner, None)
-    scope = NameScope(found.module, names)
-    return evaluator, scope, call_text(definition, names, defaults)
-
-
-def call_text(definition: Definition, names: Mapping[str, Any], defaults: Mapping[str, Any]) -> str:
-    """``ring(8)``, ``broadcast(root=3)``: without the arguments that equal their default."""
-    parts: list[str] = []
+    home = NameScope(call.found.module, {})
+    names = evaluator.bind(definition, home, call.arguments, seen, call.span)
+    scope = NameScope(call.found.module, names)
+    parts: list[str] = []  # of the call that people would type
     for parameter in definition.parameters:
         value = names[parameter.name]
+        if isinstance(value, Relation):
+            raise call.span.error(
+                f"`{parameter.name}` of {owner} is a relation", "a number, Boolean or list"
+            )
         if parameter.variadic:
             parts += [written(item) for item in value]
         elif parameter.default is None:
             parts.append(written(value))
-        elif written(value) != written(defaults[parameter.name]):
+        elif written(value) != written(evaluator.value(parameter.default, scope, None)):
             parts.append(f"{parameter.name}={written(value)}")
-    return f"{definition.name}({','.join(parts)})" if parts else definition.name
+    return evaluator, scope, f"{definition.name}({','.join(parts)})" if parts else definition.name
 
 
-class Combiner:
+class _Combiner:
     """Makes one collective with all that it refers to."""
 
     def __init__(self) -> None:
@@ -136,22 +120,10 @@ class Combiner:
         self._calls: list[BlamedCall] = []
         self._made: dict[tuple[Definition, str], tuple[Collective, int]] = {}
 
-    def collective(
-        self, found: Found, arguments: tuple[Argument, ...], seen: NameScope, span: Span
-    ) -> Collective:
-        """Instantiates a collective.
-
-        Raises:
-            SpecError: when the arguments do not fit, or the definition leads back to itself.
-            ModelError: when what it is made of cannot be combined like that.
-        """
-        return self._sized(found, arguments, seen, span)[0]
-
-    def _sized(
-        self, found: Found, arguments: tuple[Argument, ...], seen: NameScope, span: Span
-    ) -> tuple[Collective, int]:
+    def sized(self, call: BlamedCall, seen: NameScope) -> tuple[Collective, int]:
         """A collective, and how many it is made of."""
-        definition = found.definition
+        span = call.span
+        definition = call.found.definition
         if definition in self._active:
             circle = self._active[self._active.index(definition) :]
             chain = " -> ".join(d.name for d in [*circle, definition])
@@ -161,27 +133,19 @@ class Combiner:
             )
         if len(self._active) >= MAX_PARTS:
             raise _too_many(span)
-        calls = self._calls_to(BlamedCall(found, arguments, span))
+        calls = [call]  # behind it those of the shipped definitions in which it stands
+        calls += takewhile(lambda outer: outer.found.module.shipped, reversed(self._calls))
         with blaming(*calls):
-            _, scope, name = bind_parameters(found, arguments, seen, span)
+            _, scope, name = _bind_parameters(call, seen)
         key = definition, name
         if key not in self._made:
             self._active.append(definition)
-            self._calls.append(calls[0])
+            self._calls.append(call)
             with blaming(*calls):
                 self._made[key] = self._make(calls, scope, name)
             self._active.pop()
             self._calls.pop()
         return self._made[key]
-
-    def _calls_to(self, call: BlamedCall) -> list[BlamedCall]:
-        """A call, and behind it those of the shipped definitions in which it stands."""
-        calls = [call]
-        for outer in reversed(self._calls):
-            if not outer.found.module.shipped:
-                break
-            calls.append(outer)
-        return calls
 
     def _make(self, calls: list[BlamedCall], scope: NameScope, name: str) -> tuple[Collective, int]:
         definition = calls[0].found.definition
@@ -199,7 +163,7 @@ class Combiner:
         """
         if isinstance(node, syntax.Reference):
             found = scope.module.look_up("collective", node.id, node.name_span)
-            other, size = self._sized(found, node.arguments, scope, node.span)
+            other, size = self.sized(BlamedCall(found, node.arguments, node.span), scope)
             return (other if name is None else replace(other, name=name)), size
         if isinstance(node, syntax.Inverse):
             dual, size = self._combined(node.operand, scope, None, call)
@@ -212,9 +176,9 @@ class Combiner:
         ways: list[tuple[Collective, ...]] = []
         origins = []
         for way in choice:
-            written = way.parts if isinstance(way, syntax.Sequence) else (way,)
+            spelt = way.parts if isinstance(way, syntax.Sequence) else (way,)
             parts = []
-            for part in written:
+            for part in spelt:
                 one, size = self._combined(part, scope, None, call)
                 total += size
                 if total > MAX_PARTS:
@@ -226,7 +190,7 @@ class Combiner:
                 origins += [[call or way.span.origin] * len(inner) for inner in parts[0].ways]
             else:
                 ways.append(tuple(parts))
-                origins.append([call or part.span.origin for part in written])
+                origins.append([call or part.span.origin for part in spelt])
         made = sequence_of(
             ways,
             name or f"({' or '.join(spelled)})",

@@ -22,9 +22,6 @@ from syncoll.spec.arithmetic import (
     is_number,
 )
 from syncoll.spec.errors import describe_cell
-from syncoll.spec.evaluator import Evaluator
-from syncoll.spec.limits import MAX_ROWS
-from syncoll.spec.syntax import Comprehension
 from syncoll.spec.values import ListValue, NameScope, Ragged
 from syncoll.wording import counted
 
@@ -110,7 +107,7 @@ def index(evaluator: Evaluator, expr: syntax.Index, scope: NameScope, mask: Mask
 
 
 def rows(
-    evaluator: Evaluator, clauses: tuple[Comprehension, ...], scope: NameScope
+    evaluator: Evaluator, clauses: tuple[syntax.Comprehension, ...], scope: NameScope
 ) -> Iterator[tuple[NameScope, int]]:
     """The turns of comprehension clauses, in as few batches as possible.
 
@@ -132,17 +129,17 @@ def rows(
 
 
 def _columns(
-    evaluator: Evaluator, clauses: tuple[Comprehension, ...], scope: NameScope
+    evaluator: Evaluator, clauses: tuple[syntax.Comprehension, ...], scope: NameScope
 ) -> tuple[NameScope, int]:
     columns: dict[str, Any] = {}
     size = 1
     for clause in clauses:
         for binder in clause.binders:
             values = evaluator.items(binder.source, scope.having(**columns))
-            if size * len(values) > MAX_ROWS:
+            if size * len(values) > limits.MAX_ROWS:
                 raise binder.span.error(
                     f"{size * len(values)} combinations of the `for` variables",
-                    f"at most {MAX_ROWS}",
+                    f"at most {limits.MAX_ROWS}",
                 )
             column = _as_column(values)
             columns = {name: np.repeat(old, len(values)) for name, old in columns.items()}

@@ -34,7 +34,9 @@ from syncoll.spec.syntax import Definition, Reference
 
 if TYPE_CHECKING:  # finding a name must not pay for numpy
     from syncoll.model import Collective, Fabric, Topology
+    from syncoll.spec.blame import BlamedCall
     from syncoll.spec.searching import SearchSpec
+    from syncoll.spec.values import NameScope
 
 __all__ = ["DefinitionSummary", "Kind", "Reader", "SpecLibrary", "summarise"]
 
@@ -146,27 +148,28 @@ class SpecLibrary:
         Raises:
             SpecError: when the reference, or the spec behind it, is wrong.
         """
-        from syncoll.spec import instantiate
-        from syncoll.spec.values import NameScope
+        from syncoll.spec.instantiate import make_topology
 
-        found, call, home = self._resolve("topology", reference)
-        return instantiate.make_topology(found, call.arguments, NameScope(home, {}), call.span)
+        return make_topology(*self._call("topology", reference))
 
     def collective(self, reference: str) -> Collective:
         """The collective that a reference names; see `topology`."""
-        from syncoll.spec import instantiate
-        from syncoll.spec.values import NameScope
+        from syncoll.spec.instantiate import make_collective
 
-        found, call, home = self._resolve("collective", reference)
-        return instantiate.make_collective(found, call.arguments, NameScope(home, {}), call.span)
+        return make_collective(*self._call("collective", reference))
 
     def search(self, reference: str) -> SearchSpec:
         """The search that a reference names; see `topology`."""
-        from syncoll.spec import instantiate
+        from syncoll.spec.instantiate import make_search
+
+        return make_search(*self._call("search", reference))
+
+    def _call(self, kind: Kind, reference: str) -> tuple[BlamedCall, NameScope]:
+        from syncoll.spec.blame import BlamedCall
         from syncoll.spec.values import NameScope
 
-        found, call, home = self._resolve("search", reference)
-        return instantiate.make_search(found, call.arguments, NameScope(home, {}), call.span)
+        found, call, home = self._resolve(kind, reference)
+        return BlamedCall(found, call.arguments, call.span), NameScope(home, {})
 
     def definition(self, kind: Kind, reference: str) -> DefinitionSummary:
         """What a reference names, without instantiating it; see `topology`."""
@@ -426,19 +429,8 @@ def _files_in(folder: Path) -> list[Path]:
         return []
 
 
-class _Nothing:
-    """A library without definitions: behind ``file:`` only the file's own names count."""
-
-    def find(self, namespace: str, name: str) -> Found | None:
-        del namespace, name
-        return None
-
-    def known_names(self, namespace: str) -> Iterable[str]:
-        del namespace
-        return ()
-
-
-_NOTHING = _Nothing()
+_NOTHING = SpecLibrary(())
+"""Behind ``file:`` only the file's own names count."""
 
 
 def _only_definition(module: Module, kind: Kind, place: Span) -> Definition:

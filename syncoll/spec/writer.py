@@ -3,17 +3,31 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 from syncoll.errors import SpecError
 from syncoll.model import BandwidthBound, Link, Topology
 from syncoll.spec.keywords import RESERVED
 
-__all__ = ["topology_to_spec"]
+__all__ = ["INDENT", "WIDTH", "label_text", "require_name", "statement_lines", "topology_to_spec"]
 
-_WIDTH = 96
-_INDENT = "    "
+WIDTH = 96
+INDENT = "    "
+
+
+def require_name(name: str) -> None:
+    """Passes when a topology can have that name.
+
+    Raises:
+        SpecError: when it cannot.
+    """
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) or name in RESERVED:
+        raise SpecError(
+            f"{name!r} cannot be the name of a topology",
+            None,
+            "letters, digits and underscores, and no word of the language",
+        )
 
 
 def topology_to_spec(topology: Topology, name: str) -> str:
@@ -22,12 +36,7 @@ def topology_to_spec(topology: Topology, name: str) -> str:
     Raises:
         SpecError: when the name cannot be one in the language.
     """
-    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) or name in RESERVED:
-        raise SpecError(
-            f"{name!r} cannot be the name of a topology",
-            None,
-            "letters, digits and underscores, and no word of the language",
-        )
+    require_name(name)
     # Reading puts the links' own bounds first, in the order of the links.  What stands in another
     # order is written as a shared bound, so that B keeps its order.
     own: dict[Link, BandwidthBound] = {}
@@ -37,47 +46,44 @@ def topology_to_spec(topology: Topology, name: str) -> str:
             break
         last = bound.links[0]
         own[last] = bound
-    lines = [f"topology {name} {{", f"{_INDENT}nodes {topology.num_nodes}"]
-    groups: dict[tuple[Fraction | None, str], list[Link]] = {}
+    lines = [f"topology {name} {{", f"{INDENT}nodes {topology.num_nodes}"]
+    groups: dict[tuple[Fraction | None, str], dict[Link, None]] = {}
     for link in topology.links:
         mine = own.get(link)
         key = (None, "") if mine is None else (mine.chunks_per_round, mine.label)
-        groups.setdefault(key, []).append(link)
+        groups.setdefault(key, {})[link] = None
     for (bandwidth, label), links in groups.items():
-        tail = ("" if bandwidth is None else f" bandwidth {bandwidth}") + _label(label)
-        both = _mutual(links)
+        tail = ("" if bandwidth is None else f" bandwidth {bandwidth}") + label_text(label)
+        both = {(a, b) for a, b in links if (b, a) in links}
         lines += _statement(
             "link ", (x for x in links if x in both and x[0] < x[1]), " both ways" + tail
         )
         lines += _statement("link ", (x for x in links if x not in both), tail)
     for bound in topology.bounds[len(own) :]:
-        tail = f" }} bandwidth {bound.chunks_per_round}{_label(bound.label)}"
+        tail = f" }} bandwidth {bound.chunks_per_round}{label_text(bound.label)}"
         lines += _statement("shared { ", bound.links, tail)
     return "\n".join([*lines, "}", ""])
 
 
-def _mutual(links: list[Link]) -> set[Link]:
-    present = set(links)
-    return {(a, b) for a, b in links if (b, a) in present}
-
-
-def _label(label: str) -> str:
-    if not label:
-        return ""
+def label_text(label: str) -> str:
+    """A label as the end of a statement; nothing where it is empty."""
     escaped = re.sub(r'(["\\{}])', r"\\\1", label).replace("\n", r"\n").replace("\t", r"\t")
-    return f' label "{escaped}"'
+    return f' label "{escaped}"' if label else ""
+
+
+def statement_lines(head: str, pairs: Sequence[str], tail: str = "") -> list[str]:
+    """The lines of one statement, broken between pairs; none where there is no pair."""
+    if not pairs:
+        return []
+    lines, line = [], INDENT + head
+    for i, pair in enumerate(pairs):
+        piece = pair + ("," if i < len(pairs) - 1 else tail)
+        if len(line) + len(piece) > WIDTH and line.strip() != head.strip():
+            lines.append(line.rstrip())
+            line = INDENT + " " * len(head)
+        line += piece + (" " if i < len(pairs) - 1 else "")
+    return [*lines, line]
 
 
 def _statement(head: str, links: Iterable[Link], tail: str) -> list[str]:
-    """The lines of one statement, broken between pairs."""
-    pairs = [f"({a}, {b})" for a, b in links]
-    if not pairs:
-        return []
-    lines, line = [], _INDENT + head
-    for i, pair in enumerate(pairs):
-        piece = pair + ("," if i < len(pairs) - 1 else tail)
-        if len(line) + len(piece) > _WIDTH and line.strip() != head.strip():
-            lines.append(line.rstrip())
-            line = _INDENT + " " * len(head)
-        line += piece + (" " if i < len(pairs) - 1 else "")
-    return [*lines, line]
+    return statement_lines(head, [f"({a}, {b})" for a, b in links], tail)
