@@ -15,12 +15,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from syncoll.certificates.demand import Demand
-from syncoll.linear.colour_refinement import mix
+from syncoll.linear.colour_refinement import Graph, hashes, mix, refine
 from syncoll.model import Topology
 
 __all__ = ["signature"]
-
-_SALT = np.uint64(0x9E3779B97F4A7C15)
 
 
 def signature(topology: Topology, demands: Sequence[Demand]) -> int:
@@ -43,33 +41,11 @@ def signature(topology: Topology, demands: Sequence[Demand]) -> int:
         pairs += [(n, first_demand + k, 4) for n in demand.sources]
         pairs += [(n, first_demand + k, 5) for n in demand.destinations]
     table = np.array(pairs, dtype=np.int64).reshape(-1, 3)
-    ends = np.concatenate([table[:, 0], table[:, 1]])
-    others = np.concatenate([table[:, 1], table[:, 0]])
-    role = np.concatenate([table[:, 2], table[:, 2] + 8]).astype(np.uint64)
-    order = np.argsort(ends, kind="stable")
-    ends, others, role = ends[order], others[order], mix(role[order] + _SALT)
-    seen, begin = np.unique(ends, return_index=True)
-
+    roles = np.stack([table[:, 2], table[:, 2] + 8])  # as one end, and as the other sees it
+    graph = Graph.of(first_demand + len(demands), table[:, :2], roles)
     far = topology.distances[sorted(starts)].min(axis=0) if starts else np.zeros(nodes)
-    words = [f"node {d}" for d in far.tolist()] + ["link"] * links
-    words += [f"bound {bound.chunks_per_round}" for bound in topology.bounds]
-    words += [f"demand {demand.count}" for demand in demands]
-    known = {word: _word(word) for word in set(words)}
-    colours = np.array([known[word] for word in words], dtype=np.uint64)
-    classes = len(known)
-    while True:
-        if len(ends):
-            total = np.zeros(len(colours), dtype=np.uint64)
-            total[seen] = np.add.reduceat(mix(mix(colours)[others] ^ role), begin)
-            colours = mix(colours * np.uint64(3) + total)
-        before, classes = classes, len(np.unique(colours))
-        if classes <= before:
-            return int(mix(colours).sum(dtype=np.uint64))
-
-
-def _word(text: str) -> int:
-    """A fixed random-looking 64-bit word for a text."""
-    value = _SALT
-    for byte in text.encode():
-        value = mix(np.array([value ^ np.uint64(byte)]))[0]
-    return int(value)
+    kinds = [f"node {d}" for d in far.tolist()] + ["link"] * links
+    kinds += [f"bound {bound.chunks_per_round}" for bound in topology.bounds]
+    kinds += [f"demand {demand.count}" for demand in demands]
+    *_, colours = refine(graph, hashes(kinds))
+    return int(mix(colours).sum(dtype=np.uint64))

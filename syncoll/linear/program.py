@@ -14,13 +14,16 @@ import numpy as np
 import numpy.typing as npt
 
 from syncoll.deadline import NEVER, Deadline, enclosing
-from syncoll.linear.colour_refinement import Sparse, refine_colours
+from syncoll.linear.colour_refinement import Graph, is_equitable, mix, numbered, refine
 from syncoll.memory import budget, on_refusal
 
 __all__ = ["LinearProgram", "Optimum"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
+
+WORTHWHILE = 0.7
+"""A reduction that leaves more than this part of the columns is not worth its time."""
 
 REDUCE_ENTRIES = 2_000
 """Programs with fewer entries are solved faster than reduced (a few milliseconds)."""
@@ -105,12 +108,10 @@ class LinearProgram:
         Raises:
             OutOfTimeError: at the deadline.
         """
-        matrix = Sparse(self.rows, self.columns, self.values, len(self.row_low), len(self.costs))
-        row_kind = _kinds(np.stack([self.row_low, self.row_high], axis=1))
-        colours = refine_colours(matrix, row_kind, _kinds(self.costs[:, None]), deadline=deadline)
+        colours = self.colours(WORTHWHILE, deadline)
         if colours is None:
             return None
-        row_of, column_of = colours.rows, colours.columns
+        row_of, column_of = colours
         row_size, column_size = np.bincount(row_of), np.bincount(column_of)
         # One row of each class, with the entries of each class of columns added up.
         representative = np.zeros(len(row_size), dtype=np.int64)
@@ -129,6 +130,44 @@ class LinearProgram:
             self.row_high[representative],
         )
         return Reduction(program, row_of, column_of, row_size)
+
+    def graph(self) -> Graph:
+        """Rows, then columns, joined by entries of which equal ones are alike."""
+        ends = np.stack([self.rows, len(self.row_low) + self.columns], axis=1)
+        size = len(self.row_low) + len(self.costs)
+        return Graph.of(size, ends, np.unique(self.values, return_inverse=True)[1])
+
+    def colours(
+        self, worthwhile: float = 1.0, deadline: Deadline = NEVER
+    ) -> tuple[IntArray, IntArray] | None:
+        """The coarsest equitable partition: numbers from 0 of the rows' colours and the columns'.
+
+        Args:
+            worthwhile: give up where more than this part of the columns is left.
+            deadline: looked at in every round.
+
+        Returns:
+            None when it was given up.
+
+        Raises:
+            OutOfTimeError: at the deadline.
+        """
+        graph, num_rows = self.graph(), len(self.row_low)
+        row_kinds = _kinds(np.stack([self.row_low, self.row_high], axis=1))
+        kinds = np.concatenate([row_kinds, num_rows + _kinds(self.costs[:, None])])
+        generator = np.random.default_rng(1)
+        while True:
+            salt = generator.integers(1 << 63, dtype=np.uint64)
+            for words in refine(graph, mix(kinds.astype(np.uint64) + salt), (num_rows,)):
+                deadline.check()
+                if len(np.unique(words[num_rows:])) > worthwhile * len(self.costs):
+                    return None
+            rows, columns = numbered(words[:num_rows]), numbered(words[num_rows:])
+            numbers = np.concatenate([rows, rows.max(initial=-1) + 1 + columns])
+            first = np.unique(numbers, return_index=True)[1]
+            if (kinds[first[numbers]] == kinds).all() and is_equitable(graph, numbers):
+                return rows, columns
+            # a collision of hashes: once more, with another salt
 
     def minimise_unreduced(self, seconds: float | None = None) -> Optimum | None:
         """An optimum of the program as it is; see `minimise`."""

@@ -5,7 +5,7 @@ links, bounds and chunks (or demands) in order.  Names and labels are no part of
 topology's or the collective's, not a bound's.
 
 * `key` is the SHA-256 of the text.  To ask again in the same words costs one look-up.
-* `alike` is the same for all renumberings of a question (see `likeness`), but for some
+* `alike` is the same for all renumberings of a question (see `canonical`), but for some
   other questions too.  A text that is found by it is the same question if and only if some
   renumbering of its nodes makes it the text that was asked: `renumbers` looks for one,
   applies it, and compares.  So however nodes are matched, no other question is ever taken for it.
@@ -27,7 +27,7 @@ import numpy as np
 from syncoll.certificates.demand import Demand
 from syncoll.errors import FileFormatError
 from syncoll.model import BoolArray, Instance, Link, Topology
-from syncoll.store.likeness import MOST_WORK, Likeness, likeness, matching
+from syncoll.store.canonical import MOST_WORK, RefinementHash, matching, refinement_hash
 from syncoll.store.numbering import IntArray, Numbering, inverse
 
 __all__ = ["CanonicalQuestion", "answer_question", "bound_question"]
@@ -59,19 +59,19 @@ class CanonicalQuestion:
     @property
     def alike(self) -> bytes | None:
         """SHA-256 of what no renumbering changes; None where the question is too large for it."""
-        return self._likeness.key if self._likeness else None
+        return self._hash.key if self._hash else None
 
     @cached_property
-    def _likeness(self) -> Likeness | None:
+    def _hash(self) -> RefinementHash | None:
         details, topology, pre, post, counts = _parts(self.text)
-        return likeness(details, topology, pre, post, counts)
+        return refinement_hash(details, topology, pre, post, counts)
 
     def renumbers(self, text: bytes, most_work: int = MOST_WORK) -> tuple[Numbering | None, int]:
         """Whether another text is this question with other numbers of nodes.
 
         Args:
             text: of the other question.
-            most_work: how hard to look, see `syncoll.store.likeness.matching`.
+            most_work: how hard to look, see `syncoll.store.canonical.matching`.
 
         Returns:
             The way from the order of that text to the numbers of whoever asked this; None where it
@@ -83,12 +83,12 @@ class CanonicalQuestion:
         try:
             details, topology, pre, post, counts = _parts(text)
             num_nodes, links, bounds = json.loads(topology)
-            given = likeness(details, topology, pre, post, counts)
+            given = refinement_hash(details, topology, pre, post, counts)
         except (ValueError, TypeError, IndexError, KeyError) as error:
             raise FileFormatError(f"a stored question cannot be read: {error}") from error
-        if given is None or self._likeness is None or given.key != self._likeness.key:
+        if given is None or self._hash is None or given.key != self._hash.key:
             return None, 0
-        nodes, work = matching(given.graph, self._likeness.graph, num_nodes, most_work)
+        nodes, work = matching(given, self._hash, num_nodes, most_work)
         if nodes is None:
             return None, work
         ends = nodes[np.array(links, dtype=np.int64).reshape(-1, 2)]

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from syncoll.errors import FileFormatError, UsageError, VerificationError
-from syncoll.store.likeness import MOST_WORK
+from syncoll.store.canonical import MOST_WORK
 from syncoll.store.numbering import Numbering
 from syncoll.store.packing import digest, pack_question, unpack_question
 from syncoll.store.question import CanonicalQuestion

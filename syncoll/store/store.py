@@ -5,7 +5,7 @@ killed finds it when it asks again.  Whatever is read passes the digest of its r
 verifier or the certificate's own check; a row that does not is deleted and treated as absent.
 
 A question that differs from a stored one only in how its nodes are numbered has the same answer.
-To find that out is work with a limit (see `syncoll.store.likeness`): where a question is so large,
+To find that out is work with a limit (see `syncoll.store.canonical`): where a question is so large,
 or looks so alike under so many numberings, that this would take long, the answer counts as absent.
 
 Trouble later on (a full disk, a lock that is not released, a damaged page) ends the store's work,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,16 +11,14 @@ from syncoll.bounding.network import TimeExpandedNetwork
 from syncoll.bounding.relaxation import Relaxation, RelaxationKind
 from syncoll.certificates import demands
 from syncoll.linear import LinearProgram, Optimum
-from syncoll.linear.colour_refinement import Colours, Sparse, is_equitable, refine_colours
+from syncoll.linear.colour_refinement import is_equitable
 from syncoll.model import Collective, Topology
 from syncoll.testing.instances import random_instance
 from tests.oracles.classics import allgather, alltoall, broadcast, bus, dgx1, hub, line, ring
 
 
-def matrix_of(program: LinearProgram) -> Sparse:
-    return Sparse(
-        program.rows, program.columns, program.values, len(program.row_low), len(program.costs)
-    )
+def is_equitable_for(program: LinearProgram, rows: np.ndarray, columns: np.ndarray) -> bool:
+    return is_equitable(program.graph(), np.concatenate([rows, rows.max() + 1 + columns]))
 
 
 def dense(program: LinearProgram) -> np.ndarray:
@@ -88,7 +88,7 @@ def test_flows_through_symmetric_machines(
     assert small is not None
     assert small.value == pytest.approx(whole.value, rel=1e-7)
     assert_optimal(program, reduction.expand(small), whole.value)
-    assert is_equitable(matrix_of(program), Colours(reduction.row_of, reduction.column_of))
+    assert is_equitable_for(program, reduction.row_of, reduction.column_of)
 
 
 def test_the_more_symmetric_the_smaller() -> None:
@@ -157,36 +157,40 @@ def test_a_cost_or_a_bound_that_differs_keeps_its_own_colour() -> None:
 
 
 def test_values_next_to_each_other_are_not_equal() -> None:
-    values = np.array([0.1 + 0.2, 0.3])
-    matrix = Sparse(np.array([0, 1]), np.array([0, 1]), values, 2, 2)
-    colours = refine_colours(matrix, np.zeros(2, int), np.zeros(2, int), worthwhile=1.0)
+    program = program_of(np.diag([0.1 + 0.2, 0.3]), np.ones(2), np.ones(2))
+    colours = program.colours()
     assert colours is not None
-    assert len(set(colours.rows)) == len(set(colours.columns)) == 2
+    rows, columns = colours
+    assert len(set(rows)) == len(set(columns)) == 2
 
 
 def test_a_coarser_partition_is_not_equitable() -> None:
     """Merging any two colours of the coarsest equitable partition breaks it, where kinds allow."""
     program = flows(line(5), broadcast(), None, RelaxationKind.COPIES)
-    matrix = matrix_of(program)
-    kinds = np.zeros(matrix.num_rows, int), np.zeros(matrix.num_columns, int)
-    colours = refine_colours(matrix, *kinds, worthwhile=1.0)
+    program = replace(
+        program,
+        costs=np.ones(len(program.costs)),
+        row_low=np.zeros(len(program.row_low)),
+        row_high=np.zeros(len(program.row_high)),
+    )
+    colours = program.colours()
     assert colours is not None
-    assert is_equitable(matrix, colours)
-    count = int(colours.columns.max()) + 1
-    for a in range(count):
+    rows, columns = colours
+    assert is_equitable_for(program, rows, columns)
+    for a in range(int(columns.max()) + 1):
         for b in range(a):
-            merged = np.where(colours.columns == a, b, colours.columns)
+            merged = np.where(columns == a, b, columns)
             numbered = np.unique(merged, return_inverse=True)[1]
-            assert not is_equitable(matrix, Colours(colours.rows, numbered))
+            assert not is_equitable_for(program, rows, numbered)
 
 
 def test_no_entries() -> None:
-    nothing = np.zeros(0, int)
-    matrix = Sparse(nothing, nothing, np.zeros(0), 3, 4)
-    colours = refine_colours(matrix, np.zeros(3, int), np.array([0, 0, 1, 1]))
+    program = program_of(np.zeros((3, 4)), np.array([0.0, 0.0, 1.0, 1.0]), np.zeros(3))
+    colours = program.colours()
     assert colours is not None
-    assert colours.columns.tolist() in ([0, 0, 1, 1], [1, 1, 0, 0])
-    assert len(set(colours.rows)) == 1
+    rows, columns = colours
+    assert columns.tolist() in ([0, 0, 1, 1], [1, 1, 0, 0])
+    assert len(set(rows)) == 1
 
 
 def test_too_many_variables_are_not_solved() -> None:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from syncoll.errors import FileFormatError
 from syncoll.model import Instance, Topology
-from syncoll.store import likeness
+from syncoll.store import canonical
 from syncoll.store.question import CanonicalQuestion, answer_question, bound_question
 from syncoll.testing.instances import random_case, random_instance, random_topology
 from syncoll.trust import require_valid
@@ -283,29 +283,29 @@ def test_looking_ends_after_so_much_work(renumbering: Renumber) -> None:
     assert question(rook).renumbers(question(turned).text)[0] is not None
 
 
-def test_a_question_too_large_for_a_likeness_still_has_its_key(
+def test_a_question_too_large_for_a_hash_still_has_its_key(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     instance = classics.allgather().instantiate(classics.ring(11), chunks=1, steps=9, rounds=9)
     for limit, most in (("MOST_VERTICES", 32), ("MOST_EDGES", 43)):
         with monkeypatch.context() as patch:
-            patch.setattr(likeness, limit, most)
-            likeness._graph.cache_clear()
+            patch.setattr(canonical, limit, most)
+            canonical._graph.cache_clear()
             large = question(instance)
             assert large.alike is None
             assert large.renumbers(large.text) == (None, 0)
-        likeness._graph.cache_clear()
+        canonical._graph.cache_clear()
         assert question(instance).alike is not None
         assert question(instance).key == large.key
 
 
 def test_one_graph_serves_every_number_of_chunks() -> None:
-    likeness._graph.cache_clear()
+    canonical._graph.cache_clear()
     for collective in (classics.allgather(), classics.alltoall()):
         for chunks in (7, 14, 21):
             instance = collective.instantiate(classics.ring(7), chunks=chunks, steps=9, rounds=200)
             assert question(instance).alike
-    assert likeness._graph.cache_info().misses == 1
+    assert canonical._graph.cache_info().misses == 1
 
 
 def test_colors_are_equitable() -> None:
@@ -315,15 +315,15 @@ def test_colors_are_equitable() -> None:
     for topology in (classics.dgx1(), classics.line(7), classics.hub(5), classics.ring(8)):
         instances.append(classics.broadcast(1).instantiate(topology, chunks=2, steps=9, rounds=9))
     for instance in instances:
-        found = question(instance)._likeness
+        found = question(instance)._hash
         assert found is not None
-        graph = found.graph
+        graph, colors = found.graph, found.colors
         ways: dict[int, set[tuple[int, ...]]] = {}
-        for v, color in enumerate(graph.colors.tolist()):
-            near = graph.colors[graph.neighbours[graph.ends[v] : graph.ends[v + 1]]]
+        for v, color in enumerate(colors.tolist()):
+            near = colors[graph.neighbours[graph.starts[v] : graph.starts[v + 1]]]
             ways.setdefault(color, set()).add(tuple(np.sort(near).tolist()))
         assert all(len(each) == 1 for each in ways.values())
-        several += len(ways) < len(graph.colors)
+        several += len(ways) < len(colors)
     assert several >= 4
 
 

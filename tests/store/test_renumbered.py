@@ -51,7 +51,7 @@ def test_what_was_mapped_once_is_looked_up_without_graphs(
     def never(*_: object) -> None:
         raise AssertionError("a graph was asked for")
 
-    monkeypatch.setattr("syncoll.store.question.likeness", never)
+    monkeypatch.setattr("syncoll.store.question.refinement_hash", never)
     again = store.answer(turned, "x")
     assert again is not None
     assert again.algorithm == first.algorithm
@@ -127,7 +127,7 @@ def on_cycles(order: list[int], lengths: tuple[int, ...]) -> Instance:
 
 
 def test_questions_that_are_only_alike_do_not_answer(store: Store, answer: Answer) -> None:
-    """Each node has one link in and one out, so all of these have one likeness."""
+    """Each node has one link in and one out, so all of these have one hash."""
     rng = random.Random(5)
     kinds = [(9,), (6, 3), (5, 4), (3, 3, 3), (7, 2), (5, 2, 2)]
     alike = {answer_question(on_cycles(list(range(9)), kind), "x").alike for kind in kinds}

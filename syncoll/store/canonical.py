@@ -15,11 +15,8 @@ Classes that are the same under every numbering need no vertices: those of allga
 node, or of alltoall, one for each pair.  A group of classes is such when it has every pair (pre,
 post) of its sizes.  Sizes of classes count by their order only, so that one graph serves every C.
 
-Colour refinement (Weisfeiler & Leman 1968; the first step of every canonical labelling, see McKay &
-Piperno 2014) gives a vertex a new colour by its own and those of its neighbours, until no more
-vertices come apart.  Here colours are hashes of 64 bits, and a set of neighbours is the sum of
-theirs: so they mean the same in every graph, and the sorted colours are a likeness that renumbered
-questions share.
+The sorted colours of that graph after refinement (see `syncoll.linear.colour_refinement`) are a
+hash that renumbered questions share.
 
 To match the nodes of two graphs, both are refined together.  Where several nodes share a colour,
 one of the first graph and one of the second are given a colour of their own, and refinement goes
@@ -27,8 +24,9 @@ on; where the graphs come apart, the next node of the second is tried.  In a gra
 coloured nodes are interchangeable, as on every machine that anybody builds, the first try goes
 well.  There are graphs with which it takes exponentially long, so looking ends after `MOST_WORK`.
 
-Nothing here has to be believed: `Question.renumbers` applies what was found, and compares.  Colours
-that meet by chance, and a search that was cut short, can only hide that two questions are the same.
+Nothing here has to be believed: `CanonicalQuestion.renumbers` applies what was found, and compares.
+Colours that meet by chance, and a search that was cut short, can only hide that two questions are
+the same.
 """
 
 from __future__ import annotations
@@ -44,14 +42,21 @@ from math import comb
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.linear.colour_refinement import Graph, hashes, mix, refine
 from syncoll.model import BoolArray
-from syncoll.store.numbering import IntArray
 
-__all__ = ["MOST_EDGES", "MOST_VERTICES", "MOST_WORK", "Likeness", "likeness", "matching"]
+__all__ = [
+    "MOST_EDGES",
+    "MOST_VERTICES",
+    "MOST_WORK",
+    "RefinementHash",
+    "matching",
+    "refinement_hash",
+]
 
 MOST_VERTICES = 10_000
 MOST_EDGES = 100_000
-"""Of the graph; larger ones have no likeness."""
+"""Of the graph; larger ones have no hash."""
 
 MOST_WORK = 50_000_000
 """Vertices and edges that are looked at to match two graphs, `_ROUND` more for each round of
@@ -59,45 +64,33 @@ refinement: about half a second."""
 
 _ROUND = 3_000
 _MOST_REFINING = 6_000_000
-"""As `MOST_WORK`, of the colours of one graph alone.  They are a likeness after any number of
+"""As `MOST_WORK`, of the colours of one graph alone.  They serve after any number of
 rounds; the limit is for long lines, in which colours spread a node a round."""
 
+IntArray = npt.NDArray[np.int64]
 _Colors = npt.NDArray[np.uint64]
 _Link = tuple[int, int]
 
 
 @dataclass(frozen=True, eq=False)
-class _Graph:
-    """Node n is vertex n, its way out P + n, its way in 2 P + n.
-
-    Args:
-        colors: ``[V]``, of the coarsest equitable colouring.
-        neighbours: those of all vertices, one after another.
-        ends: ``[V + 1]``, where each vertex's begin.
-    """
-
-    colors: _Colors
-    neighbours: IntArray
-    ends: IntArray
-
-
-@dataclass(frozen=True, eq=False)
-class Likeness:
+class RefinementHash:
     """What does not depend on the numbering.
 
     Args:
         key: SHA-256 of it.
-        graph: the coloured graph.
+        graph: node n is vertex n, its way out P + n, its way in 2 P + n.
+        colors: of its vertices, refined.
     """
 
     key: bytes
-    graph: _Graph
+    graph: Graph
+    colors: _Colors
 
 
-def likeness(
+def refinement_hash(
     details: bytes, topology: bytes, pre: BoolArray, post: BoolArray, counts: IntArray
-) -> Likeness | None:
-    """The likeness of a question.
+) -> RefinementHash | None:
+    """The hash of a question.
 
     Graphs are kept for the questions asked last: those on one topology with classes of the same
     shape share one, whatever their C, S and R.
@@ -114,21 +107,22 @@ def likeness(
     """
     pre, post, kinds, groups = _telling(pre, post, counts)
     table = np.packbits(np.concatenate([pre, post], axis=1), axis=1)
-    graph = _graph(topology, table.tobytes(), tuple(kinds.tolist()))
-    if graph is None:
+    drawn = _graph(topology, table.tobytes(), tuple(kinds.tolist()))
+    if drawn is None:
         return None
+    graph, colors = drawn
     whole = hashlib.sha256(details + b"\n" + groups.astype("<i8").tobytes() + b"\n")
-    whole.update(np.sort(graph.colors).astype("<u8").tobytes())
-    return Likeness(whole.digest(), graph)
+    whole.update(np.sort(colors).astype("<u8").tobytes())
+    return RefinementHash(whole.digest(), graph, colors)
 
 
 def matching(
-    one: _Graph, two: _Graph, num_nodes: int, most_work: int = MOST_WORK
+    one: RefinementHash, two: RefinementHash, num_nodes: int, most_work: int = MOST_WORK
 ) -> tuple[IntArray | None, int]:
     """Looks for a renumbering that turns one graph into another.
 
     Args:
-        one: with the same likeness as the other.
+        one: with the same key as the other.
         two: the other.
         num_nodes: P.
         most_work: after which to give up, see `MOST_WORK`.
@@ -139,12 +133,11 @@ def matching(
     """
     left = most_work
     size = len(one.colors)
-    both = _Graph(
-        np.concatenate([one.colors, two.colors]),
-        np.concatenate([one.neighbours, two.neighbours + size]),
-        np.concatenate([one.ends, two.ends[1:] + one.ends[-1]]),
+    both = Graph(
+        np.concatenate([one.graph.neighbours, two.graph.neighbours + size]),
+        np.concatenate([one.graph.starts, two.graph.starts[1:] + one.graph.starts[-1]]),
     )
-    trials: list[Iterator[_Colors]] = [iter([both.colors])]
+    trials: list[Iterator[_Colors]] = [iter([np.concatenate([one.colors, two.colors])])]
     while trials:
         colors = next(trials[-1], None)
         if colors is None:
@@ -174,46 +167,27 @@ def _told_apart(colors: _Colors, first: int, others: list[int]) -> Iterator[_Col
     """The colours with a new one for a vertex, and for each of others in turn."""
     for other in others:
         result = colors.copy()
-        result[[first, other]] = _mixed(~colors[[first, other]])
+        result[[first, other]] = mix(~colors[[first, other]])
         yield result
 
 
 def _refined(
-    graph: _Graph, colors: _Colors, parts: int, most_work: int
+    graph: Graph, given: _Colors, parts: int, most_work: int
 ) -> tuple[_Colors | None, int]:
-    """Colours by which vertices have equally many neighbours of each colour, and the work.
+    """Refined colours, or those found within so much work; and the work.
 
-    Args:
-        graph: which.
-        colors: to begin with.
-        parts: into how many graphs of one size the vertices fall.
-        most_work: after which the colours found so far are returned.
-
-    Returns:
-        None in place of colours when the parts have different ones.
+    None in place of colours when the parts, so many graphs of one size, have different ones.
     """
-    each = len(colors) + len(graph.neighbours) + _ROUND
-    work, cells = 0, 0
-    while True:
-        ordered = np.sort(colors.reshape(parts, -1), axis=1)
+    each = len(given) + len(graph.neighbours) + _ROUND
+    work = -each
+    for colors in refine(graph, given):
+        work += each
+        ordered = np.sort(colors.reshape(parts, -1), axis=1) if parts > 1 else colors[None]
         if (ordered[1:] != ordered[0]).any():
             return None, work
-        now = 1 + int(np.count_nonzero(ordered[0, 1:] != ordered[0, :-1]))
-        if now == cells or now == ordered.shape[1] or work + each > most_work:
-            return colors, work + (each if work + each > most_work else 0)
-        cells = now
-        sums = np.zeros(len(graph.neighbours) + 1, dtype=np.uint64)
-        np.cumsum(_mixed(colors)[graph.neighbours], out=sums[1:])
-        colors = _mixed(colors + _mixed(sums[graph.ends[1:]] - sums[graph.ends[:-1]]))
-        work += each
-
-
-def _mixed(values: _Colors) -> _Colors:
-    """Each value scrambled, with the finaliser of SplitMix64 (Steele, Lea & Flood 2014)."""
-    values = values + np.uint64(0x9E3779B97F4A7C15)
-    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return values ^ (values >> np.uint64(31))
+        if work + each > most_work:
+            return colors, work + each
+    return colors, work
 
 
 def _telling(
@@ -247,7 +221,7 @@ def _telling(
 
 
 @lru_cache(maxsize=256)
-def _graph(topology: bytes, table: bytes, kinds: tuple[int, ...]) -> _Graph | None:
+def _graph(topology: bytes, table: bytes, kinds: tuple[int, ...]) -> tuple[Graph, _Colors] | None:
     """The coloured graph of a topology and of classes of chunks; None where it is too large."""
     nodes, links, bounds = json.loads(topology)
     drawing = _Drawing(nodes, [(a, b) for a, b in links], bounds)
@@ -303,23 +277,14 @@ class _Drawing:
         self._edges += [(new, neighbour) for neighbour in neighbours]
         return new
 
-    def graph(self) -> _Graph | None:
+    def graph(self) -> tuple[Graph, _Colors] | None:
         """The graph, with the colours of its vertices refined; None where it is too large."""
         size = len(self._kinds)
         if size > MOST_VERTICES or len(self._edges) > MOST_EDGES:
             return None
-        names = {
-            kind: int.from_bytes(hashlib.sha256(repr(kind).encode()).digest()[:8], "big")
-            for kind in set(self._kinds)
-        }
-        colors = np.array([names[kind] for kind in self._kinds], dtype=np.uint64)
-        edges = np.array(self._edges, dtype=np.int64)
-        ends = np.concatenate([edges, edges[:, ::-1]])
-        order = np.argsort(ends[:, 0], kind="stable")
-        begins = np.searchsorted(ends[order, 0], np.arange(size + 1))
-        graph = _Graph(colors, ends[order, 1], begins)
-        refined, _ = _refined(graph, colors, 1, _MOST_REFINING)
+        graph = Graph.of(size, np.array(self._edges, dtype=np.int64))
+        refined, _ = _refined(graph, hashes(self._kinds), 1, _MOST_REFINING)
         assert refined is not None  # one part differs from no other
-        for array in (refined, graph.neighbours, begins):
+        for array in (refined, graph.neighbours, graph.starts):
             array.setflags(write=False)  # the cache hands the same ones to everybody
-        return _Graph(refined, graph.neighbours, begins)
+        return graph, refined
