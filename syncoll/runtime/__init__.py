@@ -17,8 +17,8 @@ What an exporter uses::
         ...                                     # .source_slot .target_slot .chunk
 
 Collectives are recognised from pre and post, never by name, whatever the order of chunk numbers.
-What is none of the eight standard ones has the kind ``custom``; it can be lowered out of place, and
-a format that does not know such refuses it with `StandardCollective.reason`.
+What is not one of the eight standard ones has the kind ``custom``; it can be lowered out of place,
+and a format that does not know it refuses it with `StandardCollective.reason`.
 
 Rules that hold for what `lower` returns:
 
@@ -27,14 +27,14 @@ Rules that hold for what `lower` returns:
 * Every message has one send and one receive.  Sends of a step read what is there when it begins;
   the list of a rank is in the order of steps, and in a step: sends, receives, reduces, copies.
 * Sends of a step, and receives, are in an order in which ranks do not all begin at the same one
-  (`syncoll.runtime.turns`).  A format that orders them anew uses `distance` for it.
+  (`syncoll.runtime.values`).  A format that orders them anew uses `distance` for it.
 * ``dependencies`` name every earlier operation of the rank whose result is read (RAW), whose source
   is overwritten (WAR) or whose target is overwritten (WAW).  They and the messages are all the
   order that is needed; steps are no barriers.
 * A receive whose dependencies are not empty overwrites something.  A runtime that writes into the
   other rank's memory must first hear from there that these are done.  With ``zero_copy=True`` they
   are of earlier steps only, so that such waiting cannot go in a circle.
-* Scratch is never reused for what is received, unless asked (``reuse_scratch=True``).
+* Scratch is never reused for what is received.
 * A partial result is computed once, as soon as its parts are there, and in the slot where it is
   needed if that is free: a reduce reads two slots and may write one of them or a third.
 
@@ -42,10 +42,17 @@ Rules that hold for what `lower` returns:
 checker and execute, and only then return.
 """
 
-from syncoll.runtime.collectives import Kind, StandardCollective, kind_of
-from syncoll.runtime.layout import Buffer, Layout, Slot, layout_of
-from syncoll.runtime.lowering import lower
-from syncoll.runtime.operations import (
+from syncoll.runtime.export import HandedOut, SavedExport, export_verified, label, save
+from syncoll.runtime.layout import (
+    Buffer,
+    Kind,
+    Layout,
+    Slot,
+    StandardCollective,
+    kind_of,
+    layout_of,
+)
+from syncoll.runtime.lowering import (
     Action,
     Dependency,
     Hazard,
@@ -53,10 +60,9 @@ from syncoll.runtime.operations import (
     Message,
     Operation,
     RankOperations,
+    lower,
 )
-from syncoll.runtime.saving import SavedExport, label, save
-from syncoll.runtime.turns import distance
-from syncoll.runtime.verified import HandedOut, export_verified
+from syncoll.runtime.values import distance
 
 __all__ = [
     "Action",

@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from syncoll.errors import (
     FileFormatError,
+    ModelError,
     PluginError,
     UncheckedError,
     UsageError,
     VerificationError,
 )
-from syncoll.model import Collective, Topology
+from syncoll.model import Collective, Instance, Topology
 from syncoll.plugins import CheckedExport, ExporterRecord, PluginManager, resolve_options
-from syncoll.runtime.expected import meant_instance, require_links
+from syncoll.trust.same_problem import require_same_topology
 
-__all__ = ["VerifiedExports", "exporter_of", "ours_first", "read_exported", "verify_exports"]
+__all__ = ["VerifiedExports", "exporter_of", "ours_first", "verify_exports"]
 
-LARGEST_FILE = 1 << 30
+_LARGEST_FILE = 1 << 30
 """Bytes of a file that is read."""
 
 _HEAD = 4096
 """Bytes by which an exporter recognises its files."""
 
-Tell = Callable[[str], None]
+_ROOM = 1 << 40
+"""Chunks per round of links, and rounds, where nothing is said about them: enough for any file."""
+
+_MOST_TRIED = 1024
+"""The largest C that is tried where the file has numbers of chunks and nobody says C."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +39,7 @@ class VerifiedExports:
 
     Args:
         exporter: the format.
-        meant: the name of the collective that was meant; None where nobody said.
+        meant: the name of the collective that was meant; None where that was not said.
         checked: the files that do what they should, and what that is.
         wrong: those that do not, and why.
         unchecked: those of which that cannot be told, and why.
@@ -69,9 +74,9 @@ def verify_exports(
         record: of the format.
         given: options by name.  Those that are not given say nothing: a file of another tool need
             not be of the dialect that we write.
-        topology: over whose links alone data may go; None for any.
-        collective: that is meant; None for what the files say of themselves.
-        chunks: C of the collective; None for what the files have.
+        topology: over whose links alone data may go.
+        collective: that is meant; what the files say of themselves without one.
+        chunks: C of the collective; what the files have without one.
 
     Raises:
         OptionError: on an unknown option or a value out of range.
@@ -90,12 +95,12 @@ def verify_exports(
         """First for what the files say of themselves, then for what is meant."""
         found = checker.check(files, options)
         if topology is not None:
-            require_links(found, topology)
+            _require_links(found, topology)
         if collective is None:
             return found
-        return checker.check(files, options, meant_instance(collective, topology, chunks, found))
+        return checker.check(files, options, _meant_instance(collective, topology, chunks, found))
 
-    files = read_exported(path)
+    files = _contents(path)
     groups = [files] if record.folder else [{name: text} for name, text in files.items()]
     checked: list[tuple[Path, CheckedExport]] = []
     wrong: list[tuple[Path, str]] = []
@@ -105,18 +110,19 @@ def verify_exports(
         try:
             checked.append((where, check(group)))
         except VerificationError as error:
-            # A checker of several files names the one; that of a single file need not.
             reason = str(error).removeprefix(f"{where.name}: ")
             (unchecked if isinstance(error, UncheckedError) else wrong).append((where, reason))
     meant = None if collective is None else collective.name
     return VerifiedExports(record.name, meant, tuple(checked), tuple(wrong), tuple(unchecked))
 
 
-def exporter_of(path: Path, plugins: PluginManager, tell: Tell) -> ExporterRecord | None:
-    """The exporter of whose format a file is; None if of none.
+def exporter_of(
+    path: Path, plugins: PluginManager, tell: Callable[[str], None]
+) -> ExporterRecord | None:
+    """The exporter that recognises a file, or any file of a folder; None where there is none.
 
     Args:
-        path: a file, or a folder, of which any file counts.
+        path: file or folder.
         plugins: what is installed.
         tell: is told, in words, which exporters are broken.
 
@@ -125,11 +131,7 @@ def exporter_of(path: Path, plugins: PluginManager, tell: Tell) -> ExporterRecor
     """
     told: set[str] = set()
     for file in _files_in(path):
-        try:
-            with file.open("rb") as stream:
-                head = stream.read(_HEAD)
-        except (OSError, ValueError) as error:
-            raise _unreadable(file, error) from None
+        head = _read(file, _HEAD)
         for record in ours_first(plugins):
             try:
                 if record.recognises(file, head):
@@ -146,26 +148,15 @@ def ours_first(plugins: PluginManager) -> list[ExporterRecord]:
     return sorted(plugins.exporters.values(), key=lambda record: not plugins.is_ours(record))
 
 
-def read_exported(path: Path) -> dict[str, bytes]:
-    """The files of one export, by name.
-
-    Args:
-        path: a file, or a folder with all of them.
-
-    Raises:
-        FileFormatError: when they cannot be read or are too large.
-    """
+def _contents(path: Path) -> dict[str, bytes]:
+    """The files of one export, by name: a file, or all of a folder."""
     files: dict[str, bytes] = {}
-    left = LARGEST_FILE
+    left = _LARGEST_FILE
     for file in _files_in(path):
-        try:
-            with file.open("rb") as stream:
-                files[file.name] = stream.read(left + 1)
-        except (OSError, ValueError) as error:
-            raise _unreadable(file, error) from None
+        files[file.name] = _read(file, left + 1)
         left -= len(files[file.name])
         if left < 0:
-            raise FileFormatError(f"{path}: larger than {LARGEST_FILE >> 20} MiB")
+            raise FileFormatError(f"{path}: larger than {_LARGEST_FILE >> 20} MiB")
     return files
 
 
@@ -175,6 +166,80 @@ def _files_in(path: Path) -> list[Path]:
     return sorted(file for file in path.iterdir() if file.is_file())
 
 
-def _unreadable(path: Path, error: Exception) -> FileFormatError:
-    reason = error.strerror if isinstance(error, OSError) and error.strerror else error
-    return FileFormatError(f"cannot read {path}: {reason}")
+def _read(path: Path, most: int) -> bytes:
+    try:
+        with path.open("rb") as stream:
+            return stream.read(most)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise FileFormatError(f"cannot read {path}: {reason}") from None
+
+
+def _require_links(found: CheckedExport, topology: Topology) -> None:
+    """Passes an export for as many ranks, whose data go over links of the topology alone."""
+    if found.instance is not None:
+        require_same_topology(found.instance.topology, topology)
+    if found.num_nodes > topology.num_nodes or (
+        found.all_nodes and found.num_nodes < topology.num_nodes
+    ):
+        raise VerificationError(
+            f"the file is for {found.num_nodes} ranks, and {topology.name} has "
+            f"{topology.num_nodes} nodes"
+        )
+    for source, destination in sorted(found.links - set(topology.links)):
+        raise VerificationError(
+            f"data go from rank {source} to rank {destination}, and {topology.name} has no link "
+            "there"
+        )
+
+
+def _meant_instance(
+    collective: Collective, topology: Topology | None, chunks: int | None, found: CheckedExport
+) -> Instance:
+    """The instance that an export must solve to do this collective, as its definition says it.
+
+    Without a topology it is for whatever ranks the file has.  Without C it has what the file has,
+    or, where that only has places in buffers, the least that the collective is defined for, as any
+    number of pieces of a chunk will do.
+    """
+    told = found.instance
+    if told is not None:
+        wanted = told.chunks if chunks is None else chunks
+        try:
+            meant = collective.instantiate(
+                told.topology, chunks=wanted, steps=told.steps, rounds=told.rounds
+            )
+        except ModelError as error:
+            if chunks is not None:
+                raise
+            raise VerificationError(
+                f"the file's collective, {told.collective!r}, is not {collective.name}: {error}"
+            ) from error
+        return replace(meant, rounds_per_step=told.rounds_per_step)
+    nodes = found.num_nodes if topology is None else topology.num_nodes
+    if topology is None:
+        links = {(a, b): _ROOM for a in range(nodes) for b in range(nodes) if a != b}
+        topology = Topology.from_links(f"{nodes} nodes", nodes, links)
+    if chunks is None:
+        chunks = _chunks(collective, nodes, found.num_chunks)
+    steps = nodes if found.steps is None else found.steps
+    rounds = _ROOM if found.rounds is None else found.rounds
+    return collective.instantiate(topology, chunks=chunks, steps=steps, rounds=rounds)
+
+
+def _chunks(collective: Collective, nodes: int, least: int | None) -> int:
+    """The least C for which a collective has at least that many chunks in all."""
+    for chunks in range(1, _MOST_TRIED + 1):
+        if not collective.admits(nodes, chunks):
+            continue
+        if least is None or len(collective.tabulate(nodes, chunks).pre) >= least:
+            return chunks
+    if least is None:
+        raise ModelError(
+            f"collective {collective.name} is not defined on {nodes} nodes for any C up to "
+            f"{_MOST_TRIED}; say C with -C"
+        )
+    raise VerificationError(
+        f"the file has chunk {least - 1}, and {collective.name} on {nodes} nodes does not have it "
+        f"for any C up to {_MOST_TRIED}; say C with -C if it is larger"
+    )

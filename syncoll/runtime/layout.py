@@ -1,4 +1,9 @@
-"""Where each chunk lies in a rank's input and output, in the order of the runtimes.
+"""Which standard collective an instance is, and where each chunk lies in a rank's buffers.
+
+A runtime knows a collective by where each rank's data lies in its buffers.  An instance only says
+where chunks start and end, so the collective is read off its pre and post, never off its name, and
+its chunks, whatever their numbers, are put in the runtime's order: first by rank, then, among
+chunks that start and end alike, by their own numbers.
 
 With k the share of `StandardCollective` and P ranks (`loc` counts chunks that start and end alike):
 
@@ -27,11 +32,116 @@ import numpy.typing as npt
 
 from syncoll.errors import ExportError
 from syncoll.model import Instance
-from syncoll.runtime.collectives import Kind, StandardCollective, kind_of
 
-__all__ = ["Buffer", "Layout", "Slot", "layout_of"]
+__all__ = ["Buffer", "Kind", "Layout", "Slot", "StandardCollective", "kind_of", "layout_of"]
 
 IntArray = npt.NDArray[np.int64]
+
+
+class Kind(StrEnum):
+    """The collectives that runtimes know, by the names that most of them use."""
+
+    ALLGATHER = "allgather"
+    REDUCESCATTER = "reducescatter"
+    ALLREDUCE = "allreduce"
+    ALLTOALL = "alltoall"
+    BROADCAST = "broadcast"
+    REDUCE = "reduce"
+    GATHER = "gather"
+    SCATTER = "scatter"
+    CUSTOM = "custom"
+
+
+@dataclass(frozen=True)
+class StandardCollective:
+    """What an instance asks for, in a runtime's terms.
+
+    Args:
+        kind: which collective.
+        num_nodes: P.
+        share: k, see above; 0 for a custom one.
+        root: of broadcast, reduce, gather and scatter; else None.
+        reason: why a custom collective is not one of the others, in words; else empty.
+    """
+
+    kind: Kind
+    num_nodes: int
+    share: int
+    root: int | None = None
+    reason: str = ""
+
+    @property
+    def combining(self) -> bool:
+        """Whether it reduces; a custom one is asked through its instance."""
+        return self.kind in (Kind.REDUCESCATTER, Kind.ALLREDUCE, Kind.REDUCE)
+
+    @property
+    def loop_chunks(self) -> int:
+        """Chunks of the larger of input and output; 0 for a custom one."""
+        whole = self.kind in (Kind.ALLREDUCE, Kind.BROADCAST, Kind.REDUCE)
+        return self.share if whole else self.share * self.num_nodes
+
+    def __str__(self) -> str:
+        return str(self.kind) if self.root is None else f"{self.kind} (root {self.root})"
+
+
+def kind_of(instance: Instance) -> StandardCollective:
+    """Recognises the collective of an instance; else it is a custom one, with the reason."""
+    pre, post, nodes = instance.pre, instance.post, instance.topology.num_nodes
+    starts, ends = pre.sum(axis=1), post.sum(axis=1)
+
+    def custom(reason: str) -> StandardCollective:
+        return StandardCollective(Kind.CUSTOM, nodes, 0, None, reason)
+
+    def standard(kind: Kind, share: int, root: int | None = None) -> StandardCollective:
+        return StandardCollective(kind, nodes, share, root)
+
+    if nodes == 1:
+        return custom("one node has no other to exchange data with")
+    if (ends == 0).any():
+        return custom(f"chunk {int((ends == 0).argmax())} ends nowhere")
+    to_all, to_one = bool((ends == nodes).all()), bool((ends == 1).all())
+    at_end = post.sum(axis=0)
+    if instance.combining:
+        if not (starts == nodes).all():
+            chunk = int((starts != nodes).argmax())
+            return custom(f"only {int(starts[chunk])} of {nodes} nodes contribute to chunk {chunk}")
+        if to_all:
+            return standard(Kind.ALLREDUCE, instance.num_chunks)
+        if to_one and np.count_nonzero(at_end) == 1:
+            return standard(Kind.REDUCE, instance.num_chunks, int(at_end.argmax()))
+        if to_one and (at_end == at_end[0]).all():
+            return standard(Kind.REDUCESCATTER, int(at_end[0]))
+        if to_one:
+            return custom(f"the nodes end with {_range(at_end)} results each, not equally many")
+        return custom("each result ends neither at every node nor at one alone")
+    if not (starts == 1).all():
+        chunk = int((starts != 1).argmax())
+        return custom(f"chunk {chunk} starts at {int(starts[chunk])} nodes, not at one")
+    at_start = pre.sum(axis=0)
+    one_root = np.count_nonzero(at_start) == 1
+    evenly = bool((at_start == at_start[0]).all())
+    if to_all:
+        if one_root:
+            return standard(Kind.BROADCAST, instance.num_chunks, int(at_start.argmax()))
+        if evenly:
+            return standard(Kind.ALLGATHER, int(at_start[0]))
+        return custom(f"the nodes start with {_range(at_start)} chunks each, not equally many")
+    if not to_one:
+        return custom("each chunk ends neither at every node nor at one alone")
+    if one_root and (at_end == at_end[0]).all():
+        return standard(Kind.SCATTER, int(at_end[0]), int(at_start.argmax()))
+    if evenly and np.count_nonzero(at_end) == 1:
+        return standard(Kind.GATHER, int(at_start[0]), int(at_end.argmax()))
+    pairs = pre.T.astype(np.int64) @ post.astype(np.int64)
+    if (pairs == pairs[0, 0]).all():
+        return standard(Kind.ALLTOALL, int(pairs[0, 0]))
+    return custom(f"from one node to another go {_range(pairs)} chunks, not equally many")
+
+
+def _range(counts: IntArray) -> str:
+    return f"{int(counts.min())} to {int(counts.max())}"
+
 
 _OUTPUT_HOLDS_BOTH = (Kind.ALLGATHER, Kind.GATHER, Kind.BROADCAST)
 
@@ -46,12 +156,7 @@ class Buffer(StrEnum):
 
 @dataclass(frozen=True, order=True)
 class Slot:
-    """Room for one chunk at a rank.
-
-    Args:
-        buffer: which.
-        index: in chunks.
-    """
+    """Room for one chunk at a rank; the index counts chunks."""
 
     buffer: Buffer
     index: int
@@ -112,18 +217,14 @@ class Layout:
 def layout_of(instance: Instance, *, in_place: bool) -> Layout:
     """The layout of an instance's chunks.
 
-    Args:
-        instance: any.
-        in_place: whether input and output are one buffer.
-
     Raises:
-        ExportError: for a custom collective in place, of which nobody knows what that means.
+        ExportError: for a custom collective in place, for which that is not defined.
     """
     collective = kind_of(instance)
     kind, nodes = collective.kind, collective.num_nodes
     if in_place and kind is Kind.CUSTOM:
         raise ExportError(
-            f"{instance.collective} is none of the collectives for which in place is defined: "
+            f"{instance.collective} is not one of the collectives for which in place is defined: "
             f"{collective.reason}"
         )
     inputs, outputs = _indices(instance, collective)
@@ -131,8 +232,10 @@ def layout_of(instance: Instance, *, in_place: bool) -> Layout:
     output_chunks = tuple(int(n) for n in instance.post.sum(axis=0))
     shift: tuple[int | None, ...] = (None,) * nodes
     if in_place:
+        ahead = {Kind.ALLGATHER: 1, Kind.GATHER: 1, Kind.REDUCESCATTER: -1, Kind.SCATTER: -1}
+        each = ahead.get(kind, 0) * collective.share
         shift = tuple(
-            _shift(collective, node) if input_chunks[node] and output_chunks[node] else None
+            node * each if input_chunks[node] and output_chunks[node] else None
             for node in range(nodes)
         )
     return Layout(collective, in_place, inputs, outputs, input_chunks, output_chunks, shift)
@@ -154,11 +257,3 @@ def _indices(instance: Instance, collective: StandardCollective) -> tuple[IntArr
         wanted = out_order[post[out_order, node]]
         outputs[wanted, node] = np.arange(len(wanted))
     return inputs, outputs
-
-
-def _shift(collective: StandardCollective, node: int) -> int:
-    if collective.kind in (Kind.ALLGATHER, Kind.GATHER):
-        return node * collective.share
-    if collective.kind in (Kind.REDUCESCATTER, Kind.SCATTER):
-        return -node * collective.share
-    return 0

@@ -1,43 +1,152 @@
-"""From an algorithm to what every rank does: values, where they are stored, operations.
+"""From an algorithm to what every rank does: operations on slots, with what each waits for.
 
 `values` says what must be computed, `slots` where it is stored; here both become lists of
 operations, and what each waits for is read off the slots.
+
+Steps are no barriers.  A rank may do its operations in any order, or at once, that keeps each after
+those that it depends on and after the message that it receives; the order of the list is one such.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from enum import StrEnum
 
 from syncoll.plugins import ExportRequest
 from syncoll.runtime.layout import Layout, Slot, layout_of
-from syncoll.runtime.operations import (
-    Action,
-    Dependency,
-    Hazard,
-    LoweredAlgorithm,
-    Message,
-    Operation,
-    RankOperations,
-)
 from syncoll.runtime.slots import RECEIVE, REDUCE, SEND, START, Lifetime, Moment, store
 from syncoll.runtime.values import Value, Values, values_of
 from syncoll.trust import require_valid
 
-__all__ = ["lower"]
+__all__ = [
+    "Action",
+    "Dependency",
+    "Hazard",
+    "LoweredAlgorithm",
+    "Message",
+    "Operation",
+    "RankOperations",
+    "lower",
+]
 
 
-def lower(
-    request: ExportRequest, *, zero_copy: bool = False, reuse_scratch: bool = False
-) -> LoweredAlgorithm:
+class Action(StrEnum):
+    """What an operation does."""
+
+    SEND = "send"
+    RECEIVE = "receive"
+    REDUCE = "reduce"
+    COPY = "copy"
+
+
+class Hazard(StrEnum):
+    """Why an operation must come after another of the same rank."""
+
+    READ_AFTER_WRITE = "RAW"
+    WRITE_AFTER_READ = "WAR"
+    WRITE_AFTER_WRITE = "WAW"
+
+
+@dataclass(frozen=True)
+class Dependency:
+    """An operation that must be done before: its (smaller) index in the rank's list, and why."""
+
+    operation: int
+    hazard: Hazard
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One thing that a rank does with one chunk in a step of the algorithm.
+
+    Args:
+        contributions: the nodes whose contributions are reduced in what it sends, stores or
+            computes; empty for a collective that only moves data.
+        sources: slots that it reads: one of a send or copy, two of a reduce, none of a receive.
+        target: the slot that it writes; None for a send.  A reduce may write one of its sources.
+        message: index into `LoweredAlgorithm.messages` of a send or receive; else None.
+        peer: the other end of that; else None.
+        dependencies: at most one for each operation waited for, the strongest hazard first.
+    """
+
+    action: Action
+    step: int
+    chunk: int
+    contributions: frozenset[int]
+    sources: tuple[Slot, ...]
+    target: Slot | None
+    message: int | None
+    peer: int | None
+    dependencies: tuple[Dependency, ...]
+
+
+@dataclass(frozen=True)
+class Message:
+    """One send of the algorithm that is needed, from one rank to another.
+
+    Args:
+        contributions: as of an `Operation`.
+        send: index of the send in the source's list.
+        receive: index of the receive in the destination's list.
+    """
+
+    chunk: int
+    contributions: frozenset[int]
+    source: int
+    destination: int
+    step: int
+    send: int
+    receive: int
+    source_slot: Slot
+    target_slot: Slot
+
+
+@dataclass(frozen=True)
+class RankOperations:
+    """All that one rank does.
+
+    Args:
+        operations: in an order that is right: by step, and within one sends, receives, reduces,
+            copies.
+        input_chunks: of what the caller passes as input.
+        output_chunks: of what the caller passes as output.
+        scratch_chunks: slots of scratch.
+    """
+
+    rank: int
+    operations: tuple[Operation, ...]
+    input_chunks: int
+    output_chunks: int
+    scratch_chunks: int
+
+
+@dataclass(frozen=True, eq=False)
+class LoweredAlgorithm:
+    """An algorithm as what every rank does.
+
+    Args:
+        layout: where chunks start and end, and of which collective.
+        steps: S.
+        ranks: one for each node.
+        messages: ordered by step, and within one as `syncoll.runtime.values` says; those of the
+            algorithm that bring nothing needed are left out.
+    """
+
+    layout: Layout
+    steps: int
+    ranks: tuple[RankOperations, ...]
+    messages: tuple[Message, ...]
+
+
+def lower(request: ExportRequest, *, zero_copy: bool = False) -> LoweredAlgorithm:
     """The operations of every rank.
 
     Args:
         request: the algorithm, and whether input and output are one buffer.
         zero_copy: whether a sender writes into the receiver's memory.  Then nothing is received
             into a slot that is read in the same step, so that no two ranks wait for one another.
-        reuse_scratch: whether a slot of scratch may be received into again when what was in it is
-            not needed any more.  Less memory, more waiting.
 
     Raises:
         VerificationError: when the algorithm does not solve its instance.
@@ -49,7 +158,7 @@ def lower(
     ranks, ends = [], {}
     numbers = {id(sent): i for i, sent in enumerate(values.messages)}
     for rank in range(layout.collective.num_nodes):
-        drafts, scratch = _drafts(rank, layout, values, numbers, zero_copy, reuse_scratch)
+        drafts, scratch = _drafts(rank, layout, values, numbers, zero_copy)
         for index, draft in enumerate(drafts):
             if draft.message is not None:
                 ends[draft.action, draft.message] = index
@@ -98,31 +207,21 @@ class _Draft:
 
 
 def _drafts(
-    rank: int,
-    layout: Layout,
-    values: Values,
-    numbers: dict[int, int],
-    zero_copy: bool,
-    reuse_scratch: bool,
+    rank: int, layout: Layout, values: Values, numbers: dict[int, int], zero_copy: bool
 ) -> tuple[list[_Draft], int]:
     """The operations of a rank in order, and the slots of scratch that they use."""
-    lives = {}
-    for value in values.values:
-        if value.rank == rank:
-            lives[value.number] = Lifetime(value, _made(value, numbers))
-    for value in values.values:
-        if value.rank == rank:
-            for part in value.parts:
-                lives[part.number].reads.append(lives[value.number].made)
+    mine = [value for value in values.values if value.rank == rank]
+    lives = {value.number: Lifetime(value, _made(value, numbers)) for value in mine}
+    for value in mine:
+        for part in value.parts:
+            lives[part.number].reads.append(lives[value.number].made)
     for (chunk, node), value in values.finals.items():
         if node == rank:
             lives[value.number].final = layout.output_slot(chunk, node)
     outgoing = [sent for sent in values.messages if sent.value.rank == rank]
     for sent in outgoing:
         lives[sent.value.number].reads.append((sent.step, SEND, numbers[id(sent)]))
-    storage = store(
-        rank, list(lives.values()), layout, zero_copy=zero_copy, reuse_scratch=reuse_scratch
-    )
+    storage = store(rank, list(lives.values()), layout, zero_copy=zero_copy)
     slots, drafts = storage.slots, []
     for sent in outgoing:
         number = numbers[id(sent)]
@@ -153,34 +252,26 @@ def _made(value: Value, numbers: dict[int, int]) -> Moment:
     return START
 
 
-@dataclass
-class _Uses:
-    """Who last wrote a slot, and who read it since."""
-
-    writer: int | None = None
-    readers: list[int] = field(default_factory=list)
-
-
 def _with_dependencies(drafts: Iterable[_Draft]) -> list[Operation]:
     """The operations, each with those of the same rank that it must come after."""
-    uses: dict[Slot, _Uses] = {}
+    writers: dict[Slot, int] = {}
+    readers: defaultdict[Slot, list[int]] = defaultdict(list)  # since the last write
     result: list[Operation] = []
     for index, draft in enumerate(drafts):
         found: dict[int, Hazard] = {}
         for slot in draft.sources:
-            use = uses.setdefault(slot, _Uses())
-            if use.writer is not None:
-                found.setdefault(use.writer, Hazard.READ_AFTER_WRITE)
-        if draft.target is not None:
-            use = uses.setdefault(draft.target, _Uses())
-            for reader in use.readers:
+            if slot in writers:
+                found.setdefault(writers[slot], Hazard.READ_AFTER_WRITE)
+        if (target := draft.target) is not None:
+            for reader in readers[target]:
                 found.setdefault(reader, Hazard.WRITE_AFTER_READ)
-            if use.writer is not None and not use.readers:
-                found.setdefault(use.writer, Hazard.WRITE_AFTER_WRITE)
+            if target in writers and not readers[target]:
+                found.setdefault(writers[target], Hazard.WRITE_AFTER_WRITE)
         for slot in draft.sources:
-            uses[slot].readers.append(index)
-        if draft.target is not None:
-            uses[draft.target] = _Uses(index)
+            readers[slot].append(index)
+        if target is not None:
+            writers[target] = index
+            readers[target] = []
         mask = draft.value.mask
         nodes = frozenset(n for n in range(mask.bit_length()) if mask >> n & 1)
         waits = tuple(Dependency(i, found[i]) for i in sorted(found))

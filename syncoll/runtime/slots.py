@@ -32,14 +32,7 @@ END: Moment = (math.inf, 0, 0)
 
 @dataclass
 class Lifetime:
-    """A value of a rank with its times.
-
-    Args:
-        value: what.
-        made: when it is written.
-        reads: when it is read.
-        final: the output slot where it must end up; None if nowhere.
-    """
+    """A value of a rank: when it is written and read, and the output slot where it must end up."""
 
     value: Value
     made: Moment
@@ -54,13 +47,7 @@ class Lifetime:
 
 @dataclass
 class Storage:
-    """Where a rank's values are.
-
-    Args:
-        slots: by number of value.
-        copies: from where to where, what and when.
-        scratch: slots used of scratch.
-    """
+    """Where a rank's values are: slots by number of value, copies, and the slots of scratch."""
 
     slots: dict[int, Slot] = field(default_factory=dict)
     copies: list[tuple[Moment, Value, Slot, Slot]] = field(default_factory=list)
@@ -94,14 +81,7 @@ class _Occupancy:
         return max((end for _, end in self._taken.get(slot, [])), default=START)
 
 
-def store(
-    rank: int,
-    lifetimes: Sequence[Lifetime],
-    layout: Layout,
-    *,
-    zero_copy: bool,
-    reuse_scratch: bool,
-) -> Storage:
+def store(rank: int, lifetimes: Sequence[Lifetime], layout: Layout, *, zero_copy: bool) -> Storage:
     """Decides where the values of a rank are stored.
 
     Args:
@@ -110,7 +90,6 @@ def store(
         layout: where chunks start and end.
         zero_copy: whether what is received is written by its sender, so that its slot must be
             free before the step begins.
-        reuse_scratch: whether scratch may be used again for what is received.
     """
     storage, occupancy = Storage(), _Occupancy(zero_copy)
     for life in lifetimes:
@@ -144,7 +123,7 @@ def store(
         occupancy.take(life.final, late_moment, END)
     for life in lifetimes:
         if life.value.number not in storage.slots:
-            slot = _choose(life, rank, layout, storage, occupancy, reuse_scratch)
+            slot = _choose(life, rank, layout, storage, occupancy)
             storage.slots[life.value.number] = slot
             occupancy.take(slot, life.made, life.last)
     for life in late:
@@ -159,12 +138,7 @@ def _copy(storage: Storage, life: Lifetime, moment: Moment) -> None:
 
 
 def _choose(
-    life: Lifetime,
-    rank: int,
-    layout: Layout,
-    storage: Storage,
-    occupancy: _Occupancy,
-    reuse_scratch: bool,
+    life: Lifetime, rank: int, layout: Layout, storage: Storage, occupancy: _Occupancy
 ) -> Slot:
     value = life.value
     home = layout.output_slot(value.chunk, rank)
@@ -174,10 +148,5 @@ def _choose(
         slot = storage.slots[part.number]
         if slot.buffer is Buffer.SCRATCH and occupancy.is_free(slot, life.made, life.last):
             return slot
-    if reuse_scratch or value.parts:
-        for index in range(storage.scratch if reuse_scratch else 0):
-            slot = Slot(Buffer.SCRATCH, index)
-            if occupancy.is_free(slot, life.made, life.last):
-                return slot
     storage.scratch += 1
     return Slot(Buffer.SCRATCH, storage.scratch - 1)

@@ -8,23 +8,57 @@ Whatever a send carries is put together from disjoint values held then, the fewe
 the order in which they became available, so that a rank adds up what it receives as it arrives.
 Seen from the end, values that no rank of post and no needed send uses are dropped, with the
 messages that brought them.
+
+The sends of a step may be in any order, and by number all ranks would begin with rank 0: on a
+switch they then wait at that one port, while the others idle.  So rank r sends to r + 1 first, then
+to r + 2, and so on round to r - 1, and what goes to the same rank takes turns.  Where ranks send
+alike, no two send to the same rank at a time.  All formats have this order from here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from syncoll.errors import ExportError
 from syncoll.model import Algorithm, Instance
-from syncoll.runtime.turns import in_turn
 
-__all__ = ["Sent", "Value", "Values", "values_of"]
+__all__ = ["Sent", "Value", "Values", "distance", "in_turn", "values_of"]
+
+IntArray = npt.NDArray[np.int64]
 
 _MOST_REMAINDERS = 100_000
 """Where the search for disjoint parts gives up; only algorithms made to be hard come near it."""
+
+
+def distance(source: int, destination: int, num_nodes: int) -> int:
+    """How many ranks further on, round the circle, a destination is."""
+    return (destination - source) % num_nodes
+
+
+def in_turn(sends: IntArray, num_nodes: int) -> IntArray:
+    """The places of sends in the order in which they are written.
+
+    Args:
+        sends: ``[M, 4]``: chunk, source, destination and step.
+        num_nodes: P.
+
+    Returns:
+        ``[M]``, a permutation: by step; then the first sends between any two ranks before the
+        second ones, and so on, those between two ranks by chunk; then by the distance from source
+        to destination; then by source.
+    """
+    chunk, source, destination, step = sends.T
+    pair = (step * num_nodes + source) * num_nodes + destination
+    grouped = np.lexsort((chunk, pair))
+    starts = np.flatnonzero(np.diff(pair[grouped], prepend=-1))
+    turn = np.empty(len(sends), dtype=np.int64)
+    turn[grouped] = np.arange(len(sends)) - np.repeat(starts, np.diff([*starts, len(sends)]))
+    return np.lexsort((source, (destination - source) % num_nodes, turn, step))
 
 
 @dataclass
@@ -33,8 +67,6 @@ class Value:
 
     Args:
         number: in order of creation; parts have smaller ones.
-        rank: where.
-        chunk: of what.
         mask: bit n says that node n's contribution is in it; 0 for plain data.
         ready: first step in which it can be sent; 0 at the start.
         parts: the two values that it is the reduction of; empty for others.
@@ -54,13 +86,7 @@ class Value:
 
 @dataclass
 class Sent:
-    """A send of the algorithm that brings something new.
-
-    Args:
-        value: what is sent, at its source.
-        destination: rank.
-        step: of the algorithm.
-    """
+    """A send of the algorithm that brings something new: the value is that of its source."""
 
     value: Value
     destination: int
@@ -73,7 +99,7 @@ class Values:
 
     Args:
         values: in order of creation.
-        messages: in order of steps, and within one as `syncoll.runtime.turns` says.
+        messages: in order of steps, and within one as `in_turn` says.
         finals: what must stand in the output, by chunk and rank.
     """
 
@@ -91,17 +117,10 @@ def values_of(instance: Instance, algorithm: Algorithm) -> Values:
     result = Values()
     held: dict[tuple[int, int], dict[int, Value]] = {}
 
-    def make(
-        rank: int,
-        chunk: int,
-        mask: int,
-        ready: int,
-        parts: tuple[Value, ...] = (),
-        sent: Sent | None = None,
-    ) -> Value:
-        value = Value(len(result.values), rank, chunk, mask, ready, parts, sent)
+    def make(*what: Any, **how: Any) -> Value:
+        value = Value(len(result.values), *what, **how)
         result.values.append(value)
-        held.setdefault((chunk, rank), {})[mask] = value
+        held.setdefault((value.chunk, value.rank), {})[value.mask] = value
         return value
 
     def form(rank: int, chunk: int, mask: int, step: int) -> Value:
@@ -116,12 +135,16 @@ def values_of(instance: Instance, algorithm: Algorithm) -> Values:
             both = total.mask | part.mask
             known = there.get(both)
             ready = max(total.ready, part.ready)
-            total = known or make(rank, chunk, both, ready, (total, part))
+            total = known or make(rank, chunk, both, ready, parts=(total, part))
         return total
 
     for chunk, node in np.argwhere(instance.pre).tolist():
         make(node, chunk, 1 << node if instance.combining else 0, 0)
-    masks, sends = _masks(algorithm), algorithm.sends.tolist()
+    sends = algorithm.sends.tolist()
+    masks = [0] * len(sends)
+    if algorithm.contributions is not None:
+        packed = np.packbits(algorithm.contributions, axis=1, bitorder="little")
+        masks = [int.from_bytes(row.tobytes(), "little") for row in packed]
     everyone = [sum(1 << n for n in np.flatnonzero(row).tolist()) for row in instance.pre]
     for i in in_turn(algorithm.sends, instance.topology.num_nodes).tolist():
         chunk, source, destination, step = sends[i]
@@ -148,14 +171,6 @@ def values_of(instance: Instance, algorithm: Algorithm) -> Values:
     ]
     result.values = [value for value in result.values if value.needed]
     return result
-
-
-def _masks(algorithm: Algorithm) -> list[int]:
-    """Whose contributions each send carries, as bits; 0 for plain data."""
-    if algorithm.contributions is None:
-        return [0] * len(algorithm.sends)
-    packed = np.packbits(algorithm.contributions, axis=1, bitorder="little")
-    return [int.from_bytes(row.tobytes(), "little") for row in packed]
 
 
 def _disjoint(wanted: int, held: Sequence[int]) -> list[int]:

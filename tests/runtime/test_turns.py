@@ -14,7 +14,7 @@ from syncoll.model import Algorithm, Instance
 from syncoll.plugins import ExportRequest, PluginManager
 from syncoll.routing import as_topology
 from syncoll.runtime import Action, export_verified, lower
-from syncoll.runtime.turns import in_turn
+from syncoll.runtime.values import in_turn
 from syncoll.spec import SpecLibrary
 from syncoll.testing.instances import random_case
 from syncoll_chakra.reading import NodeKind, read_trace

@@ -1,0 +1,105 @@
+"""Exports: written, read back and executed by their format's own checker, and only then saved."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from syncoll.documents import StoredAlgorithm, write_atomically, write_folder
+from syncoll.errors import ExportError, UsageError, VerificationError
+from syncoll.plugins import CheckedExport, Exported, ExporterRecord, ExportRequest, resolve_options
+from syncoll.trust import require_valid
+
+__all__ = ["HandedOut", "SavedExport", "export_verified", "label", "save"]
+
+
+@dataclass(frozen=True)
+class HandedOut:
+    """Files that do what their algorithm demands, and what they were found to do."""
+
+    exported: Exported
+    checked: CheckedExport
+
+
+def export_verified(
+    record: ExporterRecord, request: ExportRequest, given: Mapping[str, object]
+) -> HandedOut:
+    """Verifies an algorithm, writes it, and executes what was written.
+
+    Args:
+        record: of the format.
+        request: the algorithm and how it will be used.
+        given: options by name; the others get their defaults.
+
+    Raises:
+        OptionError: on an unknown option or a value out of range.
+        ExportError: when the format, or what it is given, cannot express the algorithm; or when
+            what it needs is not installed.
+        VerificationError: when the algorithm does not solve its instance, or what was written does
+            not do what it should; the second is a bug of the exporter or of its checker.
+    """
+    options = resolve_options(record.options, given, f"exporter {record.name}")
+    if not (answer := record.installed()).ok:
+        raise ExportError(f"exporter {record.name} is not installed: {answer.reason}")
+    if not 0 <= request.min_bytes <= request.max_bytes:
+        raise ExportError(
+            f"the smallest size is {request.min_bytes} bytes and the largest {request.max_bytes}; "
+            "expected a smallest size of at least 0 that is not above the largest"
+        )
+    require_valid(request.instance, request.algorithm)
+    exported = record.load().export(request, options)
+    try:
+        checked = record.load_checker().check(exported.files, options, request.instance)
+    except VerificationError as error:
+        raise VerificationError(
+            f"what exporter {record.name} wrote for {request.name} does not pass its checker, so "
+            f"it is not handed out: {error}"
+        ) from error
+    return HandedOut(exported, checked)
+
+
+@dataclass(frozen=True)
+class SavedExport:
+    """Files of a runtime that are there now, and what they were found to do."""
+
+    files: tuple[Path, ...]
+    export: HandedOut
+
+
+def label(one: StoredAlgorithm, collective: str, *, in_place: bool = False) -> str:
+    """A name for an algorithm, of letters, digits and ``._-``: ``dgx1-allgather-C6-S3-R7``."""
+    instance = one.instance
+    costs = f"C{instance.chunks}-S{instance.steps}-R{instance.rounds}"
+    plain = [
+        re.sub(r"[^A-Za-z0-9._]+", "-", text).strip("-.")
+        for text in (instance.topology.name, collective)
+    ]
+    return "-".join([*(text for text in plain if text), costs, *(["in-place"] if in_place else [])])
+
+
+def save(out: Path, files: Mapping[str, bytes], *, folder: bool) -> list[Path]:
+    """Writes the files of one algorithm, and says where they are; nothing appears when it fails.
+
+    Args:
+        out: the file to write, or a folder for it; for a format of several files the folder.
+        files: content by name; one unless it is a folder.
+        folder: whether the format is one of several files.
+
+    Raises:
+        UsageError: when they cannot be written.
+    """
+    if folder:
+        others = sorted({p.name for p in out.iterdir()} - set(files)) if out.is_dir() else []
+        if others:
+            raise UsageError(
+                f"{out} has other files ({others[0]}), which would be taken for part of the "
+                "export; name a folder that is new, empty or of this algorithm"
+            )
+        write_folder(out, files)
+        return [out / name for name in files]
+    ((name, content),) = files.items()
+    path = out / name if out.is_dir() else out
+    write_atomically(path, content)
+    return [path]
