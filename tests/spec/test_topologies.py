@@ -11,6 +11,8 @@ import pytest
 from syncoll.model import Topology
 from syncoll.spec import SpecLibrary
 
+from .test_low_diameter import NAMES as LOW_DIAMETER
+from .test_servers import NAMES as SERVERS
 from .test_switches import NETWORKS
 
 
@@ -151,7 +153,7 @@ def test_every_node_of_a_v100_machine_has_six_nvlinks(library: SpecLibrary) -> N
 def test_every_shipped_topology_is_tested_here(library: SpecLibrary) -> None:
     tested = {reference.partition("(")[0] for reference in SHAPES}
     tested |= {"hub", "bus", "dgx2", "dgx_a100", "p3_16xlarge"}
-    tested |= {reference.partition("(")[0] for reference in NETWORKS}
+    tested |= {reference.partition("(")[0] for reference in NETWORKS} | LOW_DIAMETER | SERVERS
     assert {summary.name for summary in library.names("topology")} == tested
 
 
