@@ -78,10 +78,8 @@ class Clauses:
     """An instance as clauses, and how it became them.
 
     Args:
-        encoding: name of the encoding.
         options: a value for each of its options.
         lowerings: names, first lowering first.
-        num_variables: of the clauses.
         clauses: as in DIMACS, without the closing 0.
     """
 
@@ -103,8 +101,6 @@ class CheckedRefutation:
     Args:
         instance: has no algorithm, nor has it with fewer steps or rounds.
         encoding: name of the encoding on which this rests.
-        proof: how the check went.
-        record: the file as read.
         compared: whether topology and collective are those that the reader named.
     """
 
@@ -134,12 +130,6 @@ def to_clauses(
     manager: PluginManager, instance: Instance, encoding: str, options: Mapping[str, object]
 ) -> Clauses:
     """An instance as clauses; imports no solver.
-
-    Args:
-        manager: knows the encoding.
-        instance: the problem.
-        encoding: name of the encoding.
-        options: of the encoding; missing ones get their defaults.
 
     Raises:
         UsageError: when the encoding does not take instances of this kind, or the rounds of each
@@ -188,8 +178,6 @@ def refutation_document(
     """A refutation as the document ``syncoll/refutation/1``.
 
     Args:
-        instance: has no algorithm.
-        clauses: of the instance.
         solver: who wrote the proof, in words.
         proof: textual DRAT, not zipped.
         proof_file: its name in the document's folder.
@@ -229,7 +217,6 @@ def check_refutation(
 
     Args:
         path: ``NAME.refutation.json``; the proof lies in the same folder.
-        manager: knows the encoding; None for the installed plugins.
         topology: the machine that is meant; None for whatever the file says.
         collective: the collective that is meant, likewise.
         should_stop: asked now and then; True ends the check.
@@ -352,7 +339,6 @@ def read_proof(folder: Path, stated: RefutationProofRecord) -> bytes:
     """The proof, unzipped.
 
     Args:
-        folder: where it lies.
         stated: file, size and hash.
 
     Raises:

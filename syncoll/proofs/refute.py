@@ -56,9 +56,7 @@ class Refuting:
     """What came of it.
 
     Args:
-        file: the refutation; None when there is none.
         reason: why there is none, or in what the one written is wanting; empty otherwise.
-        reused: whether it was there before.
         checked: whether its proof was checked before it was written.
         seconds: by phase: ``encode``, ``solve``, ``check``, ``write``.
         proof_bytes: of the proof in the file, unzipped.
@@ -98,17 +96,13 @@ def refute_with_proof(
     Args:
         instance: whose rounds of each step are not given.
         folder: for the files; made when it is not there.
-        manager: knows the plugins.
         encoding: its name; None for the usual one.
-        encoding_options: values by name.
         backend: one that writes proofs; None for the best that does.
-        backend_options: values by name.
         seconds: time limit for solving and checking together; what is solved but not checked in
             time is written unchecked and untrimmed, and the reason says so.
         memory_bytes: limit on the resident memory of the solver's process.
         largest_proof: bytes; the solver is stopped when its proof grows larger.  Checking takes
             some twenty bytes of memory for each.
-        seed: of the solver.
         formula_file: whether the clauses are written too, for other checkers.
         should_stop: asked often; True ends the run.
 

@@ -14,12 +14,7 @@ __all__ = ["FileWitness"]
 
 
 class FileWitness:
-    """Checks the proof files of refutations, each once; a `syncoll.trust.claims.Witness`.
-
-    Args:
-        folder: where the files are.
-        manager: knows the encodings; None for the installed plugins.
-    """
+    """Checks the proof files of refutations, each once; a `syncoll.trust.claims.Witness`."""
 
     def __init__(self, folder: Path, manager: PluginManager | None = None) -> None:
         self.folder, self.manager = folder, manager

@@ -108,7 +108,6 @@ class AnswerSource:
         """Asks for an instance to be decided.
 
         Args:
-            instance: the problem.
             seconds: a time limit; None for the solver's own.
             hint: an algorithm for the same chunks, near which there may be one.
             until: when the answer must be there; later it is unknown.
@@ -195,13 +194,7 @@ class AnswerSource:
 
 
 class DualAnswers(AnswerSource):
-    """Decides the instances of an inverse through those of its dual, see `syncoll.model.dual`.
-
-    Args:
-        answers: decides instances of the dual.
-        request: what is searched, an inverse.
-        dual: of which it is the inverse.
-    """
+    """Decides the instances of an inverse through those of its dual, see `syncoll.model.dual`."""
 
     def __init__(self, answers: AnswerSource, request: SearchRequest, dual: Collective) -> None:
         super().__init__(

@@ -36,7 +36,6 @@ class SharedShape:
     """A shape, and for which C it was compared and found to be in proportion.
 
     Args:
-        shape: for one C.
         compared: these C have the same shape, in ascending order once all were asked for.
     """
 
@@ -48,8 +47,6 @@ class BoundsTable:
     """Lower bounds on steps and rounds.
 
     Args:
-        topology: where.
-        collective: what.
         prove: computes bounds, as `syncoll.bounding.rounds_bound` does.
         deadline: when it is over no linear program is begun any more; for any number of steps the
             best cut around a single node stands in for it, which also holds for so many steps.
@@ -108,12 +105,7 @@ class BoundsTable:
         return True
 
     def covers(self, chunks: int, among: Iterable[int]) -> bool:
-        """Whether what is proved for some C holds for C = `chunks` too.
-
-        Args:
-            chunks: a C for which the collective is defined.
-            among: the C in question.
-        """
+        """Whether what is proved for some C holds for C = `chunks` too."""
         if not self.irregular or chunks in (known := set(among)):
             return True
         found = self._found(chunks)

@@ -38,10 +38,6 @@ _MOST_LEFT_OUT = 24
 class CandidateSource:
     """Resolves a request's limits and lists its candidates.
 
-    Args:
-        request: strategy and limits.
-        bounds: the collective's bounds.
-
     Raises:
         UsageError: when no C within the limits is defined for the collective.
         ModelError: when the collective makes no sense on the topology.
@@ -131,7 +127,6 @@ class CandidateSource:
         """The candidates for S = `steps` with R/C less than `below`, in ascending order.
 
         Args:
-            steps: S.
             below: leave out what costs as much or more; None for no such limit.
             multiples: only C up to so many times the least; None for no such limit.
         """

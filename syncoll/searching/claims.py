@@ -29,8 +29,6 @@ def with_claims(
 
     Args:
         frontier: points, and what a solver ruled out.
-        source: limits and bounds.
-        steps: the S for which something is to be proved, in ascending order.
         why_open: why an S was not settled (None: those beyond all others), in words.
     """
     evidence = evidence_of(source, frontier.points, frontier.refuted, steps)
@@ -74,14 +72,7 @@ def evidence_of(
     refuted: Iterable[Refuted],
     steps: Iterable[int],
 ) -> Evidence:
-    """Everything that is proved.
-
-    Args:
-        source: limits and bounds.
-        points: what was found.
-        refuted: what a solver ruled out.
-        steps: the S that were searched.
-    """
+    """Everything that is proved."""
     bounds = source.bounds
     admitted = list(source.admitted())
     answers = sorted(refuted, key=lambda one: (-one.steps, one.chunks, -one.rounds))

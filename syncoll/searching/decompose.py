@@ -57,9 +57,6 @@ def inverted(
     """An algorithm of the dual on the reversed topology as one of its inverse.
 
     Args:
-        solved: of the dual.
-        collective: the inverse.
-        topology: of the inverse.
         chunks: C of the inverse, where that is not the largest number of chunks at one node.
 
     Raises:

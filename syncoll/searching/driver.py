@@ -64,14 +64,8 @@ def search_points(
     Ctrl-C (`KeyboardInterrupt`) ends the search and returns what is known, marked as interrupted.
 
     Args:
-        request: what to search, and how far.
-        answers: decides the candidates.
-        observer: is told what happens.
         on_points: is given the frontier so far whenever a point was found.
         incumbents: points known before; only what is better than these is looked for.
-        refuted: what a solver ruled out before.
-        seeds: whether to ask the seeds first.
-        deadline: when it must be over.
 
     Raises:
         UsageError: when the limits leave nothing to search.
@@ -291,8 +285,5 @@ def merged(points: list[Point], point: Point) -> list[Point]:
 def proofs_until(limit: Deadline) -> Deadline:
     """Until when bounds are computed for what seeds alone constructed: not much longer than that
     took, since nothing is searched that they could end.
-
-    Args:
-        limit: when the time of the search is over.
     """
     return limit.sooner(_PROOF_SECONDS)

@@ -71,9 +71,7 @@ def search(
     Ctrl-C (`KeyboardInterrupt`) ends the search and returns what is known, marked as interrupted.
 
     Args:
-        request: what to search, and how far.
         answers: decides the candidates; an `AnswerSource` may do so with a store and a pool.
-        observer: is told what happens.
         on_points: is given the frontier so far whenever a point was found.
         deadline: when it must be over; None for the request's time limit from now on.
 
@@ -332,7 +330,6 @@ class _Composing:
         those of its parts, and what is dominated is not even made.
 
         Args:
-            choices: a point of each part.
             deadline: after it no more are composed.
 
         Raises:

@@ -17,11 +17,7 @@ __all__ = ["KnownAlgorithms"]
 
 
 class KnownAlgorithms:
-    """Algorithms for one collective on one topology, also those that others dominate.
-
-    Args:
-        points: known from the start.
-    """
+    """Algorithms for one collective on one topology, also those that others dominate."""
 
     def __init__(self, points: Iterable[Point]) -> None:
         # For each S and C the one with the fewest rounds.

@@ -33,8 +33,6 @@ def lower_bounds(
     """Proves lower bounds on S, on R/C with any number of steps, and on R/C for each S.
 
     Args:
-        topology: where.
-        collective: what.
         chunks: C; None for the least for which the collective is defined.
         max_steps: bounds for S up to this; None for 3 beyond the least.
         until: when all must be proved; what is not by then is left out.

@@ -30,8 +30,6 @@ class StepState:
     """What is known about one number of steps.
 
     Args:
-        steps: S.
-        best: the least R/C found with at most so many steps.
         found: whether the last pass found an algorithm.
         tried: what the solver was asked about.
         undecided: candidates that the solver gave up on, and why.
@@ -63,7 +61,6 @@ def passes(
     more chunks to beat.
 
     Args:
-        source: of candidates.
         step: kept up to date by the caller between two passes.
     """
     limit = source.request.point_limit

@@ -45,14 +45,7 @@ def solve_one(
     """Decides whether a collective has an algorithm of S steps and R rounds with C chunks.
 
     Args:
-        solver: decides the instances that come up.
-        topology: where.
-        collective: what; combining and composed ones too.
-        chunks: C.
-        steps: S.
-        rounds: R.
         seconds: time limit for all of it; None for the solver's own for each instance.
-        deadline: when it must be over.
 
     Raises:
         ModelError: when the collective is not defined for these numbers on the topology.
@@ -92,8 +85,6 @@ def solve_directly(
     the rounds are left to the solver.
 
     Args:
-        solver: decides.
-        instance: combining or not.
         seconds: time limit; None for the solver's own.
         hint: an algorithm for the same chunks, near which there may be one.
         until: when all of it must be over, building the formula too.

@@ -27,8 +27,6 @@ class SearchRequest:
     """A Pareto search.
 
     Args:
-        topology: where.
-        collective: what.
         strategy: see `Strategy` and `candidates`.
         k: only k-synchronous algorithms, R <= S + k.  None: for the paper's strategy the least k
             that admits a bandwidth-optimal algorithm at the least number of steps; for the

@@ -55,8 +55,6 @@ class ChosenSeed:
     """A seed that a search starts from.
 
     Args:
-        record: its entry.
-        options: a value for every option of its table.
         named: whether a user asked for it by name, and wants to know why it has no idea.
     """
 
@@ -99,10 +97,7 @@ class Seeding:
         """`points` for a search.
 
         Args:
-            request: the limits on R and C.
-            deadline: when the search must be over.
             max_steps: S at most; None for no limit.
-            alone: whether no solver is asked.
         """
         until = deadline.share(_SHARE_OF_SEEDS_ALONE if alone else _SHARE_FOR_SEEDS)
         left = max(0.0, deadline.left())
@@ -126,8 +121,6 @@ class Seeding:
         """Verified points, as they come.
 
         Args:
-            topology: where.
-            collective: what.
             limits: no point is beyond them; the time is that of all seeds together.
             patience: seconds of work that a seed may take until it has its first algorithm within
                 the limits, where that is more than its share.
@@ -187,8 +180,6 @@ def _share(ends: Deadline, seeds: int, least: float = 0.0) -> Deadline:
     """What the next of so many seeds may take: its part of the work that is left, and of the time.
 
     Args:
-        ends: of all of them.
-        seeds: how many are left.
         least: seconds of work, if there is time for them.
     """
     if ends.is_never:

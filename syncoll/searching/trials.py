@@ -34,12 +34,7 @@ class Trials:
     """Asks about the candidates of one search.
 
     Args:
-        answers: decides.
-        observer: is told what is asked and answered.
         bounds: rule candidates out, with a larger relaxation once the first was not found.
-        deadline: when all must be over.
-        points: known before.
-        refuted: what a solver ruled out before.
     """
 
     def __init__(
@@ -68,9 +63,7 @@ class Trials:
         As many are asked at once as there are solvers; what is not wanted any more is cancelled.
 
         Args:
-            step: what is known about their S.
             strategy: the paper's rules nothing out by bounds.
-            candidates: in ascending order of R/C.
             seconds: time limit for each; None for that of the solver.
 
         Raises:

@@ -31,11 +31,7 @@ def open_answers(
     """Whoever answers a search, and is closed after it.
 
     Args:
-        settings: of the session.
-        plugins: what is installed.
         tell: is told, in words, what is done without.
-        encoding: what a search spec asks for.
-        backend: what a search spec asks for.
     """
     chosen = settings.backend or backend
     if chosen is not None and chosen in plugins.seeds and chosen not in plugins.backends:

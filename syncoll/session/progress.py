@@ -88,13 +88,7 @@ class PlainProgress(SilentProgress):
 
 
 def _fitted(*pairs: tuple[str, str], columns: int, indent: str) -> list[str]:
-    """The lines of a display: two texts on each, or below each other where they do not fit.
-
-    Args:
-        pairs: what belongs together; the second of a pair may be empty.
-        columns: how wide a line may be; what is longer is cut, so that nothing wraps and jumps.
-        indent: before every text but the first.
-    """
+    """The lines of a display: two texts on each, or below each other where they do not fit."""
     lines: list[str] = []
     for number, (one, other) in enumerate(pairs):
         start = f"{indent}{one}" if number else one

@@ -84,15 +84,7 @@ def with_proofs(
     """The same with a proof file for each refutation that a claim rests on, where there is one.
 
     Args:
-        frontier: of a search.
-        folder: for the files.
-        plugins: what is installed.
         tell: is told, in words, which proofs there are not, and why.
-        until: when all of them must be there.
-        encoding_options: that the search was told.
-        point_limit: seconds for each.
-        memory_bytes: limit on each solver's process.
-        seed: of the solver's choices.
 
     Raises:
         UsageError: when the folder cannot be written.

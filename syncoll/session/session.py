@@ -224,10 +224,6 @@ class Session:
         Ctrl-C and the limits end the search with what is known, which says what is not settled.
 
         Args:
-            request: what to search, and how far.
-            encoding: what a search spec asks for.
-            backend: what a search spec asks for.
-            observer: is told what happens.
             on_points: is given the frontier so far whenever a point was found.
             until: when all must be over; None for the request's time limit from now on.
 
@@ -249,11 +245,7 @@ class Session:
             return frontier
 
     def asks_seeds_alone(self, backend: str | None = None) -> bool:
-        """Whether the backend that is asked is a seed, so that no solver decides anything.
-
-        Args:
-            backend: what a search spec asks for.
-        """
+        """Whether the backend that is asked is a seed, so that no solver decides anything."""
         chosen, plugins = self.settings.backend or backend, self.plugins
         return chosen is not None and chosen in plugins.seeds and chosen not in plugins.backends
 
@@ -263,10 +255,7 @@ class Session:
         """The same with a proof file for each refutation that a claim rests on.
 
         Args:
-            frontier: of a search of this session.
-            folder: for the files.
             point_limit: seconds for each; None for two minutes.
-            until: when all of them must be there.
 
         Raises:
             UsageError: when the folder cannot be written.
@@ -296,9 +285,6 @@ class Session:
         """Decides one (S, R, C); after Ctrl-C an answer that says so.
 
         Args:
-            instance: of the collective.
-            collective: what; combining and composed ones too.
-            until: when it must be over.
             solver: of this session, which may have been starting meanwhile; None for a new one.
 
         Raises:
@@ -333,11 +319,6 @@ class Session:
 
     def refute(self, solution: Solution, folder: Path, until: Deadline) -> Refuting:
         """Writes a proof that others can check that there is no such algorithm; solves once more.
-
-        Args:
-            solution: unsat.
-            folder: for the files.
-            until: when it must be there.
 
         Returns:
             The file, or in words why there is none.
@@ -434,12 +415,10 @@ class Session:
         """Packs spanning trees of optimal throughput and checks them edge by edge.
 
         Args:
-            fabric: the network.
             collective: a `ForestCollective`.
             root: of broadcast and reduce; None for node 0.
             fixed_k: trees for each root; None for as many as the optimum needs.
             backend: the seed that packs; None for the first that can.
-            until: when it must be over.
 
         Raises:
             UsageError: on a root where none is meant, or that does not exist.
@@ -474,13 +453,9 @@ class Session:
         """Writes an algorithm in a format of a runtime, once the format's checker has executed it.
 
         Args:
-            one: the algorithm.
-            to: the exporter.
             path: the file, or a folder for it.
             in_place: for calls whose input and output are one buffer.
             min_bytes: the smallest message for which the runtime should choose it.
-            max_bytes: the largest one.
-            options: of the exporter, by name.
 
         Raises:
             ExportError: when the format cannot express it.

@@ -20,9 +20,7 @@ def written_search(
     """What to search, and what the file says of it beside that.
 
     Args:
-        specs: that have it.
         reference: ``FILE:NAME``, or a shipped search.
-        strategy: of the search.
         given: limits of a `SearchRequest` by name, which go before the file's; None for its own.
 
     Raises:

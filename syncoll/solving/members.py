@@ -52,9 +52,6 @@ def default_threads(jobs: int = 1) -> int:
     """Threads that a solver gets when nothing is said: its share of the cores, from 2 to 8.
 
     CP-SAT looks for solutions and for proofs in different threads, so one is far too few.
-
-    Args:
-        jobs: how many solvers share the machine.
     """
     try:
         here = len(os.sched_getaffinity(0))  # a container may have fewer than the machine
@@ -95,9 +92,6 @@ class SolverSettings:
     def named(self, manager: PluginManager | None = None) -> SolverSettings:
         """The same with the encodings' own names, so that they are the same in every process.
 
-        Args:
-            manager: knows the plugins; None for those that are installed.
-
         Raises:
             PluginError: on an unknown name, or ``auto`` where nothing has a rank.
             UsageError: on an encoding for the other kind of instance.
@@ -116,13 +110,7 @@ class SolverSettings:
 
 @dataclass(eq=False)
 class Member:
-    """A backend with its options and its worker.
-
-    Args:
-        record: the backend's entry.
-        options: a value for every option of its table.
-        process: its worker; replaced when it does not come back.
-    """
+    """A backend with its options and its worker."""
 
     record: BackendRecord
     options: Mapping[str, OptionValue]
@@ -139,8 +127,6 @@ class BackendChoice:
     """Backends in the order in which they are asked.
 
     Args:
-        moving: about instances that only move data.
-        combining: about combining instances.
         at_once: so many of them at once, and one that should not run a formula after the others;
             None for all of them, as they were named.
     """
@@ -279,7 +265,6 @@ def member_options(
     """The options of every backend by its name: the given values, or the defaults.
 
     Args:
-        records: the backends.
         given: values by name; ``cpsat.probing`` is the option of one backend, ``probing`` that of
             the only one that has it.
         text: what was written for the backends, for errors.

@@ -65,10 +65,7 @@ class Submitted:
     """A task that is on its way.
 
     Args:
-        task: it.
-        answer: what the pool's caller holds.
         theirs: what the executor made of it, once it has it.
-        tries: how often an executor was given it.
         cancelled: whether its answer is not wanted any more.
     """
 
@@ -135,7 +132,6 @@ class SolverPool:
         """Asks for an instance to be decided.
 
         Args:
-            instance: the problem.
             seconds: time limit of its run, without what it waits in a queue; None for that of the
                 settings.
             how: a function of a solver, the instance and the seconds, in place of

@@ -51,11 +51,7 @@ class Reply:
     """What a backend made of a formula.
 
     Args:
-        member: the backend.
-        outcome: its answer.
         lowered: the formula as it was asked; None when it was not lowered.
-        size: of that formula.
-        seconds: by phase.
     """
 
     member: Member
@@ -76,9 +72,6 @@ def ask_one(
     """Lowers a formula for a backend and has it decided.
 
     Args:
-        member: the backend.
-        formula: as an encoding says it.
-        limits: of the backend's run.
         should_stop: asked often; True ends the run as unknown.
         until: ends it as unknown, even while it lowers.
 
@@ -150,8 +143,6 @@ def race(
     """Has a formula decided by the backend that is first to do so.
 
     Args:
-        members: the backends, the one that is asked first before the others.
-        formula: as an encoding says it.
         limits: the seconds are those of all together, the memory that of each.
         at_once: see `Choice`.
         head_start: seconds between the beginning of one and of the next.
@@ -409,13 +400,7 @@ _REASONS = (
 def no_answer(
     members: Sequence[Member], replies: Sequence[Reply], *, interrupted: bool = False
 ) -> Outcome:
-    """The outcome of a race without a decision, with every backend's reason in words.
-
-    Args:
-        members: all of the portfolio.
-        replies: of those that were asked.
-        interrupted: whether the race was stopped from outside.
-    """
+    """The outcome of a race without a decision, with every backend's reason in words."""
     reasons = [reply.outcome.reason for reply in replies]
     reason = next((r for r in _REASONS if r in reasons), StopReason.TIME_LIMIT)
     if interrupted:

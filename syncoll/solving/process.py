@@ -42,7 +42,6 @@ class SolverProcess:
     """A backend that solves in a process of its own.  For one thread at a time.
 
     Args:
-        record: the backend's entry.
         grace_seconds: how long after the time limit the worker is killed when it has not answered;
             None for a second or a tenth of the limit, whichever is more.
     """
@@ -116,7 +115,6 @@ class SolverProcess:
         ``seconds["transfer"]``; the time limit is the backend's alone, the deadline that of all.
 
         Args:
-            formula: what to decide.
             limits: enforced from outside as well.
             options: values by name; missing ones get their defaults.
             should_stop: asked every few hundredths of a second; True kills the worker.

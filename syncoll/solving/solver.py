@@ -68,10 +68,7 @@ class Preparation:
     """An instance made ready for a backend.
 
     Args:
-        backend: the one that is asked first.
         lowered: the formula as the backend takes it, with the lowerings in between.
-        size: of the encoding's formula.
-        lowered_size: of the backend's formula.
         seconds: ``encode`` and ``lower``.
     """
 
@@ -88,8 +85,6 @@ class Solver:
     For one thread at a time.
 
     Args:
-        manager: knows the plugins.
-        settings: who is asked, and how.
         head_start: seconds that a backend of a portfolio has before the next one joins in.
         start: whether to start the first backend's worker at once, so that it loads meanwhile.
         changes: fields of the settings by name, such as ``backend="z3"``.
@@ -206,14 +201,12 @@ class Solver:
         """Decides an instance.
 
         Args:
-            instance: the problem.
             seconds: a time limit for this run of the backends, if it is tighter than the solver's
                 own; encoding, lowering and starting workers are not in it.
             should_stop: asked often; True ends the run as unknown.  So does the attribute
                 `stop_when`, which is for callers that do not call this themselves.
             hint: an algorithm for the same chunks, near which there may be one; an encoding or a
                 backend that takes no hints passes over it.
-            until: when all of it must be over.
 
         Raises:
             BackendError: when a backend's answer turns out to be wrong; no worker is left then.

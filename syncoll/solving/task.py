@@ -53,8 +53,6 @@ class StopSignal:
 
     Args:
         file: exists once the signal is given.
-        host: the machine that asked.
-        pid: the process that asked.
         born: when that process was started, since process ids are used again.
     """
 
@@ -99,10 +97,7 @@ class SolveTask:
     """An instance to be decided.
 
     Args:
-        instance: the problem.
-        settings: by what.
         seconds: the time limit; None for that of the settings.
-        how: how; it must be importable where the task is decided.
         stop: when to give it up; None for never.
     """
 
@@ -117,11 +112,7 @@ class SolveTask:
 
 
 class SolverCache:
-    """Solvers that are idle at the moment, by their settings.  For any number of threads.
-
-    Args:
-        manager: knows the plugins; None for everything that is installed.
-    """
+    """Solvers that are idle at the moment, by their settings.  For any number of threads."""
 
     def __init__(self, manager: PluginManager | None = None) -> None:
         self._manager = manager
@@ -152,12 +143,7 @@ class SolverCache:
             solver.close()
 
     def decide(self, task: SolveTask, also_stop: Callable[[], bool] | None = None) -> Solution:
-        """As the function `decide`, with solvers of this cache.
-
-        Args:
-            task: what to decide.
-            also_stop: one more reason to stop.
-        """
+        """As the function `decide`, with solvers of this cache."""
         if task.settings.memory is not None:
             resume(task.settings.memory)
         with self.borrow(task.settings) as solver:

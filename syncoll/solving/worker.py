@@ -101,11 +101,7 @@ def _exactly(stream: BinaryIO, length: int) -> bytes:
 
 
 def main(lifeline: int | None = None) -> None:
-    """Serves requests until the parent closes the pipe.
-
-    Args:
-        lifeline: the end of a pipe that the parent never writes to; None where there is none.
-    """
+    """Serves requests until the parent closes the pipe."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if lifeline is not None:
         _end_with_parent(lifeline)
