@@ -25,8 +25,8 @@ from syncoll.searching import AnswerSource, Observer, SearchRequest, Strategy
 from syncoll.searching import search as search_with
 from syncoll.session import Session
 from syncoll.session.progress import progress as progress_of
+from syncoll.session.reference import written_search
 from syncoll.session.settings import SettingsOptions, require_whole
-from syncoll.session.written import written_search
 from syncoll.solving import Solver
 
 __all__ = ["bounds", "explain", "forest", "pareto", "search", "solve"]

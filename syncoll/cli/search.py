@@ -38,7 +38,7 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
 
 def _run(arguments: argparse.Namespace) -> int:
     from syncoll.searching import Strategy
-    from syncoll.session.written import written_search
+    from syncoll.session.reference import written_search
 
     check_output(arguments)
     limits = ("k", "max_steps", "max_rounds", "max_chunks", "time_limit", "point_limit")

@@ -1,52 +1,42 @@
-"""Who answers a search: seeds, a solver or a pool of them, and a store of what was answered."""
+"""The answers of a search: seeds, a solver or a pool of them, and a store of what was answered."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-from syncoll.errors import PluginError, SyncollError
+from syncoll.errors import PluginError
 from syncoll.plugins import PluginManager, resolve_options
 from syncoll.searching import AnswerSource, ChosenSeed, Seeding
-from syncoll.session.settings import Settings
-from syncoll.session.solvers import tell_of_broken
 from syncoll.solving import Solver, open_pool
-from syncoll.store import RememberingBounds, SolutionMemory, Store
+from syncoll.store import RememberingBounds, SolutionMemory
 
-__all__ = ["open_answers", "open_store"]
+if TYPE_CHECKING:
+    from syncoll.session.session import Session
 
-Tell = Callable[[str], None]
+__all__ = ["open_answers"]
 
 
 @contextmanager
 def open_answers(
-    settings: Settings,
-    plugins: PluginManager,
-    tell: Tell,
-    *,
-    encoding: str | None = None,
-    backend: str | None = None,
+    session: Session, encoding: str | None = None, backend: str | None = None
 ) -> Iterator[AnswerSource]:
-    """Whoever answers a search, and is closed after it.
-
-    Args:
-        tell: is told, in words, what is done without.
-    """
-    chosen = settings.backend or backend
-    if chosen is not None and chosen in plugins.seeds and chosen not in plugins.backends:
-        settings.refuse_for_seed(chosen)
-        alone = _named_seeds(plugins, [chosen], settings.backend_options)
-        yield AnswerSource(None, seeding=Seeding(alone, tell))
+    """See `Session.answers`."""
+    settings, plugins = session.settings, session.plugins
+    if session.asks_seeds_alone(backend):
+        seed = settings.backend or backend or ""
+        settings.refuse_for_seed(seed)
+        alone = _named_seeds(plugins, [seed], settings.backend_options)
+        yield AnswerSource(None, seeding=Seeding(alone, session.tell))
         return
     names = settings.seed_names
-    seeds = _usual_seeds(plugins, tell) if names is None else _named_seeds(plugins, names, {})
-    seeding = Seeding(seeds, tell)
+    seeds = _usual_seeds(session) if names is None else _named_seeds(plugins, names, {})
+    seeding = Seeding(seeds, session.tell)
     jobs = settings.num_jobs
-    solvers = settings.solver(encoding, backend, jobs)
-    tell_of_broken(plugins, solvers.backend, tell)
+    solvers = session.solver_settings(encoding, backend, jobs)
     with ExitStack() as stack:
-        store = open_store(settings, tell)
+        store = session.store()
         if store is not None:
             stack.enter_context(store)
         pool = None
@@ -62,30 +52,10 @@ def open_answers(
         yield AnswerSource(solver, pool=pool, memory=memory, prove=prove, seeding=seeding)
 
 
-def open_store(settings: Settings, tell: Tell) -> Store | None:
-    """The store that the settings or the environment name, or the usual one; None for none.
-
-    Raises:
-        UsageError: when a store that was named cannot be used.
-        FileFormatError: when it is not a store.
-    """
-    name = settings.store_name
-    if name == "none":
-        return None
-    try:
-        return Store.open(Path(name) if name else None, on_trouble=tell)
-    except SyncollError as error:
-        if name:
-            raise
-        # Nobody asked for it: the search does not need it.
-        tell(f"going on without a store: {error}")
-        return None
-
-
-def _usual_seeds(plugins: PluginManager, tell: Tell) -> list[ChosenSeed]:
-    """Those from which searches start unless somebody says otherwise."""
+def _usual_seeds(session: Session) -> list[ChosenSeed]:
+    """Those from which searches start unless others are named."""
     chosen = []
-    for record in plugins.seeds.values():
+    for record in session.plugins.seeds.values():
         if not record.by_default:
             continue
         answer = record.installed()
@@ -93,7 +63,7 @@ def _usual_seeds(plugins: PluginManager, tell: Tell) -> list[ChosenSeed]:
             options = resolve_options(record.options, {}, f"seed {record.name}")
             chosen.append(ChosenSeed(record, options))
         elif answer.failed:
-            tell(f"seed {record.name} is left out: {answer.reason}")
+            session.tell(f"seed {record.name} is left out: {answer.reason}")
     return chosen
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from syncoll.deadline import Deadline, interrupted_at
 from syncoll.errors import PluginError, UsageError
@@ -14,33 +15,32 @@ from syncoll.results import ForestCollective, Forests, PackedForest
 from syncoll.session.settings import require_whole
 from syncoll.trust.forest import verify_packed
 
-__all__ = ["pack_forests", "require_root"]
+if TYPE_CHECKING:
+    from syncoll.session.session import Session
 
-Tell = Callable[[str], None]
+__all__ = ["pack_forests", "require_root"]
 
 
 def pack_forests(
-    plugins: PluginManager,
+    session: Session,
     fabric: Fabric,
     collective: str,
-    *,
     root: int | None,
     fixed_k: int | None,
     backend: str | None,
     until: Deadline,
-    tell: Tell,
 ) -> Forests:
     """See `Session.forest`."""
     for name, value, least in (("root", root, 0), ("k", fixed_k, 1)):
         if value is not None:
             require_whole(name, value, least)
     kind = require_root(collective, root)
-    candidates = _seeds(plugins, backend)
+    candidates = _seeds(session.plugins, backend)
     if root is not None and not 0 <= root < fabric.num_nodes:
         raise UsageError(f"--root {root}: {fabric.name} has the nodes 0 to {fabric.num_nodes - 1}")
     with interrupted_at(until):
         began = time.perf_counter()
-        packer = _packer(candidates, tell)
+        packer = _packer(candidates, session.tell)
         phases = packer.pack(fabric, kind, root=root or 0, fixed_k=fixed_k)
         at = (root or 0) if kind.rooted else None
         checked = tuple(_checked(phase, fabric, at) for phase in phases)
@@ -65,7 +65,7 @@ def require_root(collective: str, root: int | None) -> ForestCollective:
     return kind
 
 
-def _packer(candidates: Sequence[SeedRecord], tell: Tell) -> ForestPacker:
+def _packer(candidates: Sequence[SeedRecord], tell: Callable[[str], None]) -> ForestPacker:
     """What packs forests: that of the first seed which can be loaded.
 
     Raises:

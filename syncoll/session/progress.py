@@ -15,19 +15,19 @@ from syncoll.wording import counted
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-__all__ = ["LiveProgress", "PlainProgress", "progress"]
+__all__ = ["progress"]
 
 
-def progress(style: str) -> PlainProgress | LiveProgress | SilentProgress:
+def progress(style: str) -> _Silent:
     """The observer of a style: ``auto``, ``live``, ``plain`` or ``none``."""
     if style == "auto":
         style = "live" if sys.stderr.isatty() else "none"
     if style == "live":
-        return LiveProgress()
-    return PlainProgress() if style == "plain" else SilentProgress()
+        return _Live()
+    return _Plain() if style == "plain" else _Silent()
 
 
-class SilentProgress(Observer):
+class _Silent(Observer):
     """Shows nothing."""
 
     def __enter__(self) -> Observer:
@@ -48,7 +48,7 @@ _WORDS = {
 }
 
 
-class PlainProgress(SilentProgress):
+class _Plain(_Silent):
     """A line for each event; for logs."""
 
     def __init__(self) -> None:
@@ -61,26 +61,21 @@ class PlainProgress(SilentProgress):
         sys.stderr.flush()
 
     def began(self, collective: str) -> None:
-        """A search."""
         self._among = ""
         self._line(f"searching {collective}")
 
     def limited(self, max_chunks: int) -> None:
-        """How far the bounds reach that come next."""
         self._among = f" and C <= {max_chunks}"
 
     def bounded(self, steps: int | None, bandwidth: Fraction) -> None:
-        """A proved bound."""
         where = "with any number of steps" if steps is None else f"with {counted(steps, 'step')}"
         self._line(f"no algorithm {where}{self._among} has a bandwidth cost below {bandwidth}")
 
     def found(self, points: tuple[Point, ...]) -> None:
-        """The frontier has grown."""
-        told = ", ".join(f"({p.steps}, {p.bandwidth})" for p in points)
-        self._line(f"frontier of (S, R/C): {told}")
+        costs = ", ".join(f"({p.steps}, {p.bandwidth})" for p in points)
+        self._line(f"frontier of (S, R/C): {costs}")
 
     def settled(self, candidate: Candidate, verdict: Verdict, seconds: float) -> None:
-        """An answer."""
         self._line(
             f"{_name(candidate)} (bandwidth cost {candidate.bandwidth}): {_WORDS[verdict]} "
             f"after {seconds:.2f} s"
@@ -102,7 +97,7 @@ def _fitted(*pairs: tuple[str, str], columns: int, indent: str) -> list[str]:
     return lines
 
 
-class LiveProgress(SilentProgress):
+class _Live(_Silent):
     """A few lines that change in place: the point being tried, what was found and refuted."""
 
     def __init__(self) -> None:
@@ -153,25 +148,19 @@ class LiveProgress(SilentProgress):
         return Group(self._spinner, *(Text(f"  {line}", no_wrap=True) for line in rest))
 
     def began(self, collective: str) -> None:
-        """A search."""
         self._current, self._bound, self._among = f"searching {collective}", "", ""
 
     def limited(self, max_chunks: int) -> None:
-        """How far the bounds reach that come next."""
         self._among = f" with C <= {max_chunks}"
 
     def bounded(self, steps: int | None, bandwidth: Fraction) -> None:
-        """A proved bound."""
         self._bound = f"(bandwidth cost{self._among} at least {bandwidth})"
 
     def trying(self, candidate: Candidate) -> None:
-        """A question."""
         self._current = f"trying {_name(candidate)}, bandwidth cost {candidate.bandwidth}"
 
     def settled(self, candidate: Candidate, verdict: Verdict, seconds: float) -> None:
-        """An answer."""
         self._counts[verdict] += 1
 
     def found(self, points: tuple[Point, ...]) -> None:
-        """A new frontier."""
         self._points = points

@@ -1,14 +1,20 @@
-"""What a reference names: a topology, a collective or a file of results."""
+"""What a reference names: a topology, a collective, a file of results, or a written search."""
 
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from syncoll.errors import SpecError, UsageError
 from syncoll.spec import SpecLibrary
 
-__all__ = ["kind_of"]
+if TYPE_CHECKING:  # a mistyped name is found before anything heavy is loaded
+    from syncoll.searching import SearchRequest, Strategy
+    from syncoll.spec import SearchSpec
+
+__all__ = ["kind_of", "written_search"]
 
 
 def kind_of(specs: SpecLibrary, reference: str) -> str:
@@ -50,3 +56,32 @@ def kind_of(specs: SpecLibrary, reference: str) -> str:
         f"there is no machine, collective or file {reference!r}{hint}\n"
         f"expected a file, or one of {', '.join(known)}"
     )
+
+
+def written_search(
+    specs: SpecLibrary, reference: str, strategy: Strategy, given: Mapping[str, Any]
+) -> tuple[SearchRequest, SearchSpec]:
+    """What to search, as a spec file has it, and what the file says beside that.
+
+    Args:
+        reference: ``FILE:NAME``, or a shipped search.
+        given: limits of a `SearchRequest` by name, which go before the file's; None for its own.
+
+    Raises:
+        SpecError: when there is no such search, or it is wrong.
+        UsageError: on a limit that cannot be.
+    """
+    from syncoll.routing import as_topology
+    from syncoll.searching import SearchRequest
+
+    spec = specs.search(reference)
+    limits: dict[str, Any] = {
+        "k": spec.k,
+        "max_steps": spec.steps,
+        "max_rounds": spec.rounds,
+        "max_chunks": spec.chunks,
+        "time_limit": spec.seconds,
+    }
+    limits |= {name: value for name, value in given.items() if value is not None}
+    topology = as_topology(spec.topology)
+    return SearchRequest(topology, spec.collective, strategy, **limits), spec

@@ -1,26 +1,20 @@
-"""A search from its first bound to its proof files, whatever ends it."""
+"""A search from its first bound to its end, whatever ends it."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from pathlib import Path
 
-from syncoll.deadline import Deadline, OutOfTimeError, interrupted_at
-from syncoll.plugins import PluginManager
-from syncoll.proofs.refute import refute_with_proof
-from syncoll.results import Frontier, OpenClaim, Refuted, refuted_instance, with_files
+from syncoll.deadline import Deadline, OutOfTimeError
+from syncoll.results import Frontier, OpenClaim
 from syncoll.searching import OUT_OF_MEMORY, AnswerSource, Observer, SearchRequest, search
 
-__all__ = ["SHARE_BEFORE_PROOFS", "search_to_the_end", "with_proofs"]
+__all__ = ["SHARE_BEFORE_PROOFS", "search_to_the_end"]
 
 SHARE_BEFORE_PROOFS = 0.7
 """The part of a time limit after which a search ends whose refutations are to get proofs."""
-
-_PROOF_SECONDS = 120.0
-"""For each proof file, solving and checking, unless a limit for each point says otherwise."""
 
 Keep = Callable[[Frontier], None]
 
@@ -67,59 +61,3 @@ def search_to_the_end(
         interrupted=interrupted,
         seconds=time.perf_counter() - began,
     )
-
-
-def with_proofs(
-    frontier: Frontier,
-    folder: Path,
-    plugins: PluginManager,
-    tell: Callable[[str], None],
-    until: Deadline,
-    *,
-    encoding_options: Mapping[str, object],
-    point_limit: float | None,
-    memory_bytes: int | None,
-    seed: int,
-) -> Frontier:
-    """The same with a proof file for each refutation that a claim rests on, where there is one.
-
-    Args:
-        tell: is told, in words, which proofs there are not, and why.
-
-    Raises:
-        UsageError: when the folder cannot be written.
-    """
-    evidence = frontier.evidence
-    if evidence is None:
-        return frontier
-
-    def refute(one: Refuted) -> str | None:
-        instance = refuted_instance(evidence, one, frontier.topology, frontier.collective)
-        combining = instance.combining
-        try:
-            until.check()
-            with interrupted_at(until):
-                done = refute_with_proof(
-                    instance,
-                    folder,
-                    plugins,
-                    encoding=None if combining else one.encoding,
-                    encoding_options={} if combining else encoding_options,
-                    seconds=min(point_limit or _PROOF_SECONDS, until.left()),
-                    memory_bytes=memory_bytes,
-                    seed=seed,
-                )
-        except OutOfTimeError:
-            reason = "the time limit was reached"
-        else:
-            if done.file is not None:
-                return done.file.name
-            reason = done.reason
-        tell(f"no proof for S = {one.steps}, R = {one.rounds}, C = {one.chunks}: {reason}")
-        return None
-
-    try:
-        return replace(frontier, evidence=with_files(evidence, refute))
-    except KeyboardInterrupt:
-        tell("interrupted: the proofs are left out")
-        return frontier

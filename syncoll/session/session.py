@@ -9,13 +9,14 @@ import contextlib
 import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from syncoll import memory
 from syncoll.deadline import NEVER, Deadline
-from syncoll.errors import UsageError
+from syncoll.errors import SyncollError, UsageError
 from syncoll.session.settings import Settings, require_whole
 
 if TYPE_CHECKING:
@@ -23,17 +24,20 @@ if TYPE_CHECKING:
     from syncoll.model import Collective, Fabric, Instance, Topology
     from syncoll.plugins import PluginManager
     from syncoll.proofs.refute import Refuting
-    from syncoll.results import Forests, Frontier, LowerBounds, Solution
+    from syncoll.results import Forests, Frontier, LowerBounds, Refuted, Solution
     from syncoll.results.explanation import Explanation
     from syncoll.runtime import SavedExport
     from syncoll.searching import AnswerSource, Observer, SearchRequest
-    from syncoll.solving import Solver
+    from syncoll.solving import Solver, SolverSettings
     from syncoll.spec import Reader, SpecLibrary
     from syncoll.store import Store
 
 __all__ = ["Session", "Tell"]
 
 Tell = Callable[[str], None]
+
+_PROOF_SECONDS = 120.0
+"""For each proof file, solving and checking, unless a limit for each point says otherwise."""
 
 _MOST_SENDS = 50_000_000
 """Chunks x links x steps, above which the formula of an instance would not fit in memory."""
@@ -188,24 +192,55 @@ class Session:
     def answers(
         self, *, encoding: str | None = None, backend: str | None = None
     ) -> contextlib.AbstractContextManager[AnswerSource]:
-        """Whoever answers a search; see `open_answers`."""
+        """The source of a search's answers, closed after it.
+
+        Args:
+            encoding: what a search spec asks for, where the settings say nothing.
+            backend: likewise.
+        """
         from syncoll.session.answers import open_answers
 
-        return open_answers(
-            self.settings, self.plugins, self.tell, encoding=encoding, backend=backend
-        )
+        return open_answers(self, encoding, backend)
 
     def solver(self) -> Solver:
-        """The solver of a single question; to be closed by whoever asks for it."""
-        from syncoll.session.solvers import open_solver
+        """The solver of a single question; to be closed by the one who asks for it."""
+        from syncoll.solving import Solver
 
-        return open_solver(self.settings, self.plugins, self.tell)
+        return Solver(self.plugins, self.solver_settings())
+
+    def solver_settings(
+        self, encoding: str | None = None, backend: str | None = None, jobs: int = 1
+    ) -> SolverSettings:
+        """What the settings say about solvers; says which ``auto`` goes without as it is broken."""
+        from syncoll.solving.members import AUTO, passed_over
+
+        solvers = self.settings.solver(encoding, backend, jobs)
+        for text in passed_over(self.plugins) if solvers.backend == AUTO else ():
+            self.tell(f"going on without {text}")
+        return solvers
 
     def store(self) -> Store | None:
-        """The store; None where there is to be none.  To be closed by whoever asks for it."""
-        from syncoll.session.answers import open_store
+        """The store that the settings or the environment name, or the usual one; None for none.
 
-        return open_store(self.settings, self.tell)
+        To be closed by the one who asks for it.
+
+        Raises:
+            UsageError: when a store that was named cannot be used.
+            FileFormatError: when it is not a store.
+        """
+        from syncoll.store import Store
+
+        name = self.settings.store_name
+        if name == "none":
+            return None
+        try:
+            return Store.open(Path(name) if name else None, on_trouble=self.tell)
+        except SyncollError as error:
+            if name:
+                raise
+            # It was not asked for, and the search does not need it.
+            self.tell(f"going on without a store: {error}")
+            return None
 
     # Questions ----------------------------------------------------------------------------------
 
@@ -256,24 +291,34 @@ class Session:
 
         Args:
             point_limit: seconds for each; None for two minutes.
+            until: when all of them must be there.
 
         Raises:
             UsageError: when the folder cannot be written.
         """
-        from syncoll.session.searching import with_proofs
+        from syncoll.results import refuted_instance, with_files
 
-        with self.limited():
-            return with_proofs(
-                frontier,
-                folder,
-                self.plugins,
-                self.tell,
-                until,
-                encoding_options=self.settings.encoding_options,
-                point_limit=point_limit,
-                memory_bytes=self.settings.memory_limit,
-                seed=self.settings.seed,
+        evidence = frontier.evidence
+        if evidence is None:
+            return frontier
+
+        def refute(one: Refuted) -> str | None:
+            instance = refuted_instance(evidence, one, frontier.topology, frontier.collective)
+            done = self._refute(
+                instance, one.encoding, folder, until, point_limit or _PROOF_SECONDS
             )
+            if done.file is not None:
+                return done.file.name
+            numbers = f"S = {one.steps}, R = {one.rounds}, C = {one.chunks}"
+            self.tell(f"no proof for {numbers}: {done.reason}")
+            return None
+
+        try:
+            with self.limited():
+                return replace(frontier, evidence=with_files(evidence, refute))
+        except KeyboardInterrupt:
+            self.tell("interrupted: the proofs are left out")
+            return frontier
 
     def solve(
         self,
@@ -326,20 +371,31 @@ class Session:
         Raises:
             UsageError: when the folder cannot be written.
         """
+        with self.limited():
+            return self._refute(solution.instance, solution.encoding, folder, until)
+
+    def _refute(
+        self,
+        instance: Instance,
+        encoding: str,
+        folder: Path,
+        until: Deadline,
+        seconds: float | None = None,
+    ) -> Refuting:
         from syncoll.deadline import OutOfTimeError, interrupted_at
         from syncoll.proofs.refute import Refuting, refute_with_proof
 
-        combining, settings = solution.instance.combining, self.settings
+        moving, settings = not instance.combining, self.settings
         try:
             until.check()
-            with self.limited(), interrupted_at(until):
+            with interrupted_at(until):
                 return refute_with_proof(
-                    solution.instance,
+                    instance,
                     folder,
                     self.plugins,
-                    encoding=None if combining else solution.encoding,
-                    encoding_options={} if combining else settings.encoding_options,
-                    seconds=until.seconds,
+                    encoding=encoding if moving else None,
+                    encoding_options=settings.encoding_options if moving else {},
+                    seconds=until.sooner(seconds).seconds,
                     memory_bytes=settings.memory_limit,
                     seed=settings.seed,
                 )
@@ -428,16 +484,7 @@ class Session:
         from syncoll.session.packing import pack_forests
 
         with self.limited():
-            return pack_forests(
-                self.plugins,
-                fabric,
-                collective,
-                root=root,
-                fixed_k=fixed_k,
-                backend=backend,
-                until=until,
-                tell=self.tell,
-            )
+            return pack_forests(self, fabric, collective, root, fixed_k, backend, until)
 
     def export(
         self,
