@@ -15,18 +15,18 @@ before it went.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import inf
 
-import highspy
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.linear import GrowingProgram
 from syncoll_treepacking.oracle import Column, Oracle
 
-__all__ = ["Basis", "ColumnGeneration", "Master"]
+__all__ = ["Basis", "ColumnGeneration", "Master", "packing_program"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -73,26 +73,13 @@ class Master:
         """What each use of a link costs by itself."""
         self._known: set[tuple[int, tuple[int, ...]]] = set()
         self._groups = len(oracle.shares)
-        self._solver = highspy.Highs()
-        settings: dict[str, bool | int | float] = {
-            "output_flag": False,
-            "threads": 1,
-            "primal_feasibility_tolerance": 1e-10,
-            "dual_feasibility_tolerance": 1e-10,
-        }
-        for name, value in settings.items():
-            self._solver.setOptionValue(name, value)
-        solver, infinity = self._solver, highspy.kHighsInf
-        none, nothing = np.zeros(0, dtype=np.int32), np.zeros(0)
-        for share in oracle.shares:
-            solver.addRow(float(share), float(share), 0, none, nothing)
-        for _ in range(system.num_rows):
-            solver.addRow(-infinity, 0.0, 0, none, nothing)
-        rows = np.arange(self._groups, self._groups + system.num_rows, dtype=np.int32)
-        low, high = 0.0, infinity
-        if fixed is not None:
-            low = high = float(fixed * largest)
-        solver.addCol(1.0, low, high, len(rows), rows, -self.capacities)
+        self._program = packing_program(
+            self.oracle,
+            [float(share) for share in oracle.shares],
+            None if fixed is None else float(fixed * largest),
+            primal_feasibility_tolerance=1e-10,
+            dual_feasibility_tolerance=1e-10,
+        )
 
     def add(self, columns: Iterable[Column]) -> int:
         """Adds those that are new, and says how many they are."""
@@ -115,47 +102,30 @@ class Master:
             sizes.append(1 + len(used))
             costs.append(self.cost_of_link * len(column.links))
         if sizes:
-            count = len(sizes)
-            self._solver.addCols(
-                count,
-                np.array(costs),
-                np.zeros(count),
-                np.full(count, highspy.kHighsInf),
-                sum(sizes),
-                (np.cumsum(sizes) - sizes).astype(np.int32),
-                np.concatenate(index).astype(np.int32),
-                np.concatenate(value),
-            )
+            entries = np.array(sizes), np.concatenate(index), np.concatenate(value)
+            self._program.add_columns(costs, entries=entries)
         return len(self.columns) - before
 
     def solve(self, seconds: float) -> bool:
         """Whether there is an optimum within this time."""
-        self._solver.setOptionValue("time_limit", self._solver.getRunTime() + seconds)
-        self._solver.run()
-        self.solved = bool(self._solver.getModelStatus() == highspy.HighsModelStatus.kOptimal)
+        self.solved = self._program.run(seconds)
         return self.solved
 
     def weights(self) -> FloatArray:
         """How much of the data each tree carries."""
-        return np.array(self._solver.getSolution().col_value[1:])
+        return self._program.optimum().columns[1:]
 
     def prices(self) -> FloatArray:
         """Of the rows: their duals."""
-        return np.maximum(-self._duals()[self._groups :], 0.0)
+        return np.maximum(-self._program.optimum().row_duals[self._groups :], 0.0)
 
     def paid(self) -> FloatArray:
         """What the trees of each group that carry data cost under these prices."""
-        return self._duals()[: self._groups]
-
-    def _duals(self) -> FloatArray:
-        return np.array(self._solver.getSolution().row_dual)
+        return self._program.optimum().row_duals[: self._groups]
 
     def basis(self) -> Basis | None:
         """Of the last program; None when it is not square (C at zero, say)."""
-        found = self._solver.getBasis()
-        basic = highspy.HighsBasisStatus.kBasic
-        columns = [i for i, s in enumerate(found.col_status) if s == basic]
-        tight = [i for i, s in enumerate(found.row_status) if s != basic]
+        columns, tight = self._program.basis()
         if len(columns) != len(tight) or (self.fixed is None) != (0 in columns):
             return None
         return Basis(
@@ -163,6 +133,29 @@ class Master:
             tuple(i - self._groups for i in tight if i >= self._groups),
             tuple(i for i in tight if i < self._groups),
         )
+
+
+def packing_program(
+    oracle: Oracle, carried: Sequence[float], fixed: float | None = None, **options: float
+) -> GrowingProgram:
+    """The program without trees: what each group carries, the loads, and C times the capacities.
+
+    Args:
+        oracle: whose trees are to be packed.
+        carried: by the trees of each group together.
+        fixed: C in units of the largest capacity, where it is known.
+        options: of HiGHS.
+    """
+    system, groups = oracle.system, len(carried)
+    largest = max(system.capacities)
+    program = GrowingProgram(**options)
+    program.add_rows(carried, carried)
+    program.add_rows(np.full(system.num_rows, -np.inf), np.zeros(system.num_rows))
+    rows = np.arange(groups, groups + system.num_rows)
+    loads = np.array([-float(c / largest) for c in system.capacities])
+    low, high = (0.0, np.inf) if fixed is None else (fixed, fixed)
+    program.add_columns([1.0], low, high, ([len(rows)], rows, loads))
+    return program
 
 
 class ColumnGeneration:

@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
 
-import highspy
 import numpy as np
 
 from syncoll_treepacking.oracle import Column, Oracle
 from syncoll_treepacking.packing import Packing, packing_cost
+from syncoll_treepacking.program import packing_program
 from syncoll_treepacking.rooting import rooted
 
 __all__ = ["WholePacking", "low_packings", "whole_packings"]
@@ -147,46 +147,31 @@ def _choose(
         seconds: time limit.
     """
     system, groups = oracle.system, len(oracle.shares)
-    solver = highspy.Highs()
     limit = _SECONDS_EACH if seconds is None else min(_SECONDS_EACH, seconds)
-    for name, value in (
-        ("output_flag", False),
-        ("threads", 1),
-        ("random_seed", 1),
-        ("time_limit", limit),
-        ("mip_rel_gap", 1e-6),
-    ):
-        solver.setOptionValue(name, value)
-    empty, nothing = np.zeros(0, dtype=np.int32), np.zeros(0)
-    for _ in range(groups):
-        solver.addRow(float(parts), float(parts), 0, empty, nothing)
-    for _ in range(system.num_rows):
-        solver.addRow(-highspy.kHighsInf, 0.0, 0, empty, nothing)
-    largest = max(system.capacities)
-    capacities = np.array([float(c / largest) for c in system.capacities])
-    rows = np.arange(groups, groups + system.num_rows, dtype=np.int32)
-    solver.addCol(1.0, 0.0, highspy.kHighsInf, len(rows), rows, -capacities)
-    integer = highspy.HighsVarType.kInteger
+    program = packing_program(oracle, [float(parts)] * groups, random_seed=1, mip_rel_gap=1e-6)
     least = 1e-3 / (parts * groups * max(height for _, height in trees))
-    for place, (tree, height) in enumerate(trees):
-        load = system.loads(tree.links)
-        used = np.flatnonzero(load)
-        share = float(oracle.shares[tree.group])
-        solver.addCol(
-            least * height * share,
-            0.0,
-            float(parts),
-            1 + len(used),
-            np.concatenate([[tree.group], used + groups]).astype(np.int32),
-            np.concatenate([[1.0], load[used] * share]).astype(np.float64),
-        )
-        solver.changeColIntegrality(place + 1, integer)
-    solver.run()
-    if int(solver.getInfo().primal_solution_status) != int(
-        highspy.SolutionStatus.kSolutionStatusFeasible
-    ):
+    loads = [system.loads(tree.links) for tree, _ in trees]
+    used = [np.flatnonzero(load) for load in loads]
+    shares = [float(oracle.shares[tree.group]) for tree, _ in trees]
+    sizes = [1 + len(rows) for rows in used]
+    index = [
+        np.append(tree.group, rows + groups) for (tree, _), rows in zip(trees, used, strict=True)
+    ]
+    value = [
+        np.append(1.0, load[rows] * share)
+        for load, rows, share in zip(loads, used, shares, strict=True)
+    ]
+    program.add_columns(
+        [least * height * share for (_, height), share in zip(trees, shares, strict=True)],
+        high=float(parts),
+        entries=(sizes, np.concatenate(index), np.concatenate(value)),
+        integer=True,
+    )
+    program.run(limit)
+    found = program.columns
+    if found is None:
         return None
-    chosen = [round(x) for x in solver.getSolution().col_value[1:]]
+    chosen = np.rint(found[1:]).astype(int).tolist()
     kept = [(tree, count) for (tree, _), count in zip(trees, chosen, strict=True) if count > 0]
     totals = [0] * groups
     for tree, count in kept:

@@ -1,6 +1,5 @@
 """Linear programs: flat arrays in, flat arrays out, with HiGHS in between."""
 
-from syncoll.linear.growing import GrowingProgram
-from syncoll.linear.program import LinearProgram, Optimum
+from syncoll.linear.program import GrowingProgram, LinearProgram, Optimum
 
 __all__ = ["GrowingProgram", "LinearProgram", "Optimum"]

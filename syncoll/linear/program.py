@@ -3,11 +3,12 @@
 Large ones go first through `colour_refinement`, which merges what the symmetries of the program
 exchange.  The interior point method (with crossover, so that duals are those of a vertex) solves
 the degenerate flow programs of the bounds many times faster than the simplex method, except for
-small ones.
+small ones.  `GrowingProgram` is the one place that speaks to HiGHS about linear programs.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,10 +18,15 @@ from syncoll.deadline import NEVER, Deadline, enclosing
 from syncoll.linear.colour_refinement import Graph, is_equitable, mix, numbered, refine
 from syncoll.memory import budget, on_refusal
 
-__all__ = ["LinearProgram", "Optimum"]
+__all__ = ["GrowingProgram", "LinearProgram", "Optimum"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
+
+Entries = tuple[npt.ArrayLike, npt.ArrayLike, npt.ArrayLike]
+"""How many entries each new column (or row) has, in which rows (or columns), and their values."""
+
+_NO_ENTRIES: Entries = ((), (), ())
 
 WORTHWHILE = 0.7
 """A reduction that leaves more than this part of the columns is not worth its time."""
@@ -50,6 +56,115 @@ class Optimum:
     columns: FloatArray
     row_duals: FloatArray
     solved_columns: int
+
+
+class GrowingProgram:
+    """Minimise ``costs @ x`` with rows and columns that are added, each run from the one before.
+
+    Args:
+        costs: one for each of the first variables, which are at least 0.
+        options: of HiGHS.
+    """
+
+    def __init__(self, costs: npt.ArrayLike = (), **options: bool | float | str) -> None:
+        import highspy
+
+        self._highs = highspy
+        self._solver = highspy.Highs()
+        for name, value in ({"output_flag": False, "threads": 1} | options).items():
+            self._solver.setOptionValue(name, value)
+        self.add_columns(costs)
+
+    def add_columns(
+        self,
+        costs: npt.ArrayLike,
+        low: npt.ArrayLike = 0.0,
+        high: npt.ArrayLike = np.inf,
+        entries: Entries = _NO_ENTRIES,
+        *,
+        integer: bool = False,
+    ) -> None:
+        """Adds variables with ``low <= x <= high``, and their entries in the rows so far."""
+        objective = np.asarray(costs, dtype=np.float64)
+        first, count = self._solver.getNumCol(), len(objective)
+        self._solver.addCols(
+            count, objective, _filled(low, count), _filled(high, count), *_sparse(entries, count)
+        )
+        if integer:
+            kind = np.full(count, self._highs.HighsVarType.kInteger.value, dtype=np.uint8)
+            numbers = np.arange(first, first + count, dtype=np.int32)
+            self._solver.changeColsIntegrality(count, numbers, kind)
+
+    def add_rows(
+        self, low: npt.ArrayLike, high: npt.ArrayLike, entries: Entries = _NO_ENTRIES
+    ) -> None:
+        """Adds rows, of as many as there are low and high bounds."""
+        count = len(np.atleast_1d(low))
+        self._solver.addRows(
+            count, _filled(low, count), _filled(high, count), *_sparse(entries, count)
+        )
+
+    def add(self, row: Mapping[int, float], low: float, high: float) -> None:
+        """Adds ``low <= row @ x <= high``, of coefficients by variable."""
+        self.add_rows([low], [high], ([len(row)], list(row), list(row.values())))
+
+    def run(self, seconds: float | None = None) -> bool:
+        """Whether an optimum was found within this time."""
+        if seconds is not None:  # its clock goes on from one run to the next
+            self._solver.setOptionValue("time_limit", self._solver.getRunTime() + seconds)
+        self._solver.run()
+        return bool(self._solver.getModelStatus() == self._highs.HighsModelStatus.kOptimal)
+
+    @property
+    def columns(self) -> FloatArray | None:
+        """The variables of the best solution of the last run; None where there is none."""
+        feasible = self._highs.SolutionStatus.kSolutionStatusFeasible
+        if int(self._solver.getInfo().primal_solution_status) != int(feasible):
+            return None
+        return np.array(self._solver.getSolution().col_value)
+
+    def optimum(self) -> Optimum:
+        """What the last run found, where it found an optimum."""
+        solution = self._solver.getSolution()
+        columns = np.array(solution.col_value)
+        value = float(self._solver.getInfo().objective_function_value)
+        return Optimum(value, columns, np.array(solution.row_dual), len(columns))
+
+    def basis(self) -> tuple[list[int], list[int]]:
+        """Of the last run: the columns that are basic, and the rows that are not, so tight."""
+        found, basic = self._solver.getBasis(), self._highs.HighsBasisStatus.kBasic
+        columns = [i for i, status in enumerate(found.col_status) if status == basic]
+        return columns, [i for i, status in enumerate(found.row_status) if status != basic]
+
+    def minimise(self, seconds: float | None = None) -> Optimum | None:
+        """An optimum, or None when HiGHS finds none, within so many seconds if they are given.
+
+        Raises:
+            OutOfTimeError: when the deadline of the whole computation is over.
+        """
+        around = enclosing()
+        if self.run(around.sooner(seconds).seconds):
+            return self.optimum()
+        around.check()
+        return None
+
+
+def _filled(values: npt.ArrayLike, count: int) -> FloatArray:
+    return np.array(np.broadcast_to(np.asarray(values, dtype=np.float64), count))
+
+
+def _sparse(
+    entries: Entries, count: int
+) -> tuple[int, npt.NDArray[np.int32], npt.NDArray[np.int32], FloatArray]:
+    """Entries as HiGHS takes them: how many, starts, indices and values."""
+    sizes, indices, values = (np.asarray(part) for part in entries)
+    starts = np.cumsum(sizes) - sizes if len(sizes) else np.zeros(count)
+    return (
+        len(indices),
+        starts.astype(np.int32),
+        indices.astype(np.int32),
+        values.astype(np.float64),
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,41 +286,12 @@ class LinearProgram:
 
     def minimise_unreduced(self, seconds: float | None = None) -> Optimum | None:
         """An optimum of the program as it is; see `minimise`."""
-        import highspy
-
-        around = enclosing()
-        left = around.sooner(seconds).seconds
+        program = GrowingProgram(solver="ipm" if len(self.costs) > SIMPLEX_COLUMNS else "choose")
+        program.add_rows(self.row_low, self.row_high)
         order = np.lexsort((self.rows, self.columns))
-        starts = np.searchsorted(self.columns[order], np.arange(len(self.costs) + 1))
-        model = highspy.HighsLp()
-        model.num_col_, model.num_row_ = len(self.costs), len(self.row_low)
-        model.col_cost_ = self.costs
-        model.col_lower_ = np.zeros(len(self.costs))
-        model.col_upper_ = np.full(len(self.costs), highspy.kHighsInf)
-        model.row_lower_, model.row_upper_ = self.row_low, self.row_high
-        model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-        model.a_matrix_.start_ = starts.astype(np.int32)
-        model.a_matrix_.index_ = self.rows[order].astype(np.int32)
-        model.a_matrix_.value_ = self.values[order]
-        solver = highspy.Highs()
-        solver.setOptionValue("output_flag", False)
-        solver.setOptionValue("threads", 1)
-        if len(self.costs) > SIMPLEX_COLUMNS:
-            solver.setOptionValue("solver", "ipm")
-        if left is not None:
-            solver.setOptionValue("time_limit", left)
-        solver.passModel(model)
-        solver.run()
-        if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
-            around.check()
-            return None
-        solution = solver.getSolution()
-        return Optimum(
-            float(solver.getInfo().objective_function_value),
-            np.array(solution.col_value),
-            np.array(solution.row_dual),
-            len(self.costs),
-        )
+        sizes = np.bincount(self.columns, minlength=len(self.costs))
+        program.add_columns(self.costs, entries=(sizes, self.rows[order], self.values[order]))
+        return program.minimise(seconds)
 
 
 @dataclass(frozen=True, eq=False)

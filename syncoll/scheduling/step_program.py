@@ -16,11 +16,11 @@ numbers, so tolerances can cost a round but never the plan's validity.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.deadline import Deadline
+from syncoll.linear.program import Entries, GrowingProgram
 from syncoll.scheduling.link_sets import LinkSets
 from syncoll.scheduling.plan import SendPlan
 from syncoll.scheduling.streams import Streams
@@ -34,17 +34,6 @@ _MOST_NODES = 10
 """Branch and bound is given up after so many nodes."""
 
 _TOLERANCE = 1e-5
-
-
-@dataclass(frozen=True, eq=False)
-class _Rows:
-    """``low <= A x <= high``, A by rows."""
-
-    row: IntArray
-    column: IntArray
-    value: FloatArray
-    low: FloatArray
-    high: FloatArray
 
 
 class StepProgram:
@@ -80,54 +69,39 @@ class StepProgram:
             The best plan found, or None; and what the linear relaxation says: no plan has fewer
             rounds (0 if that was not found out).
         """
-        import highspy
-
-        rows = self._rows()
-        columns = self.size
-        model = highspy.HighsLp()
-        model.num_col_, model.num_row_ = columns, len(rows.low)
-        costs = np.zeros(columns)
-        costs[self._rounds_at :] = 1
-        model.col_cost_ = costs
-        model.col_lower_ = np.zeros(columns)
-        model.col_upper_ = np.concatenate(
-            [self._streams.count[self._entry].astype(np.float64), np.full(self._steps, float(most))]
-        )
-        model.row_lower_, model.row_upper_ = rows.low, rows.high
-        model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-        starts = np.searchsorted(rows.row, np.arange(len(rows.low) + 1))
-        model.a_matrix_.start_ = starts.astype(np.int32)
-        model.a_matrix_.index_ = rows.column.astype(np.int32)
-        model.a_matrix_.value_ = rows.value
-        solver = highspy.Highs()
-        solver.setOptionValue("output_flag", False)
-        solver.setOptionValue("threads", 1)
-        solver.setOptionValue("time_limit", float(seconds))
-        solver.passModel(model)
-        solver.run()
-        if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+        until = Deadline.after(seconds)
+        program = self._program(most)
+        if not program.run(seconds):
             return None, 0.0
-        relaxed = float(solver.getInfo().objective_function_value)
+        optimum = program.optimum()
+        relaxed = optimum.value
         if relaxed > most + _TOLERANCE:
             return None, relaxed
-        plan = self._plan(np.array(solver.getSolution().col_value), most)
+        plan = self._plan(optimum.columns, most)
         if plan is not None and plan.total <= max(least, relaxed + 1 - _TOLERANCE):
             return plan, relaxed
-        model.integrality_ = [highspy.HighsVarType.kInteger] * columns
-        solver.setOptionValue("mip_max_nodes", _MOST_NODES)
         # R is whole: a gap below 1 is none.
-        solver.setOptionValue("mip_abs_gap", 1 - _TOLERANCE)
-        solver.passModel(model)
-        whole = np.ones(columns)
-        whole[: self._rounds_at] = 0
-        ends = [float(max(least, relaxed - _TOLERANCE)), float(most)]
-        solver.addRow(*ends, self._steps, np.flatnonzero(whole).astype(np.int32), costs[whole > 0])
-        solver.run()
-        found = np.array(solver.getSolution().col_value)
-        return (self._plan(found, most) if len(found) == columns else None), relaxed
+        gap = 1 - _TOLERANCE
+        program = self._program(most, integer=True, mip_max_nodes=_MOST_NODES, mip_abs_gap=gap)
+        total = dict.fromkeys(range(self._rounds_at, self.size), 1.0)
+        program.add(total, float(max(least, relaxed - _TOLERANCE)), float(most))
+        program.run(until.left())
+        found = program.columns
+        return (None if found is None else self._plan(found, most)), relaxed
 
-    def _rows(self) -> _Rows:
-        """All rows but the one that bounds R."""
+    def _program(self, most: int, *, integer: bool = False, **options: float) -> GrowingProgram:
+        """The program, or its relaxation, without the row that bounds R."""
+        costs = np.zeros(self.size)
+        costs[self._rounds_at :] = 1
+        high = np.full(self.size, float(most))
+        high[: self._rounds_at] = self._streams.count[self._entry]
+        program = GrowingProgram(**options)
+        program.add_columns(costs, high=high, integer=integer)
+        program.add_rows(*self._rows())
+        return program
+
+    def _rows(self) -> tuple[FloatArray, FloatArray, Entries]:
+        """All rows but the one that bounds R: their bounds and entries."""
         streams, sets = self._streams, self._sets
         entry, step = self._entry, self._step
         own = np.arange(self._rounds_at)
@@ -177,7 +151,8 @@ class StepProgram:
         )
         order = np.lexsort((column, row))
         high = np.concatenate([np.zeros(pairs), -constant])
-        return _Rows(row[order], column[order], value[order], np.full(len(high), -np.inf), high)
+        sizes = np.bincount(row, minlength=len(high))
+        return np.full(len(high), -np.inf), high, (sizes, column[order], value[order])
 
     def _plan(self, solution: FloatArray, most: int) -> SendPlan | None:
         """The plan of a solution, if it is one in whole numbers and of at most so many rounds."""
