@@ -5,9 +5,9 @@ They name links, bandwidth bounds and shapes by their positions.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Sized
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import TypeVar
 
 from syncoll.certificates import (
     CutCertificate,
@@ -15,13 +15,16 @@ from syncoll.certificates import (
     PriceCertificate,
     ProofObject,
     Reading,
+    RoundsBound,
     Share,
     TreeCertificate,
 )
 from syncoll.documents.record import ClosedRecord, Count, Node
 from syncoll.errors import FileFormatError
 
-__all__ = ["CertificateRecord", "certificate_of", "certificate_record"]
+__all__ = ["CertificateRecord", "bound_of", "certificate_record"]
+
+K = TypeVar("K")
 
 
 class BoundPrice(ClosedRecord, frozen=True):
@@ -119,71 +122,61 @@ class NothingRecord(_AnyCertificate, frozen=True, tag="nothing"):
 CertificateRecord = PricesRecord | TreesRecord | SendsRecord | CutRecord | NothingRecord
 
 
-def certificate_record(proof: ProofObject | None, **common: Any) -> CertificateRecord:
-    """A proof object as a record.
-
-    Args:
-        proof: what proves the bound; None for a bound of 0.
-        common: the entries of every certificate: shape, steps, rounds, reading and node.
-    """
-    match proof:
-        case PartitionCertificate():
+def certificate_record(bound: RoundsBound, shape: int) -> CertificateRecord:
+    """A bound and its proof as a record; `shape` is its position."""
+    match bound.certificate:
+        case PartitionCertificate() as proof:
             flat = tuple(FlatPrice(*one) for one in sorted(proof.prices.items()))
-            return SendsRecord(**common, parts=proof.parts, prices=flat)
-        case CutCertificate():
-            return CutRecord(**common, nodes=proof.nodes, cover=proof.cover)
-        case TreeCertificate():
-            return TreesRecord(**common, prices=_stepwise(proof.totals))
-        case PriceCertificate():
-            shares = (
-                ShareRecord(one.destination, one.demands, tuple(_rows(one.prices)))
-                for one in proof.shares
-            )
-            return PricesRecord(**common, prices=_stepwise(proof.totals), shares=tuple(shares))
-    return NothingRecord(**common)
+            return SendsRecord.of(bound, shape=shape, parts=proof.parts, prices=flat)
+        case CutCertificate() as proof:
+            return CutRecord.of(bound, shape=shape, nodes=proof.nodes, cover=proof.cover)
+        case TreeCertificate() as proof:
+            prices = tuple(BoundPrice(*row) for row in _rows(proof.totals))
+            return TreesRecord.of(bound, shape=shape, prices=prices)
+        case PriceCertificate() as proof:
+            prices = tuple(BoundPrice(*row) for row in _rows(proof.totals))
+            shares = tuple(ShareRecord.of(x, prices=_rows(x.prices)) for x in proof.shares)
+            return PricesRecord.of(bound, shape=shape, prices=prices, shares=shares)
+    return NothingRecord.of(bound, shape=shape)
 
 
-def _stepwise(totals: Mapping[tuple[int, int], Fraction]) -> tuple[BoundPrice, ...]:
-    return tuple(BoundPrice(*row) for row in _rows(totals))
+def _rows(prices: Mapping[tuple[int, int], Fraction]) -> tuple[tuple[int, int, Fraction], ...]:
+    return tuple((*place, price) for place, price in sorted(prices.items()))
 
 
-def _rows(prices: Mapping[tuple[int, int], Fraction]) -> list[tuple[int, int, Fraction]]:
-    return [(i, step, price) for (i, step), price in sorted(prices.items())]
-
-
-def certificate_of(record: CertificateRecord) -> ProofObject | None:
-    """The proof object of a record; None where it proves nothing.
+def bound_of(record: CertificateRecord) -> RoundsBound:
+    """The bound and the proof of a record.
 
     Raises:
         FileFormatError: when it states a price twice.
     """
+    proof: ProofObject | None = None
     match record:
         case CutRecord():
-            return CutCertificate(record.nodes, record.cover)
+            proof = CutCertificate(record.nodes, record.cover)
         case SendsRecord():
-            flat = {one.bound: one.price for one in record.prices}
-            _require_distinct(flat, record.prices)
-            return PartitionCertificate(record.parts, flat)
+            proof = PartitionCertificate(
+                record.parts, _distinct((one.bound, one.price) for one in record.prices)
+            )
         case TreesRecord():
-            return TreeCertificate(record.steps, _totals(record.prices))
+            proof = TreeCertificate(record.steps, _totals(record.prices))
         case PricesRecord():
-            shares = tuple(_share_of(one) for one in record.shares)
-            return PriceCertificate(record.steps, _totals(record.prices), shares)
-    return None
+            shares = tuple(
+                Share(x.destination, x.demands, _distinct(((i, s), p) for i, s, p in x.prices))
+                for x in record.shares
+            )
+            proof = PriceCertificate(record.steps, _totals(record.prices), shares)
+    return RoundsBound(record.rounds, record.steps, proof, record.reading, record.node)
 
 
 def _totals(prices: Sequence[BoundPrice]) -> dict[tuple[int, int], Fraction]:
-    totals = {(one.bound, one.step): one.price for one in prices}
-    _require_distinct(totals, prices)
-    return totals
+    return _distinct(((one.bound, one.step), one.price) for one in prices)
 
 
-def _share_of(record: ShareRecord) -> Share:
-    prices = {(link, step): price for link, step, price in record.prices}
-    _require_distinct(prices, record.prices)
-    return Share(record.destination, record.demands, prices)
-
-
-def _require_distinct(read: Sized, stated: Sized) -> None:
-    if len(read) < len(stated):
-        raise FileFormatError("a certificate states a price twice")
+def _distinct(prices: Iterable[tuple[K, Fraction]]) -> dict[K, Fraction]:
+    read: dict[K, Fraction] = {}
+    for place, price in prices:
+        if place in read:
+            raise FileFormatError("a certificate states a price twice")
+        read[place] = price
+    return read

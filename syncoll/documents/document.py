@@ -30,7 +30,7 @@ _RECORDS = {
     "frontier": ("frontier", "FrontierFile"),
     "outcome": ("outcome", "OutcomeRecord"),
     "algorithm": ("outcome", "AlgorithmFileRecord"),
-    "refutation": ("refutation", "RefutationRecord"),
+    "refutation": ("outcome", "RefutationRecord"),
     "forest": ("forest", "ForestRecord"),
     "plan": ("plan", "PlanRecord"),
 }
@@ -57,7 +57,7 @@ class Document(NamedTuple):
 def digest(document: Mapping[str, Any]) -> str:
     """The SHA-256 of a document without its entry ``digest``; finds what was changed by accident.
 
-    Whoever changes a file on purpose can compute it anew: what is claimed must hold on its own.
+    What is changed on purpose can have it computed anew: what is claimed must hold on its own.
     """
     rest = {key: value for key, value in document.items() if key != "digest"}
     text = json.dumps(rest, sort_keys=True, separators=(",", ":"))
@@ -81,7 +81,7 @@ def read_document(path: Path) -> Document:
     """The content of a file of ours.
 
     Raises:
-        FileFormatError: when it cannot be read or is no such file, with the reason.
+        FileFormatError: when it cannot be read or is not such a file, with the reason.
     """
     try:
         with path.open("rb") as file:
@@ -136,7 +136,7 @@ def _kind(document: object, name: str) -> str:
 
 
 def _require_shallow(document: dict[str, Any], name: str) -> None:
-    """Refuses what would exhaust the stack of whoever walks over it; records are no deeper."""
+    """Refuses what would exhaust the stack of what walks over it; records are not as deep."""
     level: list[Any] = [document]
     for _ in range(_DEEPEST):
         level = [

@@ -13,9 +13,10 @@ from typing import Annotated
 
 import msgspec
 from msgspec import Meta
+from msgspec.structs import asdict
 
-from syncoll.certificates import Certificate, ChunkClass, RoundsBound, Shape
-from syncoll.documents.certificates import CertificateRecord, certificate_of, certificate_record
+from syncoll.certificates import Certificate, ChunkClass, Shape
+from syncoll.documents.certificates import CertificateRecord, bound_of, certificate_record
 from syncoll.documents.record import ClosedRecord, Count, Node, PositiveCount
 from syncoll.errors import FileFormatError
 from syncoll.results.evidence import Distance, Evidence, ScaledShape
@@ -135,28 +136,19 @@ def evidence_record(evidence: Evidence) -> EvidenceRecord:
     shapes = [one.shape for one in evidence.shapes]
     return EvidenceRecord(
         tuple(
-            ShapeRecord(
-                one.shape.chunks,
-                one.shape.combining,
-                tuple(ShapeClassRecord(c.pre, c.post, c.count) for c in one.shape.classes),
-                one.compared,
-                one.scales,
+            ShapeRecord.of(
+                one.shape,
+                classes=tuple(map(ShapeClassRecord.of, one.shape.classes)),
+                compared=one.compared,
+                scales=one.scales,
             )
             for one in evidence.shapes
         ),
         evidence.max_chunks,
         evidence.undefined,
-        None if evidence.distance is None else DistanceRecord(*vars(evidence.distance).values()),
+        None if evidence.distance is None else DistanceRecord.of(evidence.distance),
         tuple(
-            certificate_record(
-                one.bound.certificate,
-                shape=shapes.index(one.shape),
-                steps=one.bound.steps,
-                rounds=one.bound.rounds,
-                reading=one.bound.reading,
-                node=one.bound.node,
-            )
-            for one in evidence.certificates
+            certificate_record(one.bound, shapes.index(one.shape)) for one in evidence.certificates
         ),
         _positions(evidence.bandwidth, evidence),
     )
@@ -164,18 +156,11 @@ def evidence_record(evidence: Evidence) -> EvidenceRecord:
 
 def proof_record(proof: Proof, evidence: Evidence) -> ProofRecord:
     """A proof; its certificates are positions in the list of the evidence."""
-    return ProofRecord(
-        proof.scope_text,
-        proof.bound,
-        proof.method,
-        proof.words,
-        proof.best,
-        proof.low,
-        proof.bound_chunks,
-        proof.max_chunks,
-        proof.max_rounds,
-        _positions(proof.certificates, evidence),
-        tuple(RefutedRecord(**vars(one)) for one in proof.refuted),
+    return ProofRecord.of(
+        proof,
+        scope=proof.scope_text,
+        certificates=_positions(proof.certificates, evidence),
+        refuted=tuple(map(RefutedRecord.of, proof.refuted)),
     )
 
 
@@ -212,14 +197,14 @@ def evidence_of(
         shapes,
         record.max_chunks,
         record.undefined,
-        None if far is None else Distance(far.sources, far.destination, far.steps),
+        None if far is None else Distance(**asdict(far)),
         _chosen(record.bandwidth, every),
         tuple(sorted(read, key=lambda proof: proof.steps)),
     )
 
 
 def _shape_of(record: ShapeRecord, nodes: int) -> ScaledShape:
-    classes = tuple(ChunkClass(one.pre, one.post, one.count) for one in record.classes)
+    classes = tuple(ChunkClass(**asdict(one)) for one in record.classes)
     for one in classes:
         for named in (one.pre, one.post):
             if any(n >= nodes for n in named) or list(named) != sorted(set(named)):
@@ -245,10 +230,7 @@ def _placed(record: CertificateRecord, shapes: Sequence[ScaledShape]) -> Certifi
         raise FileFormatError(
             f"a certificate of shape {record.shape}; expected less than {len(shapes)}"
         )
-    bound = RoundsBound(
-        record.rounds, record.steps, certificate_of(record), record.reading, record.node
-    )
-    return Certificate(shapes[record.shape].shape, bound)
+    return Certificate(shapes[record.shape].shape, bound_of(record))
 
 
 _ONE_OF_MANY = re.compile(r"\b(1 (?:chunk|round|step))s\b")
@@ -256,27 +238,18 @@ _ONE_OF_MANY = re.compile(r"\b(1 (?:chunk|round|step))s\b")
 
 
 def _proof_of(steps: int, record: ProofRecord, every: Sequence[Certificate]) -> Proof:
+    entries = asdict(record)
+    stated = {name: str(entries.pop(name)) for name in ("scope", "method", "words")}
     kind = record.scope.split("<=")[0]
-    proof = Proof(
-        steps,
-        record.best,
-        record.bound,
-        _chosen(record.certificates, every),
-        Scope.CHUNKS if kind in ("chunks", "rounds") else Scope(kind),
-        record.low,
-        record.bound_chunks,
-        record.max_chunks,
-        record.max_rounds,
-        tuple(Refuted(**msgspec.structs.asdict(one)) for one in record.refuted),
-    )
-    for name, stated, told in (
-        ("scope", record.scope, proof.scope_text),
-        ("method", str(record.method), str(proof.method)),
-        ("words", record.words, proof.words),
-    ):
-        if _ONE_OF_MANY.sub(r"\1", stated) != told:
+    entries["scope"] = Scope.CHUNKS if kind in ("chunks", "rounds") else Scope(kind)
+    entries["certificates"] = _chosen(record.certificates, every)
+    entries["refuted"] = tuple(Refuted(**asdict(one)) for one in record.refuted)
+    proof = Proof(steps, **entries)
+    derived = {"scope": proof.scope_text, "method": str(proof.method), "words": proof.words}
+    for name, told in derived.items():
+        if _ONE_OF_MANY.sub(r"\1", stated[name]) != told:
             raise FileFormatError(
-                f"the {name} of the proof for {steps} steps is {stated!r}, but what it contains "
-                f"amounts to {told!r}"
+                f"the {name} of the proof for {steps} steps is {stated[name]!r}, but what it "
+                f"contains amounts to {told!r}"
             )
     return proof

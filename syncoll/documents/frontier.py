@@ -26,9 +26,9 @@ from syncoll.documents.problem import (
 )
 from syncoll.documents.record import ClosedRecord, Count, Record, Seconds, written
 from syncoll.errors import VerificationError
-from syncoll.model import Algorithm, Instance, Topology
+from syncoll.model import Topology
 from syncoll.results.evidence import Evidence
-from syncoll.results.frontier import Frontier, OpenClaim, Point
+from syncoll.results.frontier import Costs, Frontier, OpenClaim, Point
 
 __all__ = ["FrontierFile", "FrontierRecord", "PointRecord", "frontier_document", "frontier_of"]
 
@@ -143,7 +143,8 @@ def frontier_document(frontier: Frontier) -> dict[str, Any]:
     """A frontier as the document ``syncoll/frontier/1``."""
     evidence = frontier.evidence
     at_points = {point.steps for point in frontier.points}
-    record = FrontierRecord(
+    record = FrontierRecord.of(
+        frontier,
         **file_entries("frontier", frontier.topology, frontier.collective),
         bounds=BoundsRecord(frontier.least_steps, frontier.least_bandwidth, frontier.max_chunks),
         search={**frontier.settings, "scope": frontier.scope},
@@ -153,8 +154,7 @@ def frontier_document(frontier: Frontier) -> dict[str, Any]:
             for one in frontier.open
         ),
         left_out=tuple(LeftOutRecord(*one) for one in frontier.left_out) or UNSET,
-        complete=frontier.complete,
-        interrupted=frontier.interrupted,
+        digest=UNSET,
         seconds=round(frontier.seconds, 6),
         between=UNSET
         if evidence is None
@@ -171,13 +171,11 @@ def frontier_document(frontier: Frontier) -> dict[str, Any]:
 
 def _point_record(point: Point, frontier: Frontier) -> PointRecord:
     evidence, proof, size = frontier.evidence, frontier.proof(point), point.size
-    return PointRecord(
+    return PointRecord.of(
+        point,
         **problem_entries(point.instance),
         status="verified",
-        encoding=point.encoding,
-        backend=point.backend,
         seconds=round(point.seconds, 6),
-        bound=point.bound,
         proof=UNSET if evidence is None or proof is None else proof_record(proof, evidence),
         variables=UNSET if size is None else size.variables,
         constraints=UNSET if size is None else size.constraints,
@@ -185,14 +183,12 @@ def _point_record(point: Point, frontier: Frontier) -> PointRecord:
     )
 
 
-def frontier_of(
-    record: FrontierRecord, topology: Topology, solved: Sequence[tuple[Instance, Algorithm]]
-) -> Frontier:
+def frontier_of(record: FrontierRecord, topology: Topology, solved: Sequence[Costs]) -> Frontier:
     """The frontier of a file; what is proved is read, but not checked.
 
     Args:
         record: of the file.
-        topology: of the file.
+        topology: likewise.
         solved: what the points are, verified.
 
     Raises:
@@ -201,9 +197,9 @@ def frontier_of(
     """
     bounds = record.bounds
     points: list[Point] = []
-    for (instance, algorithm), one in zip(solved, record.points, strict=True):
-        bound = None if one.bound is UNSET else one.bound
-        point = Point(instance, algorithm, one.encoding, one.backend, one.seconds, bound=bound)
+    for own, one in zip(solved, record.points, strict=True):
+        bound, by = None if one.bound is UNSET else one.bound, (one.encoding, one.backend)
+        point = Point(own.instance, own.algorithm, *by, one.seconds, bound=bound)
         _require_consistent(f"points[{len(points)}]", point, points, bounds)
         points.append(point)
     frontier = Frontier(

@@ -5,12 +5,14 @@ Everything that the verifier needs is in the file: a reader needs neither the sp
 
 from __future__ import annotations
 
+from dataclasses import astuple
 from fractions import Fraction
 from itertools import chain
 from typing import Annotated, Any, Literal
 
 import numpy as np
 from msgspec import UNSET, Meta, UnsetType
+from msgspec.structs import asdict
 
 import syncoll
 from syncoll.documents.record import Count, Node, Nodes, PositiveCount, Record
@@ -18,7 +20,6 @@ from syncoll.errors import FileFormatError
 from syncoll.model import (
     Algorithm,
     BandwidthBound,
-    BoolArray,
     Fabric,
     FabricLink,
     Instance,
@@ -194,22 +195,16 @@ def file_entries(kind: str, topology: Topology, collective: str) -> dict[str, An
 
 def interconnect_record(topology: Topology) -> InterconnectRecord:
     """Links and the bandwidth relation, and the physical network behind them if it is known."""
-    fabric = topology.fabric
-    return InterconnectRecord(
-        links=topology.links,
-        bounds=tuple(
-            BoundRecord(links=b.links, chunks_per_round=b.chunks_per_round, label=b.label)
-            for b in topology.bounds
-        ),
-        fabric=UNSET
-        if fabric is None
-        else FabricRecord(
+    physical: FabricRecord | UnsetType = UNSET
+    if (fabric := topology.fabric) is not None:
+        physical = FabricRecord.of(
+            fabric,
             switches=fabric.num_switches,
-            measure=fabric.measure,
             chunk_per_round=fabric.chunk_bandwidth,
-            links=tuple((x.source, x.destination, x.bandwidth, x.label) for x in fabric.links),
-        ),
-    )
+            links=tuple(map(astuple, fabric.links)),
+        )
+    bounds = tuple(map(BoundRecord.of, topology.bounds))
+    return InterconnectRecord(topology.links, bounds, physical)
 
 
 def topology_of(record: FileRecord | ProblemFileRecord) -> Topology:
@@ -233,27 +228,22 @@ def topology_of(record: FileRecord | ProblemFileRecord) -> Topology:
             measure=physical.measure,
             unit=physical.chunk_per_round if physical.measure == "GB/s" else None,
         )
-    bounds = (BandwidthBound(b.links, b.chunks_per_round, b.label) for b in written.bounds)
-    return Topology(record.topology, nodes, written.links, tuple(bounds), fabric=fabric)
+    bounds = tuple(BandwidthBound(**asdict(one)) for one in written.bounds)
+    return Topology(record.topology, nodes, written.links, bounds, fabric=fabric)
 
 
 def problem_entries(instance: Instance) -> dict[str, Any]:
     """C, S, R, whether it combines, and the chunks in classes of equal pre and post."""
-    return {
-        "chunks": instance.chunks,
-        "steps": instance.steps,
-        "rounds": instance.rounds,
-        "bandwidth": Fraction(instance.rounds, instance.chunks),
-        "combining": instance.combining,
-        "chunk_classes": tuple(
-            ChunkClassRecord(
-                pre=tuple(np.flatnonzero(instance.pre[members[0]]).tolist()),
-                post=tuple(np.flatnonzero(instance.post[members[0]]).tolist()),
-                chunks=members.tolist(),
-            )
-            for members in instance.chunk_classes
-        ),
-    }
+    classes = tuple(
+        ChunkClassRecord(
+            pre=tuple(np.flatnonzero(instance.pre[members[0]]).tolist()),
+            post=tuple(np.flatnonzero(instance.post[members[0]]).tolist()),
+            chunks=members.tolist(),
+        )
+        for members in instance.chunk_classes
+    )
+    bandwidth = Fraction(instance.rounds, instance.chunks)
+    return asdict(ProblemRecord.of(instance, bandwidth=bandwidth, chunk_classes=classes))
 
 
 def instance_of(record: ProblemRecord, topology: Topology, collective: str) -> Instance:
@@ -264,15 +254,14 @@ def instance_of(record: ProblemRecord, topology: Topology, collective: str) -> I
             bandwidth is not R/C.
         ModelError: when the instance makes no sense.
     """
-    classes, nodes = record.chunk_classes, topology.num_nodes
-    numbers = [c for one in classes for c in one.chunks]
+    nodes, numbers = topology.num_nodes, [c for one in record.chunk_classes for c in one.chunks]
     if len(numbers) * nodes > _MOST_CELLS:
         raise FileFormatError(f"{len(numbers)} chunks on {nodes} nodes are more than fit in memory")
     if sorted(numbers) != list(range(len(numbers))):
         raise FileFormatError("the chunk classes do not name each chunk from 0 up exactly once")
     pre = np.zeros((len(numbers), nodes), dtype=bool)
     post = np.zeros_like(pre)
-    for one in classes:
+    for one in record.chunk_classes:
         for array, name, places in ((pre, "pre", one.pre), (post, "post", one.post)):
             if any(n >= nodes for n in places):
                 raise FileFormatError(
@@ -282,11 +271,9 @@ def instance_of(record: ProblemRecord, topology: Topology, collective: str) -> I
             if places and one.chunks:
                 array[np.ix_(one.chunks, places)] = True
     chunks, steps, rounds = record.chunks, record.steps, record.rounds
-    if record.bandwidth != Fraction(rounds, chunks):
-        raise FileFormatError(
-            f"bandwidth {record.bandwidth} is not rounds/chunks = {Fraction(rounds, chunks)}"
-        )
-    combining = record.combining
+    cost, combining = Fraction(rounds, chunks), record.combining
+    if record.bandwidth != cost:
+        raise FileFormatError(f"bandwidth {record.bandwidth} is not rounds/chunks = {cost}")
     return Instance(topology, collective, chunks, steps, rounds, pre, post, combining=combining)
 
 
@@ -303,28 +290,19 @@ def algorithm_record(algorithm: Algorithm) -> AlgorithmRecord:
 
 
 def algorithm_of(record: AlgorithmRecord, nodes: int) -> Algorithm:
-    """The algorithm of a record; still to be verified.
-
-    Args:
-        record: of an algorithm.
-        nodes: P.
+    """The algorithm of a record, on P nodes; still to be verified.
 
     Raises:
         FileFormatError: when its contributions do not fit its sends, or the nodes.
         ModelError: when it makes no sense.
     """
-    count = len(record.sends)
+    count, listed = len(record.sends), record.contributions
     sends = np.fromiter(chain.from_iterable(record.sends), np.int64, 4 * count).reshape(-1, 4)
-    carried = None
-    if record.contributions is not UNSET:
-        carried = _contributions(record.contributions, count, nodes)
-    return Algorithm(record.rounds_per_step, sends, carried)
-
-
-def _contributions(listed: list[list[int]], sends: int, nodes: int) -> BoolArray:
-    if len(listed) != sends:
-        raise FileFormatError(f"contributions to {len(listed)} sends, but there are {sends}")
-    carried = np.zeros((sends, nodes), dtype=bool)
+    if listed is UNSET:
+        return Algorithm(record.rounds_per_step, sends)
+    if len(listed) != count:
+        raise FileFormatError(f"contributions to {len(listed)} sends, but there are {count}")
+    carried = np.zeros((count, nodes), dtype=bool)
     for row, contributors in zip(carried, listed, strict=True):
         if any(n >= nodes for n in contributors):
             raise FileFormatError(
@@ -332,4 +310,4 @@ def _contributions(listed: list[list[int]], sends: int, nodes: int) -> BoolArray
                 f"the nodes are 0 to {nodes - 1}"
             )
         row[contributors] = True
-    return carried
+    return Algorithm(record.rounds_per_step, sends, carried)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Self, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
@@ -53,6 +53,17 @@ _RATIO = re.compile(ratio_pattern(30))
 
 class Record(Struct, frozen=True):
     """What may have further entries, of later versions."""
+
+    @classmethod
+    def of(cls, value: object, **entries: Any) -> Self:
+        """A record of a value whose attributes have the names of its entries.
+
+        Args:
+            value: as a frozen dataclass.
+            entries: those that are not attributes of it, or lie otherwise in files.
+        """
+        rest = (name for name in cls.__struct_fields__ if name not in entries)
+        return cls(**entries, **{name: getattr(value, name) for name in rest})
 
 
 class ClosedRecord(Record, frozen=True, forbid_unknown_fields=True):

@@ -9,13 +9,7 @@ from typing import Any
 
 from syncoll.documents.document import Document, digest, parse_document, read_document
 from syncoll.documents.frontier import frontier_of
-from syncoll.documents.problem import (
-    AlgorithmRecord,
-    ProblemRecord,
-    algorithm_of,
-    instance_of,
-    topology_of,
-)
+from syncoll.documents.problem import algorithm_of, instance_of, topology_of
 from syncoll.errors import FileFormatError, ModelError, VerificationError
 from syncoll.model import Algorithm, Instance, Topology
 from syncoll.results.frontier import Costs, Frontier
@@ -44,10 +38,10 @@ class StoredFile:
     """A file whose algorithms all passed the verifier.
 
     Args:
-        kind: ``frontier``, ``outcome`` or ``algorithm``.
+        kind: ``frontier``, ``outcome``, ``algorithm`` or ``refutation``.
         topology: the interconnect in the file.
         collective: its name.
-        algorithms: in the order of the file; none for an outcome that is not sat.
+        algorithms: in the order of the file; empty for an outcome that is not sat.
         instances: the problems, those without an algorithm included.
         document: everything as read.
         frontier: for a frontier.
@@ -69,7 +63,7 @@ class StoredFile:
         """
         if self.frontier is None:
             raise VerificationError(
-                f"this is no frontier but an {self.kind}; it makes no claim to check"
+                f"this is not a frontier but an {self.kind}; it makes no claim to check"
             )
         if self.document.get("digest", digest(self.document)) != digest(self.document):
             raise VerificationError("the file was changed after it was written: its digest differs")
@@ -109,43 +103,33 @@ def load_text(text: str, name: str) -> StoredFile:
 def _load(document: Document, name: str) -> StoredFile:
     kind, _, record = document
     stored: list[StoredAlgorithm] = []
-    unsolved: list[Instance] = []
-    frontier = None
-    where = "interconnect"
+    instances: list[Instance] = []
+    frontier, where = None, "interconnect"
+    problems = {kind: record}
+    if kind == "frontier":
+        problems = {f"points[{i}]": one for i, one in enumerate(record.points)}
     try:
         topology = topology_of(record)
+        for where, problem in problems.items():
+            instances.append(instance_of(problem, topology, record.collective))
+            found = getattr(problem, "algorithm", None)
+            if found is not None:  # as it is in a refutation
+                algorithm = algorithm_of(found, topology.num_nodes)
+                require_valid(instances[-1], algorithm)
+                stored.append(StoredAlgorithm(instances[-1], algorithm, where))
         if kind == "frontier":
-            for i, one in enumerate(record.points):
-                where = f"points[{i}]"
-                stored.append(_stored(one, one.algorithm, topology, record.collective, where))
-            where = "frontier"
-            solved = [(one.instance, one.algorithm) for one in stored]
-            frontier = frontier_of(record, topology, solved)
-        else:
             where = kind
-            algorithm = getattr(record, "algorithm", None)
-            if algorithm is None:  # as in a refutation
-                unsolved.append(instance_of(record, topology, record.collective))
-            else:
-                stored.append(_stored(record, algorithm, topology, record.collective, where))
+            frontier = frontier_of(record, topology, stored)
     except VerificationError as error:
         raise VerificationError(f"{name}: {where}: {error}") from error
     except (FileFormatError, ModelError) as error:
         raise FileFormatError(f"{name}: {where}: {error}") from error
-    instances = (*(one.instance for one in stored), *unsolved)
     return StoredFile(
-        kind, topology, record.collective, tuple(stored), instances, document.entries, frontier
+        kind,
+        topology,
+        record.collective,
+        tuple(stored),
+        tuple(instances),
+        document.entries,
+        frontier,
     )
-
-
-def _stored(
-    problem: ProblemRecord,
-    written: AlgorithmRecord,
-    topology: Topology,
-    collective: str,
-    where: str,
-) -> StoredAlgorithm:
-    instance = instance_of(problem, topology, collective)
-    algorithm = algorithm_of(written, topology.num_nodes)
-    require_valid(instance, algorithm)
-    return StoredAlgorithm(instance, algorithm, where)

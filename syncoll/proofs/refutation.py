@@ -32,6 +32,12 @@ import numpy as np
 
 import syncoll
 from syncoll.documents.document import digest, read_document
+from syncoll.documents.outcome import (
+    FormulaRecord,
+    QuestionRecord,
+    RefutationProofRecord,
+    RefutationRecord,
+)
 from syncoll.documents.problem import (
     file_entries,
     instance_of,
@@ -40,12 +46,6 @@ from syncoll.documents.problem import (
     topology_of,
 )
 from syncoll.documents.record import written
-from syncoll.documents.refutation import (
-    FormulaRecord,
-    QuestionRecord,
-    RefutationProofRecord,
-    RefutationRecord,
-)
 from syncoll.errors import FileFormatError, ModelError, SyncollError, UsageError, VerificationError
 from syncoll.formula import Feature
 from syncoll.lowerings import lower

@@ -22,8 +22,8 @@ import msgspec
 import numpy as np
 from msgspec.structs import asdict
 
-from syncoll.certificates import CutCertificate, Reading
-from syncoll.documents.certificates import CertificateRecord, certificate_of, certificate_record
+from syncoll.certificates import CutCertificate, RoundsBound
+from syncoll.documents.certificates import CertificateRecord, bound_of, certificate_record
 from syncoll.documents.record import ClosedRecord, read_record, written
 from syncoll.errors import FileFormatError, ModelError
 from syncoll.formula import FormulaSize, Limits, StopReason, Verdict
@@ -116,9 +116,7 @@ def pack_certificate(certificate: BoundCertificate) -> bytes:
     """A certificate as bytes."""
     steps = None if isinstance(certificate, CutCertificate) else certificate.steps
     # What it speaks of is in the question, and what it proves is computed anew.
-    record = certificate_record(
-        certificate, shape=0, steps=steps, rounds=Fraction(0), reading=Reading.MOVING, node=None
-    )
+    record = certificate_record(RoundsBound(Fraction(0), steps, certificate), shape=0)
     return _RECORD + zlib.compress(json.dumps(written(record), separators=(",", ":")).encode())
 
 
@@ -133,7 +131,7 @@ def unpack_certificate(data: bytes) -> BoundCertificate:
     except _DAMAGE as error:
         raise FileFormatError(f"a stored certificate cannot be read: {error}") from error
     record = read_record(document, CertificateRecord, "a stored certificate")
-    certificate = certificate_of(record)
+    certificate = bound_of(record).certificate
     if not isinstance(certificate, BoundCertificate):
         raise FileFormatError(f"a stored certificate by {document['method']}")
     return certificate

@@ -10,6 +10,7 @@ from __future__ import annotations
 import pickle
 import random
 import tempfile
+from contextlib import closing
 from pathlib import Path
 from typing import ClassVar
 
@@ -102,12 +103,11 @@ def check_trivial(candidate: BackendUnderTest) -> None:
         builder = FormulaBuilder()
         builder.booleans(number)
         candidate.expect(builder.build(), f"{number} Booleans alone", satisfiable=True)
-    if Feature.INTEGER in candidate.record.features:
-        for low, high in ((0, 0), (-1, 1), (5, 9)):
-            builder = FormulaBuilder()
-            builder.integer(low, high)
-            name = f"an integer from {low} to {high} alone"
-            candidate.expect(builder.build(), name, satisfiable=True)
+    for low, high in ((0, 0), (-1, 1), (5, 9)):
+        builder = FormulaBuilder()
+        builder.integer(low, high)
+        if candidate.takes(alone := builder.build()):
+            candidate.expect(alone, f"an integer from {low} to {high} alone", satisfiable=True)
 
 
 def check_tiny_formulas(candidate: BackendUnderTest) -> None:
@@ -155,14 +155,14 @@ def check_models(candidate: BackendUnderTest) -> None:
 def _pinned(formula: Formula, assignment: Assignment, features: frozenset[Feature]) -> Formula:
     """The formula with its variables fixed, as far as rows of these features can do it."""
     builder = FormulaBuilder(formula)
-    for clause in formula.clauses():
-        builder.clause(*clause)
-    for cardinality in formula.cardinalities():
-        builder.cardinality(*cardinality)
-    for linear in formula.linears():
-        builder.linear(*linear)
-    for difference in formula.differences():
-        builder.difference(*difference)
+    for rows, write in (
+        (formula.clauses(), builder.clause),
+        (formula.cardinalities(), builder.cardinality),
+        (formula.linears(), builder.linear),
+        (formula.differences(), builder.difference),
+    ):
+        for row in rows:
+            write(*row)
     for variable, value in enumerate(assignment.booleans.tolist()[1:], start=1):
         literal = variable if value else -variable
         if Feature.CLAUSE in features:
@@ -221,7 +221,7 @@ def check_time_limit(candidate: BackendUnderTest) -> None:
 
 
 def check_time_limit_by_itself(candidate: BackendUnderTest) -> None:
-    """Formulas that nobody decides soon: it stops by itself, also with several threads and a seed.
+    """Formulas that take any solver long: it stops by itself, also with several threads and a seed.
 
     Its process would be ended later, and loaded again; what it had learnt to say would be lost.
     """
@@ -234,7 +234,7 @@ def check_time_limit_by_itself(candidate: BackendUnderTest) -> None:
 def _expect_in_time(
     candidate: BackendUnderTest, formula: Formula, right: Verdict, limits: Limits
 ) -> None:
-    """Demands the right verdict, or unknown for want of time; `solve` looks at the clock."""
+    """The right verdict, or unknown for want of time; `solve` looks at the clock."""
     outcome = candidate.solve(formula, limits)
     demand(
         outcome.verdict in (right, Verdict.UNKNOWN),
@@ -279,10 +279,8 @@ def check_settings(candidate: BackendUnderTest) -> None:
 
 def check_seconds(candidate: BackendUnderTest) -> None:
     """An outcome says how long loading and solving took, and statistics are numbers."""
-    for formula in (
-        pigeonhole(3, candidate.record.features),
-        _satisfiable(candidate.record.features),
-    ):
+    features = candidate.record.features
+    for formula in (pigeonhole(3, features), _satisfiable(features)):
         outcome = candidate.solve(formula)
         for phase in ("load", "solve"):
             seconds = outcome.seconds.get(phase)
@@ -297,7 +295,7 @@ def check_proofs(candidate: BackendUnderTest) -> None:
     if not candidate.record.writes_proofs:
         return
     builder = FormulaBuilder()
-    (one,) = builder.booleans(1)
+    one = builder.boolean()
     builder.clause([one])
     builder.clause([-one])
     for formula in (pigeonhole(4, frozenset({Feature.CLAUSE})), builder.build()):
@@ -335,11 +333,8 @@ BACKEND_CHECKS = checks_of(
 
 def check_backend(record: BackendRecord) -> list[Failure]:
     """Runs every check and returns the failures; an empty list is a pass."""
-    candidate = BackendUnderTest(record)
-    try:
+    with closing(BackendUnderTest(record)) as candidate:
         return failures(BACKEND_CHECKS, candidate)
-    finally:
-        candidate.close()
 
 
 class BackendConformance(Conformance, checks=BACKEND_CHECKS):

@@ -40,12 +40,10 @@ class TooLargeError(ValueError):
 def has_algorithm(instance: Instance, *, most_work: int = _MOST_WORK) -> bool:
     """Whether an algorithm of exactly the instance's S and R exists.
 
-    Args:
-        instance: the problem; a combining one must be tiny, and nothing limits the work for it.
-        most_work: how many partial steps may be looked at.
+    A combining instance must be tiny: nothing limits the work for it.
 
     Raises:
-        TooLargeError: when that is not enough.
+        TooLargeError: when more than `most_work` partial steps would have to be looked at.
     """
     if instance.combining:
         return _reaches_reduction(instance)

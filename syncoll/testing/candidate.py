@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -22,30 +21,14 @@ __all__ = [
     "PATIENCE",
     "SECONDS",
     "BackendUnderTest",
-    "Deciding",
     "ObservedLoader",
 ]
 
-SECONDS = 30.0
-"""The time limit for small formulas, which no solver needs."""
-
-LATE_SECONDS = 3.0
-"""How much later than its limit a backend may answer, on a machine that has other things to do."""
-
-PATIENCE = 10.0
-"""Seconds after its limit when a backend that has not answered is ended, and has failed."""
+SECONDS = 30.0  # the time limit for small formulas, which no solver needs
+LATE_SECONDS = 3.0  # so much later than its limit a backend may answer on a busy machine
+PATIENCE = 10.0  # after its limit, when a backend that has not answered is ended, and has failed
 
 _SPENT, _CHANGED = "observed: seconds", "observed: changed"
-
-
-class Deciding(Protocol):
-    """Whatever runs a backend: a `SolverProcess`, or a stand-in for it."""
-
-    def solve(self, formula: Formula, limits: Limits, options: Mapping[str, object], /) -> Outcome:
-        """The backend's outcome; see `SolverProcess.solve`."""
-
-    def close(self) -> None:
-        """Ends it."""
 
 
 @dataclass(frozen=True)
@@ -54,9 +37,6 @@ class ObservedLoader:
 
     From outside, a backend that forgets its time limit looks like one that keeps it, because its
     process is ended in time.
-
-    Args:
-        load: the record's.
     """
 
     load: Callable[[], Backend]
@@ -101,7 +81,7 @@ class BackendUnderTest:
         process: what runs it; a worker process when left out.
     """
 
-    def __init__(self, record: BackendRecord, process: Deciding | None = None) -> None:
+    def __init__(self, record: BackendRecord, process: SolverProcess | None = None) -> None:
         self.record = record
         observed = replace(record, load=ObservedLoader(record.load))
         self.process = process or SolverProcess(observed, grace_seconds=PATIENCE)
@@ -176,12 +156,7 @@ def _describe(formula: Formula) -> str:
     lines = [f"the formula has {size.booleans} Booleans and {size.integers} integers:"]
     bounds = zip(formula.integer_low.tolist(), formula.integer_high.tolist(), strict=True)
     lines += [f"  integer {i}: {low} .. {high}" for i, (low, high) in enumerate(bounds)]
-    kinds: tuple[Iterator[object], ...] = (
-        formula.clauses(),
-        formula.cardinalities(),
-        formula.linears(),
-        formula.differences(),
-    )
-    rows = [f"  {row}" for kind in kinds for row in kind]
+    kinds = (formula.clauses, formula.cardinalities, formula.linears, formula.differences)
+    rows = [f"  {row}" for kind in kinds for row in kind()]
     more = [f"  … and {len(rows) - 30} rows more"] if len(rows) > 30 else []
     return "\n".join([*lines, *rows[:30], *more])

@@ -10,6 +10,7 @@ import random
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 import numpy.typing as npt
@@ -64,9 +65,7 @@ def brute_force_models(formula: Formula) -> Models:
     """
     widths = (formula.integer_high - formula.integer_low + 1).tolist()
     radices = [2] * formula.num_booleans + widths
-    total = 1
-    for radix in radices:
-        total *= radix
+    total = prod(radices)
     if total > _MOST_ASSIGNMENTS:
         raise ValueError(f"{total:,} assignments are more than {_MOST_ASSIGNMENTS:,}")
     digits = np.zeros((total, len(radices)), dtype=np.int64)
@@ -123,14 +122,8 @@ def random_formula(
     """A small random formula with at most these features; about half of them have models.
 
     Literals are negated and repeat, rows may be empty, coefficients and bounds negative or 0,
-    some rows always or never hold, integers have negative and single-valued ranges.
-
-    Args:
-        seed: of the random choices; the same int gives the same formula everywhere.
-        features: what its rows may be.
-        most_booleans: at most so many Boolean variables, at least 1.
-        most_integers: at most so many integer variables, if integers are a feature.
-        most_rows: at most so many rows.
+    some rows always or never hold, integers have negative and single-valued ranges.  The same int
+    as seed gives the same formula everywhere.
     """
     if isinstance(seed, np.random.Generator):
         seed = int(seed.integers(1 << 62))
@@ -228,9 +221,7 @@ def _range(coefficients: list[int]) -> tuple[int, int]:
 def pigeonhole(holes: int, features: AbstractSet[Feature] = frozenset(Feature)) -> Formula:
     """One pigeon more than holes, at most one in each: unsat, and hard without counting.
 
-    Args:
-        holes: how many.
-        features: clauses are used if they are among them, else cardinalities, else linear rows.
+    Its rows are clauses if these are among the features, else cardinalities, else linear rows.
     """
     builder = FormulaBuilder()
     at = [builder.booleans(holes) for _ in range(holes + 1)]
@@ -252,9 +243,7 @@ def pigeonhole(holes: int, features: AbstractSet[Feature] = frozenset(Feature)) 
 def planted(variables: int, features: AbstractSet[Feature] = frozenset(Feature)) -> Formula:
     """Random rows of three literals around a hidden model: sat, and hard when large.
 
-    Args:
-        variables: how many; there are 4.2 times as many rows.
-        features: which kind of row says "at least one", as in `pigeonhole`.
+    There are 4.2 times as many rows as variables, of the kind that `pigeonhole` chooses.
     """
     rng = random.Random(variables)
     builder = FormulaBuilder()
@@ -269,8 +258,7 @@ def planted(variables: int, features: AbstractSet[Feature] = frozenset(Feature))
 def market_split(features: AbstractSet[Feature] = frozenset(Feature)) -> Formula:
     """Sums of 50 Booleans that a hidden model meets exactly: sat, and too hard for any solver.
 
-    Args:
-        features: where pseudo-Boolean rows are not among them, it is a large `planted` formula.
+    Where pseudo-Boolean rows are not among the features, it is a large `planted` formula.
     """
     if Feature.PSEUDO_BOOLEAN not in features:
         return planted(600, features)

@@ -40,13 +40,7 @@ _SHARED_BANDWIDTHS = (1, 1, 2, 2, 3, Fraction(1, 2), Fraction(3, 2), Fraction(5,
 def random_topology(
     seed: int | random.Random, *, least_nodes: int = 2, most_nodes: int = 5
 ) -> Topology:
-    """A small random topology.
-
-    Args:
-        seed: of the random choices; the same int gives the same topology everywhere.
-        least_nodes: P at least.
-        most_nodes: P at most.
-    """
+    """A small random topology; the same int as seed gives the same one everywhere."""
     rng = _generator(seed)
     nodes = rng.randint(least_nodes, most_nodes)
     links = _links(rng, nodes)
@@ -74,12 +68,10 @@ def random_instance(
     Roughly as many have an algorithm as have none.
 
     Args:
-        seed: of the random choices; the same int gives the same instance everywhere.
-        topology: where; a random one when it is missing.
-        least_nodes: P at least, of a random topology.
-        most_nodes: P at most, of a random topology.
+        seed: the same int gives the same instance everywhere.
+        topology: where; without one a random one of `least_nodes` to `most_nodes` nodes.
         most_chunks: G at most.
-        most_extra_steps: S at most so many above the distance bound.
+        most_extra_steps: S at most this number above the distance bound.
     """
     rng = _generator(seed)
     if topology is None:
@@ -215,14 +207,13 @@ def _rough_rounds(topology: Topology, pre: BoolArray, post: BoolArray) -> int:
         for link in topology.links
     }
     missing = (post & ~pre).sum(axis=0).tolist()
-    return (
-        max(
+    return max(
+        (
             ceil(count / sum(rate[link] for link in topology.links if link[1] == node))
             for node, count in enumerate(missing)
             if count
-        )
-        if any(missing)
-        else 0
+        ),
+        default=0,
     )
 
 

@@ -47,13 +47,7 @@ def demand(holds: bool, message: str) -> None:
 
 
 class Failure(NamedTuple):
-    """A check that a plugin failed.
-
-    Args:
-        check: its name.
-        demand: what it demands.
-        message: what the plugin did.
-    """
+    """A check that a plugin failed: its name, what it demands, and what the plugin did."""
 
     check: str
     demand: str
