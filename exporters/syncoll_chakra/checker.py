@@ -13,9 +13,9 @@ from syncoll.errors import UncheckedError, VerificationError
 from syncoll.model import Instance
 from syncoll.plugins import CheckedExport, OptionValue
 from syncoll_chakra.contents import require_achieved
-from syncoll_chakra.goal import Goal, goal_of_instance, goal_of_traces
-from syncoll_chakra.playing import play
+from syncoll_chakra.expected import Expected, expected_of_instance, expected_of_traces
 from syncoll_chakra.reading import NodeKind, Trace, read_trace
+from syncoll_chakra.simulate import simulate
 
 __all__ = ["ChakraChecker"]
 
@@ -40,42 +40,42 @@ class ChakraChecker:
                 nothing, for no more than that all ranks end and all messages are received.
 
         Raises:
-            VerificationError: see `syncoll_chakra.reading`, `syncoll_chakra.playing` and
+            VerificationError: see `syncoll_chakra.reading`, `syncoll_chakra.simulate` and
                 `syncoll_chakra.contents`.
         """
         traces = _read(files)
-        goal = goal_of_traces(traces)
+        expected = expected_of_traces(traces)
         if instance is not None:
-            _require_same(traces, goal, instance)
-        played = play(traces)
-        if goal is not None:
-            require_achieved(traces, played, goal)
+            _require_same(traces, expected, instance)
+        played = simulate(traces)
+        if expected is not None:
+            require_achieved(traces, played, expected)
         nodes = [node for trace in traces for node in trace.nodes.values()]
         sends = [node for node in nodes if node.kind is NodeKind.SEND]
         return CheckedExport(
             "Chakra execution traces",
-            "not stated" if goal is None else goal.name(),
+            "not stated" if expected is None else expected.name(),
             len(traces),
             None,
             {
                 "messages": len(sends),
                 "bytes": sum(node.size for node in sends),
                 "computations": sum(len(node.reads) + len(node.inputs) > 1 for node in nodes)
-                if goal is not None
+                if expected is not None
                 else sum(node.kind is NodeKind.COMPUTE for node in nodes),
                 "data": "followed"
-                if goal is not None
+                if expected is not None
                 else "not followed, as the files do not say "
                 "what their messages carry; only that all of them arrive",
             },
-            goal is not None,
+            expected is not None,
             links=frozenset(
                 (trace.rank, node.peer)
                 for trace in traces
                 for node in trace.nodes.values()
                 if node.kind is NodeKind.SEND and node.peer is not None
             ),
-            num_chunks=None if goal is None else goal.num_chunks,
+            num_chunks=None if expected is None else expected.num_chunks,
         )
 
 
@@ -112,7 +112,7 @@ def _read(files: Mapping[str, bytes]) -> list[Trace]:
     ]
 
 
-def _require_same(traces: Sequence[Trace], goal: Goal | None, instance: Instance) -> None:
+def _require_same(traces: Sequence[Trace], expected: Expected | None, instance: Instance) -> None:
     """Passes when the files are about an instance, and use only its links."""
     topology = instance.topology
     if len(traces) != topology.num_nodes:
@@ -120,12 +120,12 @@ def _require_same(traces: Sequence[Trace], goal: Goal | None, instance: Instance
             f"there are traces of {len(traces)} ranks; {topology.name} has {topology.num_nodes} "
             "nodes"
         )
-    if goal is None:
+    if expected is None:
         raise UncheckedError(
             f"{traces[0].where}: the traces do not say what their messages carry, so that nobody "
             f"can tell whether they do {instance.collective}"
         )
-    if goal != goal_of_instance(instance):
+    if expected != expected_of_instance(instance):
         raise VerificationError(
             f"{traces[0].where}: by their metadata the traces are about other chunks, which start "
             f"or end elsewhere than in {instance.collective}"

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from syncoll.errors import VerificationError
-from syncoll_chakra.goal import Goal
-from syncoll_chakra.playing import Place, Played, waits_for
+from syncoll_chakra.expected import Expected
 from syncoll_chakra.reading import NodeKind, Trace
+from syncoll_chakra.simulate import Place, Simulation, waits_for
 
 __all__ = ["require_achieved"]
 
@@ -20,7 +20,7 @@ Content = tuple[int, int]
 """A chunk, and as bits the ranks whose contributions were added up; 0 for plain data."""
 
 
-def require_achieved(traces: Sequence[Trace], played: Played, goal: Goal) -> None:
+def require_achieved(traces: Sequence[Trace], played: Simulation, expected: Expected) -> None:
     """Passes when the traces bring about what is asked for, whatever takes how long.
 
     Raises:
@@ -39,7 +39,7 @@ def require_achieved(traces: Sequence[Trace], played: Played, goal: Goal) -> Non
                 raise _wrong(traces, place, "a receive reads nothing, and this one says it does")
             contents[place] = contents[played.senders[place]]
             continue
-        content = contents[place] = _read(traces, place, goal, contents)
+        content = contents[place] = _read(traces, place, expected, contents)
         if node.kind is NodeKind.SEND:
             if content is None or len(node.reads) + len(node.inputs) != 1:
                 raise _wrong(traces, place, "a send reads one thing; expected one")
@@ -50,14 +50,14 @@ def require_achieved(traces: Sequence[Trace], played: Played, goal: Goal) -> Non
                     f"chunk {content[0]} has {node.size} bytes here, and {sizes[content[0]]} "
                     "elsewhere",
                 )
-    _require_ends(traces, goal, contents)
+    _require_ends(traces, expected, contents)
 
 
 def _wrong(traces: Sequence[Trace], place: Place, message: str) -> VerificationError:
     return VerificationError(f"{traces[place[0]].place(place[1])}: {message}")
 
 
-def _require_told_apart(traces: Sequence[Trace], played: Played) -> None:
+def _require_told_apart(traces: Sequence[Trace], played: Simulation) -> None:
     """Messages alike in everything are sent, and received, one after the other."""
     for places in played.together.values():
         for group in places:
@@ -74,7 +74,7 @@ def _require_told_apart(traces: Sequence[Trace], played: Played) -> None:
 def _read(
     traces: Sequence[Trace],
     place: Place,
-    goal: Goal,
+    expected: Expected,
     contents: Mapping[Place, Content | None],
 ) -> Content | None:
     """What a send sends, or a computation makes."""
@@ -89,18 +89,18 @@ def _read(
             raise _wrong(traces, place, f"it reads what node {other} makes, which makes nothing")
         parts.append(part)
     for chunk in node.inputs:
-        if chunk not in goal.starts[rank]:
+        if chunk not in expected.starts[rank]:
             raise _wrong(
                 traces,
                 place,
                 f"it reads chunk {chunk} of its own data, with which it does not start",
             )
-        parts.append((chunk, 1 << rank if goal.combining else 0))
+        parts.append((chunk, 1 << rank if expected.combining else 0))
     if not parts:
         return None
     total, mask = parts[0]
     for chunk, more in parts[1:]:
-        if not goal.combining:
+        if not expected.combining:
             raise _wrong(traces, place, "it puts data together, and the collective only moves them")
         if chunk != total:
             raise _wrong(traces, place, f"it adds chunk {chunk} to chunk {total}")
@@ -111,9 +111,9 @@ def _read(
 
 
 def _require_ends(
-    traces: Sequence[Trace], goal: Goal, contents: Mapping[Place, Content | None]
+    traces: Sequence[Trace], expected: Expected, contents: Mapping[Place, Content | None]
 ) -> None:
-    contributors = goal.contributors()
+    contributors = expected.contributors()
     found: list[dict[int, int]] = [{} for _ in traces]
     complete: set[tuple[int, Content]] = {
         (rank, content) for (rank, _), content in contents.items() if content is not None
@@ -124,13 +124,15 @@ def _require_ends(
             found[rank][content[0]] = max(best, content[1], key=int.bit_count)
     for trace in traces:
         rank = trace.rank
-        for chunk in sorted(goal.ends[rank]):
-            wanted = contributors[chunk] if goal.combining else 0
-            own = (1 << rank if goal.combining else 0) if chunk in goal.starts[rank] else None
+        for chunk in sorted(expected.ends[rank]):
+            wanted = contributors[chunk] if expected.combining else 0
+            own = (
+                (1 << rank if expected.combining else 0) if chunk in expected.starts[rank] else None
+            )
             if own == wanted or (rank, (chunk, wanted)) in complete:
                 continue
             most = found[rank].get(chunk, own or 0)
-            if goal.combining:
+            if expected.combining:
                 raise VerificationError(
                     f"{trace.where}: rank {rank} never gets the whole result of chunk {chunk}: of "
                     f"what it makes, the most complete lacks the contribution of "

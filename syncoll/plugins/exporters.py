@@ -40,7 +40,6 @@ class ExportRequest:
     Args:
         name: a label for it, of letters, digits and ``._-``.
         collective: its name, for people; what it does is in the instance's pre and post.
-        instance: the problem that it solves.
         algorithm: verified.
         in_place: whether input and output are one buffer, where the collective allows both.
         min_bytes: the smallest message for which a runtime should choose it: bytes of the larger
@@ -82,11 +81,7 @@ class Exporter(Protocol):
     """Writes algorithms in one format."""
 
     def export(self, request: ExportRequest, options: Mapping[str, OptionValue]) -> Exported:
-        """The files of an algorithm.
-
-        Args:
-            request: the algorithm and how it will be used.
-            options: a value for every option of the record's table.
+        """The files of an algorithm, with a value for every option of the record's table.
 
         Raises:
             ExportError: when the format, or the dialect that was chosen, cannot express it; the
@@ -111,9 +106,9 @@ class CheckedExport:
             not only the largest rank that is named.
         num_chunks: how many chunks there are in all, or that there are at least so many; None where
             chunks have no numbers but places in buffers.
-        steps: of the algorithm; None where the files do not say.
-        rounds: in all; None where they do not say.
-        instance: that the files bring along; None where they do not.
+        steps: of the algorithm; None, as of the others, where the files do not say.
+        rounds: in all.
+        instance: that the files bring along.
     """
 
     format: str
@@ -198,14 +193,11 @@ class ExporterRecord:
     Args:
         name: as written after ``--to``.
         summary: one line: the runtime that loads the files.
-        load: imports and returns the exporter.
-        load_checker: imports and returns the checker.
-        options: the option table of both.
         folder: whether an algorithm becomes several files that belong together, as one for each
             rank; they are written into a folder of their own, and checked together.
         installed: whether what it needs is here, answered without importing it.
         recognises: whether a file, of which the first bytes are given, is one of this format, so
-            that ``syncoll verify`` knows whom to ask.
+            that ``syncoll verify`` knows which to ask.
     """
 
     name: str

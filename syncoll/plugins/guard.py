@@ -11,7 +11,6 @@ Errors of syncoll's own tree are part of what a plugin's methods may do and pass
 from __future__ import annotations
 
 import contextlib
-import importlib
 import sys
 import threading
 import traceback
@@ -125,33 +124,19 @@ class Returns:
     """What a method of a plugin must return.
 
     Args:
-        kind: its type, or where it is, as ``syncoll.formula:Formula``: importing one must not be
-            needed to register a plugin.
+        kind: its type.
         each: whether it returns an iterator of these.
-        attribute: the attribute of the result that must be of this type; empty for the result.
         or_none: whether it may also return None, and only some objects have the method.
     """
 
-    kind: type | str
+    kind: type
     each: bool = False
-    attribute: str = ""
     or_none: bool = False
 
     def check(self, value: object) -> None:
-        """Passes what is of the type.
-
-        Raises:
-            TypeError: saying what it is instead.
-        """
-        if self.attribute:
-            value = getattr(value, self.attribute)
-        kind = self.kind
-        if isinstance(kind, str):
-            module, _, name = kind.partition(":")
-            kind = cast("type", getattr(importlib.import_module(module), name))
-        if not (isinstance(value, kind) or (self.or_none and value is None)):
-            what = f"as its {self.attribute} " if self.attribute else ""
-            raise TypeError(f"it returned {what}a {type(value).__name__}, not a {kind.__name__}")
+        """Passes what is of the type, and raises `TypeError` otherwise."""
+        if not (isinstance(value, self.kind) or (self.or_none and value is None)):
+            raise TypeError(f"it returned a {type(value).__name__}, not a {self.kind.__name__}")
 
 
 @dataclass(frozen=True)

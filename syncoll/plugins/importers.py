@@ -131,10 +131,8 @@ class ImporterRecord:
         name: as written after ``syncoll import`` and before the colon of a topology: a word of
             lower-case letters, digits and ``-``.
         summary: one line: what it reads, and the command that prints it.
-        load: imports and returns the importer.
         recognises: whether a text looks like something for it; cheap, and used only to tell a user
             who chose another one.
-        options: its option table.
     """
 
     name: str

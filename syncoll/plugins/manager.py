@@ -92,8 +92,7 @@ class PluginManager:
     def __init__(self) -> None:
         self._pluggy = pluggy.PluginManager(PROJECT)
         self._pluggy.add_hookspecs(HookSpecs)
-        self._broken: list[BrokenPlugin] = []
-        broken = self._broken
+        broken = self._broken = list[BrokenPlugin]()
         self.encodings = Registry(EncodingRecord, "encoding", "encodings", broken)
         self.backends = Registry(BackendRecord, "backend", "backends", broken)
         self.seeds = Registry(SeedRecord, "seed", "seeds", broken)
@@ -101,12 +100,7 @@ class PluginManager:
         self.importers = Registry(ImporterRecord, "importer", "importers", broken)
         self.exporters = Registry(ExporterRecord, "exporter", "exporters", broken)
         self._registries: dict[str, Registry[Any]] = {
-            "syncoll_encodings": self.encodings,
-            "syncoll_backends": self.backends,
-            "syncoll_seeds": self.seeds,
-            "syncoll_spec_libraries": self.spec_libraries,
-            "syncoll_importers": self.importers,
-            "syncoll_exporters": self.exporters,
+            f"{PROJECT}_{name}": one for name, one in vars(self).items() if name[0] != "_"
         }
 
     @classmethod
@@ -129,19 +123,11 @@ class PluginManager:
         return tuple(self._broken)
 
     def provenance(self, record: Record) -> Provenance:
-        """Where a record comes from.
-
-        Raises:
-            PluginError: when this manager does not know the record.
-        """
+        """Where a record comes from; `PluginError` when this manager does not know it."""
         return self._registry_of(record).owner(record)
 
     def is_ours(self, record: Record) -> bool:
-        """Whether a record comes with syncoll itself.
-
-        Raises:
-            PluginError: when this manager does not know the record.
-        """
+        """Whether a record comes with syncoll itself; else as `provenance`."""
         return self.provenance(record).distribution == PROJECT
 
     def register(self, plugin: object, name: str) -> None:
@@ -231,26 +217,26 @@ class PluginManager:
             expected = self._registries[caller.name].record_type
             with calling(f"plugin {name}", caller.name):
                 # One plugin has one implementation; pluggy leaves out a result that is None.
-                returned = [_listed(records) for records in one()] or [None]
-            for records in returned:
-                if not isinstance(records, Iterable):
+                (records,) = one() or [None]
+                if isinstance(records, Iterable):  # what a lazy one raises is the plugin's too
+                    records = list(records)
+            returned = f"{caller.name} of plugin {name} returned"
+            if not isinstance(records, list):
+                raise PluginError(
+                    f"{returned} {type(records).__name__}, not a list of {expected.__name__}"
+                )
+            for record in records:
+                if not isinstance(record, expected):
                     raise PluginError(
-                        f"{caller.name} of plugin {name} returned "
-                        f"{type(records).__name__}, not a list of {expected.__name__}"
+                        f"{returned} a {type(record).__name__} in its list, not a "
+                        f"{expected.__name__}"
                     )
-                for record in records:
-                    if not isinstance(record, expected):
-                        raise PluginError(
-                            f"{caller.name} of plugin {name} returned a "
-                            f"{type(record).__name__} in its list, not a {expected.__name__}"
-                        )
-                    if not _NAME.fullmatch(record.name):
-                        raise PluginError(
-                            f"{caller.name} of plugin {name} returned a {expected.__name__} "
-                            f"named {record.name!r}; a name starts with a letter or digit, and "
-                            "goes on with these or any of _ . -"
-                        )
-                    result.append(record)
+                if not _NAME.fullmatch(record.name):
+                    raise PluginError(
+                        f"{returned} a {expected.__name__} named {record.name!r}; a name starts "
+                        "with a letter or digit, and goes on with these or any of _ . -"
+                    )
+                result.append(record)
         names = [(type(record), record.name) for record in result]
         for record in result:
             if names.count((type(record), record.name)) > 1:
@@ -270,8 +256,3 @@ class PluginManager:
 
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
-
-
-def _listed(records: object) -> object:
-    """A hook's result, run through where it is lazy: what it raises on the way is the plugin's."""
-    return list(records) if isinstance(records, Iterable) else records

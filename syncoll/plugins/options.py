@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -66,29 +67,26 @@ class Option:
             OptionError: when it is of the wrong type or out of its range.
         """
         try:
-            checked = self._convert(value)
-        except ValueError:
+            return self._convert(value)
+        except (KeyError, ValueError):
             raise OptionError(
                 f"option {self.name} of {owner} is {value!r}; it must be {self.kind}"
             ) from None
-        return checked
 
     def _convert(self, value: object) -> OptionValue:
+        text = str(value)
         if isinstance(self.default, bool):
             known = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
-            if str(value).lower() not in known:
-                raise ValueError
-            return known[str(value).lower()]
+            return known[text.lower()]
         if isinstance(self.default, str):
-            if self.choices and str(value) not in self.choices:
+            if self.choices and text not in self.choices:
                 raise ValueError
-            return str(value)
+            return text
         if isinstance(value, bool):
             raise ValueError
-        number = int(str(value)) if isinstance(self.default, int) else float(str(value))
-        if not (self.low is None or number >= self.low):
-            raise ValueError
-        if not (self.high is None or number <= self.high):
+        number = int(text) if isinstance(self.default, int) else float(text)
+        low, high = (-math.inf if self.low is None else self.low), self.high
+        if not low <= number <= (math.inf if high is None else high):  # NaN is not within either
             raise ValueError
         return number
 
@@ -98,8 +96,8 @@ def check_table(table: Sequence[Option], owner: str, *, flags: bool = False) -> 
 
     Args:
         table: the plugin's options.
-        owner: the plugin in words, for errors: ``backend cpsat``.
-        flags: whether any command would show flags of such a plugin.
+        owner: the plugin in words: ``backend cpsat``.
+        flags: whether commands show flags of such a plugin.
 
     Raises:
         PluginError: naming the option.
@@ -126,11 +124,6 @@ def resolve_options(
 ) -> dict[str, OptionValue]:
     """Every option of the table with its value: the given one, or the default.
 
-    Args:
-        table: the plugin's options.
-        given: values by name.
-        owner: the plugin in words, for errors: ``backend cpsat``.
-
     Raises:
         OptionError: on an unknown name or a bad value.
     """
@@ -152,7 +145,7 @@ def parse_options(settings: Sequence[str]) -> dict[str, str]:
     for setting in settings:
         name, equals, value = setting.partition("=")
         if not equals or not name:
-            raise OptionError(f"{setting!r} is no setting; write NAME=VALUE")
+            raise OptionError(f"{setting!r} is not a setting; write NAME=VALUE")
         if name in result:
             raise OptionError(f"option {name} is set twice")
         result[name] = value

@@ -1,7 +1,9 @@
 """What a plugin registers: light records.  Importing one loads no solver.
 
 A record names the plugin, says what it can do and answers four questions in words: is it installed,
-is it licensed, can it run this, and should it?  The heavy part is loaded on first use by `load`.
+is it licensed, can it run this, and should it?  Its summary is one line.  The heavy part is
+imported and returned on first use by `load`; its methods are given, as `options`, a value for every
+option of the record's table.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ import importlib.util
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from syncoll.deadline import NEVER, Deadline
 from syncoll.errors import PluginError
@@ -97,12 +99,7 @@ class Encoding(Protocol):
     """Turns instances into formulas."""
 
     def encode(self, instance: Instance, options: Mapping[str, OptionValue]) -> Encoded:
-        """The formula of an instance.
-
-        Args:
-            instance: the problem.
-            options: a value for every option of the record's table.
-        """
+        """The formula of an instance."""
 
 
 @runtime_checkable
@@ -113,10 +110,6 @@ class EstimatesSize(Protocol):
         """About how many literals all rows of the instance's formula have together.
 
         Must be quick and small in memory: an instance whose formula would not fit is not begun.
-
-        Args:
-            instance: the problem.
-            options: a value for every option of the record's table.
         """
 
 
@@ -132,6 +125,14 @@ class Backend(Protocol):
         """
 
 
+class _ReturnsFormula(Returns):
+    def check(self, value: Any) -> None:
+        from syncoll.formula import Formula  # registering an encoding must not need it
+
+        if not isinstance(value.formula, Formula):
+            raise TypeError(f"its formula is a {type(value.formula).__name__}, not a Formula")
+
+
 def _yes(*_: object) -> Answer:
     return Answer(True)
 
@@ -142,9 +143,6 @@ class EncodingRecord:
 
     Args:
         name: as written after ``--encoding``.
-        summary: one line.
-        load: imports and returns the encoding.
-        options: its option table.
         combining: whether it takes combining instances, and only these.
         rank: of those for its kind of instance ``auto`` takes the highest; None for an encoding
             that is used only when it is named.  What comes with syncoll has ranks from 10 to 20.
@@ -161,8 +159,7 @@ class EncodingRecord:
         fields.check_fields(self)
         who = f"encoding {self.name}"
         check_table(self.options, who)
-        methods = {"encode": Returns("syncoll.formula:Formula", attribute="formula")}
-        guard(self, "load", Loader, who=who, methods=methods)
+        guard(self, "load", Loader, who=who, methods={"encode": _ReturnsFormula(object)})
 
 
 @dataclass(frozen=True)
@@ -192,11 +189,9 @@ class BackendRecord:
 
     Args:
         name: as written after ``--backend``.
-        summary: one line.
         load: imports the solver and returns the backend.
         features: what formulas may use; the rest is lowered before the backend sees it.
         installed: whether its library is here, answered without importing it.
-        options: its option table.
         licensed: whether it may run here at all; may import the library.
         can_run: whether it can run a (lowered) formula of this size.
         should_run: whether it is a sensible choice for it; ``auto`` leaves what is not to others.
@@ -232,11 +227,11 @@ class SeedLimits:
     """How far a seed may go.
 
     Args:
-        max_steps: S at most; None for no limit.
-        max_rounds: R at most; None for no limit.
-        max_chunks: C at most; None for no limit.
+        max_steps: S at most; None, as of the others, for no limit.
+        max_rounds: R at most.
+        max_chunks: C at most.
         seconds: of work, CPU time as `Deadline.working` measures it; after these it should begin
-            nothing more, and yield what it has.  None for no limit.
+            nothing more, and yield what it has.
         until: when it is stopped, however little a busy machine let it work.
     """
 
@@ -287,7 +282,6 @@ class Seed(Protocol):
             collective: with a pre and a post, combining or not; inverses and compositions of what
                 is proposed for their parts are made by the search.
             limits: how far to go.
-            options: a value for every option of the record's table.
         """
 
 
@@ -337,13 +331,10 @@ class SeedRecord:
 
     Args:
         name: as written after ``--backend`` and ``--seeds``.
-        summary: one line.
-        load: imports and returns the seed.
-        options: its option table.
         installed: whether what it needs is here, answered without importing it.
         fits: whether it has an idea for this collective on this topology, or why not, in words.
             Must be cheap.
-        by_default: whether a search starts from it when nobody says otherwise.
+        by_default: whether a search starts from it unless it is told otherwise.
         forest: imports and returns a packer of forests, for ``syncoll forest``; None where the seed
             has none to offer.
         first_seconds: about how long its first algorithm takes, say for an allgather among 64
@@ -379,7 +370,6 @@ class SpecLibraryRecord:
 
     Args:
         name: of the library.
-        summary: one line.
         folder: where the files are; searched with its subfolders.
     """
 

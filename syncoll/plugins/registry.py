@@ -26,8 +26,7 @@ class Provenance:
 
     Args:
         plugin: the plugin's name: its entry point's, or the one it was registered under.
-        distribution: the installed distribution; empty for one registered from Python.
-        version: of the distribution.
+        distribution: the installed one; empty, as the version, for one registered from Python.
     """
 
     plugin: str
@@ -109,11 +108,7 @@ class Registry(Mapping[str, _R]):
         return len(self._records)
 
     def owner(self, record: _R) -> Provenance:
-        """Where a record comes from.
-
-        Raises:
-            PluginError: when it is not one of these.
-        """
+        """Where a record comes from; `PluginError` when it is not one of these."""
         if self._records.get(record.name) is record:
             return self._owners[record.name][0]
         raise PluginError(f"{record.name} is not a record of this manager")

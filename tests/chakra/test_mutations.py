@@ -268,7 +268,7 @@ def test_messages_without_another_end() -> None:
 def test_files_that_the_simulator_would_misread() -> None:
     good = foreign([(SEND, 1, 0, [])], [(RECEIVE, 0, 0, [])])
     node = good["their.0.et"][1:]
-    refused({**good, "their.0.et": node}, "no metadata, and would be lost")
+    refused({**good, "their.0.et": node}, "not metadata, and would be lost")
     refused({**good, "their.0.et": b""}, "empty")
     refused({**good, "their.0.et": b"\x00"}, "has no nodes")
     refused({**good, "their.0.et": good["their.0.et"][:-1]}, "the file ends after")

@@ -1,4 +1,4 @@
-"""Reads traces, byte by byte, with no help of what wrote them."""
+"""Reads traces with a schema of its own, with no help of what wrote them."""
 
 from syncoll_chakra.reading.trace import Node, NodeKind, Trace, read_trace
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from syncoll.errors import VerificationError
-from syncoll_chakra.reading.attributes import Attributes, read_attributes
-from syncoll_chakra.reading.wire import Fields, integers, messages, read_fields, text
+from syncoll_chakra.reading.attributes import Attributes
+from syncoll_chakra.reading.messages import read_message, split
 
 __all__ = ["Node", "NodeKind", "Trace", "read_trace"]
 
@@ -99,19 +99,18 @@ def read_trace(content: bytes, where: str, rank: int, num_ranks: int) -> Trace:
     Raises:
         VerificationError: when ASTRA-sim could not load it, or would play something else.
     """
-    parts = messages(content, where)
+    parts = split(content, where)
     first = next(parts, None)
     if first is None:
         raise VerificationError(f"{where}: the file is empty; expected metadata and nodes")
-    fields = read_fields(first, f"{where}: its metadata")
-    version = fields.get(1, [])
-    if any(isinstance(value, int) for _, value in version) or not set(fields) <= {1, 2}:
+    try:
+        message = read_message("GlobalMetadata", first, f"{where}: its metadata")
+    except VerificationError as error:
         raise VerificationError(
-            f"{where}: its first message is no metadata, and would be lost; expected a "
-            "GlobalMetadata before the nodes"
-        )
-    text(fields, 1, f"{where}: its metadata")
-    metadata = read_attributes(fields, 2, f"{where}: its metadata")
+            f"{where}: its first message is not metadata, and would be lost; expected a "
+            f"GlobalMetadata before the nodes ({error})"
+        ) from None
+    metadata = Attributes(message, f"{where}: its metadata")
     nodes: dict[int, Node] = {}
     for i, part in enumerate(parts):
         node = _node(part, f"{where}: node number {i} in it", where, rank, num_ranks)
@@ -138,28 +137,26 @@ def read_trace(content: bytes, where: str, rank: int, num_ranks: int) -> Trace:
 
 
 def _node(content: bytes, place: str, where: str, rank: int, num_ranks: int) -> Node:
-    fields = read_fields(content, place)
-    number = _single(fields, 1, place)
+    message = read_message("Node", content, place)
+    number, kind = message.id, message.type
     place = f"{where}: rank {rank}, node {number}"
-    kind = _single(fields, 3, place)
     if kind not in list(NodeKind):
         name = _OTHER_KINDS.get(kind, "unknown")
         raise VerificationError(
             f"{place}: its type is {kind} ({name}), which a custom collective does not execute, so "
             "that the rank would never end; expected COMP_NODE, COMM_SEND_NODE or COMM_RECV_NODE"
         )
-    attributes = read_attributes(fields, 10, place)
-    data = tuple(dict.fromkeys(integers(fields, 5, place)))
-    control = integers(fields, 4, place)
+    attributes = Attributes(message, place)
+    data = tuple(dict.fromkeys(message.data_deps))
     peer, tag, size = -1, -1, 0
     if kind != NodeKind.COMPUTE:
         peer, tag, size = _message(attributes, NodeKind(kind), place, rank, num_ranks)
     most = 1 << 63
     return Node(
         number,
-        text(fields, 2, place),
+        message.name,
         NodeKind(kind),
-        tuple(dict.fromkeys((*data, *control))),
+        tuple(dict.fromkeys((*data, *message.ctrl_deps))),
         data,
         peer,
         tag,
@@ -183,11 +180,3 @@ def _message(
     tag = attributes.integer("comm_tag", low=0, high=_LARGEST_TAG)
     size = attributes.integer("comm_size", low=1, high=_MOST_BYTES)
     return peer, tag, size
-
-
-def _single(fields: Fields, number: int, place: str) -> int:
-    """An integer field, 0 where it is missing."""
-    values = fields.get(number, [])
-    if len(values) > 1 or any(not isinstance(value, int) or kind for kind, value in values):
-        raise VerificationError(f"{place}: field {number} should be one integer")
-    return int(values[0][1]) if values else 0

@@ -12,14 +12,14 @@ from syncoll.errors import VerificationError
 from syncoll.model import Instance
 from syncoll_chakra.reading import Trace
 
-__all__ = ["Goal", "goal_of_instance", "goal_of_traces"]
+__all__ = ["Expected", "expected_of_instance", "expected_of_traces"]
 
 _MOST_CHUNKS = 1 << 31
 CUSTOM = "custom"
 
 
 @dataclass(frozen=True)
-class Goal:
+class Expected:
     """What must be done.
 
     Args:
@@ -77,16 +77,16 @@ def _masks(ranks: Sequence[frozenset[int]]) -> Counter[int]:
     return masks
 
 
-def goal_of_instance(instance: Instance) -> Goal:
+def expected_of_instance(instance: Instance) -> Expected:
     """What an instance asks for."""
     starts, ends = (
         tuple(frozenset(np.flatnonzero(column).tolist()) for column in array.T)
         for array in (instance.pre, instance.post)
     )
-    return Goal(instance.combining, instance.num_chunks, starts, ends)
+    return Expected(instance.combining, instance.num_chunks, starts, ends)
 
 
-def goal_of_traces(traces: Sequence[Trace]) -> Goal | None:
+def expected_of_traces(traces: Sequence[Trace]) -> Expected | None:
     """What the files say of themselves; None where none of them says anything.
 
     Raises:
@@ -121,10 +121,10 @@ def goal_of_traces(traces: Sequence[Trace]) -> Goal | None:
             f"the files of one folder are for different collectives: {sorted(claims)}"
         )
     ((name, combining, chunks),) = claims
-    goal = Goal(combining, chunks, tuple(starts), tuple(ends))
-    if name != goal.name():
+    expected = Expected(combining, chunks, tuple(starts), tuple(ends))
+    if name != expected.name():
         raise VerificationError(
             f"{traces[0].where}: it says that it is {name}, but by what starts and ends where it "
-            f"is {goal.name()}"
+            f"is {expected.name()}"
         )
-    return goal
+    return expected

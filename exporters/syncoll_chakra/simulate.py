@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from syncoll.errors import VerificationError
 from syncoll_chakra.reading import Node, NodeKind, Trace
 
-__all__ = ["Played", "play", "waits_for"]
+__all__ = ["Simulation", "simulate", "waits_for"]
 
 Place = tuple[int, int]
 """Rank and id of a node."""
@@ -27,7 +27,7 @@ Key = tuple[int, int, int, int]
 
 
 @dataclass
-class Played:
+class Simulation:
     """What happened.
 
     Args:
@@ -41,7 +41,7 @@ class Played:
     together: dict[Key, tuple[list[Place], list[Place]]] = field(default_factory=dict)
 
 
-def play(traces: Sequence[Trace]) -> Played:
+def simulate(traces: Sequence[Trace]) -> Simulation:
     """Plays all ranks to the end.
 
     Raises:
@@ -74,7 +74,7 @@ class _Run:
 
     def __init__(self, traces: Sequence[Trace]) -> None:
         self.traces = traces
-        self.played = Played()
+        self.played = Simulation()
         self.done: set[Place] = set()
         self.missing: dict[Place, int] = {}
         self.children: dict[Place, list[Place]] = defaultdict(list)
@@ -94,7 +94,7 @@ class _Run:
     def words(self, place: Place) -> str:
         return self.traces[place[0]].place(place[1])
 
-    def to_the_end(self) -> Played:
+    def to_the_end(self) -> Simulation:
         while self.ready:
             self.start(self.ready.popleft())
         if len(self.done) < len(self.missing):

@@ -1,0 +1,125 @@
+"""Messages of Chakra as the protobuf library reads them, and what it would let pass.
+
+The schema is that of ``schema/protobuf/et_def.proto`` of mlcommons/chakra, in a pool of its own.
+The library drops all but the last of a field that is there twice, and keeps what is of another type
+or of a schema that it does not know; a checker must see that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+from google.protobuf.message import DecodeError
+from google.protobuf.unknown_fields import UnknownFieldSet
+
+from syncoll.errors import VerificationError
+
+__all__ = ["read_message", "split"]
+
+_MOST_LENGTH_BYTES = 5
+
+_SCALARS = "double float int32 int64 uint32 uint64 sint32 sint64 fixed32 fixed64 sfixed32 sfixed64"
+_SCALARS += " bool string bytes"
+_MESSAGES: dict[str, dict[str, tuple[int, str, bool]]] = {
+    "GlobalMetadata": {"version": (1, "string", False), "attr": (2, "Attribute", True)},
+    "Node": {
+        "id": (1, "uint64", False),
+        "name": (2, "string", False),
+        "type": (3, "int32", False),  # an enumeration, which is the same on the wire
+        "ctrl_deps": (4, "uint64", True),
+        "data_deps": (5, "uint64", True),
+        "start_time_micros": (6, "uint64", False),
+        "duration_micros": (7, "uint64", False),
+        "inputs": (8, "bytes", False),  # messages that nothing here asks for
+        "outputs": (9, "bytes", False),
+        "attr": (10, "Attribute", True),
+    },
+    "Attribute": {"name": (1, "string", False), "doc_string": (2, "string", False)},
+}
+"""Fields by name: number, type, and whether they are repeated."""
+
+for _i, _kind in enumerate(_SCALARS.split()):
+    _MESSAGES[f"List_{_kind}"] = {"values": (1, _kind, True)}
+    _MESSAGES["Attribute"][f"{_kind}_val"] = (3 + 2 * _i, _kind, False)
+    _MESSAGES["Attribute"][f"{_kind}_list"] = (4 + 2 * _i, f"List_{_kind}", False)
+
+
+def _classes() -> dict[str, Any]:
+    kinds = descriptor_pb2.FieldDescriptorProto
+    file = descriptor_pb2.FileDescriptorProto(name="chakra", package="read", syntax="proto3")
+    for name, fields in _MESSAGES.items():
+        message = file.message_type.add(name=name)
+        if name == "Attribute":
+            message.oneof_decl.add(name="value")
+        for field, (number, kind, repeated) in fields.items():
+            added = message.field.add(name=field, number=number)
+            added.label = kinds.LABEL_REPEATED if repeated else kinds.LABEL_OPTIONAL
+            if kind in _MESSAGES:
+                added.type, added.type_name = kinds.TYPE_MESSAGE, f".read.{kind}"
+            else:
+                added.type = kinds.Type.Value(f"TYPE_{kind.upper()}")
+            if name == "Attribute" and number > 2:
+                added.oneof_index = 0
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(file)
+    return {
+        name: message_factory.GetMessageClass(pool.FindMessageTypeByName(f"read.{name}"))
+        for name in _MESSAGES
+    }
+
+
+_CLASSES = _classes()
+
+
+def split(content: bytes, where: str) -> Iterator[bytes]:
+    """The messages of a file, each of which has its length before it.
+
+    Raises:
+        VerificationError: when one is cut off.
+    """
+    position, number = 0, 0
+    while position < len(content):
+        place = f"{where}: message {number} at byte {position}"
+        size = next(
+            (i for i, byte in enumerate(content[position : position + 5], 1) if byte < 0x80), 0
+        )
+        if not size:
+            raise VerificationError(f"{place}: its length is cut off, or has more than five bytes")
+        length = sum(
+            (byte & 0x7F) << 7 * i for i, byte in enumerate(content[position : position + size])
+        )
+        start = position + size
+        if start + length > len(content):
+            raise VerificationError(
+                f"{place}: it should have {length} bytes, but the file ends after "
+                f"{len(content) - start}"
+            )
+        yield content[start : start + length]
+        position, number = start + length, number + 1
+
+
+def read_message(name: str, content: bytes, where: str) -> Any:
+    """A ``GlobalMetadata`` or a ``Node``.
+
+    Raises:
+        VerificationError: when it is something else, cut off, or has a field twice.
+    """
+    message = _CLASSES[name]()
+    try:
+        message.ParseFromString(content)
+    except DecodeError as error:
+        raise VerificationError(f"{where}: it is not a {name} of Chakra: {error}") from None
+    if message.ByteSize() != len(content):
+        raise VerificationError(
+            f"{where}: it has {len(content)} bytes, and what it says takes {message.ByteSize()}; "
+            "expected each field once, as the protobuf library writes it"
+        )
+    for one in (message, *message.attr):
+        known = one.DESCRIPTOR.fields_by_number
+        unknown = UnknownFieldSet(one)
+        for number in (unknown[i].field_number for i in range(len(unknown))):
+            if number in known or name == "GlobalMetadata":
+                raise VerificationError(f"{where}: field {number} of a {name} is not of this type")
+    return message
