@@ -1,9 +1,10 @@
 """Collectives made of others: the inverse of one, and one after the other.
 
 Reducescatter is the inverse of allgather, reduce that of broadcast (SCCL paper, section 3.5): pre
-and post change places, and what was a copy becomes a contribution. C always counts the chunks into
+and post change places, and what was a copy becomes a contribution.  C always counts the chunks into
 which one node's input is cut, so that reducescatter's C is P times that of its dual, as in the
-paper's Tables 4 and 5.
+paper's Tables 4 and 5.  An inverse has an algorithm exactly when its dual has one with the same S
+and R on the topology with every link reversed, for each C by itself.
 
 In a composed collective each part starts where the one before it ends; the first may combine, the
 later ones only move data.  There may be several ways to the same result: allreduce is reducescatter
@@ -23,10 +24,12 @@ import numpy as np
 
 from syncoll.errors import LocatedError, ModelError, Origin
 from syncoll.model.collective import Collective
+from syncoll.model.instance import Instance
 from syncoll.model.rows import MOST_CELLS, RelationTable, matching
+from syncoll.model.topology import Topology
 from syncoll.wording import counted
 
-__all__ = ["dual_chunks", "inverse_of", "part_chunks", "sequence_of"]
+__all__ = ["dual_instance", "dual_of", "inverse_of", "part_chunks", "require_sense", "sequence_of"]
 
 _LAST_TRIED = 10_000
 """Up to where C is looked for one by one: beyond the least that any number of nodes asks for."""
@@ -294,19 +297,6 @@ def part_chunks(part: Collective, nodes: int, global_chunks: int) -> int | None:
     return _Lookup(part, _global_chunks)(nodes, global_chunks)
 
 
-def dual_chunks(dual: Collective, nodes: int, chunks: int) -> int | None:
-    """The C of a dual whose table is that of its inverse with C = `chunks`; None if there is none.
-
-    Where the dual's chunks do not grow in proportion to its C, several may put so many chunks at a
-    node; the inverse is that of the one found here.
-
-    Raises:
-        ModelError: when none was found, and some C of the dual makes no sense.
-        SpecError: the same for a dual of a spec file.
-    """
-    return _Lookup(dual, _largest_post)(nodes, chunks)
-
-
 def _global_chunks(table: RelationTable) -> int:
     """G."""
     return len(table.pre)
@@ -418,3 +408,48 @@ class _Lookup:
             if not left or (exceeded and self._cells[nodes] > _MOST_CELLS):
                 return None
         return None
+
+
+def dual_of(collective: Collective, dual: Collective, nodes: int, chunks: int) -> int:
+    """The C of the dual whose algorithms are those of its inverse with C = `chunks`, run backwards.
+
+    Where the dual's chunks do not grow in proportion to its C, several may put so many chunks at a
+    node; the inverse is that of the one found here.
+
+    Raises:
+        ModelError: when the inverse is not defined for that C.
+        LocatedError: when no C was found, and some C of the dual makes no sense.
+    """
+    found = _Lookup(dual, _largest_post)(nodes, chunks)
+    if found is None:
+        raise ModelError(
+            f"collective {collective.name}: no C of {dual.name} fits C = {chunks}",
+            collective.origin,
+        )
+    return found
+
+
+def dual_instance(instance: Instance, collective: Collective, dual: Collective) -> Instance:
+    """The instance of the dual, on the reversed topology, that an inverse's instance amounts to.
+
+    Raises:
+        ModelError: as `dual_of`, or when the dual cannot be done on the reversed topology.
+    """
+    topology = instance.topology
+    return dual.instantiate(
+        topology.reversed(),
+        chunks=dual_of(collective, dual, topology.num_nodes, instance.chunks),
+        steps=instance.steps,
+        rounds=instance.rounds,
+    )
+
+
+def require_sense(collective: Collective, topology: Topology, chunks: int) -> None:
+    """Passes when there are algorithms to look for with a C for which the collective is defined.
+
+    Raises:
+        LocatedError: when its parts do not fit together, or what must get somewhere cannot.
+    """
+    instance = collective.instantiate(topology, chunks=chunks, steps=0, rounds=0)
+    if collective.dual is not None:  # which is what solvers will be asked about
+        dual_instance(instance, collective, collective.dual)

@@ -22,12 +22,18 @@ from syncoll.wording import counted
 if TYPE_CHECKING:
     from syncoll.model.topology import Topology
 
-__all__ = ["Fabric", "FabricLink", "Measure", "rational_bandwidth", "reached"]
+__all__ = [
+    "Fabric",
+    "FabricLink",
+    "Measure",
+    "rational_bandwidth",
+    "reached",
+    "require_network",
+    "reversed_name",
+]
 
 Measure = Literal["GB/s", "chunks per round"]
 """What a fabric's bandwidths count."""
-
-_TURNED = "^-1"
 
 
 @dataclass(frozen=True)
@@ -90,52 +96,28 @@ class Fabric:
                 self.origin,
                 "a unit above 0 GB/s, and bandwidths in GB/s",
             )
-        if self.num_nodes < 1:
-            raise ModelError(
-                f"fabric {self.name} has {self.num_nodes} compute nodes",
-                self.origin,
-                "at least 1 compute node",
-            )
+        kinds = f"compute nodes 0 to {self.num_nodes - 1}"
+        if self.num_switches:
+            kinds += f" or switches {self.num_nodes} to {self.num_vertices - 1}"
+        require_network(
+            f"fabric {self.name}",
+            self.origin,
+            self.num_nodes,
+            [(link.source, link.destination) for link in self.links],
+            (self.num_vertices, "vertex", kinds),
+        )
         if self.num_switches < 0:
             raise ModelError(
-                f"fabric {self.name} has {self.num_switches} switches",
-                self.origin,
-                "0 switches or more",
+                f"fabric {self.name} has {self.num_switches} switches", self.origin, "0 or more"
             )
-        before = (-1, -1)
         for link in self.links:
-            ends = (link.source, link.destination)
-            for vertex in ends:
-                if not 0 <= vertex < self.num_vertices:
-                    raise ModelError(
-                        f"fabric {self.name}: link {ends} names vertex {vertex}",
-                        self.origin,
-                        f"compute nodes 0 to {self.num_nodes - 1}"
-                        + (
-                            f" or switches {self.num_nodes} to {self.num_vertices - 1}"
-                            if self.num_switches
-                            else ""
-                        ),
-                    )
-            if link.source == link.destination:
-                raise ModelError(
-                    f"fabric {self.name}: link {ends} joins a vertex to itself",
-                    self.origin,
-                    "two different vertices",
-                )
             if link.bandwidth <= 0:
                 raise ModelError(
-                    f"fabric {self.name}: bandwidth {link.bandwidth} on link {ends}",
+                    f"fabric {self.name}: bandwidth {link.bandwidth} on link "
+                    f"{(link.source, link.destination)}",
                     self.origin,
                     "a bandwidth above 0; leave out links that carry nothing",
                 )
-            if ends <= before:
-                raise ModelError(
-                    f"fabric {self.name}: link {ends} is repeated or out of order",
-                    self.origin,
-                    "each directed link once, in order",
-                )
-            before = ends
 
     @classmethod
     def from_links(
@@ -196,17 +178,11 @@ class Fabric:
         Raises:
             ModelError: see the class.
         """
-        return cls(
-            name,
-            num_nodes,
-            num_switches,
-            tuple(
-                FabricLink(u, v, rational_bandwidth(name, b))
-                for (u, v), b in sorted(bandwidths.items())
-            ),
-            measure=measure,
-            unit=unit,
-        )
+        links = [
+            FabricLink(u, v, rational_bandwidth(name, b))
+            for (u, v), b in sorted(bandwidths.items())
+        ]
+        return cls(name, num_nodes, num_switches, tuple(links), measure=measure, unit=unit)
 
     @classmethod
     def of(cls, topology: Topology | Fabric) -> Fabric:
@@ -235,14 +211,8 @@ class Fabric:
             least = min(bandwidths.get(link, bound.chunks_per_round), bound.chunks_per_round)
             bandwidths[link] = least
         links = tuple(FabricLink(u, v, b) for (u, v), b in sorted(bandwidths.items()))
-        return cls(
-            topology.name,
-            topology.num_nodes,
-            0,
-            links,
-            topology.origin,
-            measure="chunks per round",
-        )
+        nodes = topology.num_nodes
+        return cls(topology.name, nodes, 0, links, topology.origin, measure="chunks per round")
 
     @cached_property
     def chunk_bandwidth(self) -> Fraction:
@@ -318,17 +288,50 @@ class Fabric:
 
     def reversed(self) -> Fabric:
         """The same network with every link turned round."""
-        turned = self.name.endswith(_TURNED)
-        return replace(
-            self,
-            name=self.name.removesuffix(_TURNED) if turned else self.name + _TURNED,
-            links=tuple(
-                sorted(
-                    (replace(x, source=x.destination, destination=x.source) for x in self.links),
-                    key=lambda x: (x.source, x.destination),
-                )
-            ),
+        links = (replace(x, source=x.destination, destination=x.source) for x in self.links)
+        order = sorted(links, key=lambda x: (x.source, x.destination))
+        return replace(self, name=reversed_name(self.name), links=tuple(order))
+
+
+def require_network(
+    owner: str,
+    origin: Origin | None,
+    num_nodes: int,
+    links: Sequence[tuple[int, int]],
+    vertices: tuple[int, str, str],
+) -> None:
+    """Checks what topologies and fabrics have in common.
+
+    Args:
+        owner: in words, for errors.
+        vertices: how many a link may join, the word for one, and all of them in words.
+
+    Raises:
+        ModelError: on no node, an unknown vertex, a link from a vertex to itself, and links that
+            are not sorted and distinct.
+    """
+    count, noun, known = vertices
+    if num_nodes < 1:
+        raise ModelError(f"{owner} has {num_nodes} nodes", origin, "at least 1 node")
+    if list(links) != sorted(set(links)):
+        raise ModelError(
+            f"{owner}: its links are not sorted and distinct",
+            origin,
+            "each directed link once, in order",
         )
+    for link in links:
+        for vertex in link:
+            if not 0 <= vertex < count:
+                raise ModelError(f"{owner}: link {link} names {noun} {vertex}", origin, known)
+        if link[0] == link[1]:
+            raise ModelError(
+                f"{owner}: link {link} joins a {noun} to itself", origin, f"two different {noun}s"
+            )
+
+
+def reversed_name(name: str) -> str:
+    """What a network with every link turned round is called."""
+    return name.removesuffix("^-1") if name.endswith("^-1") else f"{name}^-1"
 
 
 def reached(links: Iterable[tuple[int, int]], start: int) -> frozenset[int]:

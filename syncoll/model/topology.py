@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from syncoll.errors import ModelError, Origin
-from syncoll.model.fabric import Fabric, rational_bandwidth
+from syncoll.model.fabric import Fabric, rational_bandwidth, require_network, reversed_name
 from syncoll.wording import counted
 
 if TYPE_CHECKING:
@@ -22,8 +22,6 @@ __all__ = ["UNREACHABLE", "BandwidthBound", "Link", "Topology"]
 
 Link = tuple[int, int]
 """A directed link: (source node, destination node)."""
-
-_TURNED = "^-1"
 
 _BLOCK = 1 << 22
 """Links times sources that distances are computed from at once: so many bytes an array."""
@@ -90,74 +88,38 @@ class Topology:
         )
 
     def __post_init__(self) -> None:
-        if self.num_nodes < 1:
+        owner, known = f"topology {self.name}", f"nodes 0 to {self.num_nodes - 1}"
+        nodes = self.num_nodes
+        require_network(owner, self.origin, nodes, self.links, (nodes, "node", known))
+        if self.fabric is not None and self.fabric.num_nodes != nodes:
             raise ModelError(
-                f"topology {self.name} has {self.num_nodes} nodes", self.origin, "at least 1 node"
-            )
-        if self.fabric is not None and self.fabric.num_nodes != self.num_nodes:
-            raise ModelError(
-                f"topology {self.name} has {counted(self.num_nodes, 'node')} and its fabric "
-                f"{self.fabric.num_nodes}",
+                f"{owner} has {counted(nodes, 'node')} and its fabric {self.fabric.num_nodes}",
                 self.origin,
                 "as many nodes as the fabric's compute nodes",
             )
-        if list(self.links) != sorted(set(self.links)):
-            raise ModelError(
-                f"topology {self.name}: its links are not sorted and distinct",
-                self.origin,
-                "each directed link once, in order",
-            )
-        for source, destination in self.links:
-            for node in (source, destination):
-                if not 0 <= node < self.num_nodes:
-                    raise ModelError(
-                        f"topology {self.name}: link ({source}, {destination}) names node {node}",
-                        self.origin,
-                        f"nodes 0 to {self.num_nodes - 1}",
-                    )
-            if source == destination:
-                raise ModelError(
-                    f"topology {self.name}: link ({source}, {destination}) joins a node to itself",
-                    self.origin,
-                    "two different nodes",
-                )
-        known = set(self.links)
-        bounded: set[Link] = set()
+        unknown = {link for bound in self.bounds for link in bound.links} - set(self.links)
         for bound in self.bounds:
+            wrong = expected = ""
             if bound.chunks_per_round <= 0:
-                raise ModelError(
-                    f"topology {self.name}: bandwidth {bound.chunks_per_round} on {bound.links}",
-                    self.origin,
-                    "a bandwidth above 0; leave out links that carry nothing",
-                )
-            if not bound.links:
-                raise ModelError(
-                    f"topology {self.name}: a bandwidth bound over no links",
-                    self.origin,
-                    "at least one link",
-                )
-            if list(bound.links) != sorted(set(bound.links)):
-                raise ModelError(
-                    f"topology {self.name}: the links {bound.links} of a bandwidth bound are not "
-                    "sorted and distinct",
-                    self.origin,
-                    "each link once, in order",
-                )
-            for link in bound.links:
-                if link not in known:
-                    raise ModelError(
-                        f"topology {self.name}: a bandwidth bound covers {link}, which is no link",
-                        self.origin,
-                        "pairs that are links of the topology",
-                    )
-            bounded.update(bound.links)
-        for link in self.links:
-            if link not in bounded:
-                raise ModelError(
-                    f"topology {self.name}: no bandwidth bound covers link {link}",
-                    self.origin,
-                    "a bandwidth for the link, or a shared bound that contains it",
-                )
+                wrong = f"bandwidth {bound.chunks_per_round} on {bound.links}"
+                expected = "a bandwidth above 0; leave out links that carry nothing"
+            elif not bound.links:
+                wrong, expected = "a bandwidth bound over no links", "at least one link"
+            elif list(bound.links) != sorted(set(bound.links)):
+                wrong = f"the links {bound.links} of a bandwidth bound are not sorted and distinct"
+                expected = "each link once, in order"
+            elif not unknown.isdisjoint(bound.links):
+                link = next(link for link in bound.links if link in unknown)
+                wrong = f"a bandwidth bound covers {link}, which is not a link"
+                expected = "pairs that are links of the topology"
+            if wrong:
+                raise ModelError(f"{owner}: {wrong}", self.origin, expected)
+        for link in sorted(set(self.links).difference(*(bound.links for bound in self.bounds))):
+            raise ModelError(
+                f"{owner}: no bandwidth bound covers link {link}",
+                self.origin,
+                "a bandwidth for the link, or a shared bound that contains it",
+            )
 
     @classmethod
     def from_links(
@@ -321,10 +283,9 @@ class Topology:
 
     def reversed(self) -> Topology:
         """The same interconnect with every link turned round, B included."""
-        turned = self.name.endswith(_TURNED)
         return replace(
             self,
-            name=self.name.removesuffix(_TURNED) if turned else self.name + _TURNED,
+            name=reversed_name(self.name),
             links=tuple(sorted((b, a) for a, b in self.links)),
             bounds=tuple(
                 replace(bound, links=tuple(sorted((b, a) for a, b in bound.links)))

@@ -18,7 +18,7 @@ from syncoll.deadline import NEVER, Deadline
 from syncoll.errors import ModelError
 from syncoll.formula import StopReason
 from syncoll.model import Algorithm, Collective, Instance, Topology
-from syncoll.model.dual import dual_instance
+from syncoll.model.derived import dual_instance
 from syncoll.plugins import SeedLimits
 from syncoll.results import Solution
 from syncoll.results.frontier import Point
@@ -194,7 +194,7 @@ class AnswerSource:
 
 
 class DualAnswers(AnswerSource):
-    """Decides the instances of an inverse through those of its dual, see `syncoll.model.dual`."""
+    """Decides the instances of an inverse by those of its dual, see `syncoll.model.derived`."""
 
     def __init__(self, answers: AnswerSource, request: SearchRequest, dual: Collective) -> None:
         super().__init__(

@@ -15,7 +15,7 @@ from syncoll.certificates import Certificate, Reading, RoundsBound, Shape
 from syncoll.deadline import NEVER, Deadline, OutOfTimeError, interrupted_at
 from syncoll.errors import LocatedError
 from syncoll.model import Collective, Instance, Topology
-from syncoll.model.dual import require_sense
+from syncoll.model.derived import require_sense
 
 __all__ = ["BoundsTable", "SharedShape"]
 

@@ -24,8 +24,7 @@ from itertools import product
 from syncoll.deadline import Deadline, OutOfTimeError, interrupted_at
 from syncoll.errors import LocatedError, ModelError, SyncollError, UsageError
 from syncoll.model import Collective
-from syncoll.model.derived import part_chunks
-from syncoll.model.dual import dual_of
+from syncoll.model.derived import dual_of, part_chunks
 from syncoll.results.frontier import Frontier, OpenClaim, Point
 from syncoll.searching.answers import AnswerSource, DualAnswers, inverted_point
 from syncoll.searching.bounds_table import BoundsTable

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING
 from syncoll.deadline import NEVER, Deadline
 from syncoll.formula import Verdict
 from syncoll.model import Algorithm, Collective, Instance, Topology
-from syncoll.model.derived import part_chunks
-from syncoll.model.dual import dual_instance
+from syncoll.model.derived import dual_instance, part_chunks
 from syncoll.results import Solution
 from syncoll.searching.decompose import Decomposition, composed, inverted_solution
 from syncoll.solving import Solver

@@ -22,9 +22,9 @@ from syncoll.spec.limits import MAX_FILE_BYTES
 from syncoll.spec.module import (
     Found,
     Module,
+    defined_twice,
     load_module,
     make_module,
-    namespace_of,
     suggest,
     unknown_name,
 )
@@ -199,17 +199,12 @@ class SpecLibrary:
 
     def names(self, kind: Kind) -> list[DefinitionSummary]:
         """Every shipped definition of a kind, by name.  Reads all files; see `problems`."""
-        first = {key for path in self._first_files for key in self._keys(path)}
+        first = {key for path in self._first_files for key in self._own(path)}
         found = [
             summarise(definition)
             for path in self._files
-            for definition in self._definitions(path)
-            if definition.kind == kind
-            and definition.name
-            and (
-                path in self._first_files
-                or (namespace_of(definition), definition.name) not in first
-            )
+            for key, definition in self._own(path).items()
+            if definition.kind == kind and (path in self._first_files or key not in first)
         ]
         return sorted(found, key=lambda summary: summary.name)
 
@@ -267,10 +262,9 @@ class SpecLibrary:
         return chosen
 
     def _tell(self, text: str) -> None:
-        if text not in self._said:
+        if self._told is not None and text not in self._said:
             self._said.add(text)
-            if self._told is not None:
-                self._told(text)
+            self._told(text)
 
     def __getstate__(self) -> dict[str, object]:
         """What goes to another process, where nobody is told."""
@@ -323,13 +317,9 @@ class SpecLibrary:
                 self._modules[path] = error
         return self._modules[path]
 
-    def _keys(self, path: Path) -> Iterable[tuple[str, str]]:
+    def _own(self, path: Path) -> Mapping[tuple[str, str], Definition]:
         module = self._module(path)
-        return () if isinstance(module, SpecError) else module.own
-
-    def _definitions(self, path: Path) -> Iterable[Definition]:
-        module = self._module(path)
-        return () if isinstance(module, SpecError) else module.own.values()
+        return {} if isinstance(module, SpecError) else module.own
 
     # References --------------------------------------------------------------------------------
 
@@ -340,7 +330,7 @@ class SpecLibrary:
         namespace = "value" if kind == "relation" else kind
         if "\0" in reference or not reference.strip():
             raise everything.error(
-                f"this is no reference to a {kind}", f"`name`, `name(…)` or `file{_SUFFIX}:name`"
+                f"this is not a reference to a {kind}", f"`name`, `name(…)` or `file{_SUFFIX}:name`"
             )
         foreign = self._reader_of(reference)
         if foreign is not None:
@@ -376,8 +366,9 @@ class SpecLibrary:
 
     def _reader_of(self, reference: str) -> tuple[Reader, re.Match[str]] | None:
         match = _READ_REFERENCE.fullmatch(reference)
-        reader = None if match is None else self.readers.get(match["reader"])
-        return None if match is None or reader is None else (reader, match)
+        if match is None or match["reader"] not in self.readers:
+            return None
+        return self.readers[match["reader"]], match
 
     def _read_foreign(self, reader: Reader, match: re.Match[str], reference: str) -> Module:
         if reference not in self._read:
@@ -395,11 +386,7 @@ class SpecLibrary:
         return self._read[reference]
 
     def _refuse_unknown_name(self, namespace: str, source: Source, home: Module) -> None:
-        """Says at once that nothing shipped has a name, before anything is parsed.
-
-        Raises:
-            SpecError: on ``rnig(8)``.
-        """
+        """Says at once that nothing shipped has a name (``rnig``), before anything is parsed."""
         match = _CALL.fullmatch(source.text)
         if match is not None:
             name, known = match[1], self.known_names(namespace)
@@ -407,11 +394,7 @@ class SpecLibrary:
                 raise unknown_name(namespace, name, source.span(*match.span(1)), home)
 
     def _refuse_unknown_reader(self, source: Source, reference: str, kind: Kind) -> None:
-        """Says that nothing has the name before a colon, where that is what is wrong.
-
-        Raises:
-            SpecError: on ``nvidea-smi:topo.txt``.
-        """
+        """Says that nothing has the name before a colon, as in ``nvidea-smi:topo.txt``."""
         match = _READ_REFERENCE.fullmatch(reference)
         if match is not None and match["file"].strip():
             name, known = match["reader"], sorted(self.readers) if kind == "topology" else []
@@ -442,22 +425,13 @@ def _only_definition(module: Module, kind: Kind, place: Span) -> Definition:
     if len(found) == 1:
         return found[0]
     label = module.source.label
-    if module.is_empty:
-        raise place.error(f"{label} is empty: it defines no {kind}", f"a file with a {kind}")
     if not found:
-        raise place.error(f"{label} defines no {kind}", f"a file with a {kind}")
+        empty = " is empty: it" if module.is_empty else ""
+        raise place.error(f"{label}{empty} defines no {kind}", f"a file with a {kind}")
     names = [f"{label}:{d.name}" for d in found if d.name]
-    raise place.error(f"{label} defines {len(found)} {_plural(kind)}", f"one of {', '.join(names)}")
-
-
-def _plural(kind: str) -> str:
-    return {"topology": "topologies", "search": "searches"}.get(kind, f"{kind}s")
+    several = {"topology": "topologies", "search": "searches"}.get(kind, f"{kind}s")
+    raise place.error(f"{label} defines {len(found)} {several}", f"one of {', '.join(names)}")
 
 
 def _ambiguous(again: Definition, first: Definition) -> SpecError:
-    place = first.name_span
-    return again.name_span.error(
-        f"{again.kind} `{again.name}` is already defined in {place.source.label}, "
-        f"line {place.line}",
-        "one definition of each shipped name",
-    )
+    return defined_twice(again, first, "one definition of each shipped name")

@@ -21,6 +21,7 @@ __all__ = [
     "Found",
     "Library",
     "Module",
+    "defined_twice",
     "load_module",
     "make_module",
     "namespace_of",
@@ -85,10 +86,7 @@ class Module:
 
     def find(self, namespace: str, name: str) -> Found | None:
         """The definition that this file means by a name."""
-        definition = self.own.get((namespace, name))
-        if definition is not None:
-            return Found(definition, self)
-        for module in self.imports:
+        for module in (self, *self.imports):
             definition = module.own.get((namespace, name))
             if definition is not None:
                 return Found(definition, module)
@@ -96,13 +94,9 @@ class Module:
 
     def known_names(self, namespace: str) -> list[str]:
         """Every name of a namespace that this file sees."""
-        own = [
-            name
-            for module in (self, *self.imports)
-            for kind, name in module.own
-            if kind == namespace
-        ]
-        return list(dict.fromkeys([*own, *self.library.known_names(namespace)]))
+        own = [key for module in (self, *self.imports) for key in module.own]
+        names = [name for kind, name in own if kind == namespace]
+        return list(dict.fromkeys([*names, *self.library.known_names(namespace)]))
 
     def look_up(self, namespace: str, name: str, span: Span) -> Found:
         """Finds a topology, collective or search; upper and lower case may differ.
@@ -111,15 +105,13 @@ class Module:
             SpecError: when there is none, or several that differ in case only.
         """
         found = self.find(namespace, name)
-        if found is not None:
-            return found
-        known = self.known_names(namespace)
-        alike = [other for other in known if other.lower() == name.lower()]
-        if len(alike) == 1:
-            found = self.find(namespace, alike[0])
-            assert found is not None
-            return found
-        raise unknown_name(namespace, name, span, self)
+        if found is None:
+            known = self.known_names(namespace)
+            alike = [other for other in known if other.lower() == name.lower()]
+            found = self.find(namespace, alike[0]) if len(alike) == 1 else None
+        if found is None:
+            raise unknown_name(namespace, name, span, self)
+        return found
 
 
 def unknown_name(namespace: str, name: str, span: Span, module: Module) -> SpecError:
@@ -160,31 +152,30 @@ def make_module(
     Raises:
         SpecError: when a name is defined twice, here or by an imported file.
     """
-    own: dict[tuple[str, str], Definition] = {}
+    imported: dict[tuple[str, str], Definition] = {}
     for module in imports:
-        for (namespace, name), definition in module.own.items():
-            key = (namespace, name)
-            if key in own and own[key] is not definition:
-                raise _duplicate(definition, own[key])
-            own[key] = definition
-    imported, own = own, {}
+        for key, definition in module.own.items():
+            if imported.setdefault(key, definition) is not definition:
+                raise defined_twice(definition, imported[key], "another name")
+    own: dict[tuple[str, str], Definition] = {}
     for definition in file.definitions:
         if definition.name:
             key = (namespace_of(definition), definition.name)
-            for earlier in (own.get(key), imported.get(key)):
-                if earlier is not None:
-                    raise _duplicate(definition, earlier)
+            for earlier in (own, imported):
+                if key in earlier:
+                    raise defined_twice(definition, earlier[key], "another name")
             own[key] = definition
     searches = tuple(d for d in file.definitions if d.kind == "search")
     return Module(source, path, library, own, searches, imports, shipped)
 
 
-def _duplicate(again: Definition, first: Definition) -> SpecError:
+def defined_twice(again: Definition, first: Definition, expected: str) -> SpecError:
+    """The error for a name that two definitions have."""
     place = first.name_span
     return again.name_span.error(
         f"{again.kind} `{again.name}` is already defined in {place.source.label}, "
         f"line {place.line}",
-        "another name",
+        expected,
     )
 
 

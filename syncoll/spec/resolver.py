@@ -6,7 +6,10 @@ definition with parameters, so that ``syncoll spec check`` finds a slip before a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from graphlib import CycleError, TopologicalSorter
+from typing import Any
 
 from syncoll.errors import SpecError
 from syncoll.spec import syntax
@@ -16,7 +19,7 @@ from syncoll.spec.module import Module
 from syncoll.spec.syntax import Definition, Node
 from syncoll.spec.values import NameScope
 
-__all__ = ["check_definition", "find_circles", "references", "used_by", "used_first"]
+__all__ = ["check_definition", "find_circles", "used_by", "used_first"]
 
 _Names = dict[str, syntax.ValueDefinition | None]
 
@@ -33,28 +36,8 @@ _WITHOUT: dict[type[Definition], dict[str, tuple[str, str]]] = {
 def check_definition(definition: Definition, module: Module) -> list[SpecError]:
     """Everything that is statically wrong with a definition, in reading order."""
     checker = _Checker(module, _WITHOUT.get(type(definition), {}))
-    names = checker.parameters(definition, {})
-    if isinstance(definition, syntax.ValueDefinition):
-        checker.visit(definition.body, names)
-    elif isinstance(definition, (syntax.TopologyDefinition, syntax.CollectiveDefinition)):
-        checker.body(definition.body, names)
-    elif isinstance(definition, syntax.SearchDefinition):
-        for setting in definition.settings:
-            checker.setting(setting, names)
-    elif isinstance(definition, syntax.CombinedDefinition):
-        for reference in references(definition.combination):
-            checker.reference("collective", reference, names)
+    checker.visit(definition, {})
     return checker.errors
-
-
-def references(combination: syntax.Combination) -> Iterator[syntax.Reference]:
-    """The collectives that a combination names, in reading order."""
-    if isinstance(combination, syntax.Reference):
-        yield combination
-        return
-    for part in combination.children():
-        assert isinstance(part, syntax.Combination)
-        yield from references(part)
 
 
 class _Checker:
@@ -62,122 +45,90 @@ class _Checker:
         self.module, self.without = module, without
         self.errors: list[SpecError] = []
 
-    def parameters(self, definition: Definition, names: _Names) -> _Names:
-        inner = dict(names)
-        for parameter in definition.parameters:
-            if parameter.default is not None:
-                self.visit(parameter.default, inner)
-            inner[parameter.name] = None
-        return inner
+    def visit(self, node: Node, names: _Names, kind: str = "collective") -> None:
+        """Checks a node and everything inside it; recursion is bounded by the parser.
 
-    def body(self, statements: Iterable[Node], names: _Names) -> None:
-        for statement in statements:
-            if isinstance(statement, syntax.ValueDefinition):
-                self.visit(statement.body, self.parameters(statement, names))
-                names = {**names, statement.name: statement}
-            elif isinstance(statement, syntax.LinkStatement):
-                inner = self.clauses(statement.clauses, names)
-                for part in (*statement.pairs, statement.bandwidth, statement.label):
-                    self.visit(part, inner)
-            elif isinstance(statement, syntax.SharedStatement):
-                outer = self.clauses(statement.outer, names)
-                inner = self.clauses(statement.inner, outer)
-                for selection in statement.selections:
-                    self.visit(selection, inner)
-                self.visit(statement.bandwidth, outer)
-                self.visit(statement.label, outer)
-            else:
-                self.visit(statement, names)
+        `kind` is what a reference is to.
+        """
+        children = list(node.children())
+        if isinstance(node, (syntax.Name, syntax.Call)):
+            self.attempt(self.name if isinstance(node, syntax.Name) else self.call, node, names)
+        elif isinstance(node, (syntax.TopologyDefinition, syntax.CollectiveDefinition)):
+            children = [*node.parameters, *node.body]
+        elif isinstance(node, syntax.SetWhere):
+            names = {**names, node.chunk: None, node.node: None}
+        elif isinstance(node, syntax.SharedStatement):
+            names = self.clauses(node.outer, names)
+            inner = self.clauses(node.inner, names)
+            for selection in node.selections:
+                self.visit(selection, inner)
+            children = [node.bandwidth, *([node.label] if node.label else [])]
+        elif isinstance(node, syntax.Setting):
+            kind = node.keyword
+        loops = [child for child in children if isinstance(child, syntax.Comprehension)]
+        names = self.clauses(loops, names)
+        for child in children:
+            if child not in loops:
+                self.visit(child, names, kind)
+            if isinstance(child, syntax.Parameter):
+                names = {**names, child.name: None}
+            elif isinstance(child, syntax.ValueDefinition):
+                names = {**names, child.name: child}
+        if isinstance(node, syntax.Reference):
+            self.attempt(self.reference, node, kind)
+
+    def attempt(self, check: Callable[[Any, Any], None], node: Node, seen: object) -> None:
+        try:
+            check(node, seen)
+        except SpecError as error:
+            self.errors.append(error)
 
     def clauses(self, clauses: Iterable[syntax.Comprehension], names: _Names) -> _Names:
         for clause in clauses:
             for binder in clause.binders:
                 self.visit(binder.source, names)
                 names = {**names, binder.name: None}
-            self.visit(clause.condition, names)
+            if clause.condition is not None:
+                self.visit(clause.condition, names)
         return names
 
-    def setting(self, setting: syntax.Setting, names: _Names) -> None:
-        value = setting.value
-        if not isinstance(value, syntax.Reference):
-            if isinstance(value, Node):
-                self.visit(value, names)
-            return
-        self.reference(setting.keyword, value, names)
-
-    def reference(self, kind: str, reference: syntax.Reference, names: _Names) -> None:
-        for argument in reference.arguments:
-            self.visit(argument, names)
-        try:
-            found = self.module.look_up(kind, reference.id, reference.name_span)
-            bind_arguments(found.definition, reference.arguments, reference.span)
-        except SpecError as error:
-            self.errors.append(error)
-
-    def visit(self, node: Node | None, names: _Names) -> None:
-        """Checks a node and everything inside it; recursion is bounded by the parser."""
-        if node is None:
-            return
-        if isinstance(node, syntax.Name):
-            self.name(node, names)
-        elif isinstance(node, syntax.Call):
-            self.call(node, names)
-        elif isinstance(node, (syntax.ListFor, syntax.SetOf)):
-            inner = self.clauses(node.clauses, names)
-            parts = node.pairs if isinstance(node, syntax.SetOf) else (node.item,)
-            for part in parts:
-                self.visit(part, inner)
-            return
-        elif isinstance(node, syntax.SetWhere):
-            self.visit(node.condition, {**names, node.chunk: None, node.node: None})
-            return
-        for child in node.children():
-            self.visit(child, names)
+    def reference(self, reference: syntax.Reference, kind: str) -> None:
+        found = self.module.look_up(kind, reference.id, reference.name_span)
+        bind_arguments(found.definition, reference.arguments, reference.span)
 
     def name(self, node: syntax.Name, names: _Names) -> None:
-        definition: Definition | None = None
         if node.id in names:
-            definition = names[node.id]
+            definition: Definition | None = names[node.id]
         elif node.id in AMBIENT or node.id == "nodes":
             if node.id in self.without:
                 where, expected = self.without[node.id]
-                self.errors.append(node.span.error(f"`{node.id}` has no value {where}", expected))
+                raise node.span.error(f"`{node.id}` has no value {where}", expected)
             return
         else:
             found = self.module.find("value", node.id)
             if found is None:
-                self.errors.append(no_such_value(node.id, node.span, self._scope(names)))
-                return
+                raise no_such_value(node.id, node.span, self._scope(names))
             definition = found.definition
         if definition is not None and definition.parameters:
-            self.errors.append(
-                node.span.error(
-                    f"`{node.id}` stands without its arguments", f"`{definition.signature}`"
-                )
+            raise node.span.error(
+                f"`{node.id}` stands without its arguments", f"`{definition.signature}`"
             )
 
     def call(self, node: syntax.Call, names: _Names) -> None:
         if node.id in names:
             definition: Definition | None = names[node.id]
-            if definition is None or not definition.parameters:
-                if definition is not None:
-                    self.errors.append(
-                        node.name_span.error(f"`{node.id}` takes no arguments", "a function")
-                    )
+            if definition is None:
                 return
+            if not definition.parameters:
+                raise node.name_span.error(f"`{node.id}` takes no arguments", "a function")
         else:
             found = self.module.find("value", node.id)
             if found is None:
-                if node.id not in BUILTIN_NAMES:
-                    self.errors.append(
-                        no_such_value(node.id, node.name_span, self._scope(names), called=True)
-                    )
-                return
+                if node.id in BUILTIN_NAMES:
+                    return
+                raise no_such_value(node.id, node.name_span, self._scope(names), called=True)
             definition = found.definition
-        try:
-            bind_arguments(definition, node.arguments, node.span)
-        except SpecError as error:
-            self.errors.append(error)
+        bind_arguments(definition, node.arguments, node.span)
 
     def _scope(self, names: _Names) -> NameScope:
         return NameScope(self.module, dict.fromkeys(names))
@@ -186,59 +137,35 @@ class _Checker:
 def find_circles(module: Module) -> list[SpecError]:
     """The relations, `let`s and collectives of a file that are defined in terms of themselves."""
     errors: list[SpecError] = []
-    state: dict[Definition, int] = {}  # 1: being looked at, 2: done
-    for start in module.own.values():
-        if start in state:
-            continue
-        state[start] = 1
-        path: list[tuple[Definition, Iterator[Definition]]] = [(start, used_by(start, module))]
-        while path:
-            definition, uses = path[-1]
-            used = next(uses, None)
-            if used is None:
-                state[definition] = 2
-                path.pop()
-            elif state.get(used) == 1:
-                chain = [d.name for d, _ in path]
-                circle = [*chain[chain.index(used.name) :], used.name]
-                errors.append(
-                    definition.name_span.error(
-                        f"`{used.name}` is defined in terms of itself: {' -> '.join(circle)}",
-                        "definitions without a circle",
-                    )
+    uses = {d: set(used_by(d, module)) for d in module.own.values()}
+    while True:
+        try:
+            TopologicalSorter(uses).prepare()
+        except CycleError as error:
+            circle: list[Definition] = error.args[1][:0:-1]  # each uses the next
+            first = circle.index(min(circle, key=lambda d: d.span.start))
+            circle = [*circle[first:], *circle[: first + 1]]
+            errors.append(
+                circle[-2].name_span.error(
+                    f"`{circle[0].name}` is defined in terms of itself: "
+                    f"{' -> '.join(d.name for d in circle)}",
+                    "definitions without a circle",
                 )
-            elif used not in state:
-                state[used] = 1
-                path.append((used, used_by(used, module)))
-    return errors
+            )
+            uses[circle[-2]].remove(circle[0])
+        else:
+            return errors
 
 
 def used_first(definitions: Iterable[Definition], module: Module) -> list[Definition]:
     """Definitions of a file without circles, each behind those of them that it uses."""
     wanted = dict.fromkeys(definitions)
-    ordered: dict[Definition, None] = {}
-    waiting = list(wanted)[::-1]
-    opened: set[Definition] = set()
-    while waiting:
-        definition = waiting[-1]
-        if definition in opened:
-            ordered.setdefault(waiting.pop())
-            continue
-        opened.add(definition)
-        waiting += [used for used in used_by(definition, module) if used not in opened]
-    return [definition for definition in ordered if definition in wanted]
+    uses = {d: list(used_by(d, module)) for d in (*wanted, *module.own.values())}
+    return [d for d in TopologicalSorter(uses).static_order() if d in wanted]
 
 
 def used_by(definition: Definition, module: Module) -> Iterator[Definition]:
     """The constants, relations and collectives of the same file whose names appear in one."""
-    if isinstance(definition, syntax.CombinedDefinition):
-        for reference in references(definition.combination):
-            try:
-                found = module.look_up("collective", reference.id, reference.name_span)
-            except SpecError:  # told elsewhere
-                continue
-            if found.module is module:
-                yield found.definition
     waiting: list[Node] = [definition]
     while waiting:
         node = waiting.pop()
@@ -246,4 +173,11 @@ def used_by(definition: Definition, module: Module) -> Iterator[Definition]:
             used = module.own.get(("value", node.id))
             if used is not None and node.id not in {p.name for p in definition.parameters}:
                 yield used
+        elif isinstance(node, syntax.Reference) and isinstance(
+            definition, syntax.CombinedDefinition
+        ):
+            with suppress(SpecError):  # told elsewhere
+                found = module.look_up("collective", node.id, node.name_span)
+                if found.module is module:
+                    yield found.definition
         waiting.extend(node.children())

@@ -85,7 +85,7 @@ def _compare_instance(stored: str, one: Instance, collective: Collective) -> Non
 
 def _compare_shapes(topology: Topology, evidence: Evidence, collective: Collective) -> None:
     """What the proofs of a frontier speak of, for every C that they name or leave out."""
-    from syncoll.model.dual import require_sense  # only where a collective is given
+    from syncoll.model.derived import require_sense  # only where a collective is given
 
     nodes = topology.num_nodes
     named = {chunks for one in evidence.shapes for chunks in one.compared}
@@ -123,7 +123,7 @@ def _bounds(bounds: tuple[BandwidthBound, ...]) -> list[tuple[tuple[Link, ...], 
 
 def _admits(topology: Topology, collective: Collective, chunks: int) -> bool:
     """Whether the collective is defined for a C, and makes sense with it."""
-    from syncoll.model.dual import require_sense
+    from syncoll.model.derived import require_sense
 
     try:
         if not collective.admits(topology.num_nodes, chunks):

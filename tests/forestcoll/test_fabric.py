@@ -34,12 +34,12 @@ def test_bad_links_are_named(links: list[tuple[int, int, int]], words: str) -> N
 def test_links_must_be_sorted_and_distinct() -> None:
     a, b = FabricLink(0, 1, Fraction(1)), FabricLink(1, 0, Fraction(1))
     for links in ((b, a), (a, a)):
-        with pytest.raises(ModelError, match="repeated or out of order"):
+        with pytest.raises(ModelError, match="not sorted and distinct"):
             Fabric("bad", 2, 0, links)
 
 
 def test_no_compute_node() -> None:
-    with pytest.raises(ModelError, match="0 compute nodes"):
+    with pytest.raises(ModelError, match="0 nodes"):
         Fabric.from_links("none", 0, 2, [])
 
 

@@ -38,7 +38,7 @@ def bound(*links: Link, b: Fraction = ONE) -> BandwidthBound:
         (2, PAIR, (bound(*PAIR, b=Fraction(0)),), "bandwidth 0 on"),
         (2, PAIR, (bound(*PAIR, b=Fraction(-1, 2)),), "bandwidth -1/2 on"),
         (2, PAIR, (bound(*PAIR), bound()), "a bandwidth bound over no links"),
-        (3, PAIR, (bound(*PAIR), bound((1, 2))), r"covers \(1, 2\), which is no link"),
+        (3, PAIR, (bound(*PAIR), bound((1, 2))), r"covers \(1, 2\), which is not a link"),
         (2, PAIR, (bound((0, 1), (0, 1)), bound((1, 0))), "are not sorted and distinct"),
         (2, PAIR, (bound((1, 0), (0, 1)),), "are not sorted and distinct"),
     ],

@@ -302,8 +302,8 @@ def test_search_mistakes(case: str, library: SpecLibrary, spec_file: SpecFile) -
 
 
 REFERENCES = {
-    "": (1, "no reference", "name"),
-    "   ": (1, "no reference", "name"),
+    "": (1, "not a reference", "name"),
+    "   ": (1, "not a reference", "name"),
     "rong(4)": (1, "no topology `rong`; did you mean `ring`?", "one of a100, amd_z52"),
     "ring(": (5, "ends too early; the `(` of line 1 is never closed", "an expression"),
     "ring(8) x": (9, "unexpected `x`", "the end"),
@@ -317,7 +317,7 @@ REFERENCES = {
     "allgather": (1, "there is no topology `allgather`", "one of"),
     "no.syncoll": (1, "there is no file no.syncoll", "an existing .syncoll file"),
     "no.syncoll:x": (1, "there is no file no.syncoll", "an existing .syncoll file"),
-    "ring(8\0)": (1, "no reference", "name"),
+    "ring(8\0)": (1, "not a reference", "name"),
     "ring(8)\nring(8)": (1, "unexpected `ring`", "the end"),
 }
 
