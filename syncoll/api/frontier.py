@@ -213,7 +213,7 @@ class FrontierResult(Shown, Frontier):
             meant = session_of(self).collective(collective)
         witness = None
         if proofs is not None:
-            from syncoll.proofs.witness import FileWitness
+            from syncoll.proofs.refutation import FileWitness
 
             witness = FileWitness(Path(proofs), session_of(self).plugins)
         where = None if topology is None else session_of(self).topology(topology)

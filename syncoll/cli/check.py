@@ -74,7 +74,7 @@ def _run(arguments: argparse.Namespace) -> int:
             collective = specs.collective(arguments.collective)
     witness = None
     if arguments.proofs is not None:  # which needs encodings and lowerings too
-        from syncoll.proofs.witness import FileWitness
+        from syncoll.proofs.refutation import FileWitness
 
         witness = FileWitness(arguments.proofs, arguments.session.plugins)
     try:

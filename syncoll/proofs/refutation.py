@@ -24,13 +24,13 @@ import json
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import syncoll
+from syncoll.certificates import Shape
 from syncoll.documents.document import digest, read_document
 from syncoll.documents.outcome import (
     FormulaRecord,
@@ -47,11 +47,11 @@ from syncoll.documents.problem import (
 )
 from syncoll.documents.record import written
 from syncoll.errors import FileFormatError, ModelError, SyncollError, UsageError, VerificationError
-from syncoll.formula import Feature
+from syncoll.formula import Feature, Formula
 from syncoll.lowerings import lower
-from syncoll.model import Collective, Instance, Link, Topology
+from syncoll.model import Collective, Instance, Topology
 from syncoll.plugins import OptionValue, PluginManager, resolve_options
-from syncoll.proofs.dimacs import clause_lists, dimacs_text
+from syncoll.results import Frontier, Refuted, refuted_instance
 from syncoll.trust.drat import ProofCheck, ProofVerdict, check_rup
 from syncoll.wording import counted
 
@@ -59,7 +59,9 @@ __all__ = [
     "LARGEST_PROOF",
     "CheckedRefutation",
     "Clauses",
+    "FileWitness",
     "check_refutation",
+    "clause_lists",
     "question_of",
     "read_proof",
     "refutation_document",
@@ -90,8 +92,10 @@ class Clauses:
     clauses: list[list[int]]
 
     def dimacs(self) -> bytes:
-        """The DIMACS text."""
-        return dimacs_text(self.num_variables, self.clauses).encode("ascii")
+        """The DIMACS text: a head, then a clause a line, each closed by 0."""
+        lines = [" ".join(map(str, (*clause, 0))) for clause in self.clauses]
+        head = f"p cnf {self.num_variables} {len(lines)}"
+        return "\n".join([head, *lines, ""]).encode("ascii")
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,6 +156,20 @@ def to_clauses(
         lowered.formula.num_booleans,
         clause_lists(lowered.formula),
     )
+
+
+def clause_lists(formula: Formula) -> list[list[int]]:
+    """The clauses, each with the negation of its enforcer as its last literal.
+
+    Raises:
+        UsageError: when the formula has rows of another kind, or integers.
+    """
+    others = formula.size().features - {Feature.CLAUSE}
+    if others:
+        raise UsageError(f"a formula with {', '.join(sorted(others))} is not of clauses alone")
+    return [
+        [*literals, -enforcer] if enforcer else literals for literals, enforcer in formula.clauses()
+    ]
 
 
 def question_of(instance: Instance, encoding: str, options: Mapping[str, OptionValue]) -> str:
@@ -222,7 +240,7 @@ def check_refutation(
         should_stop: asked now and then; True ends the check.
 
     Raises:
-        FileFormatError: when a file cannot be read, or is none of a refutation's.
+        FileFormatError: when a file cannot be read, or is not one of a refutation.
         PluginError: when the encoding is not installed here.
         VerificationError: when the files do not belong together, are about another topology or
             collective, or the proof does not prove the claim: with its line; also when the check
@@ -286,10 +304,7 @@ def _compare_meant(
         SyncollError: when it is not.
     """
     here = instance.topology
-    if topology is not None and (
-        (here.num_nodes, here.links) != (topology.num_nodes, topology.links)
-        or _rates(here) != _rates(topology)
-    ):
+    if topology is not None and not here.same_as(topology):
         raise VerificationError(
             f"the file's machine, {here.name!r}, is not {topology.name}: its links or bandwidths "
             "differ"
@@ -308,10 +323,6 @@ def _compare_meant(
                 f"the file's collective, {instance.collective!r}, is not {collective.name} with "
                 f"C = {instance.chunks}: pre or post differ"
             )
-
-
-def _rates(topology: Topology) -> list[tuple[tuple[Link, ...], Fraction]]:
-    return sorted((bound.links, bound.chunks_per_round) for bound in topology.bounds)
 
 
 def _compare_formula(record: RefutationRecord, clauses: Clauses) -> None:
@@ -361,3 +372,37 @@ def read_proof(folder: Path, stated: RefutationProofRecord) -> bytes:
     if len(proof) != stated.bytes or hashlib.sha256(proof).hexdigest() != stated.sha256:
         raise VerificationError(f"{path}: not the proof that the refutation names (size or hash)")
     return proof
+
+
+class FileWitness:
+    """Checks the proof files of refutations, each once; a `syncoll.trust.claims.Witness`.
+
+    Args:
+        folder: where the files are.
+        manager: knows the encodings; None for the installed plugins.
+    """
+
+    def __init__(self, folder: Path, manager: PluginManager | None = None) -> None:
+        self.folder, self.manager = folder, manager
+
+    def __call__(self, refuted: Refuted, frontier: Frontier) -> None:
+        """Passes when the file proves that the refuted algorithm does not exist.
+
+        Raises:
+            VerificationError: when it does not, or is about something else.
+            FileFormatError: when it cannot be read.
+        """
+        assert refuted.file is not None
+        assert frontier.evidence is not None
+        if Path(refuted.file).name != refuted.file:
+            raise VerificationError(f"the proof file {refuted.file!r} is not the name of a file")
+        path = self.folder / refuted.file
+        meant = refuted_instance(frontier.evidence, refuted, frontier.topology, frontier.collective)
+        proved = check_refutation(path, self.manager, topology=meant.topology).instance
+        shapes = {Shape.of(one, meant.chunks, combining=meant.combining) for one in (proved, meant)}
+        same = proved.combining == meant.combining and len(shapes) == 1
+        if not same or proved.steps < refuted.steps or proved.rounds < refuted.rounds:
+            raise VerificationError(
+                f"{path} proves something else than that there is no algorithm with "
+                f"S = {refuted.steps}, R = {refuted.rounds}, C = {refuted.chunks}"
+            )

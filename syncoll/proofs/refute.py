@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from syncoll.deadline import Deadline
 from syncoll.documents.atomic import remove_empty, write_document
 from syncoll.documents.document import digest, read_document
 from syncoll.documents.problem import instance_of, topology_of
@@ -124,14 +125,12 @@ def refute_with_proof(
         able = [r.name for r in manager.backends.values() if r.writes_proofs]
         those = f"; those that do: {', '.join(able)}" if able else ""
         return Refuting(None, f"backend {prover.name} writes no proofs{those}")
-    solver = _Prover(prover, backend_options or {})
-    stopped = should_stop or _never
-    began = time.perf_counter()
-    deadline = None if seconds is None else began + seconds
-
-    def stop() -> bool:
-        late = deadline is not None and time.perf_counter() >= deadline
-        return late or stopped()
+    for answer in (prover.installed(), prover.licensed()):
+        if not answer.ok:
+            raise PluginError(f"backend {prover.name} cannot run here: {answer.reason}")
+    own_options = resolve_options(prover.options, backend_options or {}, f"backend {prover.name}")
+    stopped = should_stop or (lambda: False)
+    began, until = time.perf_counter(), Deadline.after(seconds)
 
     record = choose_encoding(manager, encoding or AUTO, combining=instance.combining)
     name = record.name
@@ -152,7 +151,7 @@ def refute_with_proof(
         with tempfile.TemporaryDirectory(prefix=".", suffix=".part", dir=folder) as own:
             traced = Path(own).resolve() / "proof"
             limits = Limits(
-                seconds=None if deadline is None else max(0.0, deadline - time.perf_counter()),
+                seconds=until.seconds,
                 memory_bytes=memory_bytes,
                 seed=seed,
                 proof=traced,
@@ -160,14 +159,16 @@ def refute_with_proof(
             solved_from = time.perf_counter()
             most = min(largest_proof, LARGEST_PROOF)
             try:
-                outcome = solver.solve(clauses, limits, lambda: _size(traced) > most or stopped())
-            except PluginError as error:  # it cannot be loaded: what was found needs it not
+                outcome = _solve(
+                    prover, clauses, limits, own_options, lambda: _size(traced) > most or stopped()
+                )
+            except PluginError as error:  # it cannot be loaded: what was found does not need it
                 return Refuting(None, str(error), seconds=spent)
             spent["solve"] = time.perf_counter() - solved_from
             size = _size(traced)
             if outcome.verdict is Verdict.SAT:
                 raise BackendError(
-                    f"backend {solver.name} found a model of what was said to be refuted: one of "
+                    f"backend {prover.name} found a model of what was said to be refuted: one of "
                     "them is wrong"
                 )
             if size > most:
@@ -176,18 +177,22 @@ def refute_with_proof(
             if outcome.verdict is Verdict.UNKNOWN:
                 why = f": {outcome.message}" if outcome.message else ""
                 return Refuting(
-                    None, f"backend {solver.name} stopped ({outcome.reason}{why})", seconds=spent
+                    None, f"backend {prover.name} stopped ({outcome.reason}{why})", seconds=spent
                 )
             if outcome.proof is None:
-                reason = f"backend {solver.name} wrote no proof, though its record says it does"
+                reason = f"backend {prover.name} wrote no proof, though its record says it does"
                 return Refuting(None, reason, seconds=spent)
             checked_from = time.perf_counter()
-            proof, reason = _checked(clauses, traced, stop, solver.name)
+            proof, reason = _checked(
+                clauses, traced, lambda: until.passed or stopped(), prover.name
+            )
             spent["check"] = time.perf_counter() - checked_from
             if reason and stopped():
                 return Refuting(None, "stopped on request", seconds=spent)
             written_from = time.perf_counter()
-            described = solver.described(outcome)
+            parts = [f"backend {prover.name}", prover.installed().reason]
+            parts += [f"{name}={value}" for name, value in own_options.items()]
+            described = ", ".join(part for part in (*parts, outcome.message) if part)
             _write(instance, clauses, described, proof, Path(own), target, base, formula_file)
             spent["write"] = time.perf_counter() - written_from
     except OSError as error:
@@ -205,33 +210,19 @@ def refute_with_proof(
     )
 
 
-class _Prover:
-    """A backend that is asked for a proof."""
-
-    def __init__(self, record: BackendRecord, options: Mapping[str, object]) -> None:
-        self.name = record.name
-        self._record = record
-        for answer in (record.installed(), record.licensed()):
-            if not answer.ok:
-                raise PluginError(f"backend {self.name} cannot run here: {answer.reason}")
-        self._options: dict[str, OptionValue] = resolve_options(
-            record.options, options, f"backend {self.name}"
-        )
-
-    def solve(self, clauses: Clauses, limits: Limits, should_stop: Callable[[], bool]) -> Outcome:
-        builder = FormulaBuilder()
-        builder.booleans(clauses.num_variables)
-        for clause in clauses.clauses:
-            builder.clause(clause)
-        with SolverProcess(self._record) as process:
-            return process.solve(builder.build(), limits, self._options, should_stop=should_stop)
-
-    def described(self, outcome: Outcome) -> str:
-        """The solver in words, for the file."""
-        parts = [f"backend {self.name}", self._record.installed().reason]
-        parts += [f"{name}={value}" for name, value in self._options.items()]
-        parts += [outcome.message]
-        return ", ".join(part for part in parts if part)
+def _solve(
+    prover: BackendRecord,
+    clauses: Clauses,
+    limits: Limits,
+    options: Mapping[str, OptionValue],
+    should_stop: Callable[[], bool],
+) -> Outcome:
+    builder = FormulaBuilder()
+    builder.booleans(clauses.num_variables)
+    for clause in clauses.clauses:
+        builder.clause(clause)
+    with SolverProcess(prover) as process:
+        return process.solve(builder.build(), limits, options, should_stop=should_stop)
 
 
 def _checked(
@@ -240,7 +231,7 @@ def _checked(
     """The trimmed proof; when it was not checked in time, the whole one and a reason.
 
     Raises:
-        BackendError: when it is no proof.
+        BackendError: when it is not a proof.
     """
     whole = traced.read_bytes()
     lines = whole.decode("latin-1").splitlines()
@@ -313,7 +304,3 @@ def _size(path: Path) -> int:
         return path.stat().st_size
     except OSError:
         return 0
-
-
-def _never() -> bool:
-    return False

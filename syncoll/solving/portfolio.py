@@ -85,8 +85,14 @@ def ask_one(
             return _ask(member, formula, lambda: limits, should_stop, until)
     except OutOfTimeError:
         text = "the time was over before it had the formula"
-        outcome = Outcome(Verdict.UNKNOWN, reason=StopReason.TIME_LIMIT, message=text)
-        return Reply(member, outcome, None, NO_FORMULA, {"lower": time.perf_counter() - began})
+        return _undecided(member, StopReason.TIME_LIMIT, text, began)
+
+
+def _undecided(member: Member, reason: StopReason, text: str, began: float | None = None) -> Reply:
+    """The reply of a backend that was not asked, when its formula was being lowered since then."""
+    spent = {} if began is None else {"lower": time.perf_counter() - began}
+    outcome = Outcome(Verdict.UNKNOWN, reason=reason, message=text)
+    return Reply(member, outcome, None, NO_FORMULA, spent)
 
 
 def _ask(
@@ -105,12 +111,10 @@ def _ask(
             formula if isinstance(formula, Lowered) else lower(formula, member.record.features)
         )
     except FormulaTooLargeError as error:
-        outcome = Outcome(Verdict.UNKNOWN, reason=StopReason.GAVE_UP, message=str(error))
-        return Reply(member, outcome, None, NO_FORMULA, {"lower": time.perf_counter() - began})
+        return _undecided(member, StopReason.GAVE_UP, str(error), began)
     except MemoryError as error:  # of this process: a worker's is an outcome
         text = str(error) or "no memory was left to lower the formula"
-        outcome = Outcome(Verdict.UNKNOWN, reason=StopReason.MEMORY_LIMIT, message=text)
-        return Reply(member, outcome, None, NO_FORMULA, {"lower": time.perf_counter() - began})
+        return _undecided(member, StopReason.MEMORY_LIMIT, text, began)
     spent = {"lower": time.perf_counter() - began}
     size = lowered.formula.size()
     allowed = member.record.can_run(size)
@@ -128,36 +132,6 @@ def _ask(
             until=until,
         )
     return Reply(member, outcome, lowered, size, {**spent, **outcome.seconds})
-
-
-def race(
-    members: Sequence[Member],
-    formula: Formula,
-    limits: Limits,
-    *,
-    at_once: int | None = None,
-    head_start: float = HEAD_START_SECONDS,
-    should_stop: Callable[[], bool] | None = None,
-    until: Deadline = NEVER,
-) -> tuple[list[Reply], bool]:
-    """Has a formula decided by the backend that is first to do so.
-
-    Args:
-        limits: the seconds are those of all together, the memory that of each.
-        at_once: see `Choice`.
-        head_start: seconds between the beginning of one and of the next.
-        should_stop: asked often; True ends all as unknown.
-        until: ends all as unknown, whatever they are doing.
-
-    Returns:
-        The replies that came, and whether they were stopped from outside; when a reply is decided,
-        it is the last one.
-
-    Raises:
-        BackendError: when an answer cannot be true, or two contradict each other.
-        KeyboardInterrupt: passed on, as any other error, after all workers have been ended.
-    """
-    return _Race(members, formula, limits, at_once, head_start, until).run(should_stop)
 
 
 class _Run(threading.Thread):
@@ -184,9 +158,9 @@ class _Run(threading.Thread):
         except MemoryError as error:
             # Of this process: a worker's is an outcome.  The others may still do.
             text = f"no memory to lower the formula: {error}"
-            result = self.undecided(StopReason.MEMORY_LIMIT, text)
+            result = _undecided(self.member, StopReason.MEMORY_LIMIT, text)
         except PluginError as error:  # it is broken; the others may still do
-            result = self.undecided(StopReason.CRASHED, str(error))
+            result = _undecided(self.member, StopReason.CRASHED, str(error))
         except BaseException as error:
             result = error
         self._race.inbox.put((self, result))
@@ -204,11 +178,6 @@ class _Run(threading.Thread):
         )
         wait = max(0.0, self.began - self._race.began)
         return replace(reply, seconds={"wait": wait, **reply.seconds})
-
-    def undecided(self, reason: StopReason, message: str) -> Reply:
-        """A reply that decides nothing."""
-        outcome = Outcome(Verdict.UNKNOWN, reason=reason, message=message)
-        return Reply(self.member, outcome, None, NO_FORMULA, {})
 
     def _why_not(self, size: FormulaSize) -> Outcome | None:
         if self._race.choosy and self._declined is None:
@@ -255,12 +224,10 @@ class _Race:
         until: Deadline,
     ) -> None:
         self.choosy = at_once is not None
-        self.formula = formula
-        self.until = until
+        self.formula, self.until = formula, until
         self.began = time.perf_counter()
         self.inbox: queue.SimpleQueue[tuple[_Run, Reply | BaseException]] = queue.SimpleQueue()
-        self._limits = limits
-        self._head_start = head_start
+        self._limits, self._head_start = limits, head_start
         self._at_once = at_once or len(members)
         self._waiting = list(members)
         self._declined: list[Reply] = []
@@ -284,9 +251,7 @@ class _Race:
         return replace(self._limits, seconds=max(0.0, self._seconds_left() or 0.0))
 
     def _seconds_left(self) -> float | None:
-        if self._limits.seconds is None:
-            return None
-        if not self._runs:
+        if self._limits.seconds is None or not self._runs:
             return self._limits.seconds
         spent = time.perf_counter() - self._runs[0].solving_since()
         return self._limits.seconds - max(0.0, spent)
@@ -300,10 +265,8 @@ class _Race:
                 due = self._runs[-1].solving_since() + self._head_start
                 if time.perf_counter() >= due:
                     self._launch()
-            if should_stop is not None and should_stop():
-                self._interrupted = True
-                return replies
-            if self.until.passed:
+            self._interrupted = should_stop is not None and should_stop()
+            if self._interrupted or self.until.passed:
                 return replies
             try:
                 run, result = self.inbox.get(timeout=_POLL_SECONDS)
@@ -330,17 +293,14 @@ class _Race:
             return
         if self._runs and left is not None and left < _LEAST_SECONDS:
             return
-        if self._waiting:
-            run = _Run(self, self._waiting.pop(0), None)
-        else:
-            declined = self._declined.pop(0)
-            run = _Run(self, declined.member, declined)
+        declined = None if self._waiting else self._declined.pop(0)
+        run = _Run(self, declined.member if declined else self._waiting.pop(0), declined)
         self._runs.append(run)
         self._running.add(run)
         try:
             run.member.process.start()  # it imports the solver while the formula is lowered
         except BackendError as error:
-            self.inbox.put((run, run.undecided(StopReason.CRASHED, str(error))))
+            self.inbox.put((run, _undecided(run.member, StopReason.CRASHED, str(error))))
         else:
             run.start()
 
@@ -375,6 +335,36 @@ class _Race:
         members += [reply.member for reply in self._declined]
         for member in members:
             member.process.close()
+
+
+def race(
+    members: Sequence[Member],
+    formula: Formula,
+    limits: Limits,
+    *,
+    at_once: int | None = None,
+    head_start: float = HEAD_START_SECONDS,
+    should_stop: Callable[[], bool] | None = None,
+    until: Deadline = NEVER,
+) -> tuple[list[Reply], bool]:
+    """Has a formula decided by the backend that is first to do so.
+
+    Args:
+        limits: the seconds are those of all together, the memory that of each.
+        at_once: see `BackendChoice`.
+        head_start: seconds between the beginning of one and of the next.
+        should_stop: asked often; True ends all as unknown.
+        until: ends all as unknown, whatever they are doing.
+
+    Returns:
+        The replies that came, and whether they were stopped from outside; when a reply is decided,
+        it is the last one.
+
+    Raises:
+        BackendError: when an answer cannot be true, or two contradict each other.
+        KeyboardInterrupt: passed on, as any other error, after all workers have been ended.
+    """
+    return _Race(members, formula, limits, at_once, head_start, until).run(should_stop)
 
 
 def _require_agreement(one: Reply, two: Reply) -> None:

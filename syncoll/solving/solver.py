@@ -212,29 +212,32 @@ class Solver:
             BackendError: when a backend's answer turns out to be wrong; no worker is left then.
             KeyboardInterrupt: passed on after the workers have been ended.
         """
-        stop = self._stop(should_stop)
-        if stop is not None and stop():
+        stops = [stop for stop in (should_stop, self.stop_when) if stop is not None]
+
+        def stop() -> bool:
+            return any(one() for one in stops)
+
+        if stop():
             return self._undecided(instance, StopReason.INTERRUPTED, "stopped before it began")
         if until.passed:
             return self._undecided(instance, StopReason.TIME_LIMIT, "no time was left")
         try:
-            with interrupted_at(until):
-                encoded, spent = self._encode(instance)
+            try:
+                with interrupted_at(until):
+                    encoded, spent = self._encode(instance)
+            except OutOfTimeError:
+                text = "the time was over before its formula was built"
+                return self._undecided(instance, StopReason.TIME_LIMIT, text)
+            formula = encoded.formula
+            if hint is not None and isinstance(encoded, TakesHints):
+                with calling(f"encoding {self.encoding_for(instance).name}", "hint"):
+                    formula = formula.with_hint(encoded.hint(hint))
+            reply, outcome = self._decide(instance, formula, self._limits(seconds), stop, until)
         except FormulaTooLargeError as error:
             return self._undecided(instance, StopReason.GAVE_UP, str(error))
-        except MemoryError as error:
-            return self._undecided(instance, StopReason.MEMORY_LIMIT, _in_words(error))
-        except OutOfTimeError:
-            text = "the time was over before its formula was built"
-            return self._undecided(instance, StopReason.TIME_LIMIT, text)
-        formula = encoded.formula
-        if hint is not None and isinstance(encoded, TakesHints):
-            with calling(f"encoding {self.encoding_for(instance).name}", "hint"):
-                formula = formula.with_hint(encoded.hint(hint))
-        try:
-            reply, outcome = self._decide(instance, formula, self._limits(seconds), stop, until)
-        except MemoryError as error:
-            return self._undecided(instance, StopReason.MEMORY_LIMIT, _in_words(error))
+        except MemoryError as error:  # numpy and the limits of a command say more than Python does
+            text = str(error) or "no memory was left for the formula"
+            return self._undecided(instance, StopReason.MEMORY_LIMIT, text)
         began = time.perf_counter()
         algorithm = None
         if reply is not None and outcome.assignment is not None:
@@ -277,7 +280,7 @@ class Solver:
         instance: Instance,
         formula: Formula,
         limits: Limits,
-        stop: Callable[[], bool] | None,
+        stop: Callable[[], bool],
         until: Deadline,
     ) -> tuple[Reply | None, Outcome]:
         """The reply that decides, or that of the only backend; and the outcome of all."""
@@ -306,12 +309,6 @@ class Solver:
             return self.limits
         own = seconds if self.limits.seconds is None else self.limits.seconds
         return replace(self.limits, seconds=max(0.0, min(seconds, own)))
-
-    def _stop(self, should_stop: Callable[[], bool] | None) -> Callable[[], bool] | None:
-        also = self.stop_when
-        if should_stop is None or also is None:
-            return also if should_stop is None else should_stop
-        return lambda: should_stop() or also()
 
     def _undecided(self, instance: Instance, reason: StopReason, message: str) -> Solution:
         return undecided(
@@ -346,11 +343,6 @@ class Solver:
         except VerificationError as error:
             raise BackendError(f"{who} answered sat, but the verifier says: {error}") from error
         return algorithm
-
-
-def _in_words(error: MemoryError) -> str:
-    """What could not be had; numpy and the limits of a command say more than Python does."""
-    return str(error) or "no memory was left for the formula"
 
 
 def _require_room(

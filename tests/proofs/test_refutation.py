@@ -30,8 +30,12 @@ from syncoll.formula import Formula, FormulaBuilder, Verdict
 from syncoll.model import Instance
 from syncoll.plugins import PluginManager
 from syncoll.proofs import refute
-from syncoll.proofs.dimacs import clause_lists
-from syncoll.proofs.refutation import check_refutation, refutation_document, to_clauses
+from syncoll.proofs.refutation import (
+    check_refutation,
+    clause_lists,
+    refutation_document,
+    to_clauses,
+)
 from syncoll.proofs.refute import refute_with_proof
 from syncoll.solving import Solver
 from syncoll.spec import SpecLibrary
