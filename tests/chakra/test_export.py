@@ -18,7 +18,7 @@ from syncoll.plugins import Exported, ExportRequest
 from syncoll.runtime import Kind, export_verified, kind_of, lower
 from syncoll.testing.instances import connected_topology, random_case, random_trees
 from syncoll_chakra import RECORD
-from syncoll_chakra.expected import goal_of_instance
+from syncoll_chakra.expected import expected_of_instance
 from tests.oracles.classics import ring
 
 TakeApart = Callable[[Mapping[str, bytes]], Any]
@@ -89,7 +89,7 @@ def test_every_collective_by_name() -> None:
         order = rng.sample(range(len(pre)), len(pre))
         instance = Instance(topology, "any", 1, 9, 9, pre[order], post[order], reduces)
         found[kind_of(instance).kind] += 1
-        assert goal_of_instance(instance).name() == kind_of(instance).kind
+        assert expected_of_instance(instance).name() == kind_of(instance).kind
     assert set(found) == set(Kind), found
 
 

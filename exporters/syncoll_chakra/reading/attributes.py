@@ -30,7 +30,7 @@ class Attributes:
             if attribute.name in self._values:
                 raise VerificationError(f"{where}: attribute {attribute.name!r} is there twice")
             kind = attribute.WhichOneof("value") or ""
-            value = getattr(attribute, kind) if kind else None
+            value: Any = getattr(attribute, kind) if kind else None
             self._values[attribute.name] = list(value.values) if kind.endswith("_list") else value
 
     def __contains__(self, name: str) -> bool:
