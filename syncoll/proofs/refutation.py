@@ -198,8 +198,7 @@ def refutation_document(
     Args:
         solver: who wrote the proof, in words.
         proof: textual DRAT, not zipped.
-        proof_file: its name in the document's folder.
-        formula_file: the name of the DIMACS file; None when there is none.
+        formula_file: the name of the DIMACS file; None when there is not one.
     """
     record = RefutationRecord(
         **file_entries("refutation", instance.topology, instance.collective),

@@ -96,16 +96,15 @@ def refute_with_proof(
 
     Args:
         instance: whose rounds of each step are not given.
-        folder: for the files; made when it is not there.
-        encoding: its name; None for the usual one.
+        folder: made when it is not there.
+        encoding: None for the usual one.
         backend: one that writes proofs; None for the best that does.
         seconds: time limit for solving and checking together; what is solved but not checked in
             time is written unchecked and untrimmed, and the reason says so.
-        memory_bytes: limit on the resident memory of the solver's process.
+        memory_bytes: of the solver's process, at most.
         largest_proof: bytes; the solver is stopped when its proof grows larger.  Checking takes
             some twenty bytes of memory for each.
         formula_file: whether the clauses are written too, for other checkers.
-        should_stop: asked often; True ends the run.
 
     Returns:
         The file, or in words why there is none.

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from syncoll.bounding import rounds_bound
 from syncoll.certificates import RoundsBound
@@ -29,17 +29,10 @@ from syncoll.searching.request import SearchRequest
 from syncoll.searching.seeding import Seeding
 from syncoll.solving import Solver, SolverPool
 
-__all__ = ["AnswerMemory", "AnswerSource", "DualAnswers", "PendingAnswer", "inverted_point"]
+if TYPE_CHECKING:  # a search without a store loads no database
+    from syncoll.store import SolutionMemory
 
-
-class AnswerMemory(Protocol):
-    """What was answered before, see `syncoll.store`."""
-
-    def look_up(self, instance: Instance, *, seconds: float | None = None) -> Solution | None:
-        """The solution of an instance that is to be decided within so many seconds, if known."""
-
-    def keep(self, solution: Solution, *, seconds: float | None = None) -> bool:
-        """Keeps a solution that had so many seconds."""
+__all__ = ["AnswerSource", "DualAnswers", "PendingAnswer", "inverted_point"]
 
 
 @dataclass(frozen=True)
@@ -75,7 +68,7 @@ class AnswerSource:
         solver: Solver | None,
         *,
         pool: SolverPool | None = None,
-        memory: AnswerMemory | None = None,
+        memory: SolutionMemory | None = None,
         prove: Callable[..., RoundsBound] = rounds_bound,
         seeding: Seeding | None = None,
     ) -> None:

@@ -7,7 +7,7 @@ collective says that it is irregular, what it asks for is compared for each C in
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from fractions import Fraction
 
 from syncoll.bounding import combining_rounds_bound, least_cut, rounds_bound, with_cut, with_trees
@@ -17,7 +17,7 @@ from syncoll.errors import LocatedError
 from syncoll.model import Collective, Instance, Topology
 from syncoll.model.derived import require_sense
 
-__all__ = ["BoundsTable", "SharedShape"]
+__all__ = ["BoundsTable"]
 
 _THOROUGH_SECONDS = 20.0
 
@@ -29,18 +29,6 @@ _CUT_SECONDS = 0.3
 
 _SHARE_OF_TREES = 0.25
 """The part of the time that goes to trees, which seldom prove more than flows."""
-
-
-@dataclass
-class SharedShape:
-    """A shape, and for which C it was compared and found to be in proportion.
-
-    Args:
-        compared: these C have the same shape, in ascending order once all were asked for.
-    """
-
-    shape: Shape
-    compared: list[int] = field(default_factory=list)
 
 
 class BoundsTable:
@@ -67,17 +55,18 @@ class BoundsTable:
         """C for which the collective is said to be defined, but of which nothing can be made."""
         self._admits: dict[int, bool] = {}
         self._made_sense = False
-        self._shapes: list[SharedShape] = []
-        self._shape_of: dict[int, SharedShape] = {}
+        self._shape_of: dict[int, Shape] = {}
         self._least_steps: dict[int, int] = {}
         self._bounds: dict[tuple[int, int | None], RoundsBound] = {}
         self._thorough: set[tuple[int, int | None]] = set()
         self._cuts: dict[int, RoundsBound] = {}
 
-    @property
-    def shapes(self) -> tuple[SharedShape, ...]:
-        """All shapes that came up."""
-        return tuple(self._shapes)
+    def shapes(self, among: set[int]) -> dict[Shape, list[int]]:
+        """The shapes of these C, in the order in which they came up, each with its C."""
+        found: dict[Shape, list[int]] = {shape: [] for shape in self._shape_of.values()}
+        for chunks in sorted(among):
+            found[self.shape(chunks)].append(chunks)
+        return {shape: chunks for shape, chunks in found.items() if chunks}
 
     def instance(self, chunks: int, steps: int, rounds: int) -> Instance:
         """The instance for these numbers; raises `ModelError` where the collective makes none."""
@@ -127,10 +116,7 @@ class BoundsTable:
         return self.certificate(self.shape(chunks), steps).bandwidth
 
     def certificate(self, shape: Shape, steps: int | None = None) -> Certificate:
-        """The best certificate known for a shape that came up and at most `steps` steps.
-
-        One for any number of steps goes before an equal one for `steps`.
-        """
+        """The best one known for a shape and at most `steps` steps; the more general of equals."""
         bounds = [self._bound(shape, None)]
         if steps is not None:
             if (shape.chunks, steps) in self._bounds or not self.deadline.passed:
@@ -215,22 +201,14 @@ class BoundsTable:
     def shape(self, chunks: int) -> Shape:
         """The shape that stands for C = `chunks`: the first one that came up in proportion."""
         if chunks not in self._shape_of:
-            if not self.irregular and self._shapes:
-                shared = self._shapes[0]
+            if self._shape_of and not self.irregular:
+                self._shape_of[chunks] = next(iter(self._shape_of.values()))
             else:
-                shared = self._compared(chunks)
-            shared.compared.append(chunks)
-            self._shape_of[chunks] = shared
-        return self._shape_of[chunks].shape
+                found, known = self._found(chunks), dict.fromkeys(self._shape_of.values())
+                same = (shape for shape in known if found.proportional(shape))
+                self._shape_of[chunks] = next(same, found)
+        return self._shape_of[chunks]
 
     def _found(self, chunks: int) -> Shape:
         table = self.collective.tabulate(self.topology.num_nodes, chunks)
         return Shape.of(table, chunks, combining=self.collective.combining)
-
-    def _compared(self, chunks: int) -> SharedShape:
-        found = self._found(chunks)
-        for shared in self._shapes:
-            if found.proportional(shared.shape):
-                return shared
-        self._shapes.append(SharedShape(found))
-        return self._shapes[-1]

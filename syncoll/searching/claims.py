@@ -86,9 +86,7 @@ def evidence_of(
         proofs.append(_Proving(source, s, answers).proof(best))
     scales = None if bounds.irregular else BY_CUTTING
     shapes = tuple(
-        ScaledShape(shared.shape, tuple(sorted(known & set(shared.compared))), scales)
-        for shared in bounds.shapes
-        if known & set(shared.compared)
+        ScaledShape(shape, tuple(chunks), scales) for shape, chunks in bounds.shapes(known).items()
     )
     least = source.least_steps
     nearest = next(c for c in admitted if bounds.least_steps(c) == least)

@@ -138,9 +138,8 @@ class SolverPool:
                 `Solver.solve`; at the top level of a module, so that it can be pickled.
 
         Returns:
-            A future that ends with a solution.  Unknown are those that were cancelled
-            (`INTERRUPTED`) or whose process died (`CRASHED`).  It raises what `Solver` and
-            `Solver.solve` raise: a `SyncollError`, such as a `BackendError` for a wrong answer.
+            A future that ends with a solution, unknown where it was cancelled (`INTERRUPTED`) or
+            its process died (`CRASHED`), or raises what `Solver` and `Solver.solve` raise.
 
         Raises:
             UsageError: when the pool is closed.

@@ -116,16 +116,14 @@ class SolverProcess:
 
         Args:
             limits: enforced from outside as well.
-            options: values by name; missing ones get their defaults.
             should_stop: asked every few hundredths of a second; True kills the worker.
             when_ready: called once the worker has its solver and gets the formula.
             until: kills the worker, whatever it is doing.
 
         Returns:
-            The backend's outcome, or unknown: `TIME_LIMIT`, `MEMORY_LIMIT` or `INTERRUPTED` when
-            the worker was killed for it (for memory also where it is the largest of a command
-            that has too much, see `syncoll.memory`), `CRASHED` (with what it last wrote to standard
-            error, or the traceback) when it ended or raised by itself.
+            The backend's outcome, or unknown: `TIME_LIMIT`, `MEMORY_LIMIT` (also where a command
+            has too much, see `syncoll.memory`) or `INTERRUPTED` when the worker was killed for it,
+            `CRASHED`, with its last words or the traceback, when it ended or raised by itself.
 
         Raises:
             OptionError: on an unknown option or a bad value.
