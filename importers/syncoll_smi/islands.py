@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from syncoll.importing import Cables, complaint
-from syncoll_smi.matrices import Matrix
+from syncoll_smi.matrices import Matrix, groups
 from syncoll_smi.pcie import named
 
 __all__ = ["MOST_NVLINKS", "Island", "islands"]
@@ -100,21 +100,12 @@ def islands(matrix: Matrix, counts: Counts, nvswitch: str, label: str) -> list[I
     for (a, b), count in counts.items():
         near.setdefault(a, {})[b] = count
         near.setdefault(b, {})[a] = count
-    result, seen = [], set[int]()
-    for start in sorted(near):
-        if start in seen:
-            continue
-        stack, members = [start], {start}
-        while stack:
-            for other in near[stack.pop()]:
-                if other not in members:
-                    members.add(other)
-                    stack.append(other)
-        seen |= members
-        gpus = tuple(sorted(members))
-        own = {pair: count for pair, count in counts.items() if pair[0] in members}
-        ports = _ports(gpus, near, matrix, nvswitch, label)
-        result.append(Island(gpus, own, ports))
+    result = []
+    for members in groups(counts, len(matrix.names)):
+        if len(members) > 1:
+            own = {pair: count for pair, count in counts.items() if pair[0] in members}
+            ports = _ports(members, near, matrix, nvswitch, label)
+            result.append(Island(tuple(members), own, ports))
     return result
 
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from syncoll.errors import ImportFormatError
 from syncoll.importing import complaint
 
-__all__ = ["Line", "Matrix", "lines_of", "read_matrix", "refuse_difference"]
+__all__ = ["Line", "Matrix", "groups", "lines_of", "read_matrix", "refuse_difference"]
 
 _ESCAPE = re.compile(r"\x1b(?:\[[0-9;:?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])?")
 _LOST_ESCAPE = re.compile(
@@ -198,3 +198,14 @@ def refuse_difference(label: str, matrix: Matrix, a: int, b: int) -> ImportForma
         text=lines[b].text,
         expected="the same in both directions",
     )
+
+
+def groups(pairs: Iterable[tuple[int, int]], number: int) -> list[list[int]]:
+    """So many devices in groups that the pairs join, each in order, and by their first."""
+    group = {device: [device] for device in range(number)}
+    for one, other in pairs:
+        if group[one] is not group[other]:
+            group[one] += group[other]
+            for device in group[other]:
+                group[device] = group[one]
+    return [sorted(members) for device, members in group.items() if device == min(members)]

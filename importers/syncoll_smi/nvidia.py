@@ -39,7 +39,7 @@ _LEVELS = {
 
 
 class NvidiaSmiImporter:
-    """See the module."""
+    """Reads the matrix of ``nvidia-smi topo -m``."""
 
     def read(self, text: str, label: str, options: Mapping[str, OptionValue]) -> Imported:
         """The machine that a matrix describes.

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from syncoll.importing import complaint
 from syncoll.plugins import Imported, OptionValue
-from syncoll_smi.matrices import Line, Matrix, lines_of, read_matrix
+from syncoll_smi.matrices import Line, lines_of
 from syncoll_smi.options import link_speed, pcie_option
-from syncoll_smi.xgmi import Told, columns_of, machine_of, require_same
+from syncoll_smi.xgmi import SmiReport, machine_of, titled_matrices
 
 __all__ = ["RocmSmiImporter"]
 
@@ -23,25 +23,28 @@ _NUMA = re.compile(r"GPU\s*\[?\s*(\d{1,4})\s*\]?\s*:\s*\(Topology\)\s*Numa Node:
 
 
 class RocmSmiImporter:
-    """See the module."""
+    """Reads the matrices of ``rocm-smi --showtopo`` or ``--showtopotype``."""
 
     def read(self, text: str, label: str, options: Mapping[str, OptionValue]) -> Imported:
         """The machine that the matrices describe.
 
-        Args:
-            text: what ``rocm-smi --showtopo`` or ``--showtopotype`` printed.
-            label: what the user calls the file.
-            options: values of `AMD_OPTIONS`.
-
         Raises:
             ImportFormatError: when there is no whole matrix of link types, or nothing joins all
                 GPUs.
-            OptionError: when an option is no bandwidth.
+            OptionError: when an option is not a bandwidth.
         """
+
+        def title_of(line: Line) -> tuple[str, str] | None:
+            title = _TITLE.search(line.text)
+            return None if title is None else (title[1].lower(), title[0])
+
+        def ends(line: Line) -> bool:
+            return "==" in line.text or title_of(line) is not None
+
         pcie = pcie_option(options, _OWNER)
         speed = link_speed(options, _OWNER)
         lines = lines_of(text)
-        found = _matrices(lines, label)
+        found = titled_matrices(lines, label, title_of, _GPU, ends, _COMMAND)
         if "link type" not in found:
             what = "only " + " and ".join(found) if found else "no matrix at all"
             raise complaint(
@@ -50,58 +53,14 @@ class RocmSmiImporter:
                 expected=f"the output of `{_COMMAND}`",
             )
         types = found["link type"]
-        for other in ("hops", "weight"):
-            require_same(types, found.get(other), label)
         numa = {f"GPU{int(m[1])}": m[2] for line in lines if (m := _NUMA.search(line.text))}
         sockets = tuple(numa.get(name, "") for name in types.names)
-        told = Told(
+        report = SmiReport(
             types,
             found.get("hops"),
             found.get("weight"),
-            {},
+            None,
             sockets if all(sockets) else (),
             _COMMAND,
         )
-        return machine_of(told, speed, pcie, label)
-
-
-def _matrices(lines: Sequence[Line], label: str) -> dict[str, Matrix]:
-    """The matrices by the word of their title, in lower case.
-
-    Raises:
-        ImportFormatError: when one is cut off, or there twice.
-    """
-    found: dict[str, Matrix] = {}
-    for i, line in enumerate(lines):
-        title = _TITLE.search(line.text)
-        if title is None:
-            continue
-        kind = title[1].lower()
-        if kind in found:
-            raise complaint(
-                label,
-                f"a second matrix `{title[0]}`",
-                line=line.number,
-                text=line.text,
-                expected="the output of one command on one machine",
-            )
-        start = next((j for j in range(i + 1, len(lines)) if lines[j].words), len(lines))
-        columns = columns_of(lines[start], _GPU) if start < len(lines) else ()
-        if not columns:
-            raise complaint(
-                label,
-                f"below `{title[0]}` no line names the GPUs",
-                line=line.number,
-                text=line.text,
-                expected=f"the whole output of `{_COMMAND}`",
-            )
-        found[kind] = read_matrix(
-            label,
-            lines[start],
-            columns,
-            columns,
-            lines[start + 1 :],
-            ends=lambda line: "==" in line.text or _TITLE.search(line.text) is not None,
-            again=_COMMAND,
-        )
-    return found
+        return machine_of(report, speed, pcie, label)

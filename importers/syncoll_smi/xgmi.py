@@ -8,32 +8,33 @@ links lie between two GPUs, they do not tell.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from syncoll.errors import ImportFormatError
 from syncoll.importing import Cables, complaint
 from syncoll.plugins import Imported
-from syncoll_smi.matrices import Line, Matrix, refuse_difference
+from syncoll_smi.matrices import Line, Matrix, groups, read_matrix, refuse_difference
 from syncoll_smi.options import Pcie, Speed
 from syncoll_smi.pcie import Level, Meeting, add_pcie, named
 
-__all__ = ["Told", "columns_of", "machine_of", "require_same"]
+__all__ = ["SmiReport", "machine_of", "titled_matrices"]
 
 _XGMI = "XGMI"
 _PCIE = ("PCIE", "PCI")
+_RANGE = re.compile(r"([0-9]{1,9})-([0-9]{1,9})")
 
 
 @dataclass(frozen=True)
-class Told:
-    """What a tool told.
+class SmiReport:
+    """What a tool says.
 
     Args:
         types: XGMI or PCIE for each pair.
         hops: of each pair; None where the tool did not tell.
         weights: of each pair; None where the tool did not tell.
-        rates: GB/s of pairs for which the tool told it, the smaller number first.
+        bandwidths: of each pair in MB/s, least-most; None where the tool did not tell.
         sockets: the NUMA node of each GPU; empty where the tool did not tell.
         command: what prints all of that.
     """
@@ -41,40 +42,80 @@ class Told:
     types: Matrix
     hops: Matrix | None
     weights: Matrix | None
-    rates: Mapping[tuple[int, int], Fraction]
+    bandwidths: Matrix | None
     sockets: tuple[str, ...]
     command: str
 
 
-def columns_of(line: Line, device: re.Pattern[str]) -> tuple[str, ...]:
-    """The devices that a line names; empty when it is not only that."""
-    return line.words if line.words and all(device.fullmatch(w) for w in line.words) else ()
+def titled_matrices(
+    lines: Sequence[Line],
+    label: str,
+    title_of: Callable[[Line], tuple[str, str] | None],
+    device: re.Pattern[str],
+    ends: Callable[[Line], bool],
+    command: str,
+) -> dict[str, Matrix]:
+    """The matrices that stand below titles.
 
-
-def require_same(first: Matrix, other: Matrix | None, label: str) -> None:
-    """Passes two matrices of the same GPUs.
+    Args:
+        lines: of the whole text.
+        label: what the user calls the file.
+        title_of: of a line that is the title of a matrix its key and its words; else None.
+        device: what the names of GPUs look like.
+        ends: whether a line is behind a matrix.
+        command: what prints all of that.
 
     Raises:
-        ImportFormatError: when they are not.
+        ImportFormatError: when one is cut off, or there twice.
     """
-    if other is not None and other.names != first.names:
-        raise complaint(
-            label,
-            f"the matrices are of different GPUs: {named(first.names)} in line "
-            f"{first.header.number}, and {named(other.names)} here",
-            line=other.header.number,
-            text=other.header.text,
-            expected="the output of one command",
+    found: dict[str, Matrix] = {}
+    for i, line in enumerate(lines):
+        title = title_of(line)
+        if title is None:
+            continue
+        key, words = title
+        if key in found:
+            raise complaint(
+                label,
+                f"a second matrix `{words}`",
+                line=line.number,
+                text=line.text,
+                expected="the output of one command on one machine",
+            )
+        start = next((j for j in range(i + 1, len(lines)) if lines[j].words), None)
+        columns = () if start is None else lines[start].words
+        if start is None or not all(map(device.fullmatch, columns)):
+            raise complaint(
+                label,
+                f"below `{words}` no line names the GPUs",
+                line=line.number,
+                text=line.text,
+                expected=f"the whole output of `{command}`",
+            )
+        rest = lines[start + 1 :]
+        found[key] = read_matrix(
+            label, lines[start], columns, columns, rest, ends=ends, again=command
         )
+    return found
 
 
-def machine_of(told: Told, speed: Speed, pcie: Pcie, label: str) -> Imported:
+def machine_of(report: SmiReport, speed: Speed, pcie: Pcie, label: str) -> Imported:
     """The machine.
 
     Raises:
         ImportFormatError: when a cell makes no sense, or nothing joins all GPUs.
     """
-    matrix = told.types
+    matrix = report.types
+    for other in (report.hops, report.weights, report.bandwidths):
+        if other is not None and other.names != matrix.names:
+            raise complaint(
+                label,
+                f"the matrices are of different GPUs: {named(matrix.names)} in line "
+                f"{matrix.header.number}, and {named(other.names)} here",
+                line=other.header.number,
+                text=other.header.text,
+                expected="the output of one command",
+            )
     if len(matrix.names) < 2:
         raise complaint(
             label,
@@ -82,9 +123,9 @@ def machine_of(told: Told, speed: Speed, pcie: Pcie, label: str) -> Imported:
             line=matrix.header.number,
             text=matrix.header.text,
         )
-    direct, levels, indirect = _pairs(told, label)
+    direct, levels, indirect = _pairs(report, label)
     cables = Cables(len(matrix.names))
-    rated = {} if speed.given else told.rates
+    rated = {} if speed.given else _rates(report.bandwidths)
     for a, b in direct:
         cables.add(a, b, rated.get((a, b), speed.rate), "xGMI")
     notes = []
@@ -101,26 +142,26 @@ def machine_of(told: Told, speed: Speed, pcie: Pcie, label: str) -> Imported:
                 "Every pair that xGMI joins is taken to have one link; the tool does not tell how "
                 "many (MI250 has 1, 2 or 4 of them)."
             )
-        if told.hops is None and told.weights is None:
+        if report.hops is None and report.weights is None:
             notes.append(
                 "Hops and weights are not in the text: every pair that xGMI joins is taken to be "
-                f"joined directly. `{told.command}` tells."
+                f"joined directly. `{report.command}` tells."
             )
     if indirect:
         notes.append(
             f"{len(indirect)} of {len(matrix.pairs)} pairs have no xGMI link of their own: the "
             "tool counts more than one hop between them, or twice the weight."
         )
-    whole = len(_parts(direct, len(matrix.names))) == 1
+    whole = len(groups(direct, len(matrix.names))) == 1
     switches: list[str] = []
     if pcie.use == "always" or (pcie.use == "auto" and not whole):
-        meeting = Meeting(levels, told.sockets)
+        meeting = Meeting(levels, report.sockets)
         more, switches, _ = add_pcie(cables, matrix.names, meeting, pcie, label)
         notes += more
-        if not told.sockets:
+        if not report.sockets:
             notes.append("NUMA nodes are not in the text: all GPUs are taken to be on one CPU.")
     elif not whole:
-        raise _separate(told, _parts(direct, len(matrix.names)), label)
+        raise _separate(report, groups(direct, len(matrix.names)), label)
     elif levels:
         notes.append(
             f"{len(levels)} of {len(matrix.pairs)} pairs are joined by PCIe, and have no link "
@@ -129,24 +170,37 @@ def machine_of(told: Told, speed: Speed, pcie: Pcie, label: str) -> Imported:
     return Imported(cables.fabric(), tuple(notes), matrix.names, tuple(switches))
 
 
+def _rates(table: Matrix | None) -> dict[tuple[int, int], Fraction]:
+    """GB/s of the pairs of which the table has both directions; cells are MB/s, least-most."""
+    rates: dict[tuple[int, int], Fraction] = {}
+    for a, b in table.pairs if table is not None else ():
+        assert table is not None
+        there, back = (_RANGE.fullmatch(table.cells[x][y]) for x, y in ((a, b), (b, a)))
+        if there is not None and back is not None:
+            most = min(max(int(m[1]), int(m[2])) for m in (there, back))
+            if most:  # some drivers write 0-0 where they do not know
+                rates[a, b] = Fraction(most, 1000)
+    return rates
+
+
 def _pairs(
-    told: Told, label: str
+    report: SmiReport, label: str
 ) -> tuple[list[tuple[int, int]], dict[tuple[int, int], Level], list[tuple[int, int]]]:
     """Pairs with an xGMI link, where those without meet, and pairs joined over other GPUs.
 
     Raises:
         ImportFormatError: when a cell is unknown, or not the same in both directions.
     """
-    kinds = _checked(told.types, label, _kind, "XGMI or PCIE")
-    hops = told.hops and _checked(told.hops, label, _whole, "a whole number")
-    weights = told.weights and _checked(told.weights, label, _whole, "a whole number")
+    kinds = _checked(report.types, label, _kind, "XGMI or PCIE")
+    hops = report.hops and _checked(report.hops, label, _whole, "a whole number")
+    weights = report.weights and _checked(report.weights, label, _whole, "a whole number")
     joined = [pair for pair, kind in kinds.items() if kind]
     least = min((weights[pair] for pair in joined), default=0) if weights else 0
     direct, levels, indirect = [], dict[tuple[int, int], Level](), []
     for pair, xgmi in kinds.items():
         if not xgmi:
             a, b = pair
-            apart = bool(told.sockets) and told.sockets[a] != told.sockets[b]
+            apart = bool(report.sockets) and report.sockets[a] != report.sockets[b]
             levels[pair] = Level.SOCKETS if apart else Level.SOCKET
         elif (hops and hops[pair] > 1) or (weights and least and weights[pair] >= 2 * least):
             indirect.append(pair)
@@ -188,36 +242,14 @@ def _whole(cell: str) -> int | None:
     return int(cell) if re.fullmatch(r"[0-9]{1,6}", cell) else None
 
 
-def _parts(pairs: Sequence[tuple[int, int]], number: int) -> list[list[int]]:
-    """GPUs in groups that the pairs join."""
-    near: dict[int, list[int]] = {}
-    for a, b in pairs:
-        near.setdefault(a, []).append(b)
-        near.setdefault(b, []).append(a)
-    parts: list[list[int]] = []
-    seen: set[int] = set()
-    for start in range(number):
-        if start in seen:
-            continue
-        stack, part = [start], {start}
-        while stack:
-            for other in near.get(stack.pop(), ()):
-                if other not in part:
-                    part.add(other)
-                    stack.append(other)
-        seen |= part
-        parts.append(sorted(part))
-    return parts
-
-
-def _separate(told: Told, parts: Sequence[Sequence[int]], label: str) -> ImportFormatError:
+def _separate(report: SmiReport, parts: Sequence[Sequence[int]], label: str) -> ImportFormatError:
     """An error: xGMI does not join all GPUs, and PCIe is not to be taken."""
-    names = [named([told.types.names[gpu] for gpu in part]) for part in parts]
+    names = [named([report.types.names[gpu] for gpu in part]) for part in parts]
     return complaint(
         label,
         f"xGMI links do not join all GPUs; these are separate: {' | '.join(names[:16])}"
         f"{' | …' if len(names) > 16 else ''}",
-        line=told.types.header.number,
-        text=told.types.header.text,
+        line=report.types.header.number,
+        text=report.types.header.text,
         expected="pcie=auto, or the speed of PCIe in GB/s such as pcie=16",
     )
