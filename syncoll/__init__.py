@@ -15,147 +15,70 @@ from typing import TYPE_CHECKING
 
 from syncoll.lazy import lazily
 
-if TYPE_CHECKING:
-    from syncoll.api import (
-        Algorithm,
-        BandwidthBound,
-        BoundsResult,
-        CheckedResult,
-        Collective,
-        ExecutionResult,
-        ExportResult,
-        Fabric,
-        ForestsResult,
-        Frontier,
-        FrontierResult,
-        Instance,
-        Limits,
-        Observer,
-        PlanResult,
-        PluginManager,
-        Point,
-        PointResult,
-        SearchRequest,
-        Session,
-        Settings,
-        Solution,
-        SolutionResult,
-        Solver,
-        SpecLibrary,
-        StoredResult,
-        Strategy,
-        SyncollError,
-        Topology,
-        Verdict,
-        Violation,
-        bounds,
-        check,
-        check_spec,
-        collective,
-        discover,
-        explain,
-        export,
-        fabric,
-        file_schema,
-        forest,
-        import_topology,
-        inverse_of,
-        list_specs,
-        load,
-        open_store,
-        pareto,
-        plan,
-        read_file,
-        require_valid,
-        run,
-        search,
-        sequence_of,
-        show,
-        solve,
-        topology,
-        verify,
-        violations,
-    )
-else:
-    __getattr__ = lazily(
-        __name__,
-        {
-            "api": "Algorithm BandwidthBound BoundsResult CheckedResult Collective "
-            "ExecutionResult ExportResult Fabric ForestsResult Frontier FrontierResult "
-            "Instance Limits Observer PlanResult PluginManager Point PointResult "
-            "SearchRequest Session Settings Solution SolutionResult Solver SpecLibrary "
-            "StoredResult Strategy SyncollError Topology Verdict Violation bounds check "
-            "check_spec collective discover explain export fabric file_schema forest "
-            "import_topology inverse_of list_specs load open_store pareto plan "
-            "read_file require_valid run search sequence_of show solve topology verify "
-            "violations",
-        },
-    )
-
 __version__ = "0.1.0"
 
-__all__ = [
-    "Algorithm",
-    "BandwidthBound",
-    "BoundsResult",
-    "CheckedResult",
-    "Collective",
-    "ExecutionResult",
-    "ExportResult",
-    "Fabric",
-    "ForestsResult",
-    "Frontier",
-    "FrontierResult",
-    "Instance",
-    "Limits",
-    "Observer",
-    "PlanResult",
-    "PluginManager",
-    "Point",
-    "PointResult",
-    "SearchRequest",
-    "Session",
-    "Settings",
-    "Solution",
-    "SolutionResult",
-    "Solver",
-    "SpecLibrary",
-    "StoredResult",
-    "Strategy",
-    "SyncollError",
-    "Topology",
-    "Verdict",
-    "Violation",
-    "__version__",
-    "bounds",
-    "check",
-    "check_spec",
-    "collective",
-    "discover",
-    "explain",
-    "export",
-    "fabric",
-    "file_schema",
-    "forest",
-    "import_topology",
-    "inverse_of",
-    "list_specs",
-    "load",
-    "open_store",
-    "pareto",
-    "plan",
-    "read_file",
-    "require_valid",
-    "run",
-    "search",
-    "sequence_of",
-    "show",
-    "solve",
-    "topology",
-    "verify",
-    "violations",
-]
+if TYPE_CHECKING:
+    from syncoll.api.definitions import *  # noqa: F403
+    from syncoll.api.exports import *  # noqa: F403
+    from syncoll.api.frontier import *  # noqa: F403
+    from syncoll.api.plans import *  # noqa: F403
+    from syncoll.api.questions import *  # noqa: F403
+    from syncoll.api.runs import *  # noqa: F403
+    from syncoll.api.searches import *  # noqa: F403
+    from syncoll.documents import read_file as read_file
+    from syncoll.errors import SyncollError as SyncollError
+    from syncoll.errors import UncheckedError as UncheckedError
+    from syncoll.errors import VerificationError as VerificationError
+    from syncoll.formula import Limits as Limits
+    from syncoll.formula import Verdict as Verdict
+    from syncoll.model import Algorithm as Algorithm
+    from syncoll.model import BandwidthBound as BandwidthBound
+    from syncoll.model import Collective as Collective
+    from syncoll.model import Fabric as Fabric
+    from syncoll.model import Instance as Instance
+    from syncoll.model import Topology as Topology
+    from syncoll.model import inverse_of as inverse_of
+    from syncoll.model import sequence_of as sequence_of
+    from syncoll.plugins import PluginManager as PluginManager
+    from syncoll.results import Frontier as Frontier
+    from syncoll.results import Point as Point
+    from syncoll.results import Solution as Solution
+    from syncoll.searching import Observer as Observer
+    from syncoll.searching import SearchRequest as SearchRequest
+    from syncoll.searching import Strategy as Strategy
+    from syncoll.session import Session as Session
+    from syncoll.session import Settings as Settings
+    from syncoll.solving import Solver as Solver
+    from syncoll.spec import SpecLibrary as SpecLibrary
+    from syncoll.trust import Violation as Violation
+    from syncoll.trust import require_valid as require_valid
+    from syncoll.trust import violations as violations
+else:
+    _HOMES = {
+        "api.definitions": "check_spec collective discover fabric file_schema import_topology "
+        "list_plugins list_specs open_store show topology",
+        "api.exports": "ExportResult export verify",
+        "api.frontier": "CheckedResult FrontierResult PointResult StoredResult check load",
+        "api.plans": "PlanResult plan",
+        "api.questions": "BoundsResult ExplanationResult ForestsResult SolutionResult bounds "
+        "explain forest solve",
+        "api.runs": "ExecutionResult MpiResult run",
+        "api.searches": "pareto search",
+        "documents": "read_file",
+        "errors": "SyncollError UncheckedError VerificationError",
+        "formula": "Limits Verdict",
+        "model": "Algorithm BandwidthBound Collective Fabric Instance Topology inverse_of "
+        "sequence_of",
+        "plugins": "PluginManager",
+        "results": "Frontier Point Solution",
+        "searching": "Observer SearchRequest Strategy",
+        "session": "Session Settings",
+        "solving": "Solver",
+        "spec": "SpecLibrary",
+        "trust": "Violation require_valid violations",
+    }
+    __getattr__ = lazily(__name__, _HOMES)
+    __all__ = sorted(["__version__", *" ".join(_HOMES.values()).split()])
 
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    def __dir__():
+        return sorted({*globals(), *__all__})

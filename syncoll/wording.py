@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import SupportsInt
 
-__all__ = ["counted"]
+__all__ = ["argument", "arguments_as_options", "counted"]
+
+_AS_OPTIONS: ContextVar[bool] = ContextVar("arguments as options", default=False)
 
 
 def counted(number: SupportsInt, noun: str, plural: str = "") -> str:
@@ -27,3 +32,30 @@ def _plural(noun: str) -> str:
     if noun.endswith("y") and noun[-2:-1] not in tuple("aeiou"):
         return f"{noun[:-1]}ies"
     return f"{noun}s"
+
+
+@contextmanager
+def arguments_as_options() -> Iterator[None]:
+    """While it lasts, messages name the options of the command line in place of arguments."""
+    token = _AS_OPTIONS.set(True)
+    try:
+        yield
+    finally:
+        _AS_OPTIONS.reset(token)
+
+
+def argument(name: str, value: object = None) -> str:
+    """An argument as it is written by those who see the message.
+
+    >>> argument("root", 3)
+    'root=3'
+    >>> with arguments_as_options():
+    ...     argument("root", 3), argument("skip_refused")
+    ('--root 3', '--skip-refused')
+    """
+    if not _AS_OPTIONS.get():
+        return name if value is None else f"{name}={value!r}"
+    option = f"--{name.replace('_', '-')}"
+    if name.endswith("_options"):  # each of which is given by itself
+        option = option.removesuffix("s")
+    return option if value is None else f"{option} {value}"

@@ -1,22 +1,42 @@
-"""Topologies and collectives: shipped, of files, and imported."""
+"""What questions are about, and what answers them: topologies, collectives, plugins, the store."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
-from syncoll.api.sessions import session_for
+from syncoll import documents
+from syncoll.api.base import Shown, What, Where, session_for
+from syncoll.errors import UsageError
+from syncoll.importing import import_spec, read_description
 from syncoll.model import Collective, Fabric, Topology
 from syncoll.pages import Page
+from syncoll.pages.collective import collective_page, least_size
+from syncoll.pages.frontier import stored_page
+from syncoll.pages.plugins import plugins_page
+from syncoll.pages.specs import specs_page
+from syncoll.pages.topology import topology_page
+from syncoll.plugins import PluginManager, resolve_options
+from syncoll.routing import as_topology
+from syncoll.session.reference import kind_of
+from syncoll.spec import CheckReport, check_file
+from syncoll.store import Store
+from syncoll.wording import argument
 
-if TYPE_CHECKING:
-    from syncoll.spec import CheckReport
-
-__all__ = ["check_spec", "collective", "fabric", "import_topology", "list_specs", "topology"]
-
-Where = str | Topology | Fabric
-What = str | Collective
+__all__ = [
+    "check_spec",
+    "collective",
+    "discover",
+    "fabric",
+    "file_schema",
+    "import_topology",
+    "list_plugins",
+    "list_specs",
+    "open_store",
+    "show",
+    "topology",
+]
 
 
 def topology(what: Where) -> Topology:
@@ -32,7 +52,7 @@ def topology(what: Where) -> Topology:
     >>> topology("ring(4)").num_nodes
     4
     """
-    return session_for({}).topology(what)
+    return session_for().topology(what)
 
 
 def fabric(what: Where) -> Fabric:
@@ -45,7 +65,7 @@ def fabric(what: Where) -> Fabric:
     >>> fabric("ring(4)").num_switches
     0
     """
-    return session_for({}).fabric(what)
+    return session_for().fabric(what)
 
 
 def collective(what: What) -> Collective:
@@ -57,51 +77,128 @@ def collective(what: What) -> Collective:
     >>> collective("broadcast(root=3)").combining
     False
     """
-    return session_for({}).collective(what)
+    return session_for().collective(what)
 
 
 def import_topology(
     importer: str,
     file: str | Path,
     *,
-    name: str = "",
+    name: str | None = None,
     options: Mapping[str, object] | None = None,
 ) -> str:
     """The text of a spec for what a tool says of a machine; to be read, changed and saved.
 
     Args:
         importer: such as ``nvidia-smi`` or ``nccl-xml``.
-        file: what the tool wrote.
-        name: of the topology; empty for the file's.
+        file: what the tool wrote; ``-`` for standard input.
+        name: of the topology; None for the file's.
         options: of the importer, by name.
 
     Raises:
         SyncollError: on a file that is not of that tool, and options that the importer lacks.
     """
-    from syncoll.importing import import_spec, read_description
-
-    plugins = session_for({}).plugins
-    record = plugins.importers[importer]
+    importers = session_for().plugins.importers
+    record, given = importers[importer], dict(options or {})
+    resolve_options(record.options, given, f"importer {record.name}")
+    if name == "":
+        raise UsageError(f"the {argument('name')} of the topology is empty")
     text = read_description(str(file))
-    return import_spec(
-        record, text, str(file), dict(options or {}), name=name, others=plugins.importers
-    )
+    label = "standard input" if str(file) == "-" else str(file)
+    return import_spec(record, text, label, given, name=name or "", others=importers)
 
 
 def check_spec(file: str | Path) -> CheckReport:
     """What a spec file defines, and every error in it.
 
     Raises:
+        UsageError: when there is no such file.
         SpecError: when the file cannot be read.
     """
-    from syncoll.routing import as_topology
-    from syncoll.spec import check_file
-
-    return check_file(str(file), session_for({}).specs, as_topology)
+    if not Path(file).is_file():
+        what = "a folder" if Path(file).is_dir() else "no file"
+        raise UsageError(f"{file} is {what}; expected a .syncoll file")
+    return check_file(str(file), session_for().specs, as_topology)
 
 
 def list_specs() -> Page:
     """The topologies, collectives, relations and searches that come with syncoll."""
-    from syncoll.pages.specs import specs_page
+    return specs_page(session_for().specs)
 
-    return specs_page(session_for({}).specs)
+
+def list_plugins(*, options: bool = False) -> Page:
+    """What is installed, licensed and able to run here; also the options of each where asked."""
+    return plugins_page(session_for().plugins, options=options)
+
+
+def discover() -> PluginManager:
+    """The installed encodings, backends and spec libraries."""
+    return PluginManager.discover()
+
+
+def show(
+    what: str | Path | Topology | Fabric | Collective | Shown,
+    *,
+    nodes: int | None = None,
+    chunks: int | None = None,
+    width: int | None = None,
+) -> Page:
+    """What a topology, a collective, a file or a value looks like.
+
+    Args:
+        what: a name, a file or an object.
+        nodes: P, for a collective; None for 4, or the least for which it is defined.
+        chunks: C, for a collective; None for the least.
+        width: columns for a matrix of links; None for the usual.
+
+    Raises:
+        SyncollError: when there is no such.
+
+    >>> print(str(show("ring(3)")).splitlines()[2])
+    ring(3): 3 nodes, 6 directed links, diameter 1
+    """
+    if isinstance(what, Shown):
+        return what.page()
+    session, doc = session_for(), ""
+    if isinstance(what, str | Path):
+        what = str(what)
+        kind = kind_of(session.specs, what)
+        if kind == "file":
+            return stored_page(documents.read_file(Path(what)))
+        doc = session.specs.definition(kind, what).doc  # type: ignore[arg-type]
+        what = session.topology(what) if kind == "topology" else session.collective(what)
+    if isinstance(what, Collective):
+        return collective_page(what, *least_size(what, nodes, chunks), doc)
+    return topology_page(session.topology(what), doc, width)
+
+
+def open_store(store: str | Path | None = None) -> Store:
+    """The store of answers: to `describe`, `clear` and close, best in a ``with``.
+
+    Args:
+        store: its file; None for the one that searches use.
+
+    Raises:
+        UsageError: when it cannot be opened, or is to be none.
+        FileFormatError: when it is not a store.
+    """
+    found = session_for({} if store is None else {"store": store}).store()
+    if found is None:
+        raise UsageError("there is no store: its name is none, or it cannot be opened")
+    return found
+
+
+def file_schema(kind: str) -> Mapping[str, Any]:
+    """The JSON Schema of a kind of file, such as ``frontier``.
+
+    Raises:
+        UsageError: when there is no such kind.
+
+    >>> file_schema("frontier")["title"] != ""
+    True
+    """
+    try:
+        return documents.schema(kind)
+    except KeyError:
+        known = ", ".join(documents.KINDS)
+        raise UsageError(f"{kind!r} is not a kind of file; expected one of {known}") from None

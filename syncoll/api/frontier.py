@@ -1,33 +1,118 @@
-"""A frontier in the hands of a user: to look at, draw, save, check and export."""
+"""A frontier and its algorithms in the hands of a user: to look at, draw, save, check and use."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Any, overload
 
-from syncoll.api.algorithm import PointResult
-from syncoll.api.shown import Shown, dressed
-from syncoll.documents import StoredAlgorithm, frontier_document, write_document
-from syncoll.errors import UsageError
-from syncoll.model import Collective, Fabric, Topology
+import numpy as np
+import numpy.typing as npt
+
+import syncoll
+from syncoll import documents
+from syncoll.api.base import Shown, What, Where, data_frame, deadline_of, dressed, session_of
+from syncoll.documents import StoredAlgorithm, StoredFile
+from syncoll.errors import UsageError, VerificationError
+from syncoll.model import Algorithm, Collective, Instance
 from syncoll.pages import Page
-from syncoll.pages.check import check_page
-from syncoll.pages.frontier import frontier_page
-from syncoll.results import Frontier
+from syncoll.pages.algorithm import algorithm_page
+from syncoll.pages.frontier import check_page, frontier_page
+from syncoll.results import Frontier, Point
 from syncoll.trust import require_valid
 from syncoll.trust.claims import Checked, check_claims
+from syncoll.wording import counted
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from syncoll.api.planned import PlanResult
+    from syncoll.api.exports import ExportResult
+    from syncoll.api.plans import PlanResult
+    from syncoll.api.runs import ExecutionResult, MpiResult
     from syncoll.planning import Picture
     from syncoll.session import Session
 
-__all__ = ["CheckedResult", "FrontierResult"]
+__all__ = ["CheckedResult", "FrontierResult", "PointResult", "StoredResult", "check", "load"]
+
+
+class AlgorithmVerbs(Shown):
+    """What can be done with a verified algorithm of an instance."""
+
+    instance: Instance
+    algorithm: Algorithm
+    where: str
+
+    @property
+    def sends(self) -> npt.NDArray[np.int64]:
+        """``[send, 4]``: chunk, source, destination, step; a copy."""
+        return np.array(self.algorithm.sends)
+
+    def page(self) -> Page:
+        """Every step with its sends."""
+        return algorithm_page(self.instance, self.algorithm)
+
+    def sends_to_pandas(self) -> DataFrame:
+        """The sends as a table with the columns chunk, source, destination and step.
+
+        Raises:
+            UsageError: when pandas is not installed.
+        """
+        names = ("chunk", "source", "destination", "step")
+        return data_frame({name: self.sends[:, i] for i, name in enumerate(names)})
+
+    def run(self, size: int | str | None = None, **how: Any) -> ExecutionResult | MpiResult:
+        """Runs it on random data and compares with the definition; see `syncoll.run`."""
+        (done,) = syncoll.run(self, size, **how)
+        return done
+
+    def export(self, to: str, path: str | Path, **how: Any) -> ExportResult:
+        """Writes it in a format of a runtime, after the format's checker has executed it.
+
+        Args:
+            to: the exporter, such as ``mscclpp``, ``msccl-xml``, ``chakra``, ``csv``.
+            path: the file to write, or a folder for it.
+            how: as for `syncoll.export`.
+
+        Raises:
+            ExportError: when the format cannot express it.
+            UsageError: when the file cannot be written.
+        """
+        (done,) = syncoll.export(self, to, path, apart=False, **how)
+        return done
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PointResult(AlgorithmVerbs, Point):
+    """A point of a frontier.
+
+    Args:
+        number: its position in the frontier.
+        session: that asked.
+    """
+
+    number: int = 0
+    session: Session | None = None
+
+    def __repr__(self) -> str:
+        """In a line, for lists of points; `print` shows every send."""
+        return (
+            f"<point {self.number}: S = {self.steps}, R = {self.rounds}, C = {self.chunks}, "
+            f"R/C = {self.bandwidth}, {counted(len(self.algorithm.sends), 'send')}>"
+        )
+
+    @property
+    def where(self) -> str:  # type: ignore[override]
+        """Its place in the frontier's file."""
+        return f"points[{self.number}]"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StoredResult(AlgorithmVerbs, StoredAlgorithm):
+    """An algorithm out of a file, or of an answer, with the session that asked or read it."""
+
+    session: Session | None = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -52,10 +137,14 @@ class FrontierResult(Shown, Frontier):
     Args:
         session: that found or read it.
         source: the collective, where it is known.
+        unsaved: why the file that a search was to write is not there; empty where all is well.
+        unproved: the same of its proofs.
     """
 
     session: Session | None = None
     source: Collective | None = None
+    unsaved: str = ""
+    unproved: str = ""
 
     @cached_property
     def _points(self) -> tuple[PointResult, ...]:
@@ -91,22 +180,12 @@ class FrontierResult(Shown, Frontier):
             return self.page().to_html()
         return f"{self.page().to_html()}\n{picture.svg}"
 
-    @property
-    def stored(self) -> tuple[StoredAlgorithm, ...]:
-        """The points as a file would have them."""
-        return tuple(
-            StoredAlgorithm(point.instance, point.algorithm, f"points[{i}]")
-            for i, point in enumerate(self.points)
-        )
-
     def to_pandas(self) -> DataFrame:
         """A row for each point; costs and bounds are floats, their exact texts stand beside them.
 
         Raises:
             UsageError: when pandas is not installed.
         """
-        from syncoll.api.tables import data_frame
-
         proofs = [self.proof(point) for point in self.points]
         return data_frame(
             {
@@ -125,23 +204,9 @@ class FrontierResult(Shown, Frontier):
             }
         )
 
-    def plan(
-        self, *, alpha: float | str, beta: float | str | None = None, overhead: float | str = "0s"
-    ) -> PlanResult:
-        """Which point is the fastest for which message size.
-
-        Args:
-            alpha: the latency of a step, such as ``0.7us``.
-            beta: what a link of one chunk per round carries, such as ``25GB/s``; None where the
-                topology says bandwidths.
-            overhead: of each call.
-
-        Raises:
-            UsageError: on a number that makes no sense, one that is missing, or no points.
-        """
-        from syncoll.api.planned import plan_frontier
-
-        return plan_frontier(self, alpha, beta, overhead)
+    def plan(self, *, alpha: float | str, **how: Any) -> PlanResult:
+        """Which point is the fastest for which message size; see `syncoll.plan`."""
+        return syncoll.plan(self, alpha=alpha, **how)
 
     def plot(
         self,
@@ -155,13 +220,17 @@ class FrontierResult(Shown, Frontier):
         Raises:
             UsageError: when matplotlib is not installed, or there are no points.
         """
+        if alpha is not None:
+            return self.plan(alpha=alpha, beta=beta, overhead=overhead).plot()
+        if beta is not None or overhead != "0s":
+            raise UsageError("a picture of times needs alpha too, such as alpha='0.7us'")
         from syncoll.planning import draw_frontier
 
-        if alpha is None:
-            if beta is not None or overhead != "0s":
-                raise UsageError("a picture of times needs alpha too, such as alpha='0.7us'")
-            return draw_frontier(self)
-        return self.plan(alpha=alpha, beta=beta, overhead=overhead).plot()
+        return draw_frontier(self)
+
+    def document(self) -> dict[str, Any]:
+        """What `save` writes."""
+        return documents.frontier_document(self)
 
     def save(self, path: str | Path) -> None:
         """Writes it as JSON, which `syncoll.load` and every command read.
@@ -169,53 +238,134 @@ class FrontierResult(Shown, Frontier):
         Raises:
             UsageError: when the file cannot be written.
         """
-        write_document(Path(path), frontier_document(self))
+        documents.write_document(Path(path), self.document())
 
     def prove(self, folder: str | Path, *, time_limit: float | str | None = None) -> FrontierResult:
-        """The same with a proof file for each refutation that a claim rests on.
-
-        Args:
-            folder: for the files.
-            time_limit: for all of them.
+        """The same with a proof file in a folder for each refutation that a claim rests on.
 
         Raises:
             UsageError: when the folder cannot be written.
         """
-        from syncoll.api.sessions import session_of
-        from syncoll.api.units import deadline_of
-
         proved = session_of(self).prove(self, Path(folder), None, deadline_of(time_limit))
         return replace(self, evidence=proved.evidence)
 
     def check(
         self,
-        collective: str | Collective | None = None,
+        collective: What | None = None,
         proofs: str | Path | None = None,
-        topology: str | Topology | Fabric | None = None,
+        topology: Where | None = None,
     ) -> CheckedResult:
-        """Replays every algorithm and checks every claim, without any solver.
+        """Replays every algorithm and checks every claim, without any solver; see `syncoll.check`.
 
         Args:
-            collective: that it must be about; None for the one that was searched, where that is
-                known.  Without it some claims stay unchecked, which the answer names.
+            collective: None for the one that was searched, where that is known.
             proofs: the folder of the proof files that refutations name.
             topology: that it must be about; None for any.
-
-        Raises:
-            VerificationError: naming the first thing that does not hold.
         """
-        from syncoll.api.sessions import session_of
-
         for point in self.points:
             require_valid(point.instance, point.algorithm)
-        meant = self.source
-        if collective is not None:
-            meant = session_of(self).collective(collective)
-        witness = None
-        if proofs is not None:
-            from syncoll.proofs.refutation import FileWitness
+        return _checked(self, collective, proofs, topology)
 
-            witness = FileWitness(Path(proofs), session_of(self).plugins)
-        where = None if topology is None else session_of(self).topology(topology)
-        checked = check_claims(self, witness, topology=where, collective=meant)
-        return dressed(CheckedResult, checked, known=meant is not None)
+
+Source = str | Path | StoredFile | FrontierResult | AlgorithmVerbs
+
+
+def load(path: str | Path) -> FrontierResult | StoredResult:
+    """What a file of ours holds; its algorithms are replayed before anyone sees them.
+
+    Args:
+        path: a frontier's file, or one with a single algorithm.
+
+    Raises:
+        FileFormatError: when it is not such a file, with the place and the reason.
+        VerificationError: when an algorithm or a claim in it does not hold.
+        UsageError: when there is no algorithm in it.
+    """
+    stored = documents.read_file(Path(path))
+    if stored.frontier is not None:
+        return dressed(FrontierResult, stored.claims(), session=session_of(None))
+    if not stored.algorithms:
+        verdict = stored.document.get("verdict", "no algorithm")
+        raise UsageError(f"{path}: it holds no algorithm; its answer is {verdict}")
+    return dressed(StoredResult, stored.algorithms[0])
+
+
+def frontier_of(source: Source) -> FrontierResult:
+    """A frontier with points, out of a file or as it is.
+
+    Raises:
+        UsageError: when there is no frontier, or no point in it.
+    """
+    name = "" if isinstance(source, Frontier | AlgorithmVerbs | StoredFile) else f"{source}: "
+    if isinstance(source, str | Path):
+        source = documents.read_file(Path(source))
+    if isinstance(source, StoredFile) and source.frontier is not None:
+        source = dressed(FrontierResult, source.frontier, session=session_of(None))
+    if not isinstance(source, FrontierResult):
+        kind = source.kind if isinstance(source, StoredFile) else "algorithm"
+        raise UsageError(
+            f"{name}it holds no frontier (its kind is {kind}); expected what a search has found"
+        )
+    if not source:
+        about = f"of {source.collective} on {source.topology.name}"
+        raise UsageError(f"{name}the frontier {about} has no points; there is nothing to do")
+    return source
+
+
+def algorithms_of(source: Source) -> Sequence[StoredAlgorithm]:
+    """The points of a frontier, or the algorithm of a file or an answer.
+
+    Raises:
+        UsageError: when a frontier has none.
+    """
+    found = load(source) if isinstance(source, str | Path) else source
+    if isinstance(found, StoredFile):
+        return found.algorithms
+    each = [found] if isinstance(found, AlgorithmVerbs) else frontier_of(found)
+    return [StoredAlgorithm(one.instance, one.algorithm, one.where) for one in each]
+
+
+def check(
+    source: str | Path | FrontierResult,
+    collective: What | None = None,
+    proofs: str | Path | None = None,
+    topology: Where | None = None,
+) -> CheckedResult:
+    """Replays every algorithm and checks every claim of a frontier, without any solver.
+
+    Args:
+        source: a frontier, or its file.
+        collective: that it must be about.  Without it some claims stay unchecked, which the answer
+            names.
+        proofs: the folder of the proof files that refutations name.
+        topology: that it must be about; None for any.
+
+    Raises:
+        VerificationError: naming the first thing that does not hold.
+    """
+    if isinstance(source, FrontierResult):
+        return source.check(collective, proofs, topology)
+    stored = documents.read_file(Path(source))  # which replays
+    try:
+        return _checked(stored.claims(), collective, proofs, topology)
+    except VerificationError as error:
+        raise VerificationError(f"{source}: {error}") from error
+
+
+def _checked(
+    frontier: Frontier,
+    collective: What | None,
+    proofs: str | Path | None,
+    topology: Where | None,
+) -> CheckedResult:
+    session, meant = session_of(frontier), getattr(frontier, "source", None)
+    where = None if topology is None else session.topology(topology)
+    if collective is not None:
+        meant = session.collective(collective)
+    witness = None
+    if proofs is not None:  # which needs encodings and lowerings too
+        from syncoll.proofs.refutation import FileWitness
+
+        witness = FileWitness(Path(proofs), session.plugins)
+    checked = check_claims(frontier, witness, topology=where, collective=meant)
+    return dressed(CheckedResult, checked, known=meant is not None)

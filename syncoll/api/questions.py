@@ -1,226 +1,162 @@
-"""Questions: what searches, solvers, bounds and packers answer."""
+"""Single questions: what solvers, bounds and packers answer."""
 
 from __future__ import annotations
 
-import time
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
-from syncoll.api.answers import BoundsResult, ForestsResult, SolutionResult
-from syncoll.api.frontier import FrontierResult
-from syncoll.api.sessions import session_for
-from syncoll.api.shown import dressed
-from syncoll.api.units import deadline_of, seconds_of
-from syncoll.deadline import NEVER, Deadline, interrupted_at
-from syncoll.documents import (
-    frontier_document,
-    require_writable,
-    write_document,
-)
+import numpy as np
+import numpy.typing as npt
+
+from syncoll import documents
+from syncoll.api.base import Shown, What, Where, deadline_of, dressed, session_for, session_of
+from syncoll.deadline import interrupted_at
+from syncoll.documents.forest import forest_document
 from syncoll.errors import UsageError
-from syncoll.model import Collective, Fabric, Topology
+from syncoll.formula import Verdict
 from syncoll.pages import Page
-from syncoll.results import Frontier
-from syncoll.searching import AnswerSource, Observer, SearchRequest, Strategy
-from syncoll.searching import search as search_with
+from syncoll.pages.algorithm import solution_page
+from syncoll.pages.bounds import bounds_page, price_records
+from syncoll.pages.explanation import explanation_page
+from syncoll.pages.forest import forest_page
+from syncoll.results import Forests, LowerBounds, Solution
+from syncoll.results.explanation import Explanation
 from syncoll.session import Session
-from syncoll.session.progress import progress as progress_of
-from syncoll.session.reference import written_search
 from syncoll.session.settings import SettingsOptions, require_whole
-from syncoll.solving import Solver
 
-__all__ = ["bounds", "explain", "forest", "pareto", "search", "solve"]
+if TYPE_CHECKING:
+    from syncoll.api.frontier import StoredResult
+    from syncoll.proofs.refute import Refuting
 
-Where = str | Topology | Fabric
-What = str | Collective
-
-
-def pareto(
-    topology: Where,
-    collective: What,
-    *,
-    strategy: str = "certified",
-    k: int | None = None,
-    max_steps: int | None = None,
-    max_rounds: int | None = None,
-    max_chunks: int | None = None,
-    time_limit: float | str | None = None,
-    point_limit: float | str | None = None,
-    output: str | Path | None = None,
-    progress: str | Observer = "auto",
-    **settings: Unpack[SettingsOptions],
-) -> FrontierResult:
-    """The Pareto frontier: for each number of steps S the least bandwidth cost R/C.
-
-    Every point has passed the verifier.  Ctrl-C and the limits end the search with what is known,
-    which says what is not settled.
-
-    Args:
-        topology: a name or an object.
-        collective: a name or an object.
-        strategy: ``certified``, or ``paper`` for Algorithm 1 of the SCCL paper.
-        k: only k-synchronous algorithms, R <= S + k.
-        max_steps: S at most; None for 3 more than the least possible.
-        max_rounds: R at most; None for no limit.
-        max_chunks: C at most; None for 24 times the least possible.
-        time_limit: seconds for all of it, or a text such as ``2min``.
-        point_limit: seconds for each (S, R, C).
-        output: a file where the frontier is kept as JSON as it grows.
-        progress: ``auto``, ``live``, ``plain`` or ``none``, or an `Observer`.
-        settings: see `Settings`.
-
-    Raises:
-        SyncollError: on names that do not exist, settings that do not go together, and what
-            plugins do wrong.
-
-    >>> pareto("ring(4)", "allgather", progress="none")[0].bandwidth
-    Fraction(3, 2)
-    """
-    session, until = session_for(settings), deadline_of(time_limit)
-    path = _writable(output)
-    with interrupted_at(until):
-        where, what = session.topology(topology), session.collective(collective)
-    request = SearchRequest(
-        where,
-        what,
-        _strategy(strategy),
-        k,
-        max_steps,
-        max_rounds,
-        max_chunks,
-        seconds_of(time_limit),
-        seconds_of(point_limit),
-    )
-    return _searched(session, request, path, progress, until=until)
+__all__ = [
+    "BoundsResult",
+    "ExplanationResult",
+    "ForestsResult",
+    "SolutionResult",
+    "bounds",
+    "explain",
+    "forest",
+    "solve",
+]
 
 
-def search(
-    what: str | SearchRequest,
-    solver: Solver | AnswerSource | None = None,
-    *,
-    strategy: str = "certified",
-    k: int | None = None,
-    max_steps: int | None = None,
-    max_rounds: int | None = None,
-    max_chunks: int | None = None,
-    time_limit: float | str | None = None,
-    point_limit: float | str | None = None,
-    output: str | Path | None = None,
-    progress: str | Observer = "auto",
-    **settings: Unpack[SettingsOptions],
-) -> FrontierResult:
-    """The Pareto frontier of a search written in a spec file, or of a request.
+@dataclass(frozen=True, eq=False, repr=False)
+class SolutionResult(Shown, Solution):
+    """The answer to one (S, R, C), with the session that asked."""
 
-    Args:
-        what: ``FILE:NAME``, a shipped search, or a request.
-        solver: decides a request, with no seeds, store or pool beside it; None for what `pareto`
-            asks.
-        strategy: as for `pareto`, like the limits that follow; they and the settings go before
-            what the file says.
-        k: see `pareto`.
-        max_steps: see `pareto`.
-        max_rounds: see `pareto`.
-        max_chunks: see `pareto`.
-        time_limit: see `pareto`.
-        point_limit: see `pareto`.
-        output: see `pareto`.
-        progress: see `pareto`.
-        settings: see `Settings`.
+    session: Session | None = None
 
-    Raises:
-        SyncollError: as `pareto`.
+    def page(self) -> Page:
+        """The algorithm step by step, or that there is none."""
+        return solution_page(self)
 
-    >>> search("dgx1_allgather", progress="none").least_steps
-    2
-    """
-    path, began = _writable(output), time.perf_counter()
-    given: dict[str, Any] = {
-        "k": k,
-        "max_steps": max_steps,
-        "max_rounds": max_rounds,
-        "max_chunks": max_chunks,
-        "time_limit": seconds_of(time_limit),
-        "point_limit": seconds_of(point_limit),
-    }
-    if isinstance(what, SearchRequest):
-        own = [name for name, value in given.items() if value is not None]
-        own += ["strategy"] * (strategy != "certified") + (list(settings) if solver else [])
-        if own:
-            owner = "the request" if own[0] not in settings else "the solver"
-            raise UsageError(f"{', '.join(own)}: {owner} says that itself")
-        until = deadline_of(what.time_limit)
-        return _searched(session_for(settings), what, path, progress, until=until, answers=solver)
-    if solver is not None:
-        raise UsageError(f"{what!r} is asked as `pareto` asks; a solver goes with a request")
-    session = session_for(settings)
-    request, spec = written_search(session.specs, what, _strategy(strategy), given)
-    until = NEVER if request.time_limit is None else Deadline(began + request.time_limit)
-    return _searched(session, request, path, progress, spec.encoding, spec.backend, until=until)
+    @property
+    def found(self) -> StoredResult:
+        """The algorithm, to export or run.
 
+        Raises:
+            UsageError: when none was found.
+        """
+        from syncoll.api.frontier import StoredResult
 
-def _writable(output: str | Path | None) -> Path | None:
-    """The file that a frontier is kept in.
+        if self.algorithm is None:
+            raise UsageError(
+                f"{self.instance.collective} on {self.instance.topology.name} has no algorithm "
+                f"here: the answer is {self.verdict}"
+            )
+        return StoredResult(self.instance, self.algorithm, "algorithm", self.session)
 
-    Raises:
-        UsageError: when it cannot be written, before anything is searched.
-    """
-    if output is None:
-        return None
-    require_writable(Path(output))
-    return Path(output)
+    def __bool__(self) -> bool:
+        """Whether there is an algorithm."""
+        return self.algorithm is not None
+
+    def prove(self, folder: str | Path, *, time_limit: float | str | None = None) -> Refuting:
+        """Writes a proof that others can check that there is no such algorithm; solves once more.
+
+        Args:
+            folder: for the files.
+            time_limit: seconds for all of it, or a text such as ``2min``.
+
+        Returns:
+            The file, or in words why there is none.
+
+        Raises:
+            UsageError: when the answer is not unsat, or the folder cannot be written.
+        """
+        if self.verdict is not Verdict.UNSAT:
+            raise UsageError(f"the answer is {self.verdict}; there is nothing to refute")
+        return session_of(self).refute(self, Path(folder), deadline_of(time_limit))
+
+    @property
+    def sends(self) -> npt.NDArray[np.int64]:
+        """``[send, 4]``: chunk, source, destination, step; raises as `found` does."""
+        return self.found.sends
+
+    def document(self) -> dict[str, Any]:
+        """What `save` writes."""
+        return documents.outcome_document(self)
+
+    def save(self, path: str | Path) -> None:
+        """Writes it as JSON.
+
+        Raises:
+            UsageError: when the file cannot be written.
+        """
+        documents.write_document(Path(path), self.document())
 
 
-def _searched(
-    session: Session,
-    request: SearchRequest,
-    path: Path | None,
-    progress: str | Observer,
-    encoding: str | None = None,
-    backend: str | None = None,
-    *,
-    until: Deadline,
-    answers: Solver | AnswerSource | None = None,
-) -> FrontierResult:
-    troubles: list[str] = []
+@dataclass(frozen=True, eq=False, repr=False)
+class BoundsResult(Shown, LowerBounds):
+    """Proved lower bounds."""
 
-    def keep(frontier: Frontier) -> None:
-        """A disk that is full must not cost what was found."""
-        if path is not None:
-            try:
-                write_document(path, frontier_document(frontier))
-            except UsageError as error:
-                if not troubles:
-                    session.tell(f"{error}; the search goes on")
-                troubles.append(str(error))
+    def page(self, *, prices: bool = False) -> Page:
+        """The bounds, and where asked for the prices that prove each."""
+        return bounds_page(self, with_prices=prices)
 
-    def ask(observer: Observer) -> Frontier:
-        if answers is not None:
-            return search_with(request, answers, observer, on_points=keep, deadline=until)
-        return session.pareto(
-            request,
-            encoding=encoding,
-            backend=backend,
-            observer=observer,
-            on_points=keep,
-            until=until,
-        )
+    def prices(self, steps: int | None = None) -> list[dict[str, Any]]:
+        """The prices on links and steps that prove a bound: an entry for each that is not 0.
 
-    if isinstance(progress, Observer):
-        found = ask(progress)
-    elif progress in ("auto", "live", "plain", "none"):
-        with progress_of(progress) as observer:
-            found = ask(observer)
-    else:
-        raise UsageError(f"progress {progress!r} is not one of auto, live, plain and none")
-    keep(found)
-    return dressed(FrontierResult, found, session=session, source=request.collective)
+        Args:
+            steps: of the bound for this S; None for that of any number of steps.
+
+        Raises:
+            UsageError: when there is no bound for this S.
+        """
+        bound = self.any_steps if steps is None else dict(self.by_steps).get(steps)
+        if bound is None:
+            raise UsageError(f"steps is {steps!r}; expected one of {[s for s, _ in self.by_steps]}")
+        return price_records(bound, self.topology)
 
 
-def _strategy(name: str) -> Strategy:
-    try:
-        return Strategy(name)
-    except ValueError:
-        raise UsageError(f"strategy {name!r} is not one of {', '.join(Strategy)}") from None
+@dataclass(frozen=True, eq=False, repr=False)
+class ForestsResult(Shown, Forests):
+    """Forests of optimal throughput, checked edge by edge."""
+
+    def page(self, *, trees: bool = False) -> Page:
+        """How fast they are, the cuts that prove it, and where asked for every tree."""
+        return forest_page(self, trees=trees)
+
+    def document(self) -> dict[str, Any]:
+        """What `save` writes."""
+        return forest_document(self)
+
+    def save(self, path: str | Path) -> None:
+        """Writes them as JSON.
+
+        Raises:
+            UsageError: when the file cannot be written.
+        """
+        documents.write_document(Path(path), self.document())
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ExplanationResult(Shown, Explanation):
+    """What a solver would be asked."""
+
+    def page(self) -> Page:
+        """The formula after each stage, and what the backend says of it."""
+        return explanation_page(self)
 
 
 def solve(
@@ -251,10 +187,11 @@ def solve(
     'unsat'
     """
     session, until = _single(settings), deadline_of(time_limit)
-    with interrupted_at(until):
-        what = session.collective(collective)
-        instance = session.instance(topology, what, chunks=chunks, steps=steps, rounds=rounds)
-    solution = session.solve(instance, what, until)
+    with session.solver() as solver:  # its process starts while the question is put together
+        with interrupted_at(until):
+            what = session.collective(collective)
+            instance = session.instance(topology, what, chunks=chunks, steps=steps, rounds=rounds)
+        solution = session.solve(instance, what, until, solver)
     return dressed(SolutionResult, solution, session=session)
 
 
@@ -293,7 +230,7 @@ def bounds(
     >>> bounds("torus(3,3)", "alltoall").bandwidth
     Fraction(1, 3)
     """
-    session, until = session_for({}), deadline_of(time_limit)
+    session, until = session_for(), deadline_of(time_limit)
     for name, value, least in (("chunks", chunks, 1), ("max_steps", max_steps, 0)):
         if value is not None:
             require_whole(name, value, least)
@@ -328,9 +265,9 @@ def forest(
     >>> forest("ring(4)").algbw
     Fraction(8, 3)
     """
-    session, until = session_for({}), deadline_of(time_limit)
+    session, until = session_for(), deadline_of(time_limit)
     with interrupted_at(until):
-        where = session.fabric(topology)
+        where = session.fabric(topology)  # without its lowering, which takes long if it is large
     found = session.forest(where, collective, root=root, fixed_k=k, backend=backend, until=until)
     return dressed(ForestsResult, found)
 
@@ -343,7 +280,7 @@ def explain(
     steps: int,
     rounds: int,
     **settings: Unpack[SettingsOptions],
-) -> Page:
+) -> ExplanationResult:
     """How large the formula of an (S, R, C) is after each lowering, and who would decide it.
 
     Args:
@@ -357,9 +294,7 @@ def explain(
     Raises:
         SyncollError: as `pareto`.
     """
-    from syncoll.pages.explanation import explanation_page
-
     session = _single(settings)
     what = session.collective(collective)
     instance = session.instance(topology, what, chunks=chunks, steps=steps, rounds=rounds)
-    return explanation_page(session.explain(instance, what))
+    return dressed(ExplanationResult, session.explain(instance, what))

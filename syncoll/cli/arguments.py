@@ -6,68 +6,43 @@ import argparse
 import re
 import shlex
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from syncoll.errors import SpecError, UsageError
+from syncoll.session import Settings
+from syncoll.session.settings import STORE_VARIABLE
 from syncoll.units import parse_limit, parse_memory
 
 if TYPE_CHECKING:
-    from syncoll.deadline import Deadline
-    from syncoll.model import Collective, Instance
     from syncoll.spec import Kind, SpecLibrary
 
 __all__ = [
     "STANDARD_OUTPUT",
-    "Subparsers",
     "add_format",
     "add_instance",
     "add_problem",
     "add_solver",
     "amount",
     "count",
-    "deadline",
     "duration",
-    "instance_of",
     "json_for_dash",
     "memory",
     "output_file",
     "output_folder",
     "resolve_names",
+    "settings_of",
+    "store_name",
 ]
-
-Subparsers = argparse._SubParsersAction  # its public name does not exist
 
 STANDARD_OUTPUT = Path("-")
 """What ``-o -`` names."""
 
 
-_SHARE_KEPT = 0.03
-_LEAST_KEPT_SECONDS = 0.15
-_MOST_KEPT_SECONDS = 5.0
-
-
 def duration(text: str) -> float:
     """Seconds from texts such as ``90``, ``1.5s``, ``2min``, ``1h``."""
     return float(_parsed(parse_limit, text))
-
-
-def deadline(arguments: argparse.Namespace, seconds: float | None) -> Deadline:
-    """When the work of a command must be over.
-
-    A limit of time counts from the command's start, and holds for all that it does.  So a little of
-    it is kept for what comes after the work: the answer is shown and saved, and workers end.
-
-    Args:
-        arguments: as `main` leaves them.
-        seconds: the limit; None for none.
-    """
-    from syncoll.deadline import NEVER, Deadline
-
-    if seconds is None:
-        return NEVER
-    kept = min(_MOST_KEPT_SECONDS, max(_LEAST_KEPT_SECONDS, seconds * _SHARE_KEPT))
-    return Deadline(arguments.began + max(0.0, seconds - kept))
 
 
 def memory(text: str) -> int:
@@ -89,7 +64,7 @@ def _parsed(parse: Callable[[str], _T], text: str) -> _T:
 def amount(text: str) -> int:
     """A whole number of at least 0."""
     if not re.fullmatch(r"[0-9]{1,9}", text):
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 0 to 999999999")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 to 999999999")
     return int(text)
 
 
@@ -153,14 +128,6 @@ def add_instance(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def instance_of(arguments: argparse.Namespace) -> tuple[Instance, Collective]:
-    """What the arguments of `add_problem` and `add_instance` ask about."""
-    session = arguments.session
-    collective = session.collective(arguments.collective)
-    numbers = {name: getattr(arguments, name) for name in ("chunks", "steps", "rounds")}
-    return session.instance(arguments.topology, collective, **numbers), collective
-
-
 def add_format(parser: argparse._ActionsContainer) -> None:
     """--format."""
     parser.add_argument(
@@ -171,8 +138,8 @@ def add_format(parser: argparse._ActionsContainer) -> None:
     )
 
 
-def add_solver(parser: argparse.ArgumentParser) -> None:
-    """Encoding, backend, their options and limits."""
+def add_solver(parser: argparse.ArgumentParser, *, pool: bool = False) -> None:
+    """Encoding, backend, their options and limits; with `pool` also store, seeds and jobs."""
     group = parser.add_argument_group("solver")
     group.add_argument(
         "--encoding",
@@ -211,6 +178,63 @@ def add_solver(parser: argparse.ArgumentParser) -> None:
         "would not fit is left out; on a cluster, of each process there (default: half of what is "
         "free)",
     )
+    if not pool:
+        return
+    group = parser.add_argument_group("answers")
+    group.add_argument(
+        "--store",
+        type=store_name,
+        metavar="FILE",
+        help="where answers are kept as they come, so that a search that was stopped, or asked "
+        "again, also under other node numbers, does not start anew; none: nowhere (default: "
+        f"${STORE_VARIABLE}, else a file in your cache folder, see `syncoll store`)",
+    )
+    group.add_argument(
+        "--seeds",
+        metavar="NAMES",
+        help="heuristics that the search starts from: auto, none, or names with commas between "
+        "them, see `syncoll plugins`; as --backend NAME one is asked alone (default: auto)",
+    )
+    group.add_argument(
+        "--jobs",
+        type=count,
+        metavar="N",
+        help="so many (S, R, C) at once, each with a solver of its own (default: 1)",
+    )
+    group.add_argument(
+        "--executor",
+        metavar="WHERE",
+        help="where the solvers run: local, processes, or a Dask cluster as dask://HOST:PORT "
+        "(default: local)",
+    )
+
+
+def store_name(text: str) -> str:
+    """The name of a store, or ``none``."""
+    if not text:
+        raise argparse.ArgumentTypeError("the name of the file is empty; write none for no store")
+    return text
+
+
+def settings_of(arguments: argparse.Namespace) -> Settings:
+    """What the options of `add_solver` say, where the command has them.
+
+    Raises:
+        OptionError: on an option of a plugin that is not written as NAME=VALUE.
+    """
+    named = {field.name for field in fields(Settings)}
+    given = {
+        name: value
+        for name, value in vars(arguments).items()
+        if name in named and value is not None
+    }
+    for name in ("encoding_option", "backend_option"):
+        settings = getattr(arguments, name, None)
+        if settings:
+            from syncoll.plugins import parse_options  # which loads their host
+
+            given[f"{name}s"] = parse_options(settings)
+    return Settings(**given)
 
 
 def resolve_names(arguments: argparse.Namespace) -> None:

@@ -1,20 +1,4 @@
-"""``syncoll bounds TOPOLOGY COLLECTIVE``: what no algorithm can go below, and why."""
-
-from __future__ import annotations
-
-import argparse
-from typing import TYPE_CHECKING, Any
-
-from syncoll.cli.arguments import Subparsers, add_format, add_problem, amount, count, duration
-from syncoll.cli.exits import Exit
-
-if TYPE_CHECKING:
-    from syncoll.certificates import RoundsBound
-
-__all__ = ["add_parser"]
-
-_DESCRIPTION = """\
-Proves lower bounds without searching: the least number of steps (distances), the least bandwidth
+"""Proves lower bounds without searching: the least number of steps (distances), the least bandwidth
 cost R/C with any number of steps, and the least R/C for each number of steps.  Each bandwidth bound
 comes from exact prices on the links: a round costs at most 1, and what the collective must move
 costs at least the bound.
@@ -24,14 +8,21 @@ costs at least the bound.
   syncoll bounds dgx1 allgather --prices
 """
 
+from __future__ import annotations
 
-def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
-    """Adds the command."""
-    parser = commands.add_parser(
-        "bounds",
-        help="proved lower bounds on steps and bandwidth cost",
-        description=_DESCRIPTION,
-    )
+import argparse
+from typing import Any
+
+import syncoll
+from syncoll.cli.arguments import add_format, add_problem, amount, count, duration
+from syncoll.cli.exits import Exit
+from syncoll.cli.output import print_json, print_page
+
+__all__ = ["add_arguments", "run"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's own."""
     add_problem(parser)
     parser.add_argument(
         "-C",
@@ -55,28 +46,23 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
     )
     parser.add_argument("--prices", action="store_true", help="show the prices that prove each")
     add_format(parser)
-    parser.set_defaults(run=_run)
 
 
-def _run(arguments: argparse.Namespace) -> int:
-    from syncoll.cli.arguments import deadline
-    from syncoll.cli.output import print_json, print_page
-    from syncoll.pages.bounds import bounds_page, prices
-
-    session = arguments.session
-    bounds = session.bounds(
-        session.topology(arguments.topology),
-        session.collective(arguments.collective),
+def run(arguments: argparse.Namespace) -> int:
+    """Runs the command; its exit code."""
+    bounds = syncoll.bounds(
+        arguments.topology,
+        arguments.collective,
         chunks=arguments.chunks,
         max_steps=arguments.max_steps,
-        until=deadline(arguments, arguments.time_limit),
+        time_limit=arguments.time_limit,
     )
     if arguments.format != "json":
-        print_page(bounds_page(bounds, with_prices=arguments.prices))
+        print_page(bounds.page(prices=arguments.prices))
         return Exit.OK
 
-    def priced(bound: RoundsBound) -> dict[str, Any]:
-        return {"prices": prices(bound, bounds.topology)} if arguments.prices else {}
+    def prices(steps: int | None) -> dict[str, Any]:
+        return {"prices": bounds.prices(steps)} if arguments.prices else {}
 
     print_json(
         {
@@ -88,10 +74,10 @@ def _run(arguments: argparse.Namespace) -> int:
             "steps": bounds.steps,
             "bandwidth": str(bounds.bandwidth),
             "by_steps": [
-                {"steps": s, "bandwidth": str(bound.rounds / bounds.chunks), **priced(bound)}
+                {"steps": s, "bandwidth": str(bound.rounds / bounds.chunks), **prices(s)}
                 for s, bound in bounds.by_steps
             ],
-            **priced(bounds.any_steps),
+            **prices(None),
         }
     )
     return Exit.OK

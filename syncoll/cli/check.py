@@ -1,21 +1,4 @@
-"""``syncoll check FILE``: every claim of a frontier, without a solver."""
-
-from __future__ import annotations
-
-import argparse
-from pathlib import Path
-from typing import TYPE_CHECKING
-
-from syncoll.cli.arguments import Subparsers, add_format
-from syncoll.cli.exits import Exit
-
-if TYPE_CHECKING:
-    from syncoll.trust.claims import Checked
-
-__all__ = ["add_parser"]
-
-_DESCRIPTION = """\
-Checks everything that a frontier's file claims: replays each algorithm, checks each certificate
+"""Checks everything that a frontier's file claims: replays each algorithm, checks each certificate
 with exact arithmetic and shortest paths, and makes sure that the bounds, the scope of each point's
 optimality and what is said to be open follow from them.  Needs no solver.
 
@@ -33,12 +16,21 @@ A file that claims what it does not prove ends with exit code 2 and the first cl
   syncoll check frontier.json --topology dgx1 --collective allgather --proofs proofs
 """
 
+from __future__ import annotations
 
-def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
-    """Adds the command."""
-    parser = commands.add_parser(
-        "check", help="check every claim of a frontier's file", description=_DESCRIPTION
-    )
+import argparse
+from pathlib import Path
+
+import syncoll
+from syncoll.cli.arguments import add_format
+from syncoll.cli.exits import Exit
+from syncoll.cli.output import picked, print_json, print_page
+
+__all__ = ["add_arguments", "run"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's own."""
     parser.add_argument("file", metavar="FILE", type=Path, help="a frontier saved with -o")
     parser.add_argument(
         "--topology", metavar="TOPOLOGY", help="the machine that the file must be about"
@@ -54,46 +46,22 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
         "count as a solver's word",
     )
     add_format(parser)
-    parser.set_defaults(run=_run, kinds={"topology": "topology", "collective": "collective"})
+    parser.set_defaults(kinds={"topology": "topology", "collective": "collective"})
 
 
-def _run(arguments: argparse.Namespace) -> int:
-    from syncoll.cli.output import print_json, print_page
-    from syncoll.documents import read_file
-    from syncoll.errors import VerificationError
-    from syncoll.pages.check import check_page
-    from syncoll.trust.claims import check_claims
-
-    stored = read_file(arguments.file)
-    topology = collective = None
-    if arguments.topology is not None or arguments.collective is not None:
-        specs = arguments.session.specs
-        if arguments.topology is not None:
-            topology = arguments.session.topology(arguments.topology)
-        if arguments.collective is not None:
-            collective = specs.collective(arguments.collective)
-    witness = None
-    if arguments.proofs is not None:  # which needs encodings and lowerings too
-        from syncoll.proofs.refutation import FileWitness
-
-        witness = FileWitness(arguments.proofs, arguments.session.plugins)
-    try:
-        checked = check_claims(
-            stored.claims(),
-            witness,
-            topology=topology,
-            collective=collective,
-        )
-    except VerificationError as error:
-        raise VerificationError(f"{arguments.file}: {error}") from error
+def run(arguments: argparse.Namespace) -> int:
+    """Runs the command; its exit code."""
+    checked = syncoll.check(
+        arguments.file, arguments.collective, arguments.proofs, arguments.topology
+    )
     if arguments.format == "json":
         print_json(_document(arguments.file, checked))
     else:
-        print_page(check_page(checked, known=collective is not None))
+        print_page(checked.page())
     return Exit.UNCHECKED if checked.unchecked else Exit.OK
 
 
-def _document(file: Path, checked: Checked) -> dict[str, object]:
+def _document(file: Path, checked: syncoll.CheckedResult) -> dict[str, object]:
     frontier = checked.frontier
     return {
         "schema": "syncoll/check/1",
@@ -101,18 +69,14 @@ def _document(file: Path, checked: Checked) -> dict[str, object]:
         "topology": frontier.topology.name,
         "collective": frontier.collective,
         "fully_checked": not checked.unchecked,
-        "not_checked": [
-            {"kind": one.kind, "what": one.what, "how": one.how} for one in checked.unchecked
-        ],
+        "not_checked": [picked(one, "kind what how") for one in checked.unchecked],
         "steps": frontier.least_steps,
         "bandwidth": str(frontier.least_bandwidth),
         "max_chunks": frontier.max_chunks,
         "scales": checked.scales,
         "points": [
             {
-                "steps": point.steps,
-                "rounds": point.rounds,
-                "chunks": point.chunks,
+                **picked(point, "steps rounds chunks"),
                 "bandwidth": str(point.bandwidth),
                 "scope": None if proof is None else proof.scope_text,
                 "bound": None if proof is None else str(proof.bound),
@@ -124,7 +88,6 @@ def _document(file: Path, checked: Checked) -> dict[str, object]:
         "certificates": 0 if frontier.evidence is None else len(frontier.evidence.certificates),
         "refutations_checked": len(checked.proved_by_file),
         "refutations_on_word": [
-            {"steps": r.steps, "rounds": r.rounds, "chunks": r.chunks, "backend": r.backend}
-            for r in checked.on_word
+            picked(one, "steps rounds chunks backend") for one in checked.on_word
         ],
     }

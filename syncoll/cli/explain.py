@@ -1,71 +1,61 @@
-"""``syncoll explain TOPOLOGY COLLECTIVE -C -S -R``: the formula, without solving it."""
-
-from __future__ import annotations
-
-import argparse
-from typing import TYPE_CHECKING, Any
-
-from syncoll.cli.arguments import Subparsers, add_format, add_instance, add_problem, add_solver
-from syncoll.cli.exits import Exit
-
-if TYPE_CHECKING:
-    from syncoll.formula import FormulaSize
-
-__all__ = ["add_parser"]
-
-_DESCRIPTION = """\
-Shows how an instance becomes what a backend is asked: the encoding, each lowering between the two,
-and how many variables and constraints there are before and after it.  Nothing is solved.
+"""Shows how an instance becomes what a backend is asked: the encoding, each lowering between the
+two, and how many variables and constraints there are before and after it.  Nothing is solved.
 
   syncoll explain dgx1 allgather -C 6 -S 3 -R 7 --encoding path --backend pysat
 """
 
+from __future__ import annotations
 
-def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
-    """Adds the command."""
-    parser = commands.add_parser(
-        "explain",
-        help="the formula of an instance and its lowerings, without solving",
-        description=_DESCRIPTION,
-    )
+import argparse
+
+import syncoll
+from syncoll.cli.arguments import add_format, add_instance, add_problem, add_solver
+from syncoll.cli.exits import Exit
+from syncoll.cli.output import picked, print_json, print_page
+
+_SIZE = "variables constraints booleans integers clauses cardinalities linears differences literals"
+
+
+__all__ = ["add_arguments", "run"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's own."""
     add_problem(parser)
     add_instance(parser)
     add_format(parser)
     add_solver(parser)
-    parser.set_defaults(run=_run)
 
 
-def _run(arguments: argparse.Namespace) -> int:
-    from syncoll.cli.arguments import instance_of
-    from syncoll.cli.output import print_json, print_page
-    from syncoll.pages.explanation import explanation_page
-
-    session = arguments.session
-    instance, collective = instance_of(arguments)
-    found = session.explain(instance, collective)
+def run(arguments: argparse.Namespace) -> int:
+    """Runs the command; its exit code."""
+    found = syncoll.explain(
+        arguments.topology,
+        arguments.collective,
+        chunks=arguments.chunks,
+        steps=arguments.steps,
+        rounds=arguments.rounds,
+    )
     if arguments.format != "json":
-        print_page(explanation_page(found))
+        print_page(found.page())
         return Exit.OK
+    instance = found.instance
     print_json(
         {
             "schema": "syncoll/explanation/1",
             "topology": instance.topology.name,
-            "collective": instance.collective,
-            "chunks": instance.chunks,
-            "steps": instance.steps,
-            "rounds": instance.rounds,
+            **picked(instance, "collective chunks steps rounds"),
             "global_chunks": instance.num_chunks,
             "least_steps": instance.least_steps,
-            "note": found.note,
-            "encoding": found.encoding,
-            "backend": found.backend,
+            **picked(found, "note encoding backend"),
             "backend_features": list(found.features),
             "stages": [
                 {
                     "name": stage.name,
                     "summary": stage.summary,
                     "seconds": round(stage.seconds, 6),
-                    **_size(stage.size),
+                    **picked(stage.size, _SIZE),
+                    "features": sorted(stage.size.features),
                 }
                 for stage in found.stages
             ],
@@ -73,18 +63,3 @@ def _run(arguments: argparse.Namespace) -> int:
         }
     )
     return Exit.OK
-
-
-def _size(size: FormulaSize) -> dict[str, Any]:
-    return {
-        "variables": size.variables,
-        "constraints": size.constraints,
-        "booleans": size.booleans,
-        "integers": size.integers,
-        "clauses": size.clauses,
-        "cardinalities": size.cardinalities,
-        "linears": size.linears,
-        "differences": size.differences,
-        "literals": size.literals,
-        "features": sorted(size.features),
-    }

@@ -1,28 +1,6 @@
-"""``syncoll export FILE``: algorithms as files that a runtime loads."""
-
-from __future__ import annotations
-
-import argparse
-import os
-import re
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-from syncoll.cli.arguments import STANDARD_OUTPUT, Subparsers, add_format, memory, output_file
-from syncoll.cli.exits import Exit
-from syncoll.cli.exporting import add_exporter_options
-
-if TYPE_CHECKING:
-    from syncoll.documents import StoredAlgorithm, StoredFile
-    from syncoll.plugins import ExporterRecord
-    from syncoll.runtime import HandedOut
-
-__all__ = ["add_parser"]
-
-_DESCRIPTION = """\
-Writes the algorithms of a file (a frontier, an outcome or an algorithm) in the format of a runtime.
-Each is verified first; what was written is read back by the format's own checker and executed as
-the runtime would, and only then handed out.
+"""Writes the algorithms of a file (a frontier, an outcome or an algorithm) in the format of a
+runtime. Each is verified first; what was written is read back by the format's own checker and
+executed as the runtime would, and only then handed out.
 
 All algorithms are exported, be they one or more; --point takes one of them, by its number from 0 or
 by its S,R,C.  What a format cannot express is refused, with the reason; the others still come out,
@@ -37,14 +15,30 @@ several files makes a folder of its own in it for each algorithm; with --point O
   syncoll export frontier.json --to mscclpp --point 0 --max-bytes 1MiB -o plan.json
 """
 
+from __future__ import annotations
 
-def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
-    """Adds the command."""
-    parser = commands.add_parser(
-        "export",
-        help="write algorithms as files that a runtime loads",
-        description=_DESCRIPTION,
-    )
+import argparse
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+from syncoll.api.exports import ExportResult, export_each
+from syncoll.cli.arguments import STANDARD_OUTPUT, add_format, memory, output_file
+from syncoll.cli.exits import Exit
+from syncoll.cli.exporter_options import add_exporter_options, exporter_options
+from syncoll.cli.output import note, picked, print_json, print_text, write_bytes
+from syncoll.documents import StoredAlgorithm, StoredFile, read_file
+from syncoll.errors import ExportError, UsageError
+from syncoll.plugins import ExporterRecord
+from syncoll.plugins.exporters import UNLIMITED
+from syncoll.wording import counted
+
+__all__ = ["add_arguments", "run"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's own."""
     parser.add_argument("file", metavar="FILE", type=Path, help="saved with -o")
     parser.add_argument(
         "--to",
@@ -86,7 +80,6 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
     )
     add_exporter_options(parser)
     add_format(parser)
-    parser.set_defaults(run=_run)
 
 
 def _output(text: str) -> tuple[Path, bool]:
@@ -105,23 +98,15 @@ def _point(text: str) -> tuple[int, ...]:
     match = re.fullmatch(r"\s*([0-9]{1,9})(?:\s*,\s*([0-9]{1,9})\s*,\s*([0-9]{1,9}))?\s*", text)
     if match is None:
         raise argparse.ArgumentTypeError(
-            f"{text!r} is no point; write its number from 0, or S,R,C such as 3,7,6"
+            f"{text!r} is not a point; write its number from 0, or S,R,C such as 3,7,6"
         )
     return tuple(int(part) for part in match.groups() if part is not None)
 
 
-def _run(arguments: argparse.Namespace) -> int:
-    from syncoll.cli.exporting import exporter_options
-    from syncoll.cli.output import note, write_bytes
-    from syncoll.documents import read_file, remove_empty
-    from syncoll.errors import ExportError, UsageError, VerificationError
-    from syncoll.plugins import ExportRequest
-    from syncoll.plugins.exporters import UNLIMITED
-    from syncoll.runtime import export_verified, label, save
-
-    plugins = arguments.session.plugins
-    record = plugins.exporters[arguments.to]
-    given = exporter_options(arguments, record)
+def run(arguments: argparse.Namespace) -> int:
+    """Runs the command; its exit code."""
+    record = arguments.session.plugins.exporters[arguments.to]
+    options = exporter_options(arguments, record)
     largest = UNLIMITED if arguments.max_bytes is None else arguments.max_bytes
     if arguments.min_bytes > largest:
         raise UsageError(f"--min-bytes {arguments.min_bytes} is more than --max-bytes {largest}")
@@ -129,52 +114,45 @@ def _run(arguments: argparse.Namespace) -> int:
     chosen = _chosen(stored, arguments.point, arguments.file)
     if arguments.output[0] == STANDARD_OUTPUT:
         _require_one_file(arguments, record, len(chosen))
-        out, folder = STANDARD_OUTPUT, False
+        out, apart = None, False
     else:
         out, folder = _place(arguments.output, record, len(chosen))
-    # The files of one algorithm that was asked for lie in the folder that was named.
-    alone = record.folder and arguments.point is not None
-    if folder and not alone:
-        _require_folder(out)
+        # The files of one algorithm that was asked for lie in the folder that was named.
+        apart = folder and not (record.folder and arguments.point is not None)
+        if apart:
+            _require_folder(out)
     trouble: UsageError | None = None
-    done: list[tuple[StoredAlgorithm, HandedOut, list[Path]]] = []
+    done: list[tuple[StoredAlgorithm, ExportResult]] = []
     refused: list[tuple[StoredAlgorithm, str]] = []
     code = Exit.OK
-    for one in chosen:
-        name = label(one, stored.collective, in_place=arguments.in_place)
-        request = ExportRequest(
-            name,
-            stored.collective,
-            one.instance,
-            one.algorithm,
-            arguments.in_place,
-            arguments.min_bytes,
-            largest,
-        )
-        try:
-            handed = export_verified(record, request, given)
-        except ExportError as error:
-            refused.append((one, str(error)))
-            code = max(code, Exit.BAD_INPUT)
-        except VerificationError as error:
-            refused.append((one, f"{error} (a bug of the exporter or its checker; please report)"))
-            code = Exit.BUG
-        else:
-            if out == STANDARD_OUTPUT:
-                (content,) = handed.exported.files.values()
-                write_bytes(content)
-                continue
-            made = folder and not alone and _make_folder(out)
-            place = out / name if record.folder and not alone else out
-            try:
-                files = save(place, handed.exported.files, folder=record.folder)
-            except UsageError as error:  # a full disk: the others would not fit either
-                if made:
-                    remove_empty(out)
-                trouble = error
-                break
-            done.append((one, handed, files))
-    if out != STANDARD_OUTPUT and (done or trouble is None):
+    each = export_each(
+        record,
+        chosen,
+        out,
+        apart=apart,
+        in_place=arguments.in_place,
+        min_bytes=arguments.min_bytes,
+        max_bytes=arguments.max_bytes,
+        options=options,
+    )
+    try:
+        for one, result in each:
+            if isinstance(result, ExportResult):
+                done.append((one, result))
+            elif isinstance(result, ExportError):
+                refused.append((one, str(result)))
+                code = max(code, Exit.BAD_INPUT)
+            else:
+                bug = "(a bug of the exporter or its checker; please report)"
+                refused.append((one, f"{result} {bug}"))
+                code = Exit.BUG
+    except UsageError as error:  # a full disk: the others would not fit either
+        trouble = error
+    if out is None:
+        for _, result in done:
+            (content,) = result.export.exported.files.values()
+            write_bytes(content)
+    elif done or trouble is None:
         _report(arguments, stored, record, done, refused)
     for one, reason in refused:
         note(f"syncoll: {arguments.file}: {one.where}: not exported: {reason}")
@@ -189,8 +167,6 @@ def _require_one_file(arguments: argparse.Namespace, record: ExporterRecord, num
     Raises:
         UsageError: on anything else.
     """
-    from syncoll.errors import UsageError
-
     if record.folder:
         raise UsageError(f"{record.name} writes several files; name a folder with -o, not -")
     if number > 1:
@@ -207,8 +183,6 @@ def _chosen(
     Raises:
         UsageError: when there is none, or no such.
     """
-    from syncoll.errors import UsageError
-
     if not stored.algorithms:
         raise UsageError(f"{path}: no algorithm in it; nothing to export")
     if point is None:
@@ -219,8 +193,8 @@ def _chosen(
         (one.instance.steps, one.instance.rounds, one.instance.chunks): one
         for one in stored.algorithms
     }
-    if len(point) == 3 and point in costs:
-        return (costs[point[0], point[1], point[2]],)
+    if found := [one for cost, one in costs.items() if cost == point]:
+        return tuple(found)
     wanted = ",".join(map(str, point))
     there = " ".join(",".join(map(str, cost)) for cost in costs)
     raise UsageError(
@@ -240,8 +214,6 @@ def _place(output: tuple[Path, bool], record: ExporterRecord, number: int) -> tu
     Raises:
         UsageError: when it is a file, and there are several algorithms.
     """
-    from syncoll.errors import UsageError
-
     out, folder = output
     if folder or record.folder or out.is_dir():
         return out, True
@@ -259,80 +231,61 @@ def _require_folder(out: Path) -> None:
     Raises:
         UsageError: when it is something else.
     """
-    from syncoll.errors import UsageError
-
     if out.exists() and not out.is_dir():
         raise UsageError(
-            f"cannot write {out}: it is no folder; name a folder, or a file with a suffix"
+            f"cannot write {out}: it is not a folder; name a folder, or a file with a suffix"
         )
     if not out.parent.is_dir():
         raise UsageError(f"cannot write {out}: there is no folder {out.parent}; create it first")
-
-
-def _make_folder(out: Path) -> bool:
-    """Makes a folder where there is none; whether there was none."""
-    from syncoll.errors import UsageError
-
-    new = not out.exists()
-    try:
-        out.mkdir(exist_ok=True)
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else error
-        raise UsageError(f"cannot make the folder {out}: {reason}") from error
-    return new
 
 
 def _report(
     arguments: argparse.Namespace,
     stored: StoredFile,
     record: ExporterRecord,
-    done: list[tuple[StoredAlgorithm, HandedOut, list[Path]]],
+    done: list[tuple[StoredAlgorithm, ExportResult]],
     refused: list[tuple[StoredAlgorithm, str]],
 ) -> None:
-    from syncoll.cli.output import counted, print_json, print_text
-
     if arguments.format == "json":
-        document: dict[str, Any] = {
-            "schema": "syncoll/export/1",
-            "file": str(arguments.file),
-            "kind": stored.kind,
-            "topology": stored.topology.name,
-            "collective": stored.collective,
-            "to": record.name,
-            "in_place": arguments.in_place,
-            "exported": [
-                {
-                    **_costs(one),
-                    "files": [str(path) for path in files],
-                    "format": handed.checked.format,
-                    "does": handed.checked.collective,
-                    "facts": dict(handed.checked.facts),
-                    "notes": list(handed.exported.notes),
-                }
-                for one, handed, files in done
-            ],
-            "refused": [{**_costs(one), "reason": reason} for one, reason in refused],
-        }
-        print_json(document)
+        print_json(
+            {
+                "schema": "syncoll/export/1",
+                "file": str(arguments.file),
+                "kind": stored.kind,
+                "topology": stored.topology.name,
+                "collective": stored.collective,
+                "to": record.name,
+                "in_place": arguments.in_place,
+                "exported": [
+                    {
+                        **_costs(one),
+                        "files": [str(path) for path in result.files],
+                        "format": result.export.checked.format,
+                        "does": result.export.checked.collective,
+                        "facts": dict(result.export.checked.facts),
+                        "notes": list(result.export.exported.notes),
+                    }
+                    for one, result in done
+                ],
+                "refused": [{**_costs(one), "reason": reason} for one, reason in refused],
+            }
+        )
         return
     print_text(f"{stored.kind}: {stored.collective} on {stored.topology.name}, to {record.name}")
-    for one, handed, files in done:
+    for one, result in done:
+        files, checked = result.files, result.export.checked
         where = files[0] if not record.folder else f"{files[0].parent} ({len(files)} files)"
-        facts = ", ".join(f"{name} {value}" for name, value in handed.checked.facts.items())
+        facts = ", ".join(f"{name} {value}" for name, value in checked.facts.items())
         print_text(f"  {one.where}: {where}")
         print_text(
-            f"    executed: {handed.checked.format}, {handed.checked.collective}"
+            f"    executed: {checked.format}, {checked.collective}"
             + (f"; {facts}" if facts else "")
         )
-    for text in dict.fromkeys(text for _, handed, _ in done for text in handed.exported.notes):
+    notes = (text for _, result in done for text in result.export.exported.notes)
+    for text in dict.fromkeys(notes):
         print_text(f"  note: {text}")
     print_text(f"  {counted(len(done), 'algorithm')} exported, {len(refused)} refused")
 
 
 def _costs(one: StoredAlgorithm) -> dict[str, Any]:
-    return {
-        "where": one.where,
-        "chunks": one.instance.chunks,
-        "steps": one.instance.steps,
-        "rounds": one.instance.rounds,
-    }
+    return {"where": one.where, **picked(one.instance, "chunks steps rounds")}

@@ -1,26 +1,7 @@
-"""``syncoll forest TOPOLOGY``: how fast a network can be at best, why, and the trees that do it."""
-
-from __future__ import annotations
-
-import argparse
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-
-from syncoll.cli.arguments import Subparsers, add_format, amount, count, duration, output_file
-from syncoll.cli.exits import Exit
-from syncoll.wording import counted
-
-__all__ = ["add_parser"]
-
-_COLLECTIVES = ("allgather", "reducescatter", "allreduce", "broadcast", "reduce")
-_ROOTED = ("broadcast", "reduce")
-
-_DESCRIPTION = """\
-Packs spanning trees that use a network's bandwidth as well as any algorithm can, however many steps
-it takes, and names the bottleneck: a cut across which more has to go than its links can carry any
-faster.  The trees are verified edge by edge, the cut by exact arithmetic, before anything is shown.
+"""Packs spanning trees that use a network's bandwidth as well as any algorithm can, however many
+steps it takes, and names the bottleneck: a cut across which more has to go than its links can carry
+any faster.  The trees are verified edge by edge, the cut by exact arithmetic, before anything is
+shown.
 
 Throughput is all data (of all nodes together) over time, in GB/s where the machine's description
 says GB/s, else in chunks per round: then P / throughput is the least bandwidth cost R/C of
@@ -36,14 +17,35 @@ the cut, switch i of a network of P nodes is P + i.  For allreduce `phases` has 
 max_height and trees beside it are those of the slower one.
 """
 
+from __future__ import annotations
 
-def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
-    """Adds the command."""
-    parser = commands.add_parser(
-        "forest",
-        help="the optimal throughput of a network, its bottleneck, and trees that reach it",
-        description=_DESCRIPTION,
-    )
+import argparse
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import syncoll
+from syncoll.cli.arguments import (
+    add_format,
+    amount,
+    count,
+    duration,
+    json_for_dash,
+    output_file,
+)
+from syncoll.cli.exits import Exit
+from syncoll.cli.output import note, print_result
+from syncoll.documents import require_writable
+from syncoll.wording import counted
+
+__all__ = ["add_arguments", "run"]
+
+_COLLECTIVES = ("allgather", "reducescatter", "allreduce", "broadcast", "reduce")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's own."""
     parser.add_argument("topology", metavar="TOPOLOGY", help='such as dgx1, "ring(8)", FILE:NAME')
     parser.add_argument(
         "--collective",
@@ -86,56 +88,32 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
         default="auto",
         help="on standard error (default: auto, which is live on a terminal, else none)",
     )
-    parser.set_defaults(run=_run, kinds={"topology": "topology"})
+    parser.set_defaults(kinds={"topology": "topology"})
 
 
-def _run(arguments: argparse.Namespace) -> int:
-    from syncoll.cli.arguments import deadline, json_for_dash
-    from syncoll.cli.output import note, print_json, print_page
-    from syncoll.documents import require_writable, write_document
-    from syncoll.documents.forest import forest_document
-    from syncoll.pages.forest import forest_page
-    from syncoll.session.packing import require_root
-
-    session = arguments.session
-    require_root(arguments.collective, arguments.root)
+def run(arguments: argparse.Namespace) -> int:
+    """Runs the command; its exit code."""
     json_for_dash(arguments)
-    output: Path | None = arguments.output
-    if output is not None:
-        require_writable(output)
-    # Without its lowering, which takes long for a large network.
-    fabric = session.fabric(arguments.topology)
+    if arguments.output is not None:
+        require_writable(arguments.output)
+    fabric = syncoll.fabric(arguments.topology)
     what = f"forest of {arguments.collective} on {fabric.name}"
     with _progress(arguments.progress, f"{what}, {counted(fabric.num_nodes, 'node')}"):
-        result = session.forest(
+        result = syncoll.forest(
             fabric,
             arguments.collective,
             root=arguments.root,
-            fixed_k=arguments.fixed_k,
+            k=arguments.fixed_k,
             backend=arguments.backend,
-            until=deadline(arguments, arguments.time_limit),
+            time_limit=arguments.time_limit,
         )
-    document = None
-    if arguments.format == "json" or output is not None:
-        document = forest_document(result)
-    if arguments.format == "json" and document is not None:
-        print_json(document)
-    else:
-        print_page(forest_page(result, trees=arguments.trees))
-    # After the answer is printed: a full disk must not cost it.
-    if output is not None and document is not None:
-        write_document(output, document)
-        note(f"saved in {output}")
+    print_result(arguments, result, trees=arguments.trees)
     return Exit.OK
 
 
 @contextmanager
 def _progress(style: str, what: str) -> Iterator[None]:
     """Says what is being done, and for how long."""
-    import sys
-
-    from syncoll.cli.output import note
-
     if style == "auto":
         style = "live" if sys.stderr.isatty() else "none"
     began = time.perf_counter()

@@ -3,63 +3,48 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import os
+import sys
 import time
+import traceback
 from collections.abc import Sequence
 
 import syncoll
 from syncoll import memory
-from syncoll.cli import (
-    bounds,
-    check,
-    explain,
-    export,
-    forest,
-    import_,
-    pareto,
-    plan,
-    plugins,
-    run,
-    schema,
-    search,
-    show,
-    solve,
-    spec,
-    store,
-    verify,
-)
-from syncoll.cli.arguments import resolve_names
+from syncoll.api.base import command
+from syncoll.cli.arguments import resolve_names, settings_of
 from syncoll.cli.exits import Exit
 from syncoll.cli.output import flush, note
 from syncoll.cli.parser import Parser
-from syncoll.cli.session_options import settings_of
 from syncoll.errors import OutOfTimeError, SyncollError
 from syncoll.session import Session
+from syncoll.wording import arguments_as_options
 
 __all__ = ["TRACEBACK_VARIABLE", "build_parser", "main"]
 
 TRACEBACK_VARIABLE = "SYNCOLL_TRACEBACK"
-"""The environment variable that shows where an error came from: for whoever writes a plugin."""
+"""The environment variable that shows where an error came from: for authors of plugins."""
 
-_COMMANDS = (
-    pareto,
-    search,
-    solve,
-    bounds,
-    forest,
-    verify,
-    check,
-    run,
-    export,
-    plan,
-    import_,
-    show,
-    spec,
-    explain,
-    plugins,
-    schema,
-    store,
-)
+_COMMANDS = {
+    "pareto": "the Pareto frontier of a collective on a machine",
+    "search": "the Pareto frontier of a search written in a spec file",
+    "solve": "one (S, R, C): is there an algorithm?",
+    "bounds": "proved lower bounds on steps and bandwidth cost",
+    "forest": "the optimal throughput of a network, its bottleneck, and trees that reach it",
+    "verify": "replay every algorithm of a file",
+    "check": "check every claim of a frontier's file",
+    "run": "run every algorithm of a file on data, and compare with the definition",
+    "export": "write algorithms as files that a runtime loads",
+    "plan": "which algorithm of a frontier for which message size; plots and exports them",
+    "import": "a machine's description from another tool as a spec",
+    "show": "a machine, a collective, or a stored algorithm step by step",
+    "spec": "check a spec file; list what comes with syncoll",
+    "explain": "the formula of an instance and its lowerings, without solving",
+    "plugins": "what is installed, licensed and able to run here",
+    "schema": "the JSON Schema of syncoll's files",
+    "store": "what searches have found out so far",
+}
 
 _DESCRIPTION = """\
 Synthesises provably optimal collective communication algorithms.
@@ -82,8 +67,13 @@ printed and saved); 70 a bug of syncoll's own.
 """
 
 
-def build_parser() -> Parser:
-    """The parser with all commands."""
+def build_parser(words: Sequence[str] | None = None) -> Parser:
+    """The parser of a command line.
+
+    Args:
+        words: of which the first that is not an option names the command; of the others there is
+            nothing but their help in a line.  None for all commands with their arguments.
+    """
     parser = Parser(prog="syncoll", description=_DESCRIPTION, epilog=_EPILOG)
     parser.add_argument("--version", action="version", version=f"syncoll {syncoll.__version__}")
     commands = parser.add_subparsers(
@@ -92,8 +82,14 @@ def build_parser() -> Parser:
         metavar="COMMAND",
         help="`syncoll COMMAND --help` explains it, with examples",
     )
-    for command in _COMMANDS:
-        command.add_parser(commands)
+    chosen = next((word for word in words or () if not word.startswith("-")), None)
+    for name, summary in _COMMANDS.items():
+        one = commands.add_parser(name, help=summary)
+        if words is None or name == chosen:
+            module = importlib.import_module(f"syncoll.cli.{name.replace('import', 'import_')}")
+            one.description = module.__doc__
+            one.set_defaults(run=getattr(module, "run", None))
+            module.add_arguments(one)
     _tell_names(parser)
     return parser
 
@@ -102,9 +98,9 @@ def _tell_names(parser: argparse.ArgumentParser) -> None:
     """Lets every command's arguments name the parser that read them, for its error messages."""
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
-            for command in action.choices.values():
-                command.set_defaults(parser=command)
-                _tell_names(command)
+            for one in action.choices.values():
+                one.set_defaults(parser=one)
+                _tell_names(one)
 
 
 def _tell(text: str) -> None:
@@ -114,23 +110,22 @@ def _tell(text: str) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a command line; returns its exit code."""
     began = time.perf_counter()
+    words = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        parsed = build_parser().parse(arguments)
-        parsed.began = began
-        parsed.session = session = Session(
-            settings_of(parsed), tell=_tell, plugins=getattr(parsed, "plugins", None)
-        )
-        with memory.command(session.settings.memory_limit, _tell):
-            resolve_names(parsed)
-            code = int(parsed.run(parsed))
+        with arguments_as_options():
+            parsed = build_parser(words).parse(words)
+            parsed.session = session = Session(
+                settings_of(parsed), tell=_tell, plugins=getattr(parsed, "plugins", None)
+            )
+            with memory.command(session.settings.memory_limit, _tell), command(session, began):
+                resolve_names(parsed)
+                code = int(parsed.run(parsed))
         flush()
     except OutOfTimeError as error:
         note(f"syncoll: {error}, with nothing decided")
         return Exit.UNDECIDED
     except SyncollError as error:
         if os.environ.get(TRACEBACK_VARIABLE):
-            import traceback
-
             note(traceback.format_exc().rstrip())
         note(f"syncoll: {error}")
         return Exit.BAD_INPUT
@@ -142,8 +137,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         note(f"syncoll: out of memory{why}; try fewer steps, chunks or nodes")
         return Exit.UNDECIDED
     except Exception:
-        import traceback
-
         note(f"{traceback.format_exc()}syncoll: this is a bug of syncoll's own; please report it")
         return Exit.BUG
     return code

@@ -7,6 +7,7 @@ written in plain characters, control characters are made visible, and a reader t
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import os
 import shutil
@@ -14,6 +15,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TextIO
 
+from syncoll import documents
 from syncoll.errors import SyncollError, UsageError
 from syncoll.pages.page import Page, visible
 from syncoll.wording import counted
@@ -22,8 +24,10 @@ __all__ = [
     "counted",
     "flush",
     "note",
+    "picked",
     "print_json",
     "print_page",
+    "print_result",
     "print_table",
     "print_text",
     "width",
@@ -71,18 +75,35 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Non
 
 def note(text: str) -> None:
     """A line on standard error."""
-    with contextlib.suppress(SyncollError):  # nobody is left who could be told
+    with contextlib.suppress(SyncollError):  # there is no one left to read it
         write(sys.stderr, f"{visible(text)}\n")
+
+
+def print_result(arguments: argparse.Namespace, result: Any, **how: Any) -> None:
+    """A value that has a document, as `--format` says; `how` is said to its page.
+
+    Where it is to be saved too, that comes last: a full disk must not cost the answer.
+    """
+    if arguments.format == "json":
+        print_json(result.document())
+    else:
+        print_page(result.page(**how))
+    if arguments.output is not None:
+        result.save(arguments.output)
+        note(f"saved in {arguments.output}")
+
+
+def picked(value: object, names: str) -> dict[str, Any]:
+    """Attributes of a value by their names, which stand between spaces, for a document."""
+    return {name: getattr(value, name) for name in names.split()}
 
 
 def print_json(document: Mapping[str, Any]) -> None:
     """A document on standard output."""
-    from syncoll.documents.json_text import to_text
-
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
-    text = to_text(dict(document))
+    text = documents.to_text(dict(document))
     if not _can_say(encoding, text):
-        text = to_text(dict(document), ascii_only=True)
+        text = documents.to_text(dict(document), ascii_only=True)
     write(sys.stdout, f"{text}\n")
 
 
@@ -92,7 +113,7 @@ def write(stream: TextIO | None, text: str) -> None:
     Raises:
         UsageError: when the stream cannot take it, as on a full disk.
     """
-    if stream is None:  # closed by whoever started us
+    if stream is None:  # closed by what started us
         return
     encoding = stream.encoding or "utf-8"
     if not _can_say(encoding, text):
@@ -129,13 +150,13 @@ def _guarded(stream: TextIO, act: Callable[[], object]) -> None:
     try:
         act()
     except BrokenPipeError:
-        _lead_away(stream)
+        _redirect(stream)
     except OSError as error:
-        _lead_away(stream)
+        _redirect(stream)
         raise UsageError(f"cannot write the output: {error.strerror or error}") from error
 
 
-def _lead_away(stream: TextIO) -> None:
+def _redirect(stream: TextIO) -> None:
     """Sends whatever else is written to a stream to nowhere; its reader has gone."""
     with contextlib.suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)

@@ -1,17 +1,4 @@
-"""``syncoll pareto TOPOLOGY COLLECTIVE``: the Pareto frontier."""
-
-from __future__ import annotations
-
-import argparse
-
-from syncoll.cli.arguments import Subparsers, add_problem, add_solver
-from syncoll.cli.search_command import add_search, check_output, run_search
-from syncoll.cli.session_options import add_answers
-
-__all__ = ["add_parser"]
-
-_DESCRIPTION = """\
-Finds the best algorithms of a collective on a machine: for each number of steps S (latency cost)
+"""Finds the best algorithms of a collective on a machine: for each number of steps S (latency cost)
 the least bandwidth cost R/C, from the fewest steps possible down to the bandwidth bound.  Every
 algorithm shown has passed an independent verifier.
 
@@ -25,35 +12,28 @@ Exit codes: 0 searched to the end or points found; 2 bad input; 3 stopped by a l
 point; 130 Ctrl-C, and the frontier is saved even without -o.
 """
 
+from __future__ import annotations
 
-def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
-    """Adds the command."""
-    parser = commands.add_parser(
-        "pareto",
-        help="the Pareto frontier of a collective on a machine",
-        description=_DESCRIPTION,
-    )
+import argparse
+
+import syncoll
+from syncoll.cli.arguments import add_problem, add_solver
+from syncoll.cli.search_command import add_search, run_search
+
+__all__ = ["add_arguments", "run"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's own."""
     add_problem(parser)
     add_search(parser)
-    add_solver(parser)
-    add_answers(parser)
-    parser.set_defaults(run=_run)
+    add_solver(parser, pool=True)
 
 
-def _run(arguments: argparse.Namespace) -> int:
-    from syncoll.searching import SearchRequest, Strategy
-
-    check_output(arguments)
-    session = arguments.session
-    request = SearchRequest(
-        session.topology(arguments.topology),
-        session.collective(arguments.collective),
-        Strategy(arguments.strategy),
-        arguments.k,
-        arguments.max_steps,
-        arguments.max_rounds,
-        arguments.max_chunks,
-        arguments.time_limit,
-        arguments.point_limit,
+def run(arguments: argparse.Namespace) -> int:
+    """Runs the command; its exit code."""
+    return run_search(
+        arguments,
+        lambda how: syncoll.pareto(arguments.topology, arguments.collective, **how),
+        lambda: None,
     )
-    return run_search(arguments, request)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import difflib
 import sys
-from collections.abc import Callable, Sequence
-from typing import IO, Any, NoReturn
+from collections.abc import Sequence
+from typing import Any, NoReturn
 
 from syncoll.cli.exits import Exit
 from syncoll.cli.output import flush, note, write
@@ -23,20 +23,8 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, **settings: Any) -> None:
         settings.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
         super().__init__(**settings, allow_abbrev=False)
-        self.late: list[Callable[[], None]] = []
-        """What adds arguments once the command is asked for, since finding them costs time."""
 
-    def complete(self) -> None:
-        """Adds the late arguments."""
-        while self.late:
-            self.late.pop()()
-
-    def parse_known_args(self, *arguments: Any, **more: Any) -> Any:
-        """As in `argparse`, after the late arguments were added."""
-        self.complete()
-        return super().parse_known_args(*arguments, **more)
-
-    def parse(self, arguments: Sequence[str] | None) -> argparse.Namespace:
+    def parse(self, words: Sequence[str]) -> argparse.Namespace:
         """Parses a whole command line; what is left over is an error of the command given.
 
         Without a command, or without the verb of one that has verbs, those that there are are
@@ -44,12 +32,14 @@ class Parser(argparse.ArgumentParser):
         """
         parsed: argparse.Namespace
         rest: list[str]
-        parsed, rest = self.parse_known_args(arguments)
-        parsed.words = list(sys.argv[1:] if arguments is None else arguments)
+        parsed, rest = self.parse_known_args(words)
+        parsed.words = words
         command: argparse.ArgumentParser = getattr(parsed, "parser", self)
         if rest:
-            command.error(_unknown(sorted(rest, key=_is_name)[0], command))
-        if not hasattr(parsed, "run"):  # a word is missing: `syncoll`, `syncoll spec`
+            command.error(
+                _unknown(sorted(rest, key=lambda word: not word.startswith("-"))[0], command)
+            )
+        if getattr(parsed, "run", None) is None:  # a word is missing: `syncoll`, `syncoll spec`
             command.print_help()
             command.exit(int(Exit.BAD_INPUT))
         return parsed
@@ -72,21 +62,17 @@ class Parser(argparse.ArgumentParser):
             return
         known = [str(choice) for choice in action.choices]
         raise argparse.ArgumentError(
-            action, f"there is no {value!r}{_hint(str(value), known)}; choose from {_listed(known)}"
+            action,
+            f"there is no {value!r}{_hint(str(value), known)}; choose from {', '.join(known)}",
         )
 
     def _print_message(self, message: str, file: Any = None) -> None:
-        stream: IO[str] | None = sys.stderr if file is None else file
         if message:
-            write(stream, message)  # type: ignore[arg-type]
-
-
-def _is_name(argument: str) -> bool:
-    return not argument.startswith("-")
+            write(sys.stderr if file is None else file, message)
 
 
 def _unknown(argument: str, parser: argparse.ArgumentParser) -> str:
-    if _is_name(argument):
+    if not argument.startswith("-"):
         return f"{argument!r} is one argument too many (a name with spaces needs quotes)"
     known = [option for action in parser._actions for option in action.option_strings]
     return f"there is no option {argument}{_hint(argument.partition('=')[0], known)}"
@@ -95,7 +81,3 @@ def _unknown(argument: str, parser: argparse.ArgumentParser) -> str:
 def _hint(name: str, known: list[str]) -> str:
     close = difflib.get_close_matches(name, known, n=1)
     return f"; did you mean {close[0]}?" if close else ""
-
-
-def _listed(names: list[str]) -> str:
-    return ", ".join(names)

@@ -1,19 +1,4 @@
-"""``syncoll run FILE``: executes what a file holds, on data."""
-
-from __future__ import annotations
-
-import argparse
-from pathlib import Path
-
-from syncoll.cli.arguments import Subparsers, add_format, amount, count, duration, memory
-from syncoll.cli.exits import Exit
-from syncoll.errors import UsageError
-from syncoll.wording import counted
-
-__all__ = ["add_parser"]
-
-_DESCRIPTION = """\
-Runs every algorithm of a file (a frontier, an outcome or an algorithm) on random data, step by
+"""Runs every algorithm of a file (a frontier, an outcome or an algorithm) on random data, step by
 step, with a buffer for each node, and compares what the nodes end with to the collective's
 definition, computed directly.  It is a second check beside `syncoll verify`, with which it shares
 no code.
@@ -35,18 +20,30 @@ the processes by itself; started with mpiexec, as on several machines, it runs i
   mpiexec -n 8 -hosts one,two syncoll run frontier.json --via mpi
 """
 
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import syncoll
+from syncoll.api.runs import SHORT_TYPES
+from syncoll.cli.arguments import add_format, amount, count, duration, memory
+from syncoll.cli.exits import Exit
+from syncoll.cli.output import note, picked, print_json, print_page, print_text
+from syncoll.documents import StoredFile, read_file
+from syncoll.errors import ExecutionError
+from syncoll.pages.execution import execution_page, mpi_page
+from syncoll.wording import counted
+
 _SIZE = 1 << 20
-_REPEATS = 10
-_SECONDS = 120.0
+
+__all__ = ["add_arguments", "run"]
 
 
-def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
-    """Adds the command."""
-    parser = commands.add_parser(
-        "run",
-        help="run every algorithm of a file on data, and compare with the definition",
-        description=_DESCRIPTION,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's own."""
     parser.add_argument("file", metavar="FILE", type=Path, help="saved with -o")
     parser.add_argument(
         "--size",
@@ -79,7 +76,7 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
     )
     group = parser.add_argument_group("via mpi")
     group.add_argument(
-        "-n", dest="ranks", type=count, metavar="N", help="processes: as many as nodes (default)"
+        "-n", "--ranks", type=count, metavar="N", help="processes: as many as nodes (default)"
     )
     group.add_argument(
         "--sizes", type=_sizes, metavar="A,B,...", help="several sizes, one after the other"
@@ -88,22 +85,20 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
         "--repeats",
         type=count,
         metavar="N",
-        help=f"how often each is timed (default: {_REPEATS})",
+        help="how often each is timed (default: 10)",
     )
     group.add_argument(
         "--time-limit",
         type=duration,
         metavar="TIME",
-        help=f"of everything, such as 30s; then all processes are ended (default: {_SECONDS:g}s)",
+        help="of everything, such as 30s; then all processes are ended (default: 120s)",
     )
     add_format(parser)
-    parser.set_defaults(run=_run)
 
 
 def _dtype(text: str) -> str:
     """The name of a type, from the short one that people use."""
-    short = {"fp16": "float16", "bf16": "bfloat16", "fp32": "float32", "fp64": "float64"}
-    return short.get(text, text)
+    return SHORT_TYPES.get(text, text)
 
 
 def _sizes(text: str) -> tuple[int, ...]:
@@ -111,84 +106,112 @@ def _sizes(text: str) -> tuple[int, ...]:
     return tuple(memory(part) for part in text.split(","))
 
 
-def _run(arguments: argparse.Namespace) -> int:
-    if arguments.via == "mpi":
-        from syncoll.cli.over_mpi import run_over_mpi
-
-        arguments.repeats = arguments.repeats or _REPEATS
-        if arguments.time_limit is None:
-            arguments.time_limit = _SECONDS
-        return run_over_mpi(arguments)
-    for option, value in (
-        ("-n", arguments.ranks),
-        ("--sizes", arguments.sizes),
-        ("--repeats", arguments.repeats),
-        ("--time-limit", arguments.time_limit),
-    ):
-        if value is not None:
-            raise UsageError(f"{option} is for --via mpi; add that, or leave {option} out")
-    return _in_memory(arguments)
-
-
-def _in_memory(arguments: argparse.Namespace) -> int:
-    from syncoll.cli.output import note, print_json, print_table, print_text
-    from syncoll.documents import read_file
-    from syncoll.trust.data import ReduceOp, Workload, execute
-
-    operation = ReduceOp(arguments.op)
-    size = _SIZE if arguments.size is None else arguments.size
-    workload = Workload(size, arguments.dtype, operation, arguments.seed)
+def run(arguments: argparse.Namespace) -> int:
+    """Runs the command; its exit code."""
     stored = read_file(arguments.file)
-    done = [(one, execute(one.instance, one.algorithm, workload)) for one in stored.algorithms]
+    names = "size dtype op seed via ranks sizes repeats time_limit"
+    try:
+        done: list[Any] = list(syncoll.run(stored, **picked(arguments, names)))
+    except ExecutionError as error:
+        note(f"syncoll: {arguments.file}: {error}")
+        return Exit.UNDECIDED if error.timed_out else Exit.BAD_INPUT
+    if arguments.via == "mpi":
+        return _over_mpi(arguments, stored, done)
+    size = _SIZE if arguments.size is None else arguments.size
     combining = any(one.instance.combining for one in stored.algorithms)
+    ran = list(zip(stored.algorithms, done, strict=True))
     if arguments.format == "json":
         print_json(
             {
                 "schema": "syncoll/execution/1",
-                "file": str(arguments.file),
-                "kind": stored.kind,
-                "topology": stored.topology.name,
-                "collective": stored.collective,
-                "size": workload.size,
-                "dtype": workload.dtype,
-                "operation": str(operation) if combining else None,
-                "seed": workload.seed,
+                **_about(arguments, stored, combining),
+                "size": size,
                 "algorithms": [
                     {
                         "where": one.where,
-                        "chunks": one.instance.chunks,
-                        "steps": result.steps,
-                        "bytes_sent": result.bytes_sent,
-                        "largest_error": result.largest_error,
-                        "ok": result.ok,
+                        "chunks": one.chunks,
+                        **picked(result, "steps bytes_sent largest_error ok"),
                         "mismatch": None if result.mismatch is None else result.mismatch.message,
                     }
-                    for one, result in done
+                    for one, result in ran
                 ],
             }
         )
     else:
-        how = f", reduced with {operation}" if combining else ""
+        how = f", reduced with {arguments.op}" if combining else ""
         print_text(
             f"{stored.kind}: {stored.collective} on {stored.topology.name}; "
-            f"{counted(workload.size, 'byte')} of {workload.dtype} a node{how}\n"
+            f"{counted(size, 'byte')} of {arguments.dtype} a node{how}\n"
         )
-        columns = ("algorithm", ">chunks C", ">steps", ">bytes sent", ">max abs error", "result")
-        rows = [
-            (
-                one.where,
-                one.instance.chunks,
-                result.steps,
-                result.bytes_sent,
-                f"{result.largest_error:.3g}",
-                "OK" if result.ok else "WRONG",
-            )
-            for one, result in done
-        ]
-        print_table(columns, rows)
-        if not rows:
-            print_text("no algorithm in it; nothing to run")
-    for one, result in done:
+        print_page(execution_page(ran))
+    for one, result in ran:
         if result.mismatch is not None:
             note(f"syncoll: {arguments.file}: {one.where}: {result.mismatch.message}")
-    return Exit.OK if all(result.ok for _, result in done) else Exit.BAD_INPUT
+    return Exit.OK if all(one.ok for one in done) else Exit.BAD_INPUT
+
+
+def _about(arguments: argparse.Namespace, stored: StoredFile, combining: bool) -> dict[str, Any]:
+    return {
+        "file": str(arguments.file),
+        "kind": stored.kind,
+        "topology": stored.topology.name,
+        "collective": stored.collective,
+        "dtype": arguments.dtype,
+        "operation": arguments.op if combining else None,
+        "seed": arguments.seed,
+    }
+
+
+def _over_mpi(arguments: argparse.Namespace, stored: StoredFile, done: list[Any]) -> int:
+    if not stored.algorithms:
+        print_text(f"{arguments.file}: no algorithm in it; nothing to run")
+    if not done:  # or another rank prints it
+        return Exit.OK
+    job, result = done[0].job, done[0].result
+    if arguments.format == "json":
+        combining = any(one.instance.combining for one in stored.algorithms)
+        print_json(
+            {
+                "schema": "syncoll/mpi-execution/1",
+                "version": syncoll.__version__,
+                **_about(arguments, stored, combining),
+                "machines": result.hosts,
+                **picked(result, "ranks cores library mpi4py ok"),
+                "shows": "correctness" if result.hosts == 1 else "correctness and speed",
+                "sizes": list(job.sizes),
+                "repeats": job.repeats,
+                "algorithms": [
+                    {
+                        **picked(one, "where chunks steps rounds"),
+                        "does": compared.does,
+                        "ok": compared.ok,
+                        "runs": [_run_document(run) for run in compared.runs],
+                    }
+                    for one, compared in zip(stored.algorithms, done, strict=True)
+                ],
+            }
+        )
+    else:
+        print_page(mpi_page(job, result))
+    for compared in done:
+        for run in compared.runs:
+            if run.mismatch is not None:
+                where = f"{compared.where} with {run.size} bytes"
+                note(f"syncoll: {arguments.file}: {where}: {run.mismatch}")
+    return Exit.OK if result.ok else Exit.BAD_INPUT
+
+
+def _run_document(run: Any) -> dict[str, Any]:
+    def seconds(times: tuple[float, ...]) -> dict[str, float] | None:
+        if not times:
+            return None
+        return {"median": median(times), "least": min(times), "most": max(times)}
+
+    return {
+        **picked(run, "size largest_error bound_used mismatch"),
+        "elements": run.total,
+        "compared_with": run.reference,
+        "seconds": seconds(run.seconds),
+        "mpi_seconds": seconds(run.reference_seconds),
+        "ok": run.mismatch is None,
+    }

@@ -1,44 +1,34 @@
-"""``syncoll schema KIND``: the JSON Schema of syncoll's files."""
+"""Prints the JSON Schema (draft 2020-12) of a kind of file that syncoll writes.
+
+It is complete in itself.
+
+  syncoll schema frontier > frontier.schema.json
+"""
 
 from __future__ import annotations
 
 import argparse
 
-from syncoll.cli.arguments import Subparsers
+import syncoll
 from syncoll.cli.exits import Exit
+from syncoll.cli.output import print_json
 
-__all__ = ["add_parser"]
-
-_DESCRIPTION = """\
-Prints the JSON Schema (draft 2020-12) of a kind of file, complete in itself.
-
-  syncoll schema frontier > frontier.schema.json
-"""
-
-_KINDS = (
-    "frontier (of pareto and search), outcome (of solve), algorithm, refutation, forest or plan"
-)
+__all__ = ["add_arguments", "run"]
 
 
-def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
-    """Adds the command."""
-    parser = commands.add_parser(
-        "schema",
-        help="the JSON Schema of syncoll's files",
-        description=_DESCRIPTION,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's own."""
+    kinds = ("frontier", "outcome", "algorithm", "refutation", "forest", "plan")
     parser.add_argument(
         "kind",
         metavar="KIND",
-        choices=("frontier", "outcome", "algorithm", "refutation", "forest", "plan"),
-        help=_KINDS,
+        choices=kinds,
+        help="frontier (of pareto and search), outcome (of solve), algorithm, refutation, forest "
+        "or plan",
     )
-    parser.set_defaults(run=_run)
 
 
-def _run(arguments: argparse.Namespace) -> int:
-    from syncoll.cli.output import print_json
-    from syncoll.documents import schema
-
-    print_json(schema(arguments.kind))
+def run(arguments: argparse.Namespace) -> int:
+    """Runs the command; its exit code."""
+    print_json(syncoll.file_schema(arguments.kind))
     return Exit.OK

@@ -1,19 +1,6 @@
-"""``syncoll search REFERENCE``: a search as written in a spec file."""
-
-from __future__ import annotations
-
-import argparse
-
-from syncoll.cli.arguments import Subparsers, add_solver
-from syncoll.cli.search_command import add_search, check_output, run_search
-from syncoll.cli.session_options import add_answers
-
-__all__ = ["add_parser"]
-
-_DESCRIPTION = """\
-Runs a `search { … }` block of a spec file, which names the machine, the collective and the bounds.
-Options given here go before what the file says.  `syncoll spec list` shows the searches that come
-with syncoll.
+"""Runs a `search { … }` block of a spec file, which names the machine, the collective and the
+bounds. Options given here go before what the file says.  `syncoll spec list` shows the searches
+that come with syncoll.
 
   syncoll search dgx1_allgather
   syncoll search my-searches.syncoll:overnight -o frontier.json
@@ -21,31 +8,29 @@ with syncoll.
 Ctrl-C, --time-limit and the exit codes are those of `syncoll pareto`.
 """
 
+from __future__ import annotations
 
-def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
-    """Adds the command."""
-    parser = commands.add_parser(
-        "search",
-        help="the Pareto frontier of a search written in a spec file",
-        description=_DESCRIPTION,
-    )
+import argparse
+
+import syncoll
+from syncoll.cli.arguments import add_solver
+from syncoll.cli.search_command import add_search, run_search
+
+__all__ = ["add_arguments", "run"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's own."""
     parser.add_argument("reference", metavar="SEARCH", help="FILE:NAME, or a shipped search")
     add_search(parser)
-    add_solver(parser)
-    add_answers(parser)
-    parser.set_defaults(run=_run, kinds={"reference": "search"})
+    add_solver(parser, pool=True)
+    parser.set_defaults(kinds={"reference": "search"})
 
 
-def _run(arguments: argparse.Namespace) -> int:
-    from syncoll.searching import Strategy
-    from syncoll.session.reference import written_search
-
-    check_output(arguments)
-    limits = ("k", "max_steps", "max_rounds", "max_chunks", "time_limit", "point_limit")
-    request, spec = written_search(
-        arguments.session.specs,
-        arguments.reference,
-        Strategy(arguments.strategy),
-        {name: getattr(arguments, name) for name in limits},
+def run(arguments: argparse.Namespace) -> int:
+    """Runs the command; its exit code."""
+    return run_search(
+        arguments,
+        lambda how: syncoll.search(arguments.reference, **how),
+        lambda: arguments.session.specs.search(arguments.reference).backend,
     )
-    return run_search(arguments, request, encoding=spec.encoding, backend=spec.backend)

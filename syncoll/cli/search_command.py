@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 import re
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from syncoll.cli.arguments import (
     add_format,
@@ -17,12 +18,12 @@ from syncoll.cli.arguments import (
     output_folder,
 )
 from syncoll.cli.exits import Exit
+from syncoll.cli.output import note, picked, print_json, print_page
 
 if TYPE_CHECKING:
-    from syncoll.results import Frontier
-    from syncoll.searching import SearchRequest
+    from syncoll import FrontierResult
 
-__all__ = ["add_search", "check_output", "run_search"]
+__all__ = ["add_search", "run_search"]
 
 
 def add_search(parser: argparse.ArgumentParser) -> None:
@@ -97,103 +98,46 @@ def add_search(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def check_output(arguments: argparse.Namespace) -> None:
-    """Makes sure, before anything else is done, that the result can be saved where it should.
-
-    Raises:
-        UsageError: when it cannot.
-    """
-    from syncoll.documents import require_writable
-    from syncoll.errors import UsageError
-
-    json_for_dash(arguments)
-    if arguments.output is not None:
-        require_writable(arguments.output)
-    if arguments.proofs is not None and arguments.proofs.is_file():
-        raise UsageError(f"--proofs {arguments.proofs}: that is a file; name a folder")
+_PASSED_ON = (
+    "strategy k max_steps max_rounds max_chunks time_limit point_limit output proofs progress"
+)
 
 
 def run_search(
     arguments: argparse.Namespace,
-    request: SearchRequest,
-    *,
-    encoding: str | None = None,
-    backend: str | None = None,
+    ask: Callable[[dict[str, Any]], FrontierResult],
+    backend: Callable[[], str | None],
 ) -> int:
     """Searches, shows the frontier, saves it where asked; the exit code.
 
     Args:
         arguments: of `add_search`.
-        request: what to search, and how far.
-        encoding: what a search spec asks for.
-        backend: what a search spec asks for.
+        ask: searches, with these keywords of `syncoll.pareto`.
+        backend: that a search spec asks for.
     """
-    from syncoll.cli.arguments import deadline
-    from syncoll.cli.output import note, print_json, print_page
-    from syncoll.documents import frontier_document, write_document
-    from syncoll.errors import UsageError
-    from syncoll.pages.frontier import frontier_page
-    from syncoll.session.progress import progress
-    from syncoll.session.searching import SHARE_BEFORE_PROOFS
-
-    output: Path | None = arguments.output
-    troubles: list[str] = []
-    told: set[str] = set()
-
-    def save(frontier: Frontier) -> None:
-        """Keeps what was found so far; a full disk must not end the search."""
-        if output is not None:
-            try:
-                write_document(output, frontier_document(frontier))
-            except UsageError as error:
-                if str(error) not in told:
-                    told.add(str(error))
-                    note(f"syncoll: {error}")
-                troubles.append(str(error))
-            else:
-                troubles.clear()
-
-    until = deadline(arguments, request.time_limit)
-    part = SHARE_BEFORE_PROOFS if arguments.proofs is not None else 1.0
-    session = arguments.session
-    with progress(arguments.progress) as observer:
-        frontier = session.pareto(
-            request,
-            encoding=encoding,
-            backend=backend,
-            observer=observer,
-            on_points=save,
-            until=until.share(part),
-        )
-    proofs_failed = False
-    if arguments.proofs is not None and not frontier.interrupted:
-        try:
-            frontier = session.prove(frontier, arguments.proofs, arguments.point_limit, until)
-        except UsageError as error:  # a full disk must not cost the result
-            note(f"syncoll: {error}; the proofs are left out")
-            proofs_failed = True
+    json_for_dash(arguments)
+    frontier, output = ask(picked(arguments, _PASSED_ON)), arguments.output
     if frontier.interrupted and output is None:
         output = _free_name(frontier)
-    save(frontier)
+        frontier.save(output)
     if arguments.format == "json":
-        print_json(frontier_document(frontier))
+        print_json(frontier.document())
     else:
-        print_page(frontier_page(frontier))
-    if output is not None and not troubles:
+        print_page(frontier.page())
+    if output is not None and not frontier.unsaved:
         note(f"saved in {output}")
     if frontier.interrupted:
         return Exit.INTERRUPTED
-    if troubles or proofs_failed:
+    if frontier.unsaved or frontier.unproved:
         return Exit.BAD_INPUT
-    seeds_alone = session.asks_seeds_alone(backend)
-    if not frontier.points and (not frontier.complete or seeds_alone):
-        return Exit.UNDECIDED
-    if not frontier.points and any(claim.most_steps is not None for claim in frontier.open):
-        return Exit.UNDECIDED
-    return Exit.OK
+    if frontier:
+        return Exit.OK
+    undecided = not frontier.complete or any(one.most_steps is not None for one in frontier.open)
+    seeds_alone = arguments.session.asks_seeds_alone(backend())
+    return Exit.UNDECIDED if undecided or seeds_alone else Exit.OK
 
 
-def _free_name(frontier: Frontier) -> Path:
+def _free_name(frontier: FrontierResult) -> Path:
     """A name for an interrupted search's file that no earlier result has."""
     name = f"{frontier.topology.name}-{frontier.collective}"
     name = re.sub(r"[^A-Za-z0-9._-]+", "_", name).strip("_.")[:100]

@@ -1,22 +1,5 @@
-"""``syncoll show NAME|FILE``: a machine, a collective, or a stored result."""
-
-from __future__ import annotations
-
-import argparse
-from pathlib import Path
-from typing import TYPE_CHECKING
-
-from syncoll.cli.arguments import Subparsers, add_format, count
-from syncoll.cli.exits import Exit
-
-if TYPE_CHECKING:
-    from syncoll.model import Collective, Topology
-
-__all__ = ["add_parser"]
-
-_DESCRIPTION = """\
-Shows a machine (its links and what bounds them), a collective (where chunks start and must end), or
-the algorithms of a stored frontier, outcome or algorithm, step by step.
+"""Shows a machine (its links and what bounds them), a collective (where chunks start and must end),
+or the algorithms of a stored frontier, outcome or algorithm, step by step.
 
   syncoll show dgx1
   syncoll show "torus(4,4)"
@@ -29,16 +12,26 @@ the algorithms of a stored frontier, outcome or algorithm, step by step.
 MultiTree paper, for every algorithm whose chunks go up and down trees.
 """
 
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import syncoll
+from syncoll import documents
+from syncoll.cli.arguments import add_format, count
+from syncoll.cli.exits import Exit
+from syncoll.cli.output import print_json, print_page, width
+from syncoll.errors import UsageError
+from syncoll.session.reference import kind_of
+
 _VIEWS = ("steps", "ni-table")
 
+__all__ = ["add_arguments", "run"]
 
-def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
-    """Adds the command."""
-    parser = commands.add_parser(
-        "show",
-        help="a machine, a collective, or a stored algorithm step by step",
-        description=_DESCRIPTION,
-    )
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's own."""
     parser.add_argument("what", metavar="NAME|FILE", help="`syncoll spec list` lists the names")
     parser.add_argument(
         "--nodes",
@@ -62,78 +55,33 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
         "(default: steps)",
     )
     add_format(parser)
-    parser.set_defaults(run=_run)
 
 
-def _run(arguments: argparse.Namespace) -> int:
-    from syncoll.errors import UsageError
-    from syncoll.session.reference import kind_of
-
-    what: str = arguments.what
-    specs = arguments.session.specs
-    if what.lower().endswith(".json") and not specs.is_read(what):
-        return _show_file(Path(what), arguments.view, arguments.format)
-    kind = kind_of(specs, what)
-    if kind == "file":
-        return _show_file(Path(what), arguments.view, arguments.format)
-    if arguments.view != _VIEWS[0]:
-        raise UsageError(
-            f"--as {arguments.view} shows stored algorithms, and {what} is a {kind}; name a file "
-            "that a search wrote with -o"
-        )
-    if kind == "topology":
-        return _show_topology(
-            arguments.session.topology(what),
-            specs.definition("topology", what).doc,
-            arguments.format,
-        )
-    return _show_collective(
-        specs.collective(what),
-        specs.definition("collective", what).doc,
-        arguments.nodes,
-        arguments.chunks,
-        arguments.format,
-    )
-
-
-def _show_file(path: Path, view: str, style: str) -> int:
-    from syncoll.cli.output import print_json, print_page, print_text
-    from syncoll.cli.tables import show_ni_tables
-    from syncoll.documents import read_file
-    from syncoll.pages.algorithm import algorithm_page
-    from syncoll.pages.frontier import frontier_page
-
-    stored = read_file(path)
-    if view == "ni-table":
-        show_ni_tables(stored, style)
-        return Exit.OK
-    if style == "json":
-        print_json(stored.document)
-        return Exit.OK
-    if stored.frontier is not None:
-        print_page(frontier_page(stored.frontier))
-        print_text("So says the file; `syncoll check` tells what of that is proved.")
-    elif not stored.algorithms:
-        instance = stored.instances[0]
-        print_text(
-            f"{stored.document['verdict']}: {stored.collective} on {stored.topology.name} with "
-            f"C = {instance.chunks}, S = {instance.steps}, R = {instance.rounds} "
-            f"({stored.document['reason']})"
-        )
-    for number, one in enumerate(stored.algorithms):
-        if number or stored.frontier is not None:
-            print_text()
-        print_page(algorithm_page(one.instance, one.algorithm))
-    return Exit.OK
-
-
-def _show_topology(topology: Topology, doc: str, style: str) -> int:
-    from syncoll.cli.output import print_json, print_page, width
+def run(arguments: argparse.Namespace) -> int:
+    """Runs the command; its exit code."""
+    what, session = arguments.what, arguments.session
+    kind = kind_of(session.specs, what)
+    # Only now, so that a mistyped name loads none of it.
     from syncoll.documents.problem import interconnect_record
     from syncoll.documents.record import written
-    from syncoll.pages.topology import topology_page
+    from syncoll.pages.collective import least_size
 
-    if style == "json":
+    if arguments.view != _VIEWS[0]:
+        if kind != "file":
+            raise UsageError(
+                f"--as {arguments.view} shows stored algorithms, and {what} is a {kind}; name a "
+                "file that a search wrote with -o"
+            )
+        from syncoll.cli.tables import show_ni_tables
+
+        show_ni_tables(documents.read_file(Path(what)), arguments.format)
+    elif arguments.format != "json":
+        sizes = {"nodes": arguments.nodes, "chunks": arguments.chunks}
+        print_page(syncoll.show(what, **sizes, width=width()))
+    elif kind == "file":
+        print_json(documents.read_file(Path(what)).document)
+    elif kind == "topology":
+        topology = session.topology(what)
         print_json(
             {
                 "schema": "syncoll/topology/1",
@@ -142,19 +90,9 @@ def _show_topology(topology: Topology, doc: str, style: str) -> int:
                 "interconnect": written(interconnect_record(topology)),
             }
         )
-        return Exit.OK
-    print_page(topology_page(topology, doc, width()))
-    return Exit.OK
-
-
-def _show_collective(
-    collective: Collective, doc: str, nodes: int | None, chunks: int | None, style: str
-) -> int:
-    from syncoll.cli.output import print_json, print_page
-    from syncoll.pages.collective import collective_page, least_size
-
-    nodes, chunks = least_size(collective, nodes, chunks)
-    if style == "json":
+    else:
+        collective = session.collective(what)
+        nodes, chunks = least_size(collective, arguments.nodes, arguments.chunks)
         relation = collective.tabulate(nodes, chunks)
         print_json(
             {
@@ -170,6 +108,4 @@ def _show_collective(
                 "post": [row.nonzero()[0].tolist() for row in relation.post],
             }
         )
-        return Exit.OK
-    print_page(collective_page(collective, nodes, chunks, doc))
     return Exit.OK

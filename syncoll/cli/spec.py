@@ -1,14 +1,17 @@
-"""``syncoll spec check FILE`` and ``syncoll spec list``."""
+"""Checks spec files, and lists the definitions that come with syncoll."""
 
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
-from syncoll.cli.arguments import Subparsers, add_format
+import syncoll
+from syncoll.cli.arguments import add_format
 from syncoll.cli.exits import Exit
+from syncoll.cli.output import note, picked, print_json, print_page, print_text
+from syncoll.pages.specs import definitions
+from syncoll.wording import counted
 
-__all__ = ["add_parser"]
+__all__ = ["add_arguments"]
 
 _CHECK = """\
 Reads a spec file, checks every definition and tries those that need no arguments.  Every error is
@@ -25,13 +28,8 @@ its arguments and their defaults.  `syncoll show NAME` shows one of them.
 """
 
 
-def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
-    """Adds the command."""
-    parser = commands.add_parser(
-        "spec",
-        help="check a spec file; list what comes with syncoll",
-        description="Checks spec files, and lists the definitions that come with syncoll.",
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's own."""
     verbs = parser.add_subparsers(
         title="verbs",
         dest="verb",
@@ -55,15 +53,7 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
 
 
 def _check(arguments: argparse.Namespace) -> int:
-    from syncoll.cli.output import counted, note, print_text
-    from syncoll.errors import UsageError
-    from syncoll.routing import as_topology
-    from syncoll.spec import check_file
-
-    if not Path(arguments.file).is_file():
-        what = "a folder" if Path(arguments.file).is_dir() else "no file"
-        raise UsageError(f"{arguments.file} is {what}; expected a .syncoll file")
-    report = check_file(arguments.file, arguments.session.specs, as_topology)
+    report = syncoll.check_spec(arguments.file)
     for error in report.errors:
         note(f"{error}\n")
     for definition in report.definitions:
@@ -78,22 +68,12 @@ def _check(arguments: argparse.Namespace) -> int:
 
 
 def _list(arguments: argparse.Namespace) -> int:
-    from syncoll.cli.output import note, print_json, print_page
-    from syncoll.pages.specs import definitions, specs_page
-
     specs = arguments.session.specs
     for problem in specs.problems():
         note(f"syncoll: {problem}")
-    if arguments.format == "json":
-        print_json(
-            {
-                "schema": "syncoll/specs/1",
-                "definitions": [
-                    {"kind": d.kind, "name": d.name, "signature": d.signature, "doc": d.doc}
-                    for d in definitions(specs)
-                ],
-            }
-        )
+    if arguments.format != "json":
+        print_page(syncoll.list_specs())
         return Exit.OK
-    print_page(specs_page(specs))
+    found = [picked(one, "kind name signature doc") for one in definitions(specs)]
+    print_json({"schema": "syncoll/specs/1", "definitions": found})
     return Exit.OK

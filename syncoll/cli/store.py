@@ -1,30 +1,28 @@
-"""``syncoll store``: what searches have found out so far."""
-
-from __future__ import annotations
-
-import argparse
-
-from syncoll.cli.arguments import Subparsers, add_format
-from syncoll.cli.exits import Exit
-from syncoll.cli.session_options import store_name
-from syncoll.session.settings import STORE_VARIABLE
-
-__all__ = ["add_parser"]
-
-_DESCRIPTION = """\
-Tells where searches keep their answers, how many there are, and clears them.  Nothing in it is
+"""Tells where searches keep their answers, how many there are, and clears them.  Nothing in it is
 believed without a check: algorithms are replayed and certificates checked when they are read.
 
   syncoll store
   syncoll store --clear
 """
 
+from __future__ import annotations
 
-def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
-    """Adds the command."""
-    parser = commands.add_parser(
-        "store", help="what searches have found out so far", description=_DESCRIPTION
-    )
+import argparse
+from pathlib import Path
+
+from syncoll.cli.arguments import add_format, store_name
+from syncoll.cli.exits import Exit
+from syncoll.cli.output import note, picked, print_json, print_text
+from syncoll.errors import FileFormatError, UsageError
+from syncoll.session.settings import STORE_VARIABLE
+from syncoll.store import Store, default_path, delete_damaged
+from syncoll.wording import counted
+
+__all__ = ["add_arguments", "run"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's own."""
     parser.add_argument(
         "--store",
         type=store_name,
@@ -33,36 +31,10 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
     )
     parser.add_argument("--clear", action="store_true", help="forget everything in it")
     add_format(parser)
-    parser.set_defaults(run=_run)
 
 
-def _delete_if_damaged(name: str | None) -> None:
-    """Deletes the file of a store that is to be cleared and cannot be opened for its damage.
-
-    Raises:
-        UsageError: when it cannot be opened for another reason, or not be deleted.
-    """
-    from pathlib import Path
-
-    from syncoll.cli.output import note
-    from syncoll.errors import FileFormatError, UsageError
-    from syncoll.store import Store, default_path, delete_damaged
-
-    if name == "none":
-        return
-    path = Path(name) if name else default_path()
-    if name and not path.exists():
-        raise UsageError(f"there is no store {path}; there is nothing to clear")
-    try:
-        Store.open(Path(name) if name else None).close()
-    except FileFormatError as error:
-        delete_damaged(path, is_default=not name)
-        note(f"syncoll: {path} was deleted, since it could not be read any more: {error}")
-
-
-def _run(arguments: argparse.Namespace) -> int:
-    from syncoll.cli.output import counted, print_json, print_text
-
+def run(arguments: argparse.Namespace) -> int:
+    """Runs the command; its exit code."""
     if arguments.clear:
         _delete_if_damaged(arguments.session.settings.store_name)
     store = arguments.session.store()
@@ -77,18 +49,8 @@ def _run(arguments: argparse.Namespace) -> int:
             store.clear()
         told = store.describe()
     if arguments.format == "json":
-        print_json(
-            {
-                "schema": "syncoll/store/1",
-                "file": str(told.path),
-                "bytes": told.bytes,
-                "version": told.version,
-                "sat": told.sat,
-                "unsat": told.unsat,
-                "unknown": told.unknown,
-                "certificates": told.certificates,
-            }
-        )
+        numbers = picked(told, "bytes version sat unsat unknown certificates")
+        print_json({"schema": "syncoll/store/1", "file": str(told.path), **numbers})
         return Exit.OK
     print_text(f"{told.path}: {told.bytes / 1000:.0f} kB, version {told.version}")
     print_text(
@@ -96,3 +58,21 @@ def _run(arguments: argparse.Namespace) -> int:
         f"{told.unknown} not decided in time, {counted(told.certificates, 'certificate')}"
     )
     return Exit.OK
+
+
+def _delete_if_damaged(name: str | None) -> None:
+    """Deletes the file of a store that is to be cleared and cannot be opened for its damage.
+
+    Raises:
+        UsageError: when it cannot be opened for another reason, or not be deleted.
+    """
+    if name == "none":
+        return
+    path = Path(name) if name else default_path()
+    if name and not path.exists():
+        raise UsageError(f"there is no store {path}; there is nothing to clear")
+    try:
+        Store.open(Path(name) if name else None).close()
+    except FileFormatError as error:
+        delete_damaged(path, is_default=not name)
+        note(f"syncoll: {path} was deleted, since it could not be read any more: {error}")

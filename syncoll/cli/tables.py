@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from syncoll.documents import StoredAlgorithm, StoredFile
-    from syncoll.documents.ni_tables import ScheduleTable
+from syncoll.cli.output import note, picked, print_json, print_table, print_text
+from syncoll.documents import StoredAlgorithm, StoredFile
+from syncoll.documents.ni_tables import HEAD, ScheduleTable, ni_tables
+from syncoll.errors import ExportError, UsageError
+from syncoll.wording import counted
 
 __all__ = ["show_ni_tables"]
 
@@ -22,10 +24,6 @@ def show_ni_tables(stored: StoredFile, style: str) -> None:
         UsageError: when the file holds no algorithm.
         ExportError: when none of its algorithms has schedule tables.
     """
-    from syncoll.cli.output import note, print_json, print_text
-    from syncoll.documents.ni_tables import ni_tables
-    from syncoll.errors import ExportError, UsageError
-
     if not stored.algorithms:
         raise UsageError(f"there is no algorithm in it; a {stored.kind} that holds one is needed")
     made: list[tuple[StoredAlgorithm, tuple[ScheduleTable, ...]]] = []
@@ -56,14 +54,10 @@ def show_ni_tables(stored: StoredFile, style: str) -> None:
 
 
 def _point(one: StoredAlgorithm) -> str:
-    algorithm = one.algorithm
-    return f"C = {one.instance.chunks}, S = {algorithm.steps}, R = {algorithm.rounds}"
+    return f"C = {one.chunks}, S = {one.steps}, R = {one.rounds}"
 
 
 def _print(one: StoredAlgorithm, tables: tuple[ScheduleTable, ...]) -> None:
-    from syncoll.cli.output import counted, print_table, print_text
-    from syncoll.documents.ni_tables import HEAD
-
     instance = one.instance
     print_text(
         f"{instance.collective} on {instance.topology.name}: schedule tables for {_point(one)}; "
@@ -79,19 +73,15 @@ def _print(one: StoredAlgorithm, tables: tuple[ScheduleTable, ...]) -> None:
 
 def _to_json(one: StoredAlgorithm, tables: tuple[ScheduleTable, ...]) -> dict[str, Any]:
     return {
-        "chunks": one.instance.chunks,
-        "steps": one.algorithm.steps,
-        "rounds": one.algorithm.rounds,
+        **picked(one, "chunks steps rounds"),
         "tables": [
             {
                 "node": table.node,
                 "entries": [
                     {
+                        **picked(entry, "flow parent step"),
                         "op": str(entry.op),
-                        "flow": entry.flow,
-                        "parent": entry.parent,
                         "children": list(entry.children),
-                        "step": entry.step,
                     }
                     for entry in table.entries
                 ],

@@ -1,25 +1,6 @@
-"""``syncoll verify FILE``: replays what a file claims."""
-
-from __future__ import annotations
-
-import argparse
-from pathlib import Path
-from typing import TYPE_CHECKING
-
-from syncoll.cli.arguments import Subparsers, add_format, count
-from syncoll.cli.exits import Exit
-from syncoll.cli.exporting import add_exporter_options, flags_given
-
-if TYPE_CHECKING:
-    from syncoll.plugins import ExporterRecord
-    from syncoll.runtime.exported import VerifiedExports
-
-__all__ = ["add_parser"]
-
-_DESCRIPTION = """\
-Replays every algorithm of a file (a frontier, an outcome or an algorithm) step by step and checks
-the costs that the file states.  Needs no solver.  A file that does not hold what it says ends with
-exit code 2 and the reason.
+"""Replays every algorithm of a file (a frontier, an outcome or an algorithm) step by step and
+checks the costs that the file states.  Needs no solver.  A file that does not hold what it says
+ends with exit code 2 and the reason.
 
 The file brings its own machine and collective.  To make sure that they are the ones you mean, name
 them: they are compared link by link and chunk by chunk.
@@ -36,14 +17,26 @@ these: 1 when something is wrong, 4 when something could not be checked.
   syncoll verify sends.csv --topology dgx1 --collective allgather -C 6
 """
 
+from __future__ import annotations
 
-def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
-    """Adds the command."""
-    parser = commands.add_parser(
-        "verify",
-        help="replay every algorithm of a file",
-        description=_DESCRIPTION,
-    )
+import argparse
+from pathlib import Path
+from typing import Any
+
+from syncoll.api.exports import exporter_for, verified
+from syncoll.cli.arguments import add_format, count
+from syncoll.cli.exits import Exit
+from syncoll.cli.exporter_options import add_exporter_options, exporter_options, options_given
+from syncoll.cli.output import note, picked, print_json, print_page
+from syncoll.documents import StoredFile
+from syncoll.pages.verified import CheckedRefutation, verified_page
+from syncoll.runtime.exported import VerifiedExports, exporter_of
+
+__all__ = ["add_arguments", "run"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's own."""
     parser.add_argument("file", metavar="FILE", type=Path, help="saved with -o")
     parser.add_argument(
         "--topology", metavar="TOPOLOGY", help="the machine that the file must be about"
@@ -71,180 +64,80 @@ def add_parser(commands: Subparsers[argparse.ArgumentParser]) -> None:
     )
     add_exporter_options(parser)
     add_format(parser)
-    parser.set_defaults(run=_run, kinds={"topology": "topology", "collective": "collective"})
+    parser.set_defaults(kinds={"topology": "topology", "collective": "collective"})
 
 
-def _run(arguments: argparse.Namespace) -> int:
-    from syncoll.cli.output import counted, print_json, print_text
-    from syncoll.documents import read_file
-    from syncoll.errors import UsageError
-    from syncoll.runtime.exported import exporter_of
-    from syncoll.trust import require_valid
-    from syncoll.trust.same_problem import require_same_collective, require_same_topology
-
-    plugins = arguments.session.plugins
-    exporter = exporter_of(arguments.file, plugins, arguments.session.tell)
-    if arguments.exporter is not None:
-        chosen = plugins.exporters[arguments.exporter]
-        return _check_exported(arguments, chosen, recognised=exporter is chosen)
-    if exporter is not None:
-        return _check_exported(arguments, exporter, recognised=True)
-    if arguments.file.is_dir():
-        raise UsageError(
-            f"{arguments.file} is a folder without files of any exporter; name a file, or with "
-            "--as the format of the folder"
-        )
-    if arguments.option or flags_given(arguments):
-        raise UsageError(
-            f"{arguments.file} is not an export; options of formats say nothing about it"
-        )
-    if arguments.chunks is not None:
-        raise UsageError(f"{arguments.file} says its C itself; -C is for exports")
-    stored = read_file(arguments.file)
-    if stored.kind == "refutation":
-        return _check_refutation(arguments)
-    if arguments.topology is not None or arguments.collective is not None:
-        specs = arguments.session.specs
-        if arguments.topology is not None:
-            require_same_topology(stored.topology, arguments.session.topology(arguments.topology))
-        if arguments.collective is not None:
-            require_same_collective(
-                stored.collective,
-                stored.topology,
-                stored.instances,
-                None if stored.frontier is None else stored.frontier.evidence,
-                specs.collective(arguments.collective),
-            )
-    if arguments.in_order:
-        for one in stored.algorithms:
-            if one.instance.combining:
-                require_valid(one.instance, one.algorithm, in_order=True)
-    if arguments.format == "json":
-        print_json(
-            {
-                "schema": "syncoll/verification/1",
-                "file": str(arguments.file),
-                "kind": stored.kind,
-                "topology": stored.topology.name,
-                "collective": stored.collective,
-                "verified": [
-                    {
-                        "where": one.where,
-                        "chunks": one.instance.chunks,
-                        "steps": one.instance.steps,
-                        "rounds": one.instance.rounds,
-                    }
-                    for one in stored.algorithms
-                ],
-            }
-        )
-        return Exit.OK
-    print_text(f"{stored.kind}: {stored.collective} on {stored.topology.name}")
-    for one in stored.algorithms:
-        instance = one.instance
-        print_text(
-            f"  {one.where}: verified, C = {instance.chunks}, S = {instance.steps}, "
-            f"R = {instance.rounds}, {counted(len(one.algorithm.sends), 'send')}"
-        )
-    if not stored.algorithms:
-        print_text("  no algorithm in it; nothing to verify")
-    return Exit.OK
-
-
-def _check_refutation(arguments: argparse.Namespace) -> int:
-    from syncoll.cli.output import counted, print_json, print_text
-    from syncoll.proofs.refutation import check_refutation
-
-    plugins = arguments.session.plugins
-    topology, collective = None, None
-    if arguments.topology is not None or arguments.collective is not None:
-        session = arguments.session
-        topology = session.topology(arguments.topology) if arguments.topology else None
-        collective = session.collective(arguments.collective) if arguments.collective else None
-    checked = check_refutation(arguments.file, plugins, topology=topology, collective=collective)
-    instance, proof = checked.instance, checked.proof
-    if arguments.format == "json":
-        print_json(
-            {
-                "schema": "syncoll/verification/1",
-                "file": str(arguments.file),
-                "kind": "refutation",
-                "topology": instance.topology.name,
-                "collective": instance.collective,
-                "refuted": {
-                    "chunks": instance.chunks,
-                    "steps": instance.steps,
-                    "rounds": instance.rounds,
-                    "lemmas": proof.lemmas_checked,
-                },
-                "verified": [],
-            }
-        )
-        return Exit.OK
-    print_text(f"refutation: {checked.claim}")
-    print_text(
-        f"  proved: {counted(proof.lemmas_checked, 'lemma')} checked, encoding {checked.encoding}"
-    )
-    return Exit.OK
-
-
-def _check_exported(
-    arguments: argparse.Namespace, record: ExporterRecord, *, recognised: bool
-) -> int:
-    """Checks exports, and says what they do."""
-    from syncoll.cli.exporting import exporter_options
-    from syncoll.cli.output import note, print_json, print_page
-    from syncoll.errors import UsageError
-    from syncoll.pages.exports import exports_page
-    from syncoll.runtime.exported import verify_exports
-
-    session = arguments.session
-    if arguments.in_order:
-        raise UsageError(
-            f"{arguments.file} is an export ({record.name}), to which --in-order does not apply"
-        )
-    topology, collective = arguments.topology, arguments.collective
-    found = verify_exports(
-        arguments.file,
+def run(arguments: argparse.Namespace) -> int:
+    """Runs the command; its exit code."""
+    session, file = arguments.session, arguments.file
+    record = exporter_for(session, file, arguments.exporter)
+    found = verified(
+        session,
+        file,
         record,
-        exporter_options(arguments, record, reading=True),
-        topology=None if topology is None else session.topology(topology),
-        collective=None if collective is None else session.collective(collective),
+        topology=arguments.topology,
+        collective=arguments.collective,
         chunks=arguments.chunks,
+        in_order=arguments.in_order,
+        options=options_given(arguments)
+        if record is None
+        else exporter_options(arguments, record, reading=True),
     )
     if arguments.format == "json":
-        print_json(_exports_document(arguments.file, collective, found))
+        print_json(_document(arguments, found))
     else:
-        print_page(exports_page(found))
+        print_page(verified_page(found))
+    if not isinstance(found, VerifiedExports):
+        return Exit.OK
     for where, reason in found.wrong:
         note(f"syncoll: {where}: {reason}")
     for where, reason in found.unchecked:
         note(f"syncoll: {where}: not checked in full: {reason}")
     if found.wrong:
+        recognised = exporter_of(file, session.plugins, lambda _: None) is record
         return Exit.IMPOSSIBLE if recognised else Exit.BAD_INPUT
     return Exit.OK if found.ok else Exit.UNCHECKED
 
 
-def _exports_document(
-    file: Path, collective: str | None, found: VerifiedExports
-) -> dict[str, object]:
+def _document(
+    arguments: argparse.Namespace, found: VerifiedExports | CheckedRefutation | StoredFile
+) -> dict[str, Any]:
+    head = {"schema": "syncoll/verification/1", "file": str(arguments.file)}
+    if isinstance(found, VerifiedExports):
+        facts = "format collective in_place result_checked"
+        return {
+            **head,
+            "kind": found.exporter,
+            "meant": arguments.collective,
+            "verified": [
+                {
+                    "where": str(where),
+                    **picked(one, facts),
+                    "nodes": one.num_nodes,
+                    "facts": dict(one.facts),
+                }
+                for where, one in found.checked
+            ],
+            "wrong": [{"where": str(where), "reason": why} for where, why in found.wrong],
+            "unchecked": [{"where": str(where), "reason": why} for where, why in found.unchecked],
+        }
+    if isinstance(found, StoredFile):
+        return {
+            **head,
+            "kind": found.kind,
+            "topology": found.topology.name,
+            "collective": found.collective,
+            "verified": [
+                {"where": one.where, **picked(one.instance, "chunks steps rounds")}
+                for one in found.algorithms
+            ],
+        }
+    lemmas = {"lemmas": found.proof.lemmas_checked}
     return {
-        "schema": "syncoll/verification/1",
-        "file": str(file),
-        "kind": found.exporter,
-        "meant": collective,
-        "verified": [
-            {
-                "where": str(where),
-                "format": one.format,
-                "collective": one.collective,
-                "nodes": one.num_nodes,
-                "in_place": one.in_place,
-                "result_checked": one.result_checked,
-                "facts": dict(one.facts),
-            }
-            for where, one in found.checked
-        ],
-        "wrong": [{"where": str(where), "reason": reason} for where, reason in found.wrong],
-        "unchecked": [{"where": str(where), "reason": reason} for where, reason in found.unchecked],
+        **head,
+        "kind": "refutation",
+        "topology": found.instance.topology.name,
+        "collective": found.instance.collective,
+        "refuted": {**picked(found.instance, "chunks steps rounds"), **lemmas},
+        "verified": [],
     }

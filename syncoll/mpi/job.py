@@ -4,25 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from syncoll.model import Algorithm, Instance
+from syncoll.documents import StoredAlgorithm
 from syncoll.trust.data import ReduceOp, Workload
 
-__all__ = ["Comparison", "Job", "Result", "Run", "Work"]
-
-
-@dataclass(frozen=True, eq=False)
-class Work:
-    """An algorithm with its problem.
-
-    Args:
-        where: its place in the file.
-        instance: the problem.
-        algorithm: what solves it.
-    """
-
-    where: str
-    instance: Instance
-    algorithm: Algorithm
+__all__ = ["Comparison", "Job", "Result", "Run"]
 
 
 @dataclass(frozen=True)
@@ -41,7 +26,7 @@ class Job:
         UsageError: when a size does not fit the type.
     """
 
-    work: tuple[Work, ...]
+    work: tuple[StoredAlgorithm, ...]
     sizes: tuple[int, ...]
     dtype: str = "float32"
     operation: ReduceOp = ReduceOp.SUM

@@ -23,6 +23,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, distribution
 from importlib.util import find_spec
@@ -30,18 +31,20 @@ from pathlib import Path
 
 import psutil
 
-from syncoll.errors import ExecutionError, UsageError
-from syncoll.mpi.communicators import HOW_TO_INSTALL
+from syncoll.errors import ExecutionError, SyncollError, UsageError
+from syncoll.mpi.communicators import HOW_TO_INSTALL, mpi
 from syncoll.mpi.job import Job, Result
-from syncoll.mpi.measuring import require_memory
-from syncoll.mpi.rank import Parent, job_file, read_failures, result_file
+from syncoll.mpi.measuring import measure, require_memory
+from syncoll.mpi.rank import Parent, Watch, job_file, read_failures, result_file
 
-__all__ = ["Mpiexec", "find_mpiexec", "launch"]
+__all__ = ["Mpiexec", "find_mpiexec", "launch", "run_job"]
 
 _START = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
     "from syncoll.mpi.rank import main; main(sys.argv[2])"
 )
+_UNDER_MPIEXEC = ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK")
+_BAD_INPUT = 2
 _POLL_SECONDS = 0.02
 _GRACE_SECONDS = 2.0
 _LAST_LINES = 8
@@ -119,6 +122,45 @@ def _installed(package: str, name: str) -> str | None:
             if os.access(path, os.X_OK):
                 return str(path)
     return None
+
+
+def run_job(job: Job, seconds: float, tell: Callable[[str], None]) -> Result | None:
+    """Runs a job on ranks started here, or on those that mpiexec has started, this one among them.
+
+    Args:
+        job: what the ranks do.
+        seconds: time limit of everything.
+        tell: gets, in words, what a rank under mpiexec did when it failed or the time was up.
+
+    Returns:
+        None at the other ranks than the first.
+
+    Raises:
+        UsageError: when mpiexec has started another number of ranks; and as `launch`.
+    """
+    if not any(name in os.environ for name in _UNDER_MPIEXEC):
+        return launch(job, seconds=seconds)
+    comm, nodes = mpi().COMM_WORLD, job.work[0].instance.topology.num_nodes
+    if comm.size != nodes:
+        if comm.rank:
+            return None
+        raise UsageError(
+            f"mpiexec started {comm.size} ranks, but the algorithms are for {nodes} nodes; "
+            f"expected mpiexec -n {nodes}"
+        )
+
+    def say(text: str) -> None:
+        tell(f"rank {comm.rank}: not done after {seconds:g} s, the time limit: {text}")
+
+    watch = Watch(seconds, None, say)
+    try:
+        result = measure(comm, job, watch.tell)
+    except SyncollError as error:
+        tell(f"rank {comm.rank}: {error}")
+        comm.Abort(_BAD_INPUT)  # the others wait for this one
+        raise
+    watch.stop()
+    return result if comm.rank == 0 else None
 
 
 def launch(job: Job, *, seconds: float) -> Result:

@@ -11,7 +11,7 @@ from syncoll.pages.page import Page
 from syncoll.results import LowerBounds
 from syncoll.wording import counted
 
-__all__ = ["bounds_page", "prices"]
+__all__ = ["bounds_page", "price_records"]
 
 
 def bounds_page(bounds: LowerBounds, *, with_prices: bool = False) -> Page:
@@ -38,13 +38,13 @@ def bounds_page(bounds: LowerBounds, *, with_prices: bool = False) -> Page:
                 page.text(f"no price is needed to prove R >= {bound.rounds} for {steps}")
                 continue
             page.text(f"R >= {bound.rounds} for {steps}, by {bound.argument}")
-            for price in prices(bound, bounds.topology):
+            for price in price_records(bound, bounds.topology):
                 when = "" if bound.steps is None else f", step {price['step']}"
                 page.text(f"  {price['links']}{when}: {price['price']}")
     return page
 
 
-def prices(bound: RoundsBound, topology: Topology) -> list[dict[str, Any]]:
+def price_records(bound: RoundsBound, topology: Topology) -> list[dict[str, Any]]:
     """The total price of each link set and step; the split among destinations is left out.
 
     A cut is a price for each link set that covers it, such that they cost 1 together.

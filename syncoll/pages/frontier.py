@@ -1,12 +1,15 @@
-"""A frontier for people."""
+"""A frontier for people, and what is proved about it."""
 
 from __future__ import annotations
 
+from syncoll.documents import StoredFile
+from syncoll.pages.algorithm import algorithm_page
 from syncoll.pages.page import Page
 from syncoll.results import Frontier, Proof
+from syncoll.trust.claims import Checked
 from syncoll.wording import counted
 
-__all__ = ["frontier_page"]
+__all__ = ["check_page", "frontier_page", "stored_page"]
 
 
 def _optimal_for(proof: Proof | None) -> str:
@@ -70,4 +73,72 @@ def frontier_page(frontier: Frontier) -> Page:
         page.text(
             f"Nothing is known about larger C: what {frontier.collective} asks for depends on C."
         )
+    return page
+
+
+def check_page(checked: Checked, *, known: bool) -> Page:
+    """What was checked and holds, and what is left.
+
+    Args:
+        checked: the result.
+        known: whether the collective was given.
+    """
+    page = Page()
+    frontier, evidence = checked.frontier, checked.frontier.evidence
+    assert evidence is not None
+    about = f"{frontier.collective} on {frontier.topology.name}"
+    if checked.unchecked:
+        page.text(f"{about}: nothing wrong was found, but not everything was checked")
+        for one in checked.unchecked:
+            page.text(f"  not checked: {one.what} ({one.how})")
+    else:
+        page.text(f"{about}: everything claimed holds")
+    page.text(
+        f"  {counted(len(frontier.points), 'algorithm')} replayed, "
+        f"{counted(len(evidence.certificates), 'certificate')} checked"
+    )
+    if checked.proved_by_file:
+        page.text(f"  {counted(len(checked.proved_by_file), 'refutation')} checked step by step")
+    page.text("If that is so, it is proved that:" if checked.unchecked else "Proved:")
+    among = "" if frontier.max_chunks is None else f" with C <= {frontier.max_chunks}"
+    distance = evidence.distance
+    if distance is not None:
+        page.text(
+            f"  no algorithm{among} has fewer than {counted(distance.steps, 'step')}: so far is "
+            f"node {distance.destination} from {' and '.join(map(str, distance.sources))}"
+        )
+    for proof in evidence.proofs:
+        page.text(f"  {proof.words}")
+    page.text(
+        f"  no algorithm{among} of any number of steps has a bandwidth cost below "
+        f"{frontier.least_bandwidth}"
+    )
+    if evidence.scaling:
+        reason = checked.scales if known else "not checked"
+        page.text(f"  for every number of chunks C per node: {reason}")
+    for answer in checked.on_word:
+        page.text(
+            f"  on the word of {answer.backend}: no algorithm with S = {answer.steps}, "
+            f"R = {answer.rounds}, C = {answer.chunks}"
+        )
+    return page
+
+
+def stored_page(stored: StoredFile) -> Page:
+    """The frontier or the answer, and every algorithm step by step."""
+    page = Page()
+    if stored.frontier is not None:
+        page.add(frontier_page(stored.frontier))
+        page.text("So says the file; `syncoll check` says what of that is proved.")
+    elif not stored.algorithms:
+        instance = stored.instances[0]
+        page.text(
+            f"{stored.document['verdict']}: {stored.collective} on {stored.topology.name} with "
+            f"C = {instance.chunks}, S = {instance.steps}, R = {instance.rounds} "
+            f"({stored.document['reason']})"
+        )
+    for number, one in enumerate(stored.algorithms):
+        if number or stored.frontier is not None:
+            page.text()
+        page.add(algorithm_page(one.instance, one.algorithm))
     return page

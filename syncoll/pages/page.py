@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
-from itertools import groupby
+from itertools import groupby, zip_longest
 
 __all__ = ["Page", "visible"]
 
@@ -27,16 +27,81 @@ class _Table:
     def names(self) -> list[str]:
         return [column.removeprefix(">") for column in self.columns]
 
+    def lines(self, available: int | None) -> Iterator[str]:
+        right = [column.startswith(">") for column in self.columns]
+        cells = [self.names, *map(list, self.rows)]
+        widths = _widths(cells, available)
+        if available is not None and _total(widths) > available and self.rows:
+            yield from _records(cells[0], cells[1:], available)
+            return
+        ruler = "  " + _GAP.join("─" * w for w in widths)
+        for number, row in enumerate(cells):
+            if number == 1:
+                yield ruler
+            wrapped = [_wrap(cell, w) for cell, w in zip(row, widths, strict=True)]
+            for parts in zip_longest(*wrapped, fillvalue=""):
+                line = _GAP.join(
+                    part.rjust(w) if to_right else part.ljust(w)
+                    for part, w, to_right in zip(parts, widths, right, strict=True)
+                )
+                yield f"  {line}".rstrip()
+        if not self.rows:
+            yield ruler
+        yield ""
+
+    def to_html(self) -> str:
+        style = [
+            f' style="text-align:{"right" if column.startswith(">") else "left"}"'
+            for column in self.columns
+        ]
+        lines = [
+            "<tr>"
+            + "".join(
+                f"<{tag}{how}>{escape(cell)}</{tag}>" for cell, how in zip(row, style, strict=True)
+            )
+            + "</tr>"
+            for tag, rows in (("th", [self.names]), ("td", self.rows))
+            for row in rows
+        ]
+        return "<table>" + "".join(lines) + "</table>"
+
+
+@dataclass(frozen=True)
+class _Text:
+    """A line or several; what is wrapped begins at a column, where one is given."""
+
+    text: str
+    hang: int | None = None
+
+    def lines(self, width: int | None) -> Iterator[str]:
+        for line in visible(self.text).split("\n"):
+            if width is None or len(line) <= width:
+                yield line
+                continue
+            hang = len(line) - len(line.lstrip()) + 2 if self.hang is None else self.hang
+            yield from textwrap.wrap(
+                line,
+                width,
+                subsequent_indent=" " * min(hang, width // 2),
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
+
 
 class Page:
     """Paragraphs and tables, one after the other."""
 
     def __init__(self) -> None:
-        self._parts: list[str | _Table] = []
+        self._parts: list[_Text | _Table] = []
 
-    def text(self, text: str = "") -> Page:
-        """Adds a line, or several; too long ones are wrapped between words."""
-        self._parts.append(text)
+    def text(self, text: str = "", hang: int | None = None) -> Page:
+        """Adds a line, or several; too long ones are wrapped between words.
+
+        Args:
+            text: without the newline at its end.
+            hang: the column where wrapped lines go on; None for a little behind where they began.
+        """
+        self._parts.append(_Text(text, hang))
         return self
 
     def table(self, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Page:
@@ -45,8 +110,8 @@ class Page:
         Where it is too wide, the widest columns are wrapped between words; where even that is not
         enough, each row becomes a record of its own, with a line or a few for each of its cells.
         """
-        cells = tuple(tuple(str(cell) for cell in row) for row in rows)
-        self._parts.append(_Table(tuple(columns), cells))
+        cells = tuple(tuple(visible(str(cell)) for cell in row) for row in rows)
+        self._parts.append(_Table(tuple(visible(c) for c in columns), cells))
         return self
 
     def add(self, other: Page) -> Page:
@@ -61,11 +126,7 @@ class Page:
             width: columns; None for any number.
         """
         for part in self._parts:
-            if isinstance(part, str):
-                yield from _wrapped(visible(part), width)
-                continue
-            for line in _table_lines(part, width):
-                yield visible(line)
+            yield from part.lines(width)
 
     def __str__(self) -> str:
         """As wide as the terminal, without blank lines at its end."""
@@ -81,72 +142,19 @@ class Page:
     def to_html(self) -> str:
         """Text and tables as HTML."""
         found: list[str] = []
-        for is_text, parts in groupby(self._parts, key=lambda part: isinstance(part, str)):
-            if is_text:
-                text = "\n".join(escape(visible(str(part))) for part in parts).strip("\n")
-                if text:
-                    found.append(f"<pre>{text}</pre>")
+        for kind, parts in groupby(self._parts, key=type):
+            if kind is _Table:
+                found += [part.to_html() for part in parts if isinstance(part, _Table)]
                 continue
-            found += [self._table_html(part) for part in parts if isinstance(part, _Table)]
+            text = "\n".join(visible(part.text) for part in parts if isinstance(part, _Text))
+            if text := text.strip("\n"):
+                found.append(f"<pre>{escape(text)}</pre>")
         return "\n".join(found)
-
-    @staticmethod
-    def _table_html(part: _Table) -> str:
-        style = [
-            f' style="text-align:{"right" if column.startswith(">") else "left"}"'
-            for column in part.columns
-        ]
-        lines = [
-            "<tr>"
-            + "".join(
-                f"<{tag}{how}>{escape(visible(cell))}</{tag}>"
-                for cell, how in zip(row, style, strict=True)
-            )
-            + "</tr>"
-            for tag, rows in (("th", [part.names]), ("td", part.rows))
-            for row in rows
-        ]
-        return "<table>" + "".join(lines) + "</table>"
 
 
 def visible(text: str) -> str:
     """A text whose control characters are written out, so that they cannot do anything."""
     return _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
-
-
-def _wrapped(text: str, width: int | None) -> Iterator[str]:
-    for line in text.split("\n"):
-        if width is None or len(line) <= width:
-            yield line
-            continue
-        indent = " " * min(len(line) - len(line.lstrip()) + 2, width // 2)
-        yield from textwrap.wrap(
-            line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
-        )
-
-
-def _table_lines(table: _Table, available: int | None) -> Iterator[str]:
-    right = [column.startswith(">") for column in table.columns]
-    cells = [table.names, *(list(row) for row in table.rows)]
-    widths = _widths(cells, available)
-    if available is not None and _total(widths) > available and table.rows:
-        yield from _records(cells[0], cells[1:], available)
-        return
-    ruler = "  " + _GAP.join("─" * w for w in widths)
-    for number, row in enumerate(cells):
-        if number == 1:
-            yield ruler
-        wrapped = [_wrap(cell, w) for cell, w in zip(row, widths, strict=True)]
-        for i in range(max(len(lines) for lines in wrapped)):
-            parts = [lines[i] if i < len(lines) else "" for lines in wrapped]
-            line = _GAP.join(
-                part.rjust(w) if to_right else part.ljust(w)
-                for part, w, to_right in zip(parts, widths, right, strict=True)
-            )
-            yield f"  {line}".rstrip()
-    if not table.rows:
-        yield ruler
-    yield ""
 
 
 def _records(names: list[str], rows: list[list[str]], available: int) -> Iterator[str]:

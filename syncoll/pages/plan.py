@@ -5,16 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 
 from syncoll.pages.page import Page
-from syncoll.planning import (
-    NeverBest,
-    Plan,
-    SizeRange,
-    ends,
-    format_bandwidth,
-    format_size,
-    format_time,
-)
+from syncoll.planning import NeverBest, Plan, SizeRange, ends
 from syncoll.results import Frontier
+from syncoll.units import format_bandwidth, format_size, format_time
 from syncoll.wording import counted
 
 __all__ = ["plan_page", "plan_title"]

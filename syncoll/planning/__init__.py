@@ -2,7 +2,8 @@
 
 ::
 
-    from syncoll.planning import CostModel, parse_bandwidth, parse_time, plan_sizes
+    from syncoll.planning import CostModel, plan_sizes
+    from syncoll.units import parse_bandwidth, parse_time
 
     model = CostModel(parse_time("0.7us"), parse_bandwidth("25GB/s"))
     plan = plan_sizes(read_file(Path("frontier.json")).algorithms, model)
@@ -14,48 +15,7 @@
 loads: an export for each algorithm, with size ranges that touch.
 """
 
-from syncoll.planning.cost import CostModel, unit_bandwidth
-from syncoll.planning.document import ends, exports_document, plan_document
-from syncoll.planning.exports import PlannedExports, export_plan
-from syncoll.planning.folder import require_new_folder, write_new_folder
-from syncoll.planning.frontier_plot import draw_frontier
-from syncoll.planning.message import MessageMeasure, message_of
-from syncoll.planning.picture import Picture, picture_format
-from syncoll.planning.plan import NeverBest, Plan, SizeRange, plan_sizes
-from syncoll.planning.plot import draw
-from syncoll.units import (
-    format_bandwidth,
-    format_size,
-    format_time,
-    parse_bandwidth,
-    parse_size,
-    parse_time,
-)
-
-__all__ = [
-    "CostModel",
-    "MessageMeasure",
-    "NeverBest",
-    "Picture",
-    "Plan",
-    "PlannedExports",
-    "SizeRange",
-    "draw",
-    "draw_frontier",
-    "ends",
-    "export_plan",
-    "exports_document",
-    "format_bandwidth",
-    "format_size",
-    "format_time",
-    "message_of",
-    "parse_bandwidth",
-    "parse_size",
-    "parse_time",
-    "picture_format",
-    "plan_document",
-    "plan_sizes",
-    "require_new_folder",
-    "unit_bandwidth",
-    "write_new_folder",
-]
+from syncoll.planning.exports import *  # noqa: F403
+from syncoll.planning.picture import *  # noqa: F403
+from syncoll.planning.plan import *  # noqa: F403
+from syncoll.planning.plot import *  # noqa: F403

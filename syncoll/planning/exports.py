@@ -1,24 +1,52 @@
-"""One export for each algorithm of a plan, with size ranges that touch, and an index of them.
+"""A plan carried out: an export for each algorithm, and the document ``syncoll/plan/1`` as index.
 
-The algorithms lie in a folder of their own, ``algorithms``: some runtimes load every file of a
-folder, and would stumble over an index among them.
+The size ranges of the exports touch.  They lie in a folder of their own, ``algorithms``: some
+runtimes load every file of a folder, and would stumble over an index among them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import os
+import secrets
+import shutil
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import PurePosixPath
+from fractions import Fraction
+from pathlib import Path, PurePosixPath
+from typing import Any, Literal
 
+import syncoll
 from syncoll.documents import StoredAlgorithm
+from syncoll.documents.plan import (
+    EndRecord,
+    ExportRecord,
+    ExportsRecord,
+    MessageRecord,
+    ModelRecord,
+    NeverBestRecord,
+    PlanRecord,
+    RangeRecord,
+    RefusedRecord,
+)
+from syncoll.documents.record import written
 from syncoll.errors import ExportError, UsageError
-from syncoll.planning.cost import CostModel
-from syncoll.planning.plan import Plan, plan_sizes
+from syncoll.planning.plan import CostModel, NeverBest, Plan, SizeRange, plan_sizes
 from syncoll.plugins import ExporterRecord, ExportRequest
 from syncoll.plugins.exporters import UNLIMITED
-from syncoll.runtime import HandedOut, export_verified
+from syncoll.results import Frontier
+from syncoll.runtime import HandedOut, export_verified, label
+from syncoll.wording import argument
 
-__all__ = ["ALGORITHMS", "PlannedExport", "PlannedExports", "export_plan"]
+__all__ = [
+    "PlannedExport",
+    "PlannedExports",
+    "ends",
+    "export_plan",
+    "plan_document",
+    "require_new_folder",
+    "write_new_folder",
+]
 
 ALGORITHMS = "algorithms"
 """The folder with the exports, beside the index."""
@@ -49,11 +77,15 @@ class PlannedExports:
 
     Args:
         plan: among the algorithms that the format can express.
+        to: the format.
+        in_place: whether they are for calls whose input and output are one buffer.
         exports: by size; their ranges touch, and the first begins at 0.
         refused: what the format cannot express, with the reason.
     """
 
     plan: Plan
+    to: str
+    in_place: bool
     exports: tuple[PlannedExport, ...]
     refused: tuple[tuple[StoredAlgorithm, str], ...]
 
@@ -72,7 +104,6 @@ def export_plan(
     model: CostModel,
     record: ExporterRecord,
     options: Mapping[str, object],
-    name_of: Callable[[StoredAlgorithm], str],
     *,
     in_place: bool = False,
     skip_refused: bool = False,
@@ -84,7 +115,6 @@ def export_plan(
         model: of their times.
         record: the format.
         options: of the exporter, by name.
-        name_of: a label for each, of letters, digits and ``._-``, no two alike.
         in_place: for calls whose input and output are one buffer.
         skip_refused: plan without those that the format cannot express, instead of giving up.
 
@@ -96,46 +126,36 @@ def export_plan(
         OptionError, VerificationError: see `export_verified`.
     """
     left, refused = list(algorithms), list[tuple[StoredAlgorithm, str]]()
-    done: dict[tuple[int, int, int | None], HandedOut] = {}
+    done: dict[tuple[int, int, int | None], PlannedExport] = {}
     while True:
         plan = plan_sizes(left, model)
         chosen = _chosen(plan)
-        failed = None
-        for one, least, most in chosen:
-            if (id(one), least, most) in done:
-                continue
-            request = ExportRequest(
-                name_of(one),
-                one.instance.collective,
-                one.instance,
-                one.algorithm,
-                in_place,
-                least,
-                UNLIMITED if most is None else most,
+        try:
+            for one, least, most in chosen:
+                key = (id(one), least, most)
+                if key not in done:
+                    done[key] = _exported(one, least, most, record, options, in_place)
+        except ExportError as error:
+            refused.append((one, str(error)))
+            left.remove(one)
+            if not skip_refused:
+                hint = f"\nto plan among the others, say {argument('skip_refused')}" if left else ""
+                sizes = f"from {least} bytes" if most is None else f"of {least} to {most} bytes"
+                raise ExportError(
+                    f"{one.where}, the best for messages {sizes}, cannot be exported: {error}{hint}"
+                ) from error
+            if not left:
+                raise ExportError(
+                    f"none of the algorithms can be exported; the last one: {error}"
+                ) from error
+            continue
+        exports = tuple(done[id(one), least, most] for one, least, most in chosen)
+        twice = [name for name, n in Counter(f for e in exports for f in e.files).items() if n > 1]
+        if twice:
+            raise UsageError(
+                f"two algorithms would both be written to {twice[0]}; give them other names"
             )
-            try:
-                done[id(one), least, most] = export_verified(record, request, options)
-            except ExportError as error:
-                failed = one
-                refused.append((one, str(error)))
-                break
-        if failed is None:
-            exports = tuple(
-                _planned(one, least, most, done[id(one), least, most], record, name_of(one))
-                for one, least, most in chosen
-            )
-            _require_different(exports)
-            return PlannedExports(plan, exports, tuple(refused))
-        reason = refused[-1][1]
-        if not skip_refused:
-            hint = "\nto plan among the others, say --skip-refused" if len(left) > 1 else ""
-            raise ExportError(
-                f"{failed.where}, the best for messages {_range(chosen, failed)}, cannot be "
-                f"exported: {reason}{hint}"
-            )
-        left.remove(failed)
-        if not left:
-            raise ExportError(f"none of the algorithms can be exported; the last one: {reason}")
+        return PlannedExports(plan, record.name, in_place, exports, tuple(refused))
 
 
 def _chosen(plan: Plan) -> list[tuple[StoredAlgorithm, int, int | None]]:
@@ -152,38 +172,171 @@ def _chosen(plan: Plan) -> list[tuple[StoredAlgorithm, int, int | None]]:
                 f"{len(plan.ranges)} algorithms; export them with `syncoll export`"
             )
         return [(plan.ranges[0].algorithm, 0, None)]
-    found = []
-    for one in plan.ranges:
-        sizes = one.message_range(plan.message)
-        if sizes is not None:
-            found.append((one.algorithm, *sizes))
-    return found
+    sized = ((one.algorithm, one.message_range(plan.message)) for one in plan.ranges)
+    return [(algorithm, *sizes) for algorithm, sizes in sized if sizes is not None]
 
 
-def _range(
-    chosen: Sequence[tuple[StoredAlgorithm, int, int | None]], wanted: StoredAlgorithm
-) -> str:
-    least, most = next((least, most) for one, least, most in chosen if one is wanted)
-    return f"from {least} bytes" if most is None else f"of {least} to {most} bytes"
-
-
-def _planned(
+def _exported(
     one: StoredAlgorithm,
     least: int,
     most: int | None,
-    handed: HandedOut,
     record: ExporterRecord,
-    name: str,
+    options: Mapping[str, object],
+    in_place: bool,
 ) -> PlannedExport:
-    folder = PurePosixPath(ALGORITHMS)
-    if record.folder:
-        folder /= name
+    collective, largest = one.instance.collective, UNLIMITED if most is None else most
+    name = label(one, collective, in_place=in_place)
+    request = ExportRequest(name, collective, one.instance, one.algorithm, in_place, least, largest)
+    handed = export_verified(record, request, options)
+    folder = PurePosixPath(ALGORITHMS, *([name] if record.folder else []))
     files = tuple(str(folder / file) for file in handed.exported.files)
     return PlannedExport(one, least, most, files, handed)
 
 
-def _require_different(exports: Sequence[PlannedExport]) -> None:
-    names = [name for one in exports for name in one.files]
-    if len(set(names)) != len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise UsageError(f"two algorithms would both be written to {twice}; give them other names")
+def plan_document(
+    plan: Plan,
+    frontier: Frontier,
+    bandwidth_given: bool,
+    *,
+    sizes: tuple[int, int] | None = None,
+    made: PlannedExports | None = None,
+) -> dict[str, Any]:
+    """A plan; what is chosen for which size is exact, times and bandwidths are rounded.
+
+    Args:
+        plan: the plan.
+        frontier: that was planned.
+        bandwidth_given: whether the bandwidth was given by a person, not by the topology.
+        sizes: the sizes of one node's data between which times are shown; None for all.
+        made: the exports, for an entry of their own.
+    """
+    message, model = plan.message, plan.model
+    origin: Literal["command", "file"] = "command" if bandwidth_given else "file"
+    document = written(
+        PlanRecord(
+            "syncoll/plan/1",
+            syncoll.__version__,
+            frontier.topology.name,
+            frontier.collective,
+            frontier.topology.num_nodes,
+            ModelRecord(model.alpha, model.bandwidth, origin, model.overhead),
+            MessageRecord(str(message.kind), message.measured, message.per_node, message.words),
+            sizes,
+            tuple(_range(plan, one, sizes) for one in plan.ranges),
+            tuple(_never_best(one) for one in plan.never_best),
+        )
+    )
+    if made is not None:
+        refused = tuple(RefusedRecord(*_costs(one), reason) for one, reason in made.refused)
+        exports = tuple(_export(one) for one in made.exports)
+        document["exports"] = written(ExportsRecord(made.to, made.in_place, exports, refused))
+    return document
+
+
+def _costs(one: StoredAlgorithm) -> tuple[str, int, int, int, Fraction]:
+    return one.where, one.steps, one.rounds, one.chunks, one.bandwidth
+
+
+def _range(plan: Plan, one: SizeRange, sizes: tuple[int, int] | None) -> RangeRecord:
+    shown = []
+    for size in ends(one, sizes):
+        algbw = plan.algorithm_bandwidth(one.algorithm, size)
+        seconds = None if size is None else float(plan.seconds(one.algorithm, size))
+        shown.append(EndRecord(size, seconds, None if algbw is None else float(algbw)))
+    messages = one.message_range(plan.message) if plan.message.measured else None
+    return RangeRecord(*_costs(one.algorithm), one.low, one.high, messages, tuple(shown))
+
+
+def ends(one: SizeRange, sizes: tuple[int, int] | None) -> tuple[Fraction | None, ...]:
+    """The least and the largest size of a range that are to be shown; empty if it is not.
+
+    Args:
+        one: the range.
+        sizes: what is to be shown; None for everything, to a largest size of None.
+    """
+    if sizes is None:
+        return one.low, one.high
+    low = max(one.low, Fraction(sizes[0]))
+    high = Fraction(sizes[1]) if one.high is None else min(one.high, Fraction(sizes[1]))
+    return (low, high) if low < high else ()
+
+
+def _never_best(one: NeverBest) -> NeverBestRecord:
+    return NeverBestRecord(
+        *_costs(one.algorithm),
+        None if one.below is None else one.below.where,
+        None if one.above is None else one.above.where,
+        one.size,
+        None if one.slower is None else float(one.slower),
+    )
+
+
+def _export(one: PlannedExport) -> ExportRecord:
+    checked = one.handed_out.checked
+    return ExportRecord(
+        *_costs(one.algorithm),
+        (one.min_bytes, one.max_bytes),
+        tuple(one.files),
+        checked.format,
+        checked.collective,
+        dict(checked.facts),
+        tuple(one.handed_out.exported.notes),
+    )
+
+
+def require_new_folder(folder: Path) -> None:
+    """Passes when a folder of this name can be made; an empty one may be there.
+
+    Raises:
+        UsageError: when it cannot, with the reason.
+    """
+    try:
+        if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+            raise UsageError(f"cannot write {folder}: it is not a folder; name a new one")
+        if folder.is_dir() and any(folder.iterdir()):
+            raise UsageError(
+                f"cannot write {folder}: the folder is not empty, and what is in it would get "
+                "mixed up with what is written; name a new one"
+            )
+        if not folder.absolute().parent.is_dir():
+            raise UsageError(
+                f"cannot write {folder}: there is no folder {folder.parent}; create it first"
+            )
+    except (OSError, ValueError) as error:
+        raise _cannot_write(folder, error) from error
+
+
+def write_new_folder(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Writes files into a new folder, which appears when the last of them is on the disk.
+
+    Args:
+        folder: see `require_new_folder`.
+        files: content by name; ``/`` in a name stands for a folder within.
+
+    Raises:
+        UsageError: when they cannot be written there; nothing is left behind.
+    """
+    require_new_folder(folder)
+    target = folder.absolute()
+    temporary = target.with_name(f".{secrets.token_hex(8)}.part")
+    try:
+        temporary.mkdir()
+        for name, content in files.items():
+            path = temporary / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("xb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+        if target.is_dir():
+            target.rmdir()  # not every system puts a folder in the place of an empty one
+        temporary.rename(target)
+    except (OSError, ValueError) as error:
+        raise _cannot_write(folder, error) from error
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _cannot_write(folder: Path, error: Exception) -> UsageError:
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+    return UsageError(f"cannot write {folder}: {reason}")

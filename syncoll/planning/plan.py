@@ -1,25 +1,149 @@
-"""The lower envelope of a frontier: which algorithm is the fastest for which size.
+"""The lower envelope of a frontier: which algorithm is the fastest for which size, exactly.
 
-Under the cost model an algorithm's time is a straight line over L, the bytes of one node's data.
-The fastest at each size form the lower envelope of these lines, on which R/C falls from range to
-range.  A point of the frontier may lie above it everywhere: no other has both fewer steps and a
-lower R/C, but at every size one of two others is faster.
+In the alpha-beta model of the SCCL paper (section 3.6; the overhead, that of starting a collective,
+is ours) an algorithm of S steps and R rounds that cuts each node's data of L bytes into C chunks
+takes
+
+    overhead + S * alpha + (R / C) * L * beta
+
+Alpha is the latency of a step.  Beta is given by its inverse: the bandwidth of a link that carries
+one chunk per round.  What faster and slower links do is in R already.
+
+So an algorithm's time is a straight line over L.  The fastest at each size form the lower envelope
+of these lines, on which R/C falls from range to range.  A point of the frontier may lie above it
+everywhere: no other has both fewer steps and a lower R/C, but at every size one of two others is
+faster.
+
+Nccl-tests and the runtimes measure a collective by a buffer that may be larger than L: an
+allgather's by its output, which has the inputs of all P nodes.  The two differ by a factor, which
+pre and post give.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
 
 from syncoll.documents import StoredAlgorithm
 from syncoll.errors import UsageError
-from syncoll.planning.cost import CostModel
-from syncoll.planning.message import MessageMeasure, message_of
+from syncoll.model import Instance, Topology
+from syncoll.runtime import Kind, StandardCollective, kind_of
 
-__all__ = ["NeverBest", "Plan", "SizeRange", "plan_sizes"]
+__all__ = [
+    "CostModel",
+    "MessageMeasure",
+    "NeverBest",
+    "Plan",
+    "SizeRange",
+    "message_of",
+    "plan_sizes",
+    "unit_bandwidth",
+]
+
+_WORDS = {
+    Kind.ALLGATHER: "the output of one node",
+    Kind.REDUCESCATTER: "the input of one node",
+    Kind.ALLREDUCE: "the buffer of one node",
+    Kind.ALLTOALL: "the input of one node",
+    Kind.BROADCAST: "the root's buffer",
+    Kind.REDUCE: "the buffer of one node",
+    Kind.GATHER: "the output of the root",
+    Kind.SCATTER: "the input of the root",
+}
+
+
+@dataclass(frozen=True)
+class CostModel:
+    """Times of algorithms.
+
+    Args:
+        alpha: seconds for each step; at least 0.
+        bandwidth: 1/beta, bytes per second of a link that carries one chunk per round; above 0.
+        overhead: seconds for each call, whatever the algorithm; at least 0.
+
+    Raises:
+        UsageError: on a number out of its range.
+    """
+
+    alpha: Fraction
+    bandwidth: Fraction
+    overhead: Fraction = Fraction(0)
+
+    def __post_init__(self) -> None:
+        if self.alpha < 0 or self.overhead < 0:
+            name = "alpha" if self.alpha < 0 else "an overhead"
+            value = min(self.alpha, self.overhead)
+            raise UsageError(f"{name} of {value} s is negative; expected at least 0")
+        if self.bandwidth <= 0:
+            raise UsageError(f"a bandwidth of {self.bandwidth} bytes/s moves nothing")
+
+    def seconds(self, steps: int, bandwidth_cost: Fraction, size: Fraction | int) -> Fraction:
+        """The time of an algorithm.
+
+        Args:
+            steps: S.
+            bandwidth_cost: R/C.
+            size: L, bytes of one node's data.
+        """
+        return self.overhead + steps * self.alpha + bandwidth_cost * size / self.bandwidth
+
+
+def unit_bandwidth(topology: Topology) -> Fraction | None:
+    """Bytes per second that a chunk per round stands for, where the topology has units.
+
+    Returns:
+        None where it counts in chunks per round only.
+    """
+    fabric = topology.fabric
+    if fabric is None or fabric.measure != "GB/s":
+        return None
+    return fabric.chunk_bandwidth * 10**9
+
+
+@dataclass(frozen=True)
+class MessageMeasure:
+    """What a collective's message is.
+
+    Args:
+        kind: which collective it is.
+        per_node: bytes of a message for each byte of L, the data of one node.
+        words: which buffer it is.
+        measured: whether runtimes know of it; else the size is L itself, and size ranges cannot be
+            told to a runtime.
+    """
+
+    kind: Kind
+    per_node: Fraction
+    words: str
+    measured: bool = True
+
+
+def message_of(instances: Iterable[Instance]) -> MessageMeasure:
+    """The message of a collective, of which there are algorithms for these instances.
+
+    Of a collective that runtimes do not know it is the input of a node, where all have one of the
+    same size.
+    """
+    found = [(kind_of(instance), instance) for instance in instances]
+    kinds = {collective.kind for collective, _ in found}
+    factors = {_factor(collective, instance) for collective, instance in found}
+    if len(kinds) == 1 and len(factors) == 1:
+        (kind,), (factor,) = kinds, factors
+        if factor is not None:
+            return MessageMeasure(kind, factor, _WORDS.get(kind, "the input of one node"))
+    return MessageMeasure(Kind.CUSTOM, Fraction(1), "the data of one node", measured=False)
+
+
+def _factor(collective: StandardCollective, instance: Instance) -> Fraction | None:
+    if collective.kind is not Kind.CUSTOM:
+        return Fraction(collective.loop_chunks, instance.chunks)
+    inputs = instance.pre.sum(axis=0)
+    if inputs[0] and (inputs == inputs[0]).all():
+        return Fraction(int(inputs[0]), instance.chunks)
+    return None
 
 
 @dataclass(frozen=True, eq=False)

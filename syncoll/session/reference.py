@@ -24,6 +24,8 @@ def kind_of(specs: SpecLibrary, reference: str) -> str:
         SpecError: what is wrong with it as a reference.
         UsageError: when nothing has this name, or more than one thing.
     """
+    if reference.lower().endswith(".json") and not specs.is_read(reference):
+        return "file"
     found, failures = [], {}
     for kind in ("topology", "collective", "search", "relation"):
         try:

@@ -195,7 +195,7 @@ def test_a_full_disk_does_not_cost_the_frontier(
     def full(*_: object) -> None:
         raise UsageError("no space left")
 
-    monkeypatch.setattr("syncoll.api.questions.write_document", full)
+    monkeypatch.setattr("syncoll.api.searches.write_document", full)
     assert syncoll.pareto(*RING, output=tmp_path / "f.json", progress="none")
     assert caplog.text.count("no space left") == 1
 

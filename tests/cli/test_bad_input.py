@@ -45,7 +45,7 @@ def refused(result: Any, *words: str) -> None:
         (["solve", "dgx1", "alltoall", "-C", "3", "-S", "2", "-R", "2"], ["C to be a multiple"]),
         (["bounds", "dgx1", "alltoall", "-C", "3"], ["C to be a multiple"]),
         ([*SOLVE, "-C", "0"], ["at least 1"]),
-        ([*SOLVE, "-C", "-1"], ["'-1' is no whole number"]),
+        ([*SOLVE, "-C", "-1"], ["'-1' is not a whole number"]),
         ([*SOLVE, "-C", "1.5"], ["whole number"]),
         ([*SOLVE, "-S", "two"], ["whole number"]),
         ([*SOLVE, "-R", "-1"], ["whole number"]),

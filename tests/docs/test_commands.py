@@ -13,7 +13,6 @@ import pytest
 
 from syncoll.cli.exits import Exit
 from syncoll.cli.main import build_parser, main
-from syncoll.cli.parser import Parser
 
 from .conftest import (
     DOCS,
@@ -50,8 +49,6 @@ def every_command(
 ) -> Iterator[tuple[str, argparse.ArgumentParser]]:
     """Every command that can be run, as it is written, with its parser."""
     inner = subcommands(parser)
-    if isinstance(parser, Parser):
-        parser.complete()
     if not inner:
         yield " ".join(names), parser
     for name, one in inner.items():

@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 from mpi4py import MPI
 
+from syncoll.documents import StoredAlgorithm
 from syncoll.errors import UsageError
 from syncoll.mpi import Job, MpiCollective, measure
-from syncoll.mpi.job import Work
 from syncoll.trust.data import ReduceOp
 
 WORLD = MPI.COMM_WORLD
@@ -192,7 +192,7 @@ def spoiled(collective: MpiCollective, comm: MPI.Intracomm) -> Iterator[str]:
         if comm.rank == 5:
             receive[17] += 1
 
-    work = (Work("it", collective.instance, collective.algorithm),)
+    work = (StoredAlgorithm(collective.instance, collective.algorithm, "it"),)
     job = Job(work, (4096,), "int32", repeats=0)
     MpiCollective.__call__ = spoil  # type: ignore[method-assign]
     try:
@@ -224,7 +224,7 @@ def main(cases_file: str, results_file: str) -> None:
             continue  # the ranks that are left over
         kind = str(collective.collective.kind)
         if kind == "custom":
-            work = (Work(name, *solved[::-1]),)
+            work = (StoredAlgorithm(*solved[::-1], name),)
             for dtype in DTYPES:
                 done = measure(comm, Job(work, (8, 4104), dtype, repeats=1))
                 wrong = [str(r.mismatch) for c in done.comparisons for r in c.runs if r.mismatch]
@@ -250,7 +250,7 @@ def main(cases_file: str, results_file: str) -> None:
                     ),
                     comm,
                 )
-        work = (Work(name, *solved[::-1]),)
+        work = (StoredAlgorithm(*solved[::-1], name),)
         op = list(OPERATIONS)[(number + 1) % 4]
         done = measure(comm, Job(work, (4104,), "float64", ReduceOp(op), repeats=2))
         wrong = [str(r.mismatch) for c in done.comparisons for r in c.runs if r.mismatch]

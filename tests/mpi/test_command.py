@@ -75,12 +75,12 @@ def test_a_comparison_as_a_table(say: Say) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--via", "mpi", "-n", "8"], "expected -n 3, one rank for each node"),
+        (["--via", "mpi", "-n", "8"], "expected --ranks 3, one rank for each node"),
         (["--via", "mpi", "--size", "4", "--sizes", "4,8"], "give one of them"),
         (["--via", "mpi", "--sizes", "4,6"], "expected a multiple of 4"),
         (["--via", "mpi", "--sizes", "4,,8"], "'' is not a memory size"),
         (["--via", "mpi", "--size", "900TiB"], "use a smaller size"),
-        (["-n", "3"], "-n is for --via mpi"),
+        (["-n", "3"], "--ranks is for --via mpi"),
         (["--sizes", "4,8"], "--sizes is for --via mpi"),
         (["--repeats", "4"], "--repeats is for --via mpi"),
         (["--time-limit", "4s"], "--time-limit is for --via mpi"),

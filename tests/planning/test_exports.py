@@ -79,13 +79,13 @@ def points() -> list[StoredAlgorithm]:
     return [in_a_line(specs, chunks) for chunks in (1, 2, 4)]
 
 
-def name_of(one: StoredAlgorithm) -> str:
-    return one.where
+def name(steps: int, chunks: int) -> str:
+    return f"line-5-broadcast-C{chunks}-S{steps}-R{steps}"
 
 
 def test_ranges_touch(points: list[StoredAlgorithm]) -> None:
     spy = Spy()
-    made = export_plan(points, MODEL, spy.record(), {}, name_of)
+    made = export_plan(points, MODEL, spy.record(), {})
     assert [one.algorithm for one in made.plan.ranges] == points
     asked = [(one.name, one.min_bytes, one.max_bytes) for one in spy.asked]
     assert asked[0][1] == 0
@@ -106,25 +106,27 @@ def test_what_is_the_best_between_two_bytes_only_is_not_exported(
     points: list[StoredAlgorithm],
 ) -> None:
     spy = Spy()
-    made = export_plan(points, CostModel(Fraction(1), Fraction(1)), spy.record(), {}, name_of)
+    made = export_plan(points, CostModel(Fraction(1), Fraction(1)), spy.record(), {})
     assert [one.algorithm for one in made.plan.ranges] == points
     assert made.plan.crossovers[0] == Fraction(2, 3)
-    assert [(one.name, one.min_bytes) for one in spy.asked] == [("S5", 0), ("S7", 3)]
+    assert [(one.name, one.min_bytes) for one in spy.asked] == [(name(5, 2), 0), (name(7, 4), 3)]
 
 
 def test_a_format_of_folders(points: list[StoredAlgorithm]) -> None:
     spy = Spy(files=("a.{}", "b"))
-    made = export_plan(points, MODEL, spy.record(folder=True), {}, name_of, in_place=True)
+    made = export_plan(points, MODEL, spy.record(folder=True), {}, in_place=True)
     assert all(request.in_place for request in spy.asked)
-    assert made.exports[0].files == ("algorithms/S4/a.S4", "algorithms/S4/b")
+    assert made.exports[0].files == tuple(
+        f"algorithms/{name(4, 1)}-in-place/{file}" for file in (f"a.{name(4, 1)}-in-place", "b")
+    )
     assert len(made.files) == 6
 
 
 def test_one_that_cannot_be_expressed(points: list[StoredAlgorithm]) -> None:
-    with pytest.raises(ExportError, match=r"S5, the best .* bytes, .*5 steps(.|\n)*--skip-refused"):
-        export_plan(points, MODEL, Spy(frozenset({5})).record(), {}, name_of)
+    with pytest.raises(ExportError, match=r"S5, the best .* bytes, .*5 steps(.|\n)*skip_refused"):
+        export_plan(points, MODEL, Spy(frozenset({5})).record(), {})
     spy = Spy(frozenset({5}))
-    made = export_plan(points, MODEL, spy.record(), {}, name_of, skip_refused=True)
+    made = export_plan(points, MODEL, spy.record(), {}, skip_refused=True)
     rest = [points[0], points[2]]
     assert made.plan.crossovers == plan_sizes(rest, MODEL).crossovers
     assert made.refused == ((points[1], "5 steps are too many"),)
@@ -136,17 +138,17 @@ def test_one_that_cannot_be_expressed(points: list[StoredAlgorithm]) -> None:
 def test_none_that_can_be_expressed(points: list[StoredAlgorithm]) -> None:
     spy = Spy(frozenset({4, 5, 7}))
     with pytest.raises(ExportError, match="none of the algorithms can be exported"):
-        export_plan(points, MODEL, spy.record(), {}, name_of, skip_refused=True)
+        export_plan(points, MODEL, spy.record(), {}, skip_refused=True)
 
 
 def test_what_does_not_pass_its_checker_is_not_handed_out(points: list[StoredAlgorithm]) -> None:
     with pytest.raises(VerificationError, match="rank 0 waits for ever"):
-        export_plan(points, MODEL, Spy(wrong=True).record(), {}, name_of, skip_refused=True)
+        export_plan(points, MODEL, Spy(wrong=True).record(), {}, skip_refused=True)
 
 
 def test_two_of_one_name(points: list[StoredAlgorithm]) -> None:
     with pytest.raises(UsageError, match=r"two algorithms .* algorithms/same.txt"):
-        export_plan(points, MODEL, Spy(files=("same.txt",)).record(), {}, name_of)
+        export_plan(points, MODEL, Spy(files=("same.txt",)).record(), {})
 
 
 def test_a_collective_without_one_message(
@@ -155,11 +157,11 @@ def test_a_collective_without_one_message(
     from syncoll.runtime import Kind, StandardCollective
 
     unknown = StandardCollective(Kind.CUSTOM, 5, 0, None, "for a test")
-    monkeypatch.setattr("syncoll.planning.message.kind_of", lambda _: unknown)
+    monkeypatch.setattr("syncoll.planning.plan.kind_of", lambda _: unknown)
     with pytest.raises(UsageError, match="no one message size"):
-        export_plan(points, MODEL, Spy().record(), {}, name_of)
+        export_plan(points, MODEL, Spy().record(), {})
     spy = Spy()
-    export_plan(points[:1], MODEL, spy.record(), {}, name_of)
+    export_plan(points[:1], MODEL, spy.record(), {})
     assert [(one.min_bytes, one.max_bytes) for one in spy.asked] == [(0, UNLIMITED)]
 
 
@@ -204,8 +206,8 @@ def test_what_is_there_stays(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "full")
     for name, complaint in [
         ("full", "not empty"),
-        ("file", "no folder"),
-        ("link", "no folder"),
+        ("file", "not a folder"),
+        ("link", "not a folder"),
         ("no/new", "create it first"),
         ("x" * 300, "cannot write"),
         ("\0", "cannot write"),

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from syncoll.errors import UsageError
-from syncoll.planning import CostModel, Plan, parse_bandwidth, parse_time, plan_sizes
+from syncoll.planning import CostModel, Plan, plan_sizes
+from syncoll.units import parse_bandwidth, parse_time
 
 from .conftest import Costs, Make, make_algorithms
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from syncoll.errors import UsageError
-from syncoll.planning import (
+from syncoll.units import (
     format_bandwidth,
     format_size,
     format_time,

@@ -1,20 +1,14 @@
-"""What the commands that write or read exported files share: options, names, places."""
+"""Options of exporters, for the commands that write or read exported files."""
 
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
-from syncoll.cli.parser import Parser
+from syncoll.errors import OptionError
+from syncoll.plugins import ExporterRecord, PluginManager, parse_options, resolve_options
+from syncoll.runtime.exported import ours_first
 
-if TYPE_CHECKING:
-    from syncoll.plugins import ExporterRecord
-
-__all__ = [
-    "add_exporter_options",
-    "exporter_options",
-    "flags_given",
-]
+__all__ = ["add_exporter_options", "exporter_options", "flags_given", "options_given"]
 
 _FLAG = "flag "
 """Before the name of an option, in the name of what its flag sets."""
@@ -22,7 +16,6 @@ _FLAG = "flag "
 
 def add_exporter_options(parser: argparse.ArgumentParser) -> None:
     """--option, and the flags of the exporters that are installed."""
-    assert isinstance(parser, Parser)
     group = parser.add_argument_group("options of the format")
     group.add_argument(
         "--option",
@@ -31,13 +24,6 @@ def add_exporter_options(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="any option of the exporter; `syncoll plugins --options` lists them; repeatable",
     )
-    parser.late.append(lambda: _add_flags(parser, group))
-
-
-def _add_flags(parser: Parser, group: argparse._ArgumentGroup) -> None:
-    from syncoll.plugins import PluginManager
-    from syncoll.runtime.exported import ours_first
-
     plugins = PluginManager.discover()
     parser.set_defaults(plugins=plugins)
     known = {option for action in parser._actions for option in action.option_strings}
@@ -66,6 +52,16 @@ def flags_given(arguments: argparse.Namespace) -> dict[str, str]:
     }
 
 
+def options_given(arguments: argparse.Namespace) -> dict[str, str]:
+    """All options that were set, by name.
+
+    Raises:
+        OptionError: on one that is not written as NAME=VALUE, or given twice.
+    """
+    flags = (f"{name}={value}" for name, value in flags_given(arguments).items())
+    return parse_options([*flags, *arguments.option])
+
+
 def exporter_options(
     arguments: argparse.Namespace, record: ExporterRecord, *, reading: bool = False
 ) -> dict[str, str]:
@@ -80,22 +76,20 @@ def exporter_options(
         OptionError: on an option that it does not have, one that is given twice, one with a value
             that is not allowed, or one that says nothing about files that are there.
     """
-    from syncoll.errors import OptionError
-    from syncoll.plugins import parse_options, resolve_options
-    from syncoll.runtime.exported import ours_first
-
     flags = flags_given(arguments)
     table = {option.name: option for option in record.options}
     for name in flags:
         if name not in table:
-            others = [r.name for r in ours_first(arguments.session.plugins) if _has_flag(r, name)]
+            others = [
+                other.name
+                for other in ours_first(arguments.session.plugins)
+                if any(option.flag and option.name == name for option in other.options)
+            ]
             raise OptionError(
                 f"--{name} is an option of {' and '.join(others)}; exporter {record.name} has no "
                 f"such option; it has: {', '.join(sorted(table)) or 'none'}"
             )
-    given = parse_options(
-        [*(f"{name}={value}" for name, value in flags.items()), *arguments.option]
-    )
+    given = options_given(arguments)
     resolve_options(record.options, given, f"exporter {record.name}")
     for name in given if reading else ():
         if table[name].writing:
@@ -104,7 +98,3 @@ def exporter_options(
                 f"{shown} says how a file is written; {arguments.file} says that itself"
             )
     return given
-
-
-def _has_flag(record: ExporterRecord, name: str) -> bool:
-    return any(option.flag and option.name == name for option in record.options)

@@ -1,0 +1,250 @@
+"""What verbs share: who is asked, numbers as people write them, and values that show themselves."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import fields
+from fractions import Fraction
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+from syncoll import units
+from syncoll.deadline import NEVER, Deadline
+from syncoll.errors import UsageError
+from syncoll.pages import Page
+from syncoll.session import Session, Settings
+from syncoll.wording import argument
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from syncoll.model import Collective, Fabric, Topology
+    from syncoll.session.settings import SettingsOptions
+
+__all__ = [
+    "Shown",
+    "What",
+    "Where",
+    "bandwidth_of",
+    "bytes_of",
+    "command",
+    "data_frame",
+    "deadline_of",
+    "dressed",
+    "seconds_of",
+    "session_for",
+    "session_of",
+    "size_range",
+    "time_of",
+]
+
+Where: TypeAlias = "str | Topology | Fabric"
+What: TypeAlias = "str | Collective"
+
+_T = TypeVar("_T")
+
+
+# Who is asked -------------------------------------------------------------------------------------
+
+_COMMAND: ContextVar[tuple[Session, float] | None] = ContextVar("command", default=None)
+
+_SHARE_KEPT = 0.03
+_LEAST_KEPT_SECONDS = 0.15
+_MOST_KEPT_SECONDS = 5.0
+
+
+@contextmanager
+def command(session: Session, began: float) -> Iterator[None]:
+    """While it lasts, verbs are asked by the command line.
+
+    They ask its session.  A limit of time counts from the command's start, and a little of it is
+    kept for what comes after the work: the answer is shown and saved, and workers end.
+
+    Args:
+        session: with the settings of the command line.
+        began: when the command did, on the clock of a `Deadline`.
+    """
+    token = _COMMAND.set((session, began))
+    try:
+        yield
+    finally:
+        _COMMAND.reset(token)
+
+
+@cache
+def _usual() -> Session:
+    """With every default; what is installed and the library are looked up once."""
+    return Session()
+
+
+def session_for(options: SettingsOptions | None = None) -> Session:
+    """A session with these settings; the usual one where nothing is set.
+
+    Raises:
+        UsageError: on a setting that does not exist.
+    """
+    asking = _COMMAND.get()
+    usual = _usual() if asking is None else asking[0]
+    if not options:
+        return usual
+    session = Session(Settings.of(options))
+    session.plugins = usual.plugins
+    session.specs = usual.specs
+    return session
+
+
+def session_of(value: object) -> Session:
+    """The session that a value came from; the usual one where it does not say."""
+    found = getattr(value, "session", None)
+    return found if isinstance(found, Session) else session_for()
+
+
+# Numbers that may also be written as people write them --------------------------------------------
+
+
+def bytes_of(size: int | str) -> int:
+    """A number of bytes, or a text such as ``1MiB``.
+
+    Raises:
+        UsageError: when it is not an amount.
+    """
+    if isinstance(size, str):
+        return units.parse_memory(size)
+    if isinstance(size, bool) or not isinstance(size, int):
+        raise UsageError(f"{size!r} is not a number of bytes such as 65536 or '64KiB'")
+    return size
+
+
+def seconds_of(limit: float | str | None) -> float | None:
+    """A number of seconds, or a text such as ``2min``; None stays None.
+
+    Raises:
+        UsageError: when it is not a time.
+    """
+    if limit is None:
+        return None
+    if isinstance(limit, str):
+        return float(units.parse_limit(limit))
+    if isinstance(limit, bool) or not isinstance(limit, int | float) or not limit >= 0:
+        raise UsageError(f"{limit!r} is not a time; expected seconds, or a text such as '2min'")
+    return float(limit)
+
+
+def deadline_of(limit: float | str | None, began: float | None = None) -> Deadline:
+    """The end of a limit that begins now, or has begun then, or with the command (see `command`).
+
+    Raises:
+        UsageError: when it is not a time.
+    """
+    seconds, asking = seconds_of(limit), _COMMAND.get()
+    if seconds is None:
+        return NEVER
+    if asking is None:
+        return Deadline((time.perf_counter() if began is None else began) + seconds)
+    kept = min(_MOST_KEPT_SECONDS, max(_LEAST_KEPT_SECONDS, seconds * _SHARE_KEPT))
+    return Deadline(asking[1] + max(0.0, seconds - kept))
+
+
+def time_of(name: str, value: float | str) -> Fraction:
+    """Seconds of an argument, exact; ``0.7us`` is one too.
+
+    Raises:
+        UsageError: when it is not a time.
+    """
+    return _exact(name, value, units.parse_time, 0, "a time; expected seconds, such as '0.7us'")
+
+
+def bandwidth_of(name: str, value: float | str) -> Fraction:
+    """Bytes per second of an argument, exact; ``25GB/s`` is one too.
+
+    Raises:
+        UsageError: when it is not a bandwidth.
+    """
+    expected = "a bandwidth; expected bytes per second, such as '25GB/s'"
+    return _exact(name, value, units.parse_bandwidth, 5e-324, expected)
+
+
+def _exact(
+    name: str, value: float | str, parse: Callable[[str], Fraction], least: float, expected: str
+) -> Fraction:
+    if isinstance(value, str):
+        try:
+            return parse(value)
+        except UsageError as error:
+            raise UsageError(f"{argument(name)}: {error}") from None
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or not least <= value < float("inf"):
+        raise UsageError(f"{argument(name)}: {value!r} is not {expected}")
+    return Fraction(str(value))
+
+
+def size_range(name: str, text: str | None) -> tuple[int, int] | None:
+    """From ``1KiB..1GiB``; None stays None.
+
+    Raises:
+        UsageError: when it is not a range, or an empty one.
+    """
+    if text is None:
+        return None
+    low, dots, high = text.partition("..")
+    try:
+        found = (units.parse_size(low), units.parse_size(high)) if dots else None
+    except UsageError as error:
+        raise UsageError(f"{argument(name)}: {error}") from None
+    if found is None or found[0] >= found[1]:
+        wrong = "is not a range" if found is None else "is empty"
+        raise UsageError(
+            f"{argument(name)}: {text!r} {wrong}; expected FROM..TO with FROM below TO, such as "
+            "1KiB..1GiB"
+        )
+    return found
+
+
+# Values that show themselves ----------------------------------------------------------------------
+
+_AT_HOME = {"session", "source"}
+
+
+class Shown:
+    """Has a page, which is its representation: text in a terminal, HTML in a notebook."""
+
+    def page(self) -> Page:
+        """What it looks like."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return str(self.page())
+
+    def __str__(self) -> str:
+        return str(self.page())
+
+    def _repr_html_(self) -> str:
+        return self.page().to_html()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what stays where it is: the session, and a definition with its library."""
+        own = {field.name for field in fields(self)}  # type: ignore[arg-type]
+        inherited = super().__getstate__()
+        state = inherited if isinstance(inherited, dict) else vars(self)
+        return {k: None if k in _AT_HOME else v for k, v in state.items() if k in own}
+
+
+def dressed(kind: type[_T], value: Any, **more: Any) -> _T:
+    """A frozen value as a subclass of its own type, with the fields that the subclass adds."""
+    return kind(**{field.name: getattr(value, field.name) for field in fields(value)}, **more)
+
+
+def data_frame(columns: Mapping[str, Any]) -> DataFrame:
+    """A table of these columns for data analysis.
+
+    Raises:
+        UsageError: when pandas is not installed.
+    """
+    try:
+        import pandas as pd
+    except ImportError:
+        raise UsageError("pandas is not installed; `pip install pandas`") from None
+    return pd.DataFrame(dict(columns))

@@ -1,0 +1,140 @@
+"""Plans in the hands of a user: which algorithm for which size, drawn and exported."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from syncoll.api.base import Shown, bandwidth_of, dressed, session_of, size_range, time_of
+from syncoll.api.frontier import FrontierResult, Source, algorithms_of, frontier_of
+from syncoll.documents import to_text
+from syncoll.errors import UsageError
+from syncoll.pages import Page
+from syncoll.pages.plan import plan_page, plan_title
+from syncoll.planning import (
+    CostModel,
+    Picture,
+    Plan,
+    PlannedExports,
+    draw,
+    export_plan,
+    plan_document,
+    plan_sizes,
+    require_new_folder,
+    unit_bandwidth,
+    write_new_folder,
+)
+from syncoll.wording import argument
+
+__all__ = ["PlanResult", "plan"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PlanResult(Shown, Plan):
+    """Which algorithm of a frontier is the fastest for which size.
+
+    Args:
+        frontier: that was planned with.
+        given: whether a user said the bandwidth, or the topology did.
+        made: the exports, where some were asked for.
+    """
+
+    frontier: FrontierResult
+    given: bool
+    made: PlannedExports | None = None
+
+    def page(self, sizes: str | None = None) -> Page:
+        """The ranges of sizes; of one node's data, those in a range such as ``1KiB..1GiB``."""
+        return plan_page(self, self.frontier, given=self.given, sizes=size_range("sizes", sizes))
+
+    def plot(self, sizes: str | None = None) -> Picture:
+        """Time and algorithm bandwidth over the size.
+
+        Args:
+            sizes: of one node's data, such as ``1KiB..1GiB``.
+
+        Raises:
+            UsageError: when matplotlib is not installed, or on sizes that make no sense.
+        """
+        title = plan_title(self, self.frontier, given=self.given)
+        return draw(self, title, size_range("sizes", sizes))
+
+    def document(self, sizes: str | None = None) -> dict[str, Any]:
+        """The plan as JSON, with its exports; an end of a range that is not in `sizes` is cut."""
+        shown = size_range("sizes", sizes)
+        return plan_document(self, self.frontier, self.given, sizes=shown, made=self.made)
+
+    def save(self, folder: str | Path, sizes: str | None = None) -> None:
+        """Writes the exports into a new folder, with an index; all of them, or none.
+
+        Raises:
+            UsageError: when it cannot be written.
+        """
+        files = {} if self.made is None else self.made.files
+        index = f"{to_text(self.document(sizes))}\n".encode()
+        write_new_folder(Path(folder), {"index.json": index, **files})
+
+
+def plan(
+    source: Source,
+    *,
+    alpha: float | str,
+    beta: float | str | None = None,
+    overhead: float | str = "0s",
+    exports: str | Path | None = None,
+    to: str | None = None,
+    in_place: bool = False,
+    skip_refused: bool = False,
+    options: Mapping[str, object] | None = None,
+) -> PlanResult:
+    """Which point of a frontier is the fastest for which message size, with exports of those.
+
+    Args:
+        source: a frontier, or its file.
+        alpha: the latency of a step, such as ``0.7us``.
+        beta: what a link of one chunk per round carries, such as ``25GB/s``; None where the
+            topology says bandwidths.
+        overhead: of each call.
+        exports: a new folder for an index and an export of each algorithm that is the best for
+            some message.
+        to: the format of the exports.
+        in_place: for calls whose input and output are one buffer.
+        skip_refused: plan without the algorithms that the format cannot express.
+        options: of the exporter, by name.
+
+    Raises:
+        UsageError: on a number that makes no sense, one that is missing, or no points.
+        ExportError: when the format cannot express what was chosen.
+    """
+    if exports is not None:
+        if to is None:
+            raise UsageError("exports need a format, such as to='msccl-xml'")
+        require_new_folder(Path(exports))
+    frontier = frontier_of(source)
+    session, algorithms = session_of(frontier), algorithms_of(frontier)
+    latency, call = time_of("alpha", alpha), time_of("overhead", overhead)
+    topology = frontier.topology
+    bandwidth = unit_bandwidth(topology) if beta is None else bandwidth_of("beta", beta)
+    if bandwidth is None:
+        raise UsageError(
+            f"{argument('beta')} is missing: {topology.name} is described in chunks per round, "
+            "without units; say what a link of one chunk per round carries, such as "
+            f"{argument('beta', '25GB/s')}"
+        )
+    model, made = CostModel(latency, bandwidth, call), None
+    if to is not None:
+        made = export_plan(
+            algorithms,
+            model,
+            session.plugins.exporters[to],
+            options or {},
+            in_place=in_place,
+            skip_refused=skip_refused,
+        )
+    chosen = plan_sizes(algorithms, model) if made is None else made.plan
+    found = dressed(PlanResult, chosen, frontier=frontier, given=beta is not None, made=made)
+    if exports is not None:
+        found.save(exports)
+    return found

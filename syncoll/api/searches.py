@@ -1,0 +1,225 @@
+"""Searches: the Pareto frontier of a collective on a topology."""
+
+from __future__ import annotations
+
+import time
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any, Unpack
+
+from syncoll.api.base import What, Where, deadline_of, dressed, seconds_of, session_for
+from syncoll.api.frontier import FrontierResult
+from syncoll.deadline import Deadline, interrupted_at
+from syncoll.documents import frontier_document, require_writable, write_document
+from syncoll.errors import UsageError
+from syncoll.results import Frontier
+from syncoll.searching import AnswerSource, Observer, SearchRequest, Strategy
+from syncoll.searching import search as search_with
+from syncoll.session import Session
+from syncoll.session.progress import progress as progress_of
+from syncoll.session.searching import SHARE_BEFORE_PROOFS
+from syncoll.session.settings import SettingsOptions
+from syncoll.session.reference import written_search
+from syncoll.solving import Solver
+from syncoll.wording import argument
+
+__all__ = ["pareto", "search"]
+
+_STYLES = ("auto", "live", "plain", "none")
+_LIMITS = ("k", "max_steps", "max_rounds", "max_chunks", "time_limit", "point_limit")
+
+
+def pareto(
+    topology: Where,
+    collective: What,
+    *,
+    strategy: str = "certified",
+    k: int | None = None,
+    max_steps: int | None = None,
+    max_rounds: int | None = None,
+    max_chunks: int | None = None,
+    time_limit: float | str | None = None,
+    point_limit: float | str | None = None,
+    output: str | Path | None = None,
+    proofs: str | Path | None = None,
+    progress: str | Observer = "auto",
+    **settings: Unpack[SettingsOptions],
+) -> FrontierResult:
+    """The Pareto frontier: for each number of steps S the least bandwidth cost R/C.
+
+    Every point has passed the verifier.  Ctrl-C and the limits end the search with what is known,
+    which says what is not settled.
+
+    Args:
+        topology: a name or an object.
+        collective: a name or an object.
+        strategy: ``certified``, or ``paper`` for Algorithm 1 of the SCCL paper.
+        k: only k-synchronous algorithms, R <= S + k.
+        max_steps: S at most; None for 3 more than the least possible.
+        max_rounds: R at most; None for no limit.
+        max_chunks: C at most; None for 24 times the least possible.
+        time_limit: seconds for all of it, or a text such as ``2min``.
+        point_limit: seconds for each (S, R, C).
+        output: a file where the frontier is kept as JSON as it grows.
+        proofs: a folder for a proof of each refutation that a claim rests on (solves them again).
+        progress: ``auto``, ``live``, ``plain`` or ``none``, or an `Observer`.
+        settings: see `Settings`.
+
+    Raises:
+        SyncollError: on names that do not exist, settings that do not go together, and what
+            plugins do wrong.
+
+    >>> pareto("ring(4)", "allgather", progress="none")[0].bandwidth
+    Fraction(3, 2)
+    """
+    _require_possible(output, proofs, progress)
+    session, until = session_for(settings), deadline_of(time_limit)
+    with interrupted_at(until):
+        where, what = session.topology(topology), session.collective(collective)
+    limits = (k, max_steps, max_rounds, max_chunks, seconds_of(time_limit), seconds_of(point_limit))
+    request = SearchRequest(where, what, _strategy(strategy), *limits)
+    return _searched(session, request, until, output, proofs, progress)
+
+
+class SearchOptions(SettingsOptions, total=False):
+    """Limits and settings of a search as keywords; see `pareto`."""
+
+    k: int | None
+    max_steps: int | None
+    max_rounds: int | None
+    max_chunks: int | None
+    time_limit: float | str | None
+    point_limit: float | str | None
+
+
+def search(
+    what: str | SearchRequest,
+    solver: Solver | AnswerSource | None = None,
+    *,
+    strategy: str = "certified",
+    output: str | Path | None = None,
+    proofs: str | Path | None = None,
+    progress: str | Observer = "auto",
+    **options: Unpack[SearchOptions],
+) -> FrontierResult:
+    """The Pareto frontier of a search written in a spec file, or of a request.
+
+    Args:
+        what: ``FILE:NAME``, a shipped search, or a request.
+        solver: decides a request, with no seeds, store or pool beside it; None for what `pareto`
+            asks.
+        strategy: see `pareto`.
+        output: see `pareto`.
+        proofs: see `pareto`.
+        progress: see `pareto`.
+        options: limits and settings as for `pareto`, which go before what the file says.
+
+    Raises:
+        SyncollError: as `pareto`.
+
+    >>> search("dgx1_allgather", progress="none").least_steps
+    2
+    """
+    _require_possible(output, proofs, progress)
+    began, settings = time.perf_counter(), dict[str, Any](options)
+    limits = {name: settings.pop(name, None) for name in _LIMITS}
+    if isinstance(what, SearchRequest):
+        own = [name for name, value in limits.items() if value is not None]
+        own += ["strategy"] * (strategy != "certified") + (list(settings) if solver else [])
+        if own:
+            owner = "the request" if own[0] not in settings else "the solver"
+            raise UsageError(f"{', '.join(own)}: {owner} says that itself")
+        session, until = session_for(settings), deadline_of(what.time_limit, began)  # type: ignore[arg-type]
+        return _searched(session, what, until, output, proofs, progress, solver=solver)
+    if solver is not None:
+        raise UsageError(f"{what!r} is asked as `pareto` asks; a solver goes with a request")
+    session = session_for(settings)  # type: ignore[arg-type]
+    limits |= {name: seconds_of(limits[name]) for name in ("time_limit", "point_limit")}
+    request, spec = written_search(session.specs, what, _strategy(strategy), limits)
+    until = deadline_of(request.time_limit, began)
+    return _searched(
+        session,
+        request,
+        until,
+        output,
+        proofs,
+        progress,
+        encoding=spec.encoding,
+        backend=spec.backend,
+    )
+
+
+def _require_possible(
+    output: str | Path | None, proofs: str | Path | None, progress: str | Observer
+) -> None:
+    """Passes what can be written, before anything is searched.
+
+    Raises:
+        UsageError: on anything else.
+    """
+    if output is not None:
+        require_writable(Path(output))
+    if proofs is not None and Path(proofs).is_file():
+        raise UsageError(f"{argument('proofs', str(proofs))}: that is a file; name a folder")
+    if not isinstance(progress, Observer) and progress not in _STYLES:
+        raise UsageError(f"progress {progress!r} is not one of {', '.join(_STYLES)}")
+
+
+def _searched(
+    session: Session,
+    request: SearchRequest,
+    until: Deadline,
+    output: str | Path | None,
+    proofs: str | Path | None,
+    progress: str | Observer,
+    *,
+    solver: Solver | AnswerSource | None = None,
+    encoding: str | None = None,
+    backend: str | None = None,
+) -> FrontierResult:
+    """Searches, keeps what is found in a file, and proves it; a full disk costs no result."""
+    failures = [""]
+
+    def keep(frontier: Frontier) -> None:
+        if output is None:
+            return
+        try:
+            write_document(Path(output), frontier_document(frontier))
+        except UsageError as error:
+            if str(error) not in failures:
+                session.tell(str(error))
+            failures.append(str(error))
+        else:
+            failures.append("")
+
+    before = until.share(SHARE_BEFORE_PROOFS) if proofs is not None else until
+    with nullcontext(progress) if isinstance(progress, Observer) else progress_of(progress) as seen:
+        if solver is not None:
+            found = search_with(request, solver, seen, on_points=keep, deadline=before)
+        else:
+            found = session.pareto(
+                request, encoding=encoding, backend=backend, observer=seen, on_points=keep, until=before
+            )
+    unproved = ""
+    if proofs is not None and not found.interrupted:
+        try:
+            found = session.prove(found, Path(proofs), request.point_limit, until)
+        except UsageError as error:
+            unproved = f"{error}; the proofs are left out"
+            session.tell(unproved)
+    keep(found)
+    return dressed(
+        FrontierResult,
+        found,
+        session=session,
+        source=request.collective,
+        unsaved=failures[-1],
+        unproved=unproved,
+    )
+
+
+def _strategy(name: str) -> Strategy:
+    try:
+        return Strategy(name)
+    except ValueError:
+        raise UsageError(f"strategy {name!r} is not one of {', '.join(Strategy)}") from None

@@ -1,0 +1,136 @@
+"""What is installed, for people."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from syncoll.errors import PluginError
+from syncoll.pages.page import Page
+from syncoll.plugins import Answer, PluginManager, SpecLibraryRecord
+from syncoll.spec import SpecLibrary
+
+__all__ = ["plugin_records", "plugins_page"]
+
+_TITLES = {
+    "encoding": "encodings (--encoding NAME)",
+    "backend": "solver backends (--backend NAME)",
+    "seed": "seed backends (--backend NAME, --seeds NAME)",
+    "specs": "spec libraries (their definitions are used by name)",
+    "importer": "importers (syncoll import NAME FILE, NAME:FILE as a topology)",
+    "exporter": "exporters (syncoll export --to NAME)",
+}
+
+
+def plugins_page(plugins: PluginManager, *, options: bool) -> Page:
+    """A few lines about each plugin.
+
+    Args:
+        plugins: what is installed.
+        options: whether to show also what formulas a backend takes, and every option.
+    """
+    page, records = Page(), plugin_records(plugins)
+    for point, title in _TITLES.items():
+        page.text(f"{title}:")
+        for record in records:
+            if record["point"] == point:
+                _show(page, record, options)
+        page.text()
+    for broken in plugins.broken:
+        origin = f" of {broken.distribution}" if broken.distribution else ""
+        page.text(f"broken: plugin {broken.plugin}{origin}: {broken.error}")
+    if not options:
+        page.text("`syncoll plugins --options` also lists what each takes and can be told.")
+    return page
+
+
+def _show(page: Page, record: dict[str, Any], options: bool) -> None:
+    def field(name: str, text: str) -> None:
+        page.text(f"{'':11}{name:<12} {text}", hang=24)
+
+    start = f"  {record['name']:<8} "
+    page.text(f"{start}{record['summary']}", hang=len(start))
+    for name in ("installed", "licensed"):
+        if name in record:
+            answer = record[name]
+            reason = f": {answer['reason']}" if answer["reason"] else ""
+            field(name, f"{'yes' if answer['ok'] else 'no'}{reason}")
+    field("able to run", "yes" if record["able"] else "no")
+    if record.get("problem"):
+        field("problem", record["problem"])
+    field("from", record["distribution"])
+    if not options:
+        return
+    if "features" in record:
+        field("takes", ", ".join(record["features"]))
+    for option in record.get("options", []):
+        default = str(option["default"])
+        default = default.lower() if isinstance(option["default"], bool) else default
+        field("option", f"{option['name']}={default}: {option['summary']}; {option['kind']}")
+
+
+def plugin_records(plugins: PluginManager) -> list[dict[str, Any]]:
+    """What is known about each plugin, as JSON has it."""
+    registries = (
+        ("encoding", plugins.encodings),
+        ("backend", plugins.backends),
+        ("seed", plugins.seeds),
+        ("specs", plugins.spec_libraries),
+        ("importer", plugins.importers),
+        ("exporter", plugins.exporters),
+    )
+    return [
+        _record(plugins, point, record)
+        for point, registry in registries
+        for record in registry.values()
+    ]
+
+
+def _record(plugins: PluginManager, point: str, record: Any) -> dict[str, Any]:
+    """What all plugins have, and what those of a plug point have beside it."""
+    found = {"point": point, "name": record.name, "summary": record.summary, "able": True}
+    found["distribution"] = str(plugins.provenance(record))
+    if point in ("backend", "seed", "exporter"):
+        found["installed"] = _answer(record.installed)
+        found["able"] = found["installed"]["ok"]
+    if point == "backend":
+        found["features"] = sorted(record.features)
+        if found["able"]:
+            found["licensed"] = _answer(record.licensed)
+            found["able"] = found["licensed"]["ok"]
+    elif point == "specs":
+        found["able"] = record.folder.is_dir()
+        found["problem"] = _library_problem(record, ours=plugins.is_ours(record))
+        return found
+    elif point == "importer":
+        found["problem"] = _problem(lambda: record.recognises(""))
+    elif point == "exporter":
+        found["problem"] = _problem(lambda: record.recognises(Path("nothing"), b""))
+    found["options"] = [
+        {"name": o.name, "default": o.default, "kind": o.kind, "summary": o.summary}
+        for o in record.options
+    ]
+    return found
+
+
+def _answer(question: Callable[[], Answer]) -> dict[str, Any]:
+    answer = question()
+    return {"ok": answer.ok, "reason": answer.reason}
+
+
+def _problem(recognises: Callable[[], bool]) -> str:
+    """What is wrong with a plugin's `recognises`, as far as asking it about nothing shows."""
+    try:
+        recognises()
+    except PluginError as error:
+        return str(error)
+    return ""
+
+
+def _library_problem(record: SpecLibraryRecord, *, ours: bool) -> str:
+    """What is wrong with a library's files; ours are tested, and many."""
+    if not record.folder.is_dir():
+        return f"there is no folder {record.folder}"
+    problems = [] if ours else SpecLibrary.load([record.folder]).problems()
+    return "; ".join(str(error).partition("\n")[0] for error in problems)
