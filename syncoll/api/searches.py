@@ -17,9 +17,9 @@ from syncoll.searching import AnswerSource, Observer, SearchRequest, Strategy
 from syncoll.searching import search as search_with
 from syncoll.session import Session
 from syncoll.session.progress import progress as progress_of
+from syncoll.session.reference import written_search
 from syncoll.session.searching import SHARE_BEFORE_PROOFS
 from syncoll.session.settings import SettingsOptions
-from syncoll.session.reference import written_search
 from syncoll.solving import Solver
 from syncoll.wording import argument
 
@@ -198,7 +198,12 @@ def _searched(
             found = search_with(request, solver, seen, on_points=keep, deadline=before)
         else:
             found = session.pareto(
-                request, encoding=encoding, backend=backend, observer=seen, on_points=keep, until=before
+                request,
+                encoding=encoding,
+                backend=backend,
+                observer=seen,
+                on_points=keep,
+                until=before,
             )
     unproved = ""
     if proofs is not None and not found.interrupted:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -20,13 +20,11 @@ from syncoll.errors import SyncollError, UsageError
 from syncoll.session.settings import Settings, require_whole
 
 if TYPE_CHECKING:
-    from syncoll.documents import StoredAlgorithm
     from syncoll.model import Collective, Fabric, Instance, Topology
     from syncoll.plugins import PluginManager
     from syncoll.proofs.refute import Refuting
     from syncoll.results import Forests, Frontier, LowerBounds, Refuted, Solution
     from syncoll.results.explanation import Explanation
-    from syncoll.runtime import SavedExport
     from syncoll.searching import AnswerSource, Observer, SearchRequest
     from syncoll.solving import Solver, SolverSettings
     from syncoll.spec import Reader, SpecLibrary
@@ -485,41 +483,6 @@ class Session:
 
         with self.limited():
             return pack_forests(self, fabric, collective, root, fixed_k, backend, until)
-
-    def export(
-        self,
-        one: StoredAlgorithm,
-        to: str,
-        path: Path,
-        *,
-        in_place: bool = False,
-        min_bytes: int = 0,
-        max_bytes: int,
-        options: Mapping[str, object],
-    ) -> SavedExport:
-        """Writes an algorithm in a format of a runtime, once the format's checker has executed it.
-
-        Args:
-            path: the file, or a folder for it.
-            in_place: for calls whose input and output are one buffer.
-            min_bytes: the smallest message for which the runtime should choose it.
-
-        Raises:
-            ExportError: when the format cannot express it.
-            UsageError: when a file cannot be written.
-        """
-        from syncoll.plugins import ExportRequest
-        from syncoll.runtime import SavedExport, export_verified, label, save
-
-        if not isinstance(to, str):
-            raise UsageError(f"{to!r} is not the name of an exporter")
-        record, instance = self.plugins.exporters[to], one.instance
-        name = label(one, instance.collective, in_place=in_place)
-        request = ExportRequest(
-            name, instance.collective, instance, one.algorithm, in_place, min_bytes, max_bytes
-        )
-        done = export_verified(record, request, options)
-        return SavedExport(tuple(save(path, done.exported.files, folder=record.folder)), done)
 
 
 def _name(what: object, kind: str) -> str:
