@@ -11,18 +11,21 @@ up where:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
+
+import numpy as np
 
 from syncoll.bounding.partition import find_partition
 from syncoll.bounding.rounds import rounds_bound
-from syncoll.bounding.signature import signature
+from syncoll.certificates.demand import Demand
 from syncoll.certificates.rounds import RoundsBound
 from syncoll.certificates.shape import Reading, Shape
 from syncoll.deadline import Deadline, OutOfTimeError, interrupted_at
+from syncoll.linear.colour_refinement import Graph, hashes, mix, refine
 from syncoll.model import RelationTable, Topology
 
-__all__ = ["combining_rounds_bound"]
+__all__ = ["combining_rounds_bound", "signature"]
 
 _SHARE_OF_PARTITIONS = 0.5
 """The part of the time in which partitions are looked for."""
@@ -40,10 +43,8 @@ def combining_rounds_bound(
     """The best of these bounds on R.
 
     Args:
-        topology: P and B.
         table: pre says who contributes, post who needs the result.
         steps: S, or None for any number of steps.
-        thorough: see `rounds_bound`.
         seconds: time limit of all of it; None for none.  What is proved by then counts.
         prove: computes bounds, as `rounds_bound` does.
     """
@@ -92,3 +93,35 @@ def _counting_sends(
     if found is None:
         return RoundsBound(Fraction(0), steps, None)
     return RoundsBound(found[0], None, found[1])
+
+
+def signature(topology: Topology, demands: Sequence[Demand]) -> int:
+    """The same number for problems that differ in the numbers of nodes only.
+
+    Nodes that symmetries of the topology exchange have equal bounds, so one linear program serves
+    all of them.  Different problems that colour refinement cannot tell apart may share a signature
+    too (two triangles and a hexagon, say, but for the distances from where chunks start).  So a
+    bound may be transferred neither as a number nor as a proof: a signature is a reason to expect
+    no more from solving a problem again.
+    """
+    nodes, links, bounds = topology.num_nodes, len(topology.links), len(topology.bounds)
+    first_bound, first_demand = nodes + links, nodes + links + bounds
+    pairs: list[tuple[int, int, int]] = []  # one end, other end, what they are to each other
+    for i, (source, destination) in enumerate(topology.links):
+        pairs += [(source, nodes + i, 1), (destination, nodes + i, 2)]
+    for j, members in enumerate(topology.bound_links):
+        pairs += [(nodes + i, first_bound + j, 3) for i in members.tolist()]
+    starts: set[int] = set()
+    for k, demand in enumerate(demands):
+        starts.update(demand.sources)
+        pairs += [(n, first_demand + k, 4) for n in demand.sources]
+        pairs += [(n, first_demand + k, 5) for n in demand.destinations]
+    table = np.array(pairs, dtype=np.int64).reshape(-1, 3)
+    roles = np.stack([table[:, 2], table[:, 2] + 8])  # as one end, and as the other sees it
+    graph = Graph.of(first_demand + len(demands), table[:, :2], roles)
+    far = topology.distances[sorted(starts)].min(axis=0) if starts else np.zeros(nodes)
+    kinds = [f"node {d}" for d in far.tolist()] + ["link"] * links
+    kinds += [f"bound {bound.chunks_per_round}" for bound in topology.bounds]
+    kinds += [f"demand {demand.count}" for demand in demands]
+    *_, colours = refine(graph, hashes(kinds))
+    return int(mix(colours).sum(dtype=np.uint64))

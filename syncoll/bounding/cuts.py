@@ -42,8 +42,6 @@ def find_cut(
     is nearer to one node than to another), what free links connect, and all their complements.
 
     Args:
-        topology: P and B.
-        demands: what must get where.
         at_least: the bound to prove, above 0; what prices prove for any number of steps is a bound
             to try.
         prices: links without a price connect nodes on one side of a cut.
@@ -182,7 +180,6 @@ def least_cover(topology: Topology, links: Sequence[int]) -> tuple[int, ...]:
     """Bounds that together contain all these links, with the least sum of chunks per round.
 
     Args:
-        topology: P and B.
         links: positions of links.
 
     Returns:

@@ -22,7 +22,6 @@ class TimeExpandedNetwork:
     """Arcs over places; a place is a node, or a node at a time.
 
     Args:
-        topology: P and B.
         steps: S, or None for the topology itself (one layer, no time).
         tail: ``[A]``, the place that each arc leaves.
         head: ``[A]``, the place that each arc enters.

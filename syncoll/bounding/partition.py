@@ -38,8 +38,6 @@ def find_partition(
     when the two parts are joined, again and again, that leave the best bound.
 
     Args:
-        topology: P and B.
-        classes: the chunks of a combining collective.
         deadline: when it is half over no further partitions are looked at.
 
     Returns:

@@ -36,8 +36,15 @@ from syncoll.certificates.demand import Demand
 from syncoll.certificates.prices import PriceCertificate, Share
 from syncoll.deadline import NEVER, Deadline
 from syncoll.linear import LinearProgram, Optimum
+from syncoll.model import Topology
 
-__all__ = ["Relaxation", "RelaxationKind", "SolvedRelaxation"]
+__all__ = [
+    "Relaxation",
+    "RelaxationKind",
+    "SolvedRelaxation",
+    "most_variables",
+    "num_flows",
+]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -65,6 +72,28 @@ class RelaxationKind(StrEnum):
     COPIES = "copies"
 
 
+def num_flows(demands: Sequence[Demand], kind: RelaxationKind) -> int:
+    """How many flows a relaxation has: one for each destination, or for each copy of a chunk."""
+    if kind is RelaxationKind.TOGETHER:
+        return len({d for demand in demands for d in demand.destinations})
+    copied = sum(len(one.destinations) for one in demands if len(one.destinations) > 1)
+    return copied + len({one.destinations for one in demands if len(one.destinations) == 1})
+
+
+def most_variables(
+    topology: Topology, demands: Sequence[Demand], steps: int | None, kind: RelaxationKind
+) -> int:
+    """How many variables a relaxation has at most, but for a few for each flow and step.
+
+    Every flow has one for each link and step.  With steps, distances leave about a half or a third
+    of them; without, all.
+
+    Args:
+        steps: S, or None for any number of steps.
+    """
+    return num_flows(demands, kind) * len(topology.links) * (1 if steps is None else steps)
+
+
 @dataclass(frozen=True)
 class _Commodity:
     """One flow: everything that some demands send to one destination."""
@@ -74,13 +103,7 @@ class _Commodity:
 
 
 class Relaxation:
-    """One relaxation of some demands on a network.
-
-    Args:
-        network: the topology, or its time-expansion.
-        demands: what must get where.
-        kind: which relaxation.
-    """
+    """One relaxation of some demands on a network."""
 
     def __init__(
         self, network: TimeExpandedNetwork, demands: Sequence[Demand], kind: RelaxationKind

@@ -8,8 +8,7 @@ from fractions import Fraction
 
 from syncoll.bounding.cuts import around_nodes, find_cut
 from syncoll.bounding.network import TimeExpandedNetwork
-from syncoll.bounding.relaxation import Relaxation, RelaxationKind
-from syncoll.bounding.size import most_variables
+from syncoll.bounding.relaxation import Relaxation, RelaxationKind, most_variables
 from syncoll.bounding.trees import find_tree_prices
 from syncoll.certificates.demand import Demand
 from syncoll.certificates.prices import PriceCertificate
@@ -48,7 +47,6 @@ def rounds_bound(
     """The best bound on R that the relaxations prove in the time, exact and certified.
 
     Args:
-        topology: P and B.
         demands: what must get where; every destination must be within reach.
         steps: S, or None for any number of steps.
         thorough: whether to solve the larger relaxation also where it may take many seconds.
@@ -97,14 +95,7 @@ def with_cut(
     bound: RoundsBound,
     seconds: float | None = None,
 ) -> RoundsBound:
-    """A bound for any number of steps as a cut, where one proves as much: it is easier to read.
-
-    Args:
-        topology: P and B.
-        demands: what must get where.
-        bound: what was proved about them.
-        seconds: time limit; None for none.
-    """
+    """A bound for any number of steps as a cut, where one proves as much: it is easier to read."""
     if not isinstance(bound.certificate, PriceCertificate) or bound.steps is not None:
         return bound
     try:

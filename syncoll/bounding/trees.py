@@ -38,9 +38,7 @@ def find_tree_prices(
     """The best bound of this kind found in the time, with its certificate.
 
     Args:
-        topology: P and B.
         demands: what must get where, within reach in so many steps.
-        steps: S.
         seconds: after these no further trees are generated; what is proved by then counts.
         more_than: only a bound above this is of use, above what flows prove for instance; end
             early when no prices can prove so much.

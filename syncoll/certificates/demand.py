@@ -19,7 +19,6 @@ class Demand:
     Args:
         sources: the nodes of pre.
         destinations: the nodes of post that lack it at the start; never empty.
-        count: how many chunks.
     """
 
     sources: tuple[int, ...]

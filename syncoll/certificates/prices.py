@@ -37,7 +37,6 @@ class Share:
     """The part of the prices that the ways to one destination pay.
 
     Args:
-        destination: the node.
         demands: positions of the demands to which the share applies.
         prices: (position of the link, step) to a price above 0; missing entries are free.
     """

@@ -58,7 +58,6 @@ class ChunkClass:
     Args:
         pre: the nodes of pre, ascending.
         post: the nodes of post, ascending.
-        count: how many chunks.
     """
 
     pre: tuple[int, ...]
@@ -71,7 +70,6 @@ class Shape:
     """The chunk classes for one C.
 
     Args:
-        chunks: C.
         classes: in ascending order, no pre and post twice.
         combining: whether pre says who contributes.
     """

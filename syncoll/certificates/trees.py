@@ -45,7 +45,6 @@ class TreeCertificate:
     """Proves a lower bound on R for algorithms of at most S steps.
 
     Args:
-        steps: S.
         totals: (position of the bound in the topology, step) to its price above 0.
     """
 

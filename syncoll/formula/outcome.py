@@ -58,7 +58,6 @@ class Outcome:
     """A verdict, with the assignment if it is sat, and why the backend stopped.
 
     Args:
-        verdict: sat, unsat or unknown.
         assignment: of the formula that was asked; present exactly when the verdict is sat.
         reason: `StopReason.DECIDED` exactly when the verdict is not unknown.
         message: details for people, such as what to use instead when a licence is too small.

@@ -61,7 +61,6 @@ def refine(graph: Graph, colours: WordArray, turns: Sequence[int] = ()) -> Itera
     """The colours after every round, those given first; the last ones are equitable.
 
     Args:
-        graph: which.
         colours: to begin with, `hashes` of what tells vertices apart.
         turns: vertices before the first of these numbers are recoloured first in a round, then
             those before the second, and so on; what sees only others then needs fewer rounds.
@@ -90,7 +89,6 @@ def is_equitable(graph: Graph, numbers: IntArray) -> bool:
     """Whether vertices of one colour see the same, compared edge by edge; exact.
 
     Args:
-        graph: which.
         numbers: of the colours, from 0 without gaps.
     """
     key = numbers[graph.neighbours]

@@ -46,8 +46,6 @@ class Optimum:
     """An optimal solution.
 
     Args:
-        value: the least objective value.
-        columns: the value of each variable.
         row_duals: for each row the rate at which the optimum grows with the row's bound.
         solved_columns: how many variables were left to the solver after the reduction.
     """
@@ -173,9 +171,7 @@ class LinearProgram:
 
     Args:
         costs: one for each variable.
-        rows: row of each entry of A.
         columns: column of each entry of A; no position twice.
-        values: the entries of A.
         row_low: may be ``-inf``.
         row_high: may be ``inf``.
     """

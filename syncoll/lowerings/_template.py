@@ -57,8 +57,6 @@ class SumShape(NamedTuple):
     """What a row in normal form looks like; ``low <= 0`` and ``high >= total`` are no bounds.
 
     Args:
-        low: least sum.
-        high: greatest sum.
         singles: coefficient and number of the literals that nothing is known about; the
             placeholders are numbered in this order.
         chains: the coefficients of literals each of which implies the one before it; their
@@ -148,11 +146,7 @@ class Template:
 
 
 class TemplateBuilder:
-    """Collects the clauses of a template.
-
-    Args:
-        num_inputs: the number of placeholders for literals.
-    """
+    """Collects the clauses of a template."""
 
     def __init__(self, num_inputs: int) -> None:
         self.num_inputs = num_inputs
@@ -207,9 +201,7 @@ def fill_in(
     """The clauses of a template for many rows at once: their sizes, literals and enforcers.
 
     Args:
-        template: of the rows' shape.
         inputs: the rows' literals, ``[rows, num_inputs]``.
-        enforcers: the rows' enforcers.
         builder: where the new variables come from.
     """
     rows, auxiliary = len(inputs), template.num_auxiliary

@@ -47,11 +47,7 @@ class Stage:
     """One lowering of a chain, as it went.
 
     Args:
-        name: the lowering's.
         summary: the lowering's, one line.
-        before: how large the formula was.
-        after: how large it became.
-        seconds: wall-clock time.
     """
 
     name: str
@@ -66,7 +62,6 @@ class Lowered:
     """A formula in the features of a backend, and the way back.
 
     Args:
-        formula: the lowered formula.
         stages: how it came about, first lowering first; none when nothing was to do.
         inverses: of the stages, in the same order.
     """
@@ -164,10 +159,6 @@ def plan(
 ) -> tuple[Lowering, ...]:
     """The chain of lowerings, computed from features alone.
 
-    Args:
-        features_used: by the formula.
-        features_offered: by the backend.
-
     Returns:
         The lowerings in the order in which they apply; none when the offer suffices.
 
@@ -195,7 +186,6 @@ def lower(formula: Formula, features: frozenset[Feature]) -> Lowered:
     """Rewrites a formula until it uses only features that a backend offers; its hint stays.
 
     Args:
-        formula: any.
         features: what the backend offers.
 
     Returns:

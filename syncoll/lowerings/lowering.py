@@ -51,7 +51,6 @@ class Applied:
     """What a lowering made of a formula.
 
     Args:
-        formula: the lowered formula.
         inverse: takes its models back.
     """
 
@@ -71,8 +70,6 @@ class Lowering:
 
     Args:
         name: ``given -> made``, as `syncoll explain` shows it.
-        summary: one line.
-        apply: the rewriting.
         turns: features that it takes away, with those that it brings in for each.
         some: features of which it rewrites a part, likewise; they stay.
         cost: how much it is to be avoided, for everything that it rewrites; of a part, half.

@@ -18,9 +18,8 @@ import numpy.typing as npt
 from syncoll.deadline import NEVER, Deadline
 from syncoll.scheduling.link_sets import LinkSets
 from syncoll.scheduling.list_scheduler import ListScheduler
-from syncoll.scheduling.plan import DENSE, SendPlan
 from syncoll.scheduling.step_program import StepProgram
-from syncoll.scheduling.streams import Streams
+from syncoll.scheduling.streams import DENSE, SendPlan, Streams
 from syncoll.scheduling.windows import Windows
 
 __all__ = ["Assigner"]
@@ -60,12 +59,7 @@ _LEANS = (Fraction(1, 2), Fraction(0), Fraction(1))
 
 
 class Assigner:
-    """Assigns steps to the sends of streams.
-
-    Args:
-        streams: what is sent.
-        sets: B.
-    """
+    """Assigns steps to the sends of streams."""
 
     def __init__(self, streams: Streams, sets: LinkSets) -> None:
         self._streams, self._sets = streams, sets
@@ -95,9 +89,7 @@ class Assigner:
         """The best plan found of at most `steps` steps and `most_rounds` rounds.
 
         Args:
-            steps: S, at least the height.
             most_rounds: more rounds are of no use.
-            until: when to stop.
             exact: whether an integer program may be solved.
         """
         least = self._windows.bound(steps)

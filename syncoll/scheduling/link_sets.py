@@ -20,7 +20,6 @@ class LinkSets:
     """Every (L, b) of B that can be the tightest one for some load.
 
     Args:
-        topology: P and B.
         most_sends: no step ever has more; larger loads may overflow.
     """
 

@@ -16,8 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from syncoll.scheduling.link_sets import LinkSets
-from syncoll.scheduling.plan import SendPlan
-from syncoll.scheduling.streams import Streams
+from syncoll.scheduling.streams import SendPlan, Streams
 
 __all__ = ["ListScheduler"]
 
@@ -30,12 +29,7 @@ _MOST_PASSES = 12
 
 
 class ListScheduler:
-    """List scheduling of streams.
-
-    Args:
-        streams: what is sent.
-        sets: B.
-    """
+    """List scheduling of streams."""
 
     def __init__(self, streams: Streams, sets: LinkSets) -> None:
         self._streams = streams

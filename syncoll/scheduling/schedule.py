@@ -22,10 +22,8 @@ from syncoll.errors import ModelError
 from syncoll.model import Algorithm, Collective, Topology
 from syncoll.scheduling.assignment import Assigner
 from syncoll.scheduling.link_sets import LinkSets
-from syncoll.scheduling.packing import TreePacking
-from syncoll.scheduling.plan import SendPlan
-from syncoll.scheduling.streams import Streams
-from syncoll.scheduling.trees import StepTree
+from syncoll.scheduling.packing import StepTree, TreePacking
+from syncoll.scheduling.streams import SendPlan, Streams
 
 __all__ = ["MOST_SENDS", "SEGMENTS", "ScheduleLimits", "Scheduled", "schedule_trees"]
 
@@ -70,8 +68,6 @@ class Scheduled:
     """An algorithm made of trees.
 
     Args:
-        chunks: C.
-        algorithm: for the collective with C chunks.
         note: ``8 trees, 4 segments``.
     """
 
@@ -91,7 +87,6 @@ def schedule_trees(
     """Algorithms that send every chunk down one of the trees.
 
     Args:
-        topology: P and B.
         collective: not combining.
         trees: for each class of chunks at least one that leads from where they start to everybody
             who needs them.  Its edges are links; nodes that need nothing may be in it.

@@ -22,8 +22,7 @@ import numpy.typing as npt
 from syncoll.deadline import Deadline
 from syncoll.linear.program import Entries, GrowingProgram
 from syncoll.scheduling.link_sets import LinkSets
-from syncoll.scheduling.plan import SendPlan
-from syncoll.scheduling.streams import Streams
+from syncoll.scheduling.streams import SendPlan, Streams
 
 __all__ = ["StepProgram"]
 
@@ -37,13 +36,7 @@ _TOLERANCE = 1e-5
 
 
 class StepProgram:
-    """The program of streams in at most so many steps.
-
-    Args:
-        streams: what is sent.
-        sets: B.
-        steps: S, at least the height.
-    """
+    """The program of streams in at most so many steps."""
 
     def __init__(self, streams: Streams, sets: LinkSets, steps: int) -> None:
         self._streams, self._sets, self._steps = streams, sets, steps

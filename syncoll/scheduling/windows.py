@@ -38,12 +38,7 @@ _ALL_CELLS = 1 << 25
 
 
 class Windows:
-    """The demands W of streams.
-
-    Args:
-        streams: what is sent.
-        sets: B.
-    """
+    """The demands W of streams."""
 
     def __init__(self, streams: Streams, sets: LinkSets) -> None:
         self.height = height = streams.height
@@ -97,12 +92,7 @@ class Windows:
         return sums
 
     def latest(self, steps: int, rounds: int) -> IntArray:
-        """``[S + 1]``: the largest sums p(t) with p(S) = R.
-
-        Args:
-            steps: S.
-            rounds: R, at least the bound.
-        """
+        """``[S + 1]``: the largest sums p(t) with p(S) = R."""
         sums = rounds - np.arange(steps + 1, dtype=np.int64)[::-1]
         every, side = self._every, len(self._need)
         for t in range(steps - 1, -1, -1):

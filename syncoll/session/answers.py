@@ -10,7 +10,7 @@ from syncoll.errors import PluginError
 from syncoll.plugins import PluginManager, resolve_options
 from syncoll.searching import AnswerSource, ChosenSeed, Seeding
 from syncoll.solving import Solver, open_pool
-from syncoll.store import RememberingBounds, SolutionMemory
+from syncoll.store import CachedBounds, CachedSolutions
 
 if TYPE_CHECKING:
     from syncoll.session.session import Session
@@ -47,8 +47,8 @@ def open_answers(
         if store is None:
             yield AnswerSource(solver, pool=pool, seeding=seeding)
             return
-        memory = SolutionMemory(store, solver.asked, solver.limits)
-        prove = RememberingBounds(store).rounds_bound
+        memory = CachedSolutions(store, solver.asked, solver.limits)
+        prove = CachedBounds(store).rounds_bound
         yield AnswerSource(solver, pool=pool, memory=memory, prove=prove, seeding=seeding)
 
 

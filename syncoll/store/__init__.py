@@ -1,13 +1,13 @@
 """What searches found out, in one file: answers and bounds, looked up under any numbering."""
 
 from syncoll.store.answers import StoredAnswer, StoredCertificate, StoreDescription
-from syncoll.store.clearing import delete_damaged
-from syncoll.store.remembering import RememberingBounds, SolutionMemory
+from syncoll.store.cache import CachedBounds, CachedSolutions
+from syncoll.store.schema import delete_damaged
 from syncoll.store.store import Store, default_path
 
 __all__ = [
-    "RememberingBounds",
-    "SolutionMemory",
+    "CachedBounds",
+    "CachedSolutions",
     "Store",
     "StoreDescription",
     "StoredAnswer",

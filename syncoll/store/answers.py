@@ -31,12 +31,7 @@ class StoredAnswer:
     """What became of an instance, as far as it is worth keeping.
 
     Args:
-        verdict: sat, unsat, or unknown.
         algorithm: present exactly when the verdict is sat.
-        encoding: name of the encoding that answered.
-        backend: name of the backend that answered.
-        size: of the encoding's formula.
-        lowered_size: of the backend's formula.
         seconds: by phase, as they were spent when the answer was found.
         message: the backend's details for people.
         reason: why the backend stopped.
@@ -116,9 +111,7 @@ class StoreDescription:
     """What a store holds; an answer counts under each numbering that it was asked for in.
 
     Args:
-        path: the file.
         bytes: its size, with what SQLite keeps beside it.
-        version: of its tables.
         sat: answers with an algorithm.
         unsat: answers that there is none.
         unknown: answers that time ran out.

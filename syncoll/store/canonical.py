@@ -123,8 +123,6 @@ def matching(
 
     Args:
         one: with the same key as the other.
-        two: the other.
-        num_nodes: P.
         most_work: after which to give up, see `MOST_WORK`.
 
     Returns:

@@ -18,9 +18,8 @@ from typing import Any, TypeVar
 
 from syncoll.errors import FileFormatError, UsageError, VerificationError
 from syncoll.store.canonical import MOST_WORK
-from syncoll.store.numbering import Numbering
 from syncoll.store.packing import digest, pack_question, unpack_question
-from syncoll.store.question import CanonicalQuestion
+from syncoll.store.question import CanonicalQuestion, Numbering
 from syncoll.store.schema import explained
 
 __all__ = ["Row", "Rows", "Table"]
@@ -42,7 +41,6 @@ class Table:
     """A table of the store.
 
     Args:
-        name: of the table.
         contents: its columns that the digest covers.
         ranks: further columns.
         best_first: the order in which its rows are tried.
@@ -57,20 +55,25 @@ class Table:
 
 
 class Rows:
-    """The open file; its attributes are those of `Store`."""
+    """The open file of a `Store`; what is said there of its arguments holds here."""
 
     def __init__(
-        self, connection: sqlite3.Connection, path: Path, on_trouble: Callable[[str], None] | None
+        self,
+        connection: sqlite3.Connection,
+        path: Path,
+        on_trouble: Callable[[str], None] | None = None,
     ) -> None:
         self.path = path
         self.trouble = ""
+        """Why the store cannot be used any more, in words; empty while it can."""
         self.dropped = 0
+        """How many rows were deleted because they were not to be believed."""
         self.lock = threading.RLock()
         self._connection: sqlite3.Connection | None = connection
         self._on_trouble = on_trouble
 
     def close(self) -> None:
-        """Closes the file."""
+        """Closes the file; what was kept is on the disk already."""
         with self.lock:
             if self._connection is not None:
                 self._connection.close()
@@ -126,8 +129,6 @@ class Rows:
         """Keeps a row, unless one as good is there; False where the store is in trouble.
 
         Args:
-            table: where.
-            question: that it is about.
             contents: in the order of the question's text.
             ranks: values of the further columns.
             repeats: whether a row under other numbers says the same, so that this one need not be

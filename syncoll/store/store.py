@@ -34,7 +34,6 @@ from syncoll.store.answers import (
     StoreDescription,
     no_more_than,
 )
-from syncoll.store.numbering import Numbering
 from syncoll.store.packing import (
     answer_details,
     answer_from_row,
@@ -43,7 +42,7 @@ from syncoll.store.packing import (
     unpack_algorithm,
     unpack_certificate,
 )
-from syncoll.store.question import CanonicalQuestion, answer_question, bound_question
+from syncoll.store.question import CanonicalQuestion, Numbering, answer_question, bound_question
 from syncoll.store.rows import Row, Rows, Table
 from syncoll.store.schema import VERSION, explained, prepare, require_database
 from syncoll.trust import require_valid
@@ -78,24 +77,15 @@ def default_path() -> Path:
     return platformdirs.user_cache_path("syncoll") / "store.sqlite"
 
 
-class Store:
+class Store(Rows):
     """An open store; several threads may use it, and several processes one file.
 
     A process that was forked must open the file itself.
 
     Args:
         connection: to a database that `prepare` has passed.
-        path: of the database.
         on_trouble: see `open`.
     """
-
-    def __init__(
-        self,
-        connection: sqlite3.Connection,
-        path: Path,
-        on_trouble: Callable[[str], None] | None = None,
-    ) -> None:
-        self._rows = Rows(connection, path, on_trouble)
 
     @classmethod
     def open(
@@ -156,32 +146,12 @@ class Store:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    @property
-    def path(self) -> Path:
-        """The file."""
-        return self._rows.path
-
-    @property
-    def trouble(self) -> str:
-        """Why the store cannot be used any more, in words; empty while it can."""
-        return self._rows.trouble
-
-    @property
-    def dropped(self) -> int:
-        """How many rows were deleted because they were not to be believed."""
-        return self._rows.dropped
-
-    def close(self) -> None:
-        """Closes the file; what was kept is on the disk already."""
-        self._rows.close()
-
     def answer(
         self, instance: Instance, asked: str, limits: Limits | None = None
     ) -> StoredAnswer | None:
         """The answer to a question, in the instance's own numbering.
 
         Args:
-            instance: the problem.
             asked: who is asked, see `syncoll.solving.Solver.asked`.
             limits: within which it is asked now: an unknown answers where they are no wider than
                 they were then.  None for no limits at all, which no unknown answers.
@@ -207,7 +177,7 @@ class Store:
 
             return moved if answer.answers(within) else None
 
-        found = self._rows.find(_ANSWERS, question, read)
+        found = self.find(_ANSWERS, question, read)
         if found is None:
             return None
         answer, exact = found
@@ -241,8 +211,6 @@ class Store:
         """A certificate of a lower bound on R, in the topology's own numbering.
 
         Args:
-            topology: P and B.
-            demands: what must get where.
             steps: S, or None for any number of steps.
             effort: which bound is asked for, in one text.
             seconds: how long it would be looked for now; None for without limit.
@@ -266,7 +234,7 @@ class Store:
 
             return moved if no_more_than(seconds, allowed) else None
 
-        found = self._rows.find(_CERTIFICATES, question, read)
+        found = self.find(_CERTIFICATES, question, read)
         if found is None:
             return None
         kept, exact = found
@@ -286,11 +254,6 @@ class Store:
         """Keeps a certificate in place of one that was looked for no longer.
 
         Args:
-            topology: see `certificate`.
-            demands: see `certificate`.
-            steps: see `certificate`.
-            effort: see `certificate`.
-            certificate: the proof.
             seconds: the limit within which it was looked for; None when that cut nothing short.
 
         Returns:
@@ -307,8 +270,8 @@ class Store:
             UsageError: when it cannot be read, or is closed.
             FileFormatError: when it is damaged.
         """
-        with self._rows.lock:
-            connection = self._rows.connection
+        with self.lock:
+            connection = self.connection
             try:
                 counts = dict(
                     connection.execute("SELECT verdict, COUNT(*) FROM answers GROUP BY verdict")
@@ -334,8 +297,8 @@ class Store:
             UsageError: when the store cannot be written, or is closed.
             FileFormatError: when it is damaged.
         """
-        with self._rows.lock:
-            connection = self._rows.connection
+        with self.lock:
+            connection = self.connection
             try:
                 connection.execute("BEGIN IMMEDIATE")
                 try:
@@ -358,7 +321,7 @@ class Store:
             data = pack_algorithm(question.numbering.inverse().algorithm(answer.algorithm))
         contents = str(answer.verdict), data, answer_details(answer)
         ranks = _WEIGHT[answer.verdict], answer.limits.seconds
-        return self._rows.put(_ANSWERS, question, contents, ranks, repeats=repeats)
+        return self.put(_ANSWERS, question, contents, ranks, repeats=repeats)
 
     def _put_certificate(
         self,
@@ -369,7 +332,7 @@ class Store:
         repeats: bool,
     ) -> bool:
         data = pack_certificate(question.numbering.inverse().certificate(certificate))
-        return self._rows.put(_CERTIFICATES, question, (allowed, data), (), repeats=repeats)
+        return self.put(_CERTIFICATES, question, (allowed, data), (), repeats=repeats)
 
 
 def _prepared(path: Path, patience: float) -> sqlite3.Connection:

@@ -10,8 +10,7 @@ import pytest
 
 from syncoll.bounding import combining_rounds_bound, rounds_bound
 from syncoll.bounding.network import TimeExpandedNetwork
-from syncoll.bounding.relaxation import Relaxation, RelaxationKind
-from syncoll.bounding.size import most_variables, num_flows
+from syncoll.bounding.relaxation import Relaxation, RelaxationKind, most_variables, num_flows
 from syncoll.certificates import demands
 from syncoll.deadline import Deadline, OutOfTimeError, interrupted_at
 from syncoll.linear import GrowingProgram, LinearProgram

@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from syncoll.bounding import rounds_bound
-from syncoll.bounding.signature import signature
+from syncoll.bounding.combining import signature
 from syncoll.certificates import Demand, demands
 from syncoll.model import Topology
 from syncoll.testing.instances import random_instance

@@ -14,9 +14,8 @@ from syncoll.scheduling.assignment import Assigner
 from syncoll.scheduling.link_sets import LinkSets
 from syncoll.scheduling.list_scheduler import ListScheduler
 from syncoll.scheduling.packing import TreePacking
-from syncoll.scheduling.plan import SendPlan
 from syncoll.scheduling.step_program import StepProgram
-from syncoll.scheduling.streams import Streams
+from syncoll.scheduling.streams import SendPlan, Streams
 from syncoll.scheduling.windows import Windows
 from tests.oracles.classics import allgather, broadcast, dgx1, line
 

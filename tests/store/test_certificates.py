@@ -18,7 +18,7 @@ from syncoll.bounding.relaxation import Relaxation, RelaxationKind
 from syncoll.bounding.trees import find_tree_prices
 from syncoll.certificates import CutCertificate, Demand, PriceCertificate, TreeCertificate, demands
 from syncoll.model import Topology
-from syncoll.store import RememberingBounds, Store
+from syncoll.store import CachedBounds, Store
 from syncoll.store.answers import BoundCertificate
 from syncoll.testing.instances import random_instance
 from tests.oracles import classics
@@ -153,16 +153,16 @@ def test_bounds_are_remembered(
     topology = classics.dgx1()
     instance = classics.allgather().instantiate(topology, chunks=1, steps=3, rounds=9)
     needs = demands(instance)
-    bounds = RememberingBounds(store)
+    bounds = CachedBounds(store)
     first = bounds.rounds_bound(topology, needs, 3, thorough=False)
     assert bounds.remembered == 0
 
     def never(*_: object, **__: object) -> None:
         raise AssertionError("asked again")
 
-    monkeypatch.setattr("syncoll.store.remembering.rounds_bound", never)
+    monkeypatch.setattr("syncoll.store.cache.rounds_bound", never)
     other = renumbering(8, random.Random(5))
-    again = RememberingBounds(store).rounds_bound(
+    again = CachedBounds(store).rounds_bound(
         other.topology(topology), other.demands(needs), 3, thorough=False
     )
     assert again.rounds == first.rounds > 0

@@ -20,7 +20,7 @@ from syncoll.plugins import PluginManager
 from syncoll.results import Frontier, Solution
 from syncoll.searching import AnswerSource, SearchRequest, search
 from syncoll.solving import Solver, SolverPool, SolverSettings, open_pool
-from syncoll.store import RememberingBounds, SolutionMemory, Store
+from syncoll.store import CachedBounds, CachedSolutions, Store
 from syncoll.testing.instances import random_instance
 from syncoll.trust import require_valid
 from tests.oracles import classics
@@ -76,14 +76,14 @@ class Proving:
             self.count += 1
             return rounds_bound(*arguments, **more)
 
-        monkeypatch.setattr("syncoll.store.remembering.rounds_bound", counted)
-        self.bounds = RememberingBounds(store)
+        monkeypatch.setattr("syncoll.store.cache.rounds_bound", counted)
+        self.bounds = CachedBounds(store)
 
 
 def remembering(solver: object, store: Store, pool: SolverPool | None = None) -> AnswerSource:
     """A solver with a memory."""
     asked = cast("Solver", solver)
-    return AnswerSource(asked, pool=pool, memory=SolutionMemory(store, asked.asked, asked.limits))
+    return AnswerSource(asked, pool=pool, memory=CachedSolutions(store, asked.asked, asked.limits))
 
 
 def test_the_second_time_the_solver_is_not_asked(
@@ -110,7 +110,7 @@ def test_the_second_time_the_solver_is_not_asked(
         assert counting.count == seed + 1
         verdicts.add(first.verdict)
     assert verdicts == {Verdict.SAT, Verdict.UNSAT}
-    assert isinstance(asking.memory, SolutionMemory)
+    assert isinstance(asking.memory, CachedSolutions)
     assert asking.memory.remembered == 50
 
 
@@ -207,7 +207,7 @@ def test_what_the_solver_raises_is_passed_on(store: Store) -> None:
 
 
 def test_the_two_halves(store: Store, solver: Solver) -> None:
-    memory = SolutionMemory(store, solver.asked, solver.limits)
+    memory = CachedSolutions(store, solver.asked, solver.limits)
     instance = classics.broadcast().instantiate(classics.ring(4), chunks=1, steps=2, rounds=2)
     assert memory.look_up(instance) is None
     assert memory.keep(solver.solve(instance))

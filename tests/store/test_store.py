@@ -196,7 +196,7 @@ def test_algorithms_of_another_question_are_not_mapped(store: Store, answer: Ans
     for sends in ([[99, 0, 1, 0]], [[0, 99, 1, 0]], [[0, -1, 1, 0]], [[0, 0, 1, 99]]):
         algorithm = Algorithm((1,) * instance.steps, sends)  # type: ignore[arg-type]
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("syncoll.store.numbering.Numbering.algorithm", lambda _, a: a)
+            patch.setattr("syncoll.store.question.Numbering.algorithm", lambda _, a: a)
             store.keep_answer(instance, question, answer(algorithm))
         assert store.describe().answers == 1
         assert store.answer(instance, question) is None
@@ -305,7 +305,7 @@ def test_a_store_that_stays_locked_is_reported_once(path: Path, answer: Answer) 
 def test_a_full_disk_is_reported_once(path: Path, answer: Answer) -> None:
     told: list[str] = []
     with Store.open(path, on_trouble=told.append) as store:
-        connection = store._rows.connection
+        connection = store.connection
         pages = connection.execute("PRAGMA page_count").fetchone()[0]
         connection.execute(f"PRAGMA max_page_count = {pages}")  # as good as a full disk
         kept = [store.keep_answer(random_instance(0), f"{i}" * 500, answer()) for i in range(200)]

@@ -22,14 +22,13 @@ from syncoll.results import Solution
 from syncoll.store.answers import BoundCertificate, StoredAnswer
 from syncoll.store.store import Store
 
-__all__ = ["RememberingBounds", "SolutionMemory"]
+__all__ = ["CachedBounds", "CachedSolutions"]
 
 
-class SolutionMemory:
+class CachedSolutions:
     """Looks solutions up in a store, and keeps them there.
 
     Args:
-        store: where.
         asked: for an instance who is asked about it, see `Solver.asked`.
         limits: those that hold for each run, apart from a tighter time limit of its own.
     """
@@ -45,7 +44,6 @@ class SolutionMemory:
         Its outcome has neither the assignment of the formula (but an empty one) nor a proof.
 
         Args:
-            instance: the problem.
             seconds: the time limit that a run would have now, if tighter than the limits'.
         """
         found = self.store.answer(instance, self._asked(instance), self._limits(seconds))
@@ -73,7 +71,6 @@ class SolutionMemory:
         """Keeps a solution.
 
         Args:
-            solution: of the instance that was asked about.
             seconds: the time limit that the run had, if tighter than the limits'.
 
         Returns:
@@ -101,12 +98,8 @@ class SolutionMemory:
         return replace(self.limits, seconds=max(0.0, least))
 
 
-class RememberingBounds:
-    """`rounds_bound` with a store: bounds that were proved before are looked up and checked.
-
-    Args:
-        store: where.
-    """
+class CachedBounds:
+    """`rounds_bound` with a store: bounds that were proved before are looked up and checked."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
@@ -127,11 +120,7 @@ class RememberingBounds:
         Where the thorough bound is known, it serves for the quick one too.
 
         Args:
-            topology: P and B.
-            demands: what must get where.
             steps: S, or None for any number of steps.
-            thorough: see there.
-            seconds: see there.
             record: what else the bound is to say about itself.
         """
         for effort in (_effort(True), _effort(False))[: 1 if thorough else 2]:
