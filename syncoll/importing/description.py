@@ -38,7 +38,7 @@ def read_description(file: str) -> str:
         else:
             path = Path(file)
             if path.exists() and not path.is_file():
-                what = "a folder" if path.is_dir() else "no regular file"
+                what = "a folder" if path.is_dir() else "not a regular file"
                 raise ImportFormatError(
                     f"{label} is {what}; name a file with what the tool printed"
                 )
@@ -68,7 +68,7 @@ def decode(data: bytes, label: str) -> str:
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
         raise ImportFormatError(
-            f"{label}:{line}: byte {data[error.start]:#04x} is no {encoding.removesuffix('-sig')} "
+            f"{label}:{line}: byte {data[error.start]:#04x} is not {encoding.removesuffix('-sig')} "
             "text; expected the text that the tool printed"
         ) from None
     if not text.strip():

@@ -1,4 +1,4 @@
-"""JSON as strangers write it: parsed strictly, with exact numbers, and never for long."""
+"""JSON as other tools write it: parsed strictly, with exact numbers, and never for long."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _decimal(digits: str) -> Decimal:
 
 
 def exact_number(value: object) -> Fraction | None:
-    """A number from JSON or from text, exactly; None when it is none, or beyond all measure.
+    """A number from JSON or from text, exactly; None when it is not one, or too large.
 
     Args:
         value: an int, a `Decimal`, a finite float (taken as it is written), or a text such as

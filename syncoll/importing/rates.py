@@ -16,7 +16,7 @@ _POWERS = {"M": Fraction(1, 1000), "G": Fraction(1), "T": Fraction(1000)}
 
 
 def parse_rate(text: str) -> Fraction | None:
-    """A bandwidth above 0 in GB/s; None when the text is none.
+    """A bandwidth above 0 in GB/s; None when the text is not one.
 
     Args:
         text: a number of GB/s, or one with a unit: MB/s, GB/s, TB/s, or in bits Mb/s, Gb/s, Tb/s.
@@ -46,7 +46,7 @@ def rate_option(options: Mapping[str, OptionValue], name: str, owner: str) -> Fr
         owner: the importer in words, for errors: ``importer nvidia-smi``.
 
     Raises:
-        OptionError: when it is no bandwidth above 0.
+        OptionError: when it is not a bandwidth above 0.
     """
     rate = parse_rate(str(options[name]))
     if rate is None:

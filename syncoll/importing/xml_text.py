@@ -1,4 +1,4 @@
-"""XML as strangers write it: parsed without entities, and without ever opening another file."""
+"""XML as other tools write it: parsed without entities, and without ever opening another file."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def parse_xml(text: str, label: str) -> Element:
         start = max(0, column - 60)
         raise complaint(
             label,
-            f"no XML: {str(error).partition(':')[0]} at column {column + 1}",
+            f"not XML: {str(error).partition(':')[0]} at column {column + 1}",
             line=line,
             text=lines[line - 1][start : start + 120] if line <= len(lines) else "",
             expected="a complete XML file",
@@ -48,7 +48,7 @@ def parse_xml(text: str, label: str) -> Element:
     except (ValueError, LookupError) as error:
         # What the parser says of an encoding that it does not know, or of a character that XML
         # cannot hold.
-        raise complaint(label, f"no XML: {error}", expected="a complete XML file") from None
+        raise complaint(label, f"not XML: {error}", expected="a complete XML file") from None
     level, depth, count = [root], 0, 0
     while level:
         depth += 1

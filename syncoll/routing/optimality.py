@@ -68,7 +68,7 @@ def check_collective(fabric: Fabric, weights: Sequence[int]) -> tuple[int, ...]:
         )
     if fabric.num_nodes < 2:
         raise ModelError(
-            f"fabric {fabric.name} has a single compute node: there is nobody to send to",
+            f"fabric {fabric.name} has a single compute node: there is no other node to send to",
             fabric.origin,
             "at least 2 compute nodes",
         )

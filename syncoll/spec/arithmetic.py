@@ -32,7 +32,6 @@ __all__ = [
     "is_column",
     "is_fractional",
     "is_number",
-    "negate",
     "settle",
 ]
 
@@ -216,11 +215,6 @@ def _by_cell(op: str, a: Any, b: Any, mask: Mask) -> Any:
         _blame(op, left, right, bad, mask)
         result = np.where(bad, 0, result)
     return settle(result)
-
-
-def negate(value: Any) -> Any:
-    """``-value``."""
-    return -value
 
 
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {

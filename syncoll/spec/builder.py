@@ -199,7 +199,7 @@ class Builder(ExpressionBuilder):
         factor = _RATES.get(str(token))
         if factor is None:
             raise self.token_span(token).error(
-                f"`{token}` is no unit of bandwidth", f"one of {', '.join(_RATES)}"
+                f"`{token}` is not a unit of bandwidth", f"one of {', '.join(_RATES)}"
             )
         return syntax.Rate(factor, span=self.token_span(token))
 
@@ -246,7 +246,7 @@ class Builder(ExpressionBuilder):
         inside = children[2:close]
         selections = tuple(child for child in inside if isinstance(child, kinds))
         inner = tuple(child for child in inside if isinstance(child, syntax.Comprehension))
-        self.clause_parts(inner)
+        self.require_few_binders(inner)
         outer, given = self._clauses(children[close:])
         span = self.whole(children[: close + 1])
         if not selections:
@@ -267,7 +267,7 @@ class Builder(ExpressionBuilder):
 
     def _clauses(self, children: Children) -> tuple[tuple[Any, ...], dict[str, Any]]:
         loops = tuple(child for child in children if isinstance(child, syntax.Comprehension))
-        self.clause_parts(loops)
+        self.require_few_binders(loops)
         given: dict[str, Any] = {}
         for child in children:
             if isinstance(child, tuple):

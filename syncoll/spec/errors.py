@@ -7,6 +7,7 @@ operators, statements and brackets; this file translates.
 from __future__ import annotations
 
 import difflib
+from typing import Any
 
 import numpy as np
 from lark import Lark
@@ -46,22 +47,8 @@ _OPERATOR_WORDS = "+ - * / ** div mod == != < <= > >= in and or | & [ not"
 _OPERATORS = frozenset(_OPERATOR_WORDS.split())
 _DEFINITIONS = ("relation", "collective", "topology", "search", "let", "import")
 _STATEMENTS = (
-    *(
-        "nodes",
-        "switches",
-        "unit",
-        "link",
-        "shared",
-        "chunks",
-        "require",
-        "irregular",
-        "pre",
-        "post",
-        "k",
-        "steps",
-        "rounds",
-    ),
-    *("time", "encoding", "backend"),
+    *("nodes", "switches", "unit", "link", "shared", "chunks", "require", "irregular"),
+    *("pre", "post", "k", "steps", "rounds", "time", "encoding", "backend"),
 )
 _SPECIAL = {
     "NAME": "a name",
@@ -86,8 +73,9 @@ def syntax_error(
             pattern.value if isinstance(pattern, PatternStr) else pattern.value.removesuffix("\\b")
         )
 
-    names = _acceptable(error)
-    accepted = {spell(name) for name in names}
+    assert isinstance(error, UnexpectedCharacters | UnexpectedToken)
+    interactive: Any = error.interactive_parser
+    accepted = {spell(name) for name in interactive.accepts()}
     expected = in_words(accepted)
     if isinstance(error, UnexpectedToken) and error.token.type == "$END":
         return _ended_early(source, start, end, expected)
@@ -98,23 +86,12 @@ def syntax_error(
         if character == '"':
             return span.error("this text has no closing quote on its line", '`"`')
         return span.error(f"unexpected character {character!r}", expected)
-    assert isinstance(error, UnexpectedToken)
     text = str(error.token)
     span = source.span(position, position + len(text))
     close = difflib.get_close_matches(text, [word for word in accepted if word.isalpha()], 1, 0.7)
+    shown = text if len(text) <= 40 else text[:40] + "…"
     hint = f"; did you mean `{close[0]}`?" if close and close[0] != text else ""
-    return span.error(f"unexpected `{_short(text)}`{hint}", expected)
-
-
-def _acceptable(error: UnexpectedInput) -> set[str]:
-    interactive = getattr(error, "interactive_parser", None)
-    if interactive is not None:
-        return set(interactive.accepts())
-    return set(getattr(error, "allowed", None) or ())  # pragma: no cover - lark always sets it
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 40 else text[:40] + "…"
+    return span.error(f"unexpected `{shown}`{hint}", expected)
 
 
 def in_words(accepted: set[str]) -> str:
@@ -137,15 +114,14 @@ def in_words(accepted: set[str]) -> str:
             rest.discard(word)
     definitions = [word for word in _DEFINITIONS if word in rest]
     statements = [word for word in _STATEMENTS if word in rest]
-    in_body = "}" in rest and bool(statements)
-    if in_body:
+    listed = ""
+    if "}" in rest and statements:
         statements += [word for word in ("let", "collective", "topology") if word in rest]
-        listed = "a statement (" + ", ".join(statements) + ")"
+        listed = f"a statement ({', '.join(statements)})"
+        rest -= {*statements, *definitions}
     elif {"relation", "import"} <= set(definitions):
-        listed = "a definition (" + ", ".join(definitions) + ")"
-    else:
-        listed, statements, definitions = "", [], []
-    rest -= {*statements, *(definitions if listed else ())}
+        listed = f"a definition ({', '.join(definitions)})"
+        rest -= {*statements, *definitions}
     end = "the end of the file" in rest
     rest.discard("the end of the file")
     order = sorted(rest, key=lambda word: (word.isalpha(), word))

@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -35,7 +35,6 @@ from syncoll.spec.arithmetic import (
     is_column,
     is_fractional,
     is_number,
-    negate,
 )
 from syncoll.spec.blame import BlamedCall, RequirementError, at_call
 from syncoll.spec.builtin import BUILTINS
@@ -235,7 +234,7 @@ class Evaluator:
         if expr.op == "not":
             value = self.truth(expr.operand, scope, mask)
             return ~value if is_column(value) else not value
-        return negate(self.number(expr.operand, scope, mask))
+        return -self.number(expr.operand, scope, mask)
 
     def _binary(self, expr: syntax.Binary, scope: NameScope, mask: Mask) -> Any:
         left = self.value(expr.left, scope, mask)
@@ -399,7 +398,6 @@ class Evaluator:
 
 
 _Method = Callable[[Evaluator, Any, NameScope, Mask], Any]
-_T = TypeVar("_T")
 _DISPATCH: Mapping[type[Expr], _Method] = {
     syntax.Literal: Evaluator._literal,
     syntax.Name: Evaluator._name,

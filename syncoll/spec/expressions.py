@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 from lark import Token, Transformer
 
@@ -23,6 +23,7 @@ from syncoll.spec.syntax import Expr, Node
 __all__ = ["Children", "ExpressionBuilder", "flat"]
 
 Children = list[Any]
+_E = TypeVar("_E", bound=Expr)
 
 
 class ExpressionBuilder(Transformer[Token, Any]):
@@ -50,14 +51,16 @@ class ExpressionBuilder(Transformer[Token, Any]):
         present = [child for child in children if child is not None]
         return self.span_of(present[0]).to(self.span_of(present[-1]))
 
-    def _deep(self, span: Span, *parts: Expr | None) -> int:
-        depth = 1 + max((part.depth for part in parts if part is not None), default=0)
+    def _expr(self, kind: type[_E], children: Children, *parts: Any, at: Span | None = None) -> _E:
+        """An expression made of some parts, unless it is nested too deeply, which is told `at`."""
+        span = self.whole(children)
+        depth = 1 + max((_depth(part) for part in parts), default=0)
         if depth > MAX_DEPTH:
-            raise span.error(
+            raise (at or span).error(
                 f"this expression is nested more than {MAX_DEPTH} levels deep",
                 "a smaller expression; name parts of it with `let`",
             )
-        return depth
+        return kind(*parts, span=span, depth=depth)
 
     def bound(self, token: Token) -> str:
         """A name that gets a meaning here."""
@@ -90,72 +93,59 @@ class ExpressionBuilder(Transformer[Token, Any]):
         return replace(inner, span=self.whole(children))
 
     def unary(self, children: Children) -> Expr:
-        op, operand = children
-        span = self.whole(children)
-        return syntax.Unary(str(op), operand, span=span, depth=self._deep(span, operand))
+        return self._expr(syntax.Unary, children, str(children[0]), children[1])
 
     def binary(self, children: Children) -> Expr:
         left, op, right = children
-        where, depth = self.token_span(op), self._deep(self.token_span(op), left, right)
-        span = self.whole(children)
-        return syntax.Binary(left, str(op), right, where, span=span, depth=depth)
+        where = self.token_span(op)
+        return self._expr(syntax.Binary, children, left, str(op), right, where, at=where)
 
     def logic(self, children: Children) -> Expr:
         left, op, right = children
-        depth = self._deep(self.token_span(op), left, right)
-        return syntax.Logic(left, str(op), right, span=self.whole(children), depth=depth)
+        return self._expr(syntax.Logic, children, left, str(op), right, at=self.token_span(op))
 
     def compare_op(self, children: Children) -> str:
         return " ".join(children)
 
     def compare(self, children: Children) -> Expr:
-        operands, span = tuple(children[::2]), self.whole(children)
+        operands = tuple(children[::2])
         if len(operands) > MAX_BINDERS:
-            raise span.error(f"a chain of {len(operands) - 1} comparisons", "a shorter one")
-        depth = self._deep(span, *operands)
-        return syntax.Compare(operands, tuple(children[1::2]), span=span, depth=depth)
+            raise self.whole(children).error(
+                f"a chain of {len(operands) - 1} comparisons", "a shorter one"
+            )
+        return self._expr(syntax.Compare, children, operands, tuple(children[1::2]))
 
     def conditional(self, children: Children) -> Expr:
-        condition, yes, no = children[1::2]
-        span = self.whole(children)
-        depth = self._deep(self.token_span(children[0]), condition, yes, no)
-        return syntax.Conditional(condition, yes, no, span=span, depth=depth)
+        at = self.token_span(children[0])
+        return self._expr(syntax.Conditional, children, *children[1::2], at=at)
 
     def index(self, children: Children) -> Expr:
-        target, _, position, _ = children
-        span = self.whole(children)
-        return syntax.Index(target, position, span=span, depth=self._deep(span, target, position))
+        return self._expr(syntax.Index, children, children[0], children[2])
 
     def pair(self, children: Children) -> Expr:
-        first, second = children[1], children[3]
-        span = self.whole(children)
-        return syntax.PairOf(first, second, span=span, depth=self._deep(span, first, second))
+        return self._expr(syntax.PairOf, children, children[1], children[3])
 
     def list_of(self, children: Children) -> Expr:
-        items = tuple(_nodes(children))
-        span = self.whole(children)
-        return syntax.ListOf(items, span=span, depth=self._deep(span, *items))
+        return self._expr(syntax.ListOf, children, tuple(_nodes(children)))
 
     def list_for(self, children: Children) -> Expr:
         _, item, *clauses, _ = children
-        return self._generated(item, clauses, self.whole(children))
+        return self._generated(children, item, clauses)
 
-    def _generated(self, item: Expr, clauses: Children, span: Span) -> Expr:
-        depth = self._deep(span, item, *self.clause_parts(clauses))
-        return syntax.ListFor(item, tuple(clauses), span=span, depth=depth)
+    def _generated(self, children: Children, item: Expr, clauses: Children) -> Expr:
+        self.require_few_binders(clauses)
+        return self._expr(syntax.ListFor, children, item, tuple(clauses))
 
     def set_of(self, children: Children) -> Expr:
         pairs = tuple(child for child in children if isinstance(child, syntax.PairOf))
         clauses = tuple(child for child in children if isinstance(child, syntax.Comprehension))
-        span = self.whole(children)
         if clauses and not pairs:
             raise clauses[0].span.error("`for` without a pair before it", "`(a, b) for …`")
-        depth = self._deep(span, *pairs, *self.clause_parts(clauses))
-        return syntax.SetOf(pairs, clauses, span=span, depth=depth)
+        self.require_few_binders(clauses)
+        return self._expr(syntax.SetOf, children, pairs, clauses)
 
     def set_where(self, children: Children) -> Expr:
         pair, condition = children[1], children[3]
-        span = self.whole(children)
         names = []
         for part in (pair.first, pair.second):
             if not isinstance(part, syntax.Name) or part.span.text in {"nodes", *AMBIENT}:
@@ -165,8 +155,7 @@ class ExpressionBuilder(Transformer[Token, Any]):
             names.append(part.id)
         if names[0] == names[1]:
             raise pair.span.error(f"chunk and node are both called `{names[0]}`", "two names")
-        depth = self._deep(span, condition)
-        return syntax.SetWhere(names[0], names[1], condition, span=span, depth=depth)
+        return self._expr(syntax.SetWhere, children, *names, condition)
 
     def comp(self, children: Children) -> Node:
         condition = children[-1] if isinstance(children[-1], Expr) else None
@@ -177,16 +166,12 @@ class ExpressionBuilder(Transformer[Token, Any]):
         name, _, source = children
         return syntax.Binder(self.bound(name), source, span=self.whole(children))
 
-    def clause_parts(self, clauses: Iterable[Any]) -> list[Expr | None]:
-        parts: list[Expr | None] = []
-        for clause in clauses:
-            parts += [*(binder.source for binder in clause.binders), clause.condition]
+    def require_few_binders(self, clauses: Iterable[syntax.Comprehension]) -> None:
         binders = [binder for clause in clauses for binder in clause.binders]
         if len(binders) > MAX_BINDERS:
             raise binders[MAX_BINDERS].span.error(
                 f"more than {MAX_BINDERS} variables in one comprehension", "fewer variables"
             )
-        return parts
 
     def argument(self, children: Children) -> Node:
         name = str(children[0]) if isinstance(children[0], Token) else None
@@ -196,21 +181,27 @@ class ExpressionBuilder(Transformer[Token, Any]):
         return tuple(_nodes(children))
 
     def generated(self, children: Children) -> tuple[Node, ...]:
-        span = self.whole(children)
-        item = self._generated(children[0], children[1:], span)
-        return (syntax.Argument(None, item, span=span),)
+        item = self._generated(children, children[0], children[1:])
+        return (syntax.Argument(None, item, span=item.span),)
 
     def call(self, children: Children) -> Expr:
-        name, arguments, span = children[0], children[2] or (), self.whole(flat(children))
-        depth = self._deep(span, *(argument.value for argument in arguments))
+        name, arguments = children[0], children[2] or ()
         where = self.token_span(name)
-        return syntax.Call(str(name), where, arguments, span=span, depth=depth)
+        return self._expr(syntax.Call, flat(children), str(name), where, arguments)
 
     def reference(self, children: Children) -> Node:
         arguments = next((child for child in children if isinstance(child, tuple)), ())
         where = self.token_span(children[0])
         span = self.whole(flat(children))
         return syntax.Reference(str(children[0]), where, arguments, span=span)
+
+
+def _depth(part: Any) -> int:
+    """The levels of an expression, or of the deepest one in something else."""
+    if isinstance(part, Expr):
+        return part.depth
+    inner = part.children() if isinstance(part, Node) else part if isinstance(part, tuple) else ()
+    return max(map(_depth, inner), default=0)
 
 
 def _nodes(children: Children) -> list[Any]:

@@ -151,13 +151,16 @@ def _decode(data: bytes, label: str, origin: Origin) -> str:
     encoding = _encoding(data)
     if encoding == "utf-8":
         start = data[:_GLANCE]
-        wide = next((name for name, zeros in _without_mark(start) if zeros), None)
-        if wide is not None:
-            raise SpecError(
-                f"{label} looks like {wide} text without a byte order mark",
-                origin,
-                "a file in UTF-8, or in UTF-16 with a byte order mark",
-            )
+        pairs = len(start) // 2
+        even, odd = (start[i : 2 * pairs : 2].count(0) for i in (0, 1))
+        # Every second byte is zero, as in UTF-16 of plain letters.
+        for name, zeros, others in (("little", odd, even), ("big", even, odd)):
+            if pairs > 1 and zeros > 0.9 * pairs and not others:
+                raise SpecError(
+                    f"{label} looks like UTF-16 ({name} endian) text without a byte order mark",
+                    origin,
+                    "a file in UTF-8, or in UTF-16 with a byte order mark",
+                )
         if start.count(0) > len(start) // 20:
             raise SpecError(f"{label} is not a text file", origin, "a file in UTF-8")
     try:
@@ -174,22 +177,8 @@ def _decode(data: bytes, label: str, origin: Origin) -> str:
         ) from None
 
 
-def _without_mark(start: bytes) -> list[tuple[str, bool]]:
-    """Whether every second byte is zero, as in UTF-16 of plain letters, and on which side."""
-    pairs = len(start) // 2
-    odd, even = start[1 : 2 * pairs : 2].count(0), start[0 : 2 * pairs : 2].count(0)
-    return [
-        ("UTF-16 (little endian)", pairs > 1 and odd > 0.9 * pairs and not even),
-        ("UTF-16 (big endian)", pairs > 1 and even > 0.9 * pairs and not odd),
-    ]
-
-
 def _refuse_bytes(data: bytes, label: str, error: UnicodeDecodeError) -> NoReturn:
-    """Points at the first byte that is not UTF-8.
-
-    Raises:
-        SpecError: always.
-    """
+    """Points at the first byte that is not UTF-8."""
     before = data[: error.start].decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     rest = data[error.start : error.start + 80].decode("latin-1")
     source = Source(label, before + rest.replace("\r", "\n"))

@@ -48,7 +48,7 @@ def build_topology(
 
 
 class _Builder:
-    """Reads the statements of a definition."""
+    """Reads the statements of a definition; `origin` is whom to blame for it as a whole."""
 
     def __init__(
         self,
@@ -368,7 +368,7 @@ class _Builder:
         for link in found:
             if link not in self.links:
                 raise pair.span.error(
-                    f"a shared bound covers {link}, which is no link of {self.name}",
+                    f"a shared bound covers {link}, which is not a link of {self.name}",
                     "pairs that a `link` statement gives",
                 )
         return found
@@ -396,7 +396,7 @@ class _Builder:
             if type(node) is not int or not 0 <= node < self.nodes:
                 shown = written(node) if type(node) is int else kind_of(node)
                 raise expr.span.error(
-                    f"{shown} is no node of {self.name}", f"nodes 0 to {self.nodes - 1}"
+                    f"{shown} is not a node of {self.name}", f"nodes 0 to {self.nodes - 1}"
                 )
         return set(nodes)
 

@@ -127,7 +127,7 @@ def test_unbalanced_switches_are_refused() -> None:
 
 
 def test_what_users_get_wrong() -> None:
-    with pytest.raises(ModelError, match="nobody to send to"):
+    with pytest.raises(ModelError, match="no other node to send to"):
         allgather(Fabric.from_links("one", 1, 1, [(0, 1, 1)], both_ways=True))
     with pytest.raises(ModelError, match="no path leads from node 0 to node 1"):
         allgather(Fabric.from_links("apart", 2, 0, []))

@@ -222,8 +222,8 @@ def graphml(inside: str = NODES + EDGE, keys: str = "") -> str:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("x", "no XML"),
-        (graphml()[:-9], "no XML"),
+        ("x", "not XML"),
+        (graphml()[:-9], "not XML"),
         ("<graphml/>", "root element is <graphml>"),
         (f"{HEAD}</graphml>", "it holds 0 graphs"),
         (graphml().replace("</graphml>", "<graph/></graphml>"), "it holds 2 graphs"),

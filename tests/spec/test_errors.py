@@ -84,7 +84,7 @@ TOPOLOGY_CASES = {
     ),
     "shared over no link": (
         "nodes 3\nlink (0, 1) bandwidth 1\nshared { (0, 2) } bandwidth 1", 4, 10, "(0, 2)",
-        "covers (0, 2), which is no link", "`link` statement",
+        "covers (0, 2), which is not a link", "`link` statement",
     ),
     "link twice": (
         "nodes 3\nlink (0, 1) bandwidth 1\nlink (1, 0) both ways bandwidth 1", 4, 6, "(1, 0)",

@@ -207,7 +207,7 @@ WRONG = {
         "nodes 2\nunit 5\nlink (0, 1) bandwidth 1 GB/s", "link", "unexpected `link`", "GB/s",
     ),
     "strange unit": (
-        "nodes 2\nlink (0, 1) bandwidth 1 GiB/s", "GiB/s", "is no unit of bandwidth", "GB/s",
+        "nodes 2\nlink (0, 1) bandwidth 1 GiB/s", "GiB/s", "is not a unit of bandwidth", "GB/s",
     ),
     "unit here, none there": (
         "nodes 3\nlink (0, 1) bandwidth 1 GB/s\nlink (1, 2) bandwidth 7",
