@@ -251,31 +251,17 @@ class _Dealer:
             return None
         return keeps_rate(fabric.num_nodes, capacities, routes.paths, optimum.rate, [optimum.cut])
 
-    def _distances(self) -> dict[int, int]:
-        """From each vertex to the next compute node."""
-        network = self.network
-        distance = dict.fromkeys(network.terminals, 0)
-        front = list(network.terminals)
-        while front:
-            onward = []
-            for v in front:
-                for u in network.into[v]:
-                    if u not in distance:
-                        distance[u] = distance[v] + 1
-                        onward.append(u)
-            front = onward
-        return distance
-
     def pick(self, routes: ShortestRoutes) -> list[int]:
         """The switches to go next: the farthest from all nodes; before others ones with transit."""
-        distance, partings = self._distances(), routes.partings
+        distance, partings = self.network.distances(), routes.partings
         rank = {w: (distance.get(w, 0), partings[w].transit) for w in partings}
         first = max(rank.values())
         return sorted(w for w in partings if rank[w] == first)
 
     def idlest(self, routes: ShortestRoutes) -> int:
         """The switch with the largest share of bandwidth that no route uses."""
-        network, distance = self.network, self._distances()
+        network = self.network
+        distance = network.distances()
         used = {ends for path in routes.paths.values() for ends in pairwise(path)}
 
         def rank(w: int) -> tuple[Fraction, int, int]:

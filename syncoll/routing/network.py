@@ -9,7 +9,10 @@ that lie inside the two ends of the link.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
+
+from syncoll.routing.flow import FlowNetwork
 
 __all__ = ["Network", "Path", "Pieces"]
 
@@ -107,6 +110,33 @@ class Network:
         for u, heads in enumerate(self.out):
             for v, capacity in heads.items():
                 yield u, v, capacity
+
+    def distances(self) -> dict[int, int]:
+        """From each vertex to the next terminal, along the links."""
+        distance = dict.fromkeys(self.terminals, 0)
+        waiting = deque(self.terminals)
+        while waiting:
+            v = waiting.popleft()
+            for u in self.into[v]:
+                if u not in distance:
+                    distance[u] = distance[v] + 1
+                    waiting.append(u)
+        return distance
+
+    def root_flow(self) -> tuple[FlowNetwork, list[int]]:
+        """Flows from a source, the vertex behind all others, that feeds each root its demand.
+
+        Returns:
+            the flows, and the capacities of links and roots in the order of their arcs.
+        """
+        links, source = list(self.links()), self.num_vertices
+        roots = [v for v, demand in enumerate(self.demand) if demand]
+        capacities = [c for _, _, c in links] + [self.demand[v] for v in roots]
+        tails = [u for u, _, _ in links] + [source] * len(roots)
+        heads = [v for _, v, _ in links] + roots
+        # More than all trees need is of no use.
+        least = [min(c, self.total) for c in capacities]
+        return FlowNetwork(source + 1, tails, heads, least), capacities
 
     def copy(self) -> Network:
         """An independent copy."""

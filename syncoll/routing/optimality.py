@@ -17,9 +17,9 @@ from math import gcd, lcm
 from syncoll.errors import ModelError
 from syncoll.model.fabric import Fabric
 from syncoll.routing.cuts import cut_ratio
-from syncoll.routing.flow import FlowNetwork, require_small
+from syncoll.routing.flow import require_small
 from syncoll.routing.network import Network
-from syncoll.routing.reduction import Bypass, bypass_two_port_switches, find_groups, wide_parts
+from syncoll.routing.reduction import bypass_two_port_switches, find_groups, wide_parts
 
 __all__ = ["Bottleneck", "bottleneck", "check_collective", "network_of", "require_balanced"]
 
@@ -134,7 +134,7 @@ def bottleneck(fabric: Fabric, weights: Sequence[int] | None = None) -> Bottlene
     weights = check_collective(fabric, weights or [1] * fabric.num_nodes)
     unit = lcm(*(link.bandwidth.denominator for link in fabric.links))
     network = network_of(fabric, weights, lambda b: int(b * unit))
-    search = _Search(fabric, weights, network, bypass_two_port_switches(network))
+    search = _Search(fabric, weights, network, unit)
     search.start()
     search.run()
     time = search.time
@@ -152,10 +152,10 @@ class _Search:
         fabric: Fabric,
         weights: tuple[int, ...],
         network: Network,
-        bypassed: Sequence[Bypass],
+        unit: int,
     ) -> None:
-        self.fabric, self.weights, self.network = fabric, weights, network
-        self.bypassed = bypassed
+        self.fabric, self.weights, self.network, self.unit = fabric, weights, network, unit
+        self.bypassed = bypass_two_port_switches(network)
         self.time = Fraction(0)
         self.cut: frozenset[int] = frozenset()
 
@@ -214,47 +214,36 @@ class _Search:
             for v in group:
                 position[v] = i
         small = self.network.quotient(position, len(groups) + 1)
-        links = list(small.links())
-        roots = [i for i, d in enumerate(small.demand) if d]
-        source = len(groups)
-        capacities = [c for _, _, c in links]
-        demands = [small.demand[i] for i in roots]
-        flow = FlowNetwork(
-            len(groups) + 1,
-            [u for u, _, _ in links] + [source] * len(roots),
-            [v for _, v, _ in links] + roots,
-            [0] * (len(links) + len(roots)),
-        )
-        unit = self._unit()
+        source = len(groups) + 1
+        flow, capacities = small.root_flow()
+        num_links = sum(1 for _ in small.links())
         enough = 0
 
         def rescale() -> None:
             nonlocal enough
             # With 1/x = p/q, capacities c against demands x d are c p against d q.
-            p, q = (self.time / unit).as_integer_ratio()
+            p, q = (self.time / self.unit).as_integer_ratio()
             enough = q * small.total
             # A link wider than all the demand is as good as one that is just as wide.
-            flow.set_capacities([min(c * p, enough) for c in capacities] + [d * q for d in demands])
+            links, roots = capacities[:num_links], capacities[num_links:]
+            flow.set_capacities([min(c * p, enough) for c in links] + [d * q for d in roots])
 
         rescale()
         sinks = sorted(
-            (v for v in small.terminals if v < source), key=lambda v: sum(small.into[v].values())
+            (v for v in small.terminals if v < len(groups)),
+            key=lambda v: sum(small.into[v].values()),
         )
         if len(groups) < 2:
             return
         for sink in sinks:
             while flow.maximum(source, sink) < enough:
-                side = {v for v in flow.source_side() if v != source}
-                cut = {v for i in side for v in groups[i]}
-                if not self.offer(frozenset(cut)):
+                side = (i for i in flow.source_side() if i < len(groups))
+                if not self.offer(frozenset(v for i in side for v in groups[i])):
                     raise AssertionError("a violated cut is no worse than the bottleneck")
                 rescale()
-
-    def _unit(self) -> int:
-        return lcm(*(link.bandwidth.denominator for link in self.fabric.links))
 
     def _need(self) -> int:
         """Cuts of at least this capacity are no worse than the bottleneck found so far."""
         most = sum(self.weights) - min(self.weights)
-        need = most / (self.time / self._unit())
+        need = most / (self.time / self.unit)
         return -int(-need // 1)

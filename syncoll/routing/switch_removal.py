@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from syncoll.routing.flow import FlowNetwork
 from syncoll.routing.network import Network, Pieces
 from syncoll.routing.reduction import Groups, find_groups, is_robust, strong_components
 from syncoll.routing.splitting import split_switch, split_transit
@@ -29,15 +28,8 @@ def is_feasible(network: Network) -> bool:
         if t != u
     ):
         return True
-    links = list(network.links())
-    roots = [v for v, d in enumerate(network.demand) if d]
+    flow, _ = network.root_flow()
     source = network.num_vertices
-    flow = FlowNetwork(
-        source + 1,
-        [u for u, _, _ in links] + [source] * len(roots),
-        [v for _, v, _ in links] + roots,
-        [min(c, network.total) for _, _, c in links] + [network.demand[v] for v in roots],
-    )
     sinks = sorted(network.terminals, key=lambda v: sum(network.into[v].values()))
     return all(flow.maximum(source, v) >= network.total for v in sinks)
 
@@ -54,7 +46,10 @@ def remove_switches(network: Network, *, guess: bool = True) -> Groups:
     """
     if not network.switches():
         return []
-    groups = _with_terminals(network, find_groups(network, network.need))
+    groups: Groups = []  # that hold a terminal; the switches of other groups on their own
+    for group in find_groups(network, network.need):
+        alone = not any(network.is_terminal[v] for v in group)
+        groups += [[v] for v in group] if alone else [group]
     if not any(len(g) > 1 for g in groups) or len(groups) < 2:
         _remove_all(network, guess, [0] * network.num_vertices)
         return []
@@ -73,26 +68,14 @@ def remove_switches(network: Network, *, guess: bool = True) -> Groups:
         ends = [v for v in group if network.is_terminal[v]]
         if not ends:
             continue
-        if not inner:
-            pass
-        elif not (guess and len(inner) == 1 and _spread_inside(network, group, inner[0], ends)):
+        spread = guess and len(inner) == 1 and _spread_inside(network, group, inner[0], ends)
+        if inner and not spread:
             _remove_inside(network, groups, group, frail, guess)
             if not is_robust(network, ends, network.need):
                 frail.update(ends)
         if len(ends) > 1:
             trusted.append(ends)
     return trusted
-
-
-def _with_terminals(network: Network, groups: Groups) -> Groups:
-    """The groups that hold a terminal; the switches of other groups on their own."""
-    kept: Groups = []
-    for group in groups:
-        if any(network.is_terminal[v] for v in group):
-            kept.append(group)
-        else:
-            kept.extend([v] for v in group)
-    return kept
 
 
 def _avoid(network: Network, w: int) -> Callable[[int, int], bool]:
@@ -220,16 +203,7 @@ def _trim_uplinks(network: Network) -> bool:
 
 def _outermost_last(network: Network) -> list[int]:
     """Switches by falling distance from the terminals."""
-    distance = dict.fromkeys(network.terminals, 0)
-    front = list(network.terminals)
-    while front:
-        onward = []
-        for v in front:
-            for u in network.into[v]:
-                if u not in distance:
-                    distance[u] = distance[v] + 1
-                    onward.append(u)
-        front = onward
+    distance = network.distances()
     return sorted(network.switches(), key=lambda w: (-distance.get(w, 0), w))
 
 

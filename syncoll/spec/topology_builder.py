@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 from syncoll.errors import Origin
@@ -231,39 +232,28 @@ class _Builder:
     def _batch(
         self, statement: syntax.LinkStatement, pair: syntax.PairOf, scope: NameScope, size: int
     ) -> list[_Row]:
-        try:
-            return self._batch_at_once(statement, pair, scope, size)
-        except Ragged:
-            found: list[_Row] = []
-            for turn in _single_turns(scope, size):
-                found += self._batch_at_once(statement, pair, turn, 1)
-            return found
-
-    def _batch_at_once(
-        self, statement: syntax.LinkStatement, pair: syntax.PairOf, scope: NameScope, size: int
-    ) -> list[_Row]:
         if not size:
             return []
         evaluator = self.evaluator
-        ends = [evaluator.whole(part, scope) for part in (pair.first, pair.second)]
-        self._check_pair(pair, ends)
         bandwidths: Any = None
+        try:
+            ends = [evaluator.whole(part, scope) for part in (pair.first, pair.second)]
+            self._check_pair(pair, ends)
+            if statement.bandwidth is not None:
+                bandwidths = self._bandwidth(statement.bandwidth, scope, ends)
+        except Ragged:
+            turns = _single_turns(scope, size)
+            return [row for turn in turns for row in self._batch(statement, pair, turn, 1)]
         factor = Fraction(1)
         if statement.bandwidth is not None:
-            bandwidths = self._bandwidth(statement.bandwidth, scope, ends)
             where = statement.bandwidth if statement.rate is None else statement.rate
             self._measure(where.span, in_gigabytes=statement.rate is not None)
             if statement.rate is not None:
                 factor = statement.rate.factor
         evaluator.spend(size * 30, statement.span)
         sources, destinations = (_listed(end, size) for end in ends)
-        rates: list[_Bandwidth] = [None] * size
-        if bandwidths is not None:
-            known: dict[Any, Fraction] = {}
-            rates = [
-                known[b] if b in known else known.setdefault(b, Fraction(b) * factor)
-                for b in _listed(bandwidths, size)
-            ]
+        known = cache(lambda b: None if b is None else Fraction(b) * factor)
+        rates = map(known, _listed(bandwidths, size))
         labels = self._labels(statement.label, scope, size)
         found = list(zip(zip(sources, destinations, strict=True), rates, labels, strict=True))
         if statement.both_ways:
