@@ -18,9 +18,8 @@ import numpy as np
 
 from syncoll.bounding.partition import find_partition
 from syncoll.bounding.rounds import rounds_bound
-from syncoll.certificates.demand import Demand
-from syncoll.certificates.rounds import RoundsBound
-from syncoll.certificates.shape import Reading, Shape
+from syncoll.certificates.certificate import RoundsBound
+from syncoll.certificates.classes import ChunkClasses, Demand, DemandView
 from syncoll.deadline import Deadline, OutOfTimeError, interrupted_at
 from syncoll.linear.colour_refinement import Graph, hashes, mix, refine
 from syncoll.model import RelationTable, Topology
@@ -33,7 +32,7 @@ _SHARE_OF_PARTITIONS = 0.5
 
 def combining_rounds_bound(
     topology: Topology,
-    table: RelationTable | Shape,
+    table: RelationTable | ChunkClasses,
     steps: int | None = None,
     *,
     thorough: bool = True,
@@ -49,12 +48,12 @@ def combining_rounds_bound(
         prove: computes bounds, as `rounds_bound` does.
     """
     deadline = Deadline.after(seconds)
-    shape = table if isinstance(table, Shape) else Shape.of(table, 1, combining=True)
+    shape = table if isinstance(table, ChunkClasses) else ChunkClasses.of(table, 1, combining=True)
     if all(len(one.post) <= 1 for one in shape.classes):
-        readings: list[tuple[Reading, int | None]] = [(Reading.INVERSE, None)]
+        readings: list[tuple[DemandView, int | None]] = [(DemandView.INVERSE, None)]
     else:
         nodes = range(topology.num_nodes)
-        readings = [(r, n) for r in (Reading.SPREAD, Reading.COLLECT) for n in nodes]
+        readings = [(r, n) for r in (DemandView.SPREAD, DemandView.COLLECT) for n in nodes]
     best = _counting_sends(topology, shape, steps, deadline.share(_SHARE_OF_PARTITIONS))
     reversed_topology = topology.reversed()
     solved: set[int] = set()
@@ -63,7 +62,7 @@ def combining_rounds_bound(
         if deadline.passed:
             break
         demands = shape.demands(reading, node)
-        if reading is not Reading.INVERSE:
+        if reading is not DemandView.INVERSE:
             known = signature(where, demands)
             if known in solved:
                 continue  # a node that a symmetry exchanges with one before: the same bound
@@ -83,7 +82,7 @@ def combining_rounds_bound(
 
 
 def _counting_sends(
-    topology: Topology, shape: Shape, steps: int | None, deadline: Deadline
+    topology: Topology, shape: ChunkClasses, steps: int | None, deadline: Deadline
 ) -> RoundsBound:
     try:
         with interrupted_at(deadline):

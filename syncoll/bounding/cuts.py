@@ -13,8 +13,8 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.certificates.classes import Demand
 from syncoll.certificates.cuts import CutCertificate
-from syncoll.certificates.demand import Demand
 from syncoll.certificates.prices import PriceCertificate
 from syncoll.model import BoolArray, Topology
 

@@ -11,8 +11,8 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.certificates.classes import ChunkClass
 from syncoll.certificates.partition import PartitionCertificate, sends_between
-from syncoll.certificates.shape import ChunkClass
 from syncoll.deadline import NEVER, Deadline
 from syncoll.linear import LinearProgram
 from syncoll.model import Topology

@@ -32,7 +32,7 @@ import numpy as np
 import numpy.typing as npt
 
 from syncoll.bounding.network import TimeExpandedNetwork
-from syncoll.certificates.demand import Demand
+from syncoll.certificates.classes import Demand
 from syncoll.certificates.prices import PriceCertificate, Share
 from syncoll.deadline import NEVER, Deadline
 from syncoll.linear import LinearProgram, Optimum

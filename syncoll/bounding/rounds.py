@@ -10,10 +10,9 @@ from syncoll.bounding.cuts import around_nodes, find_cut
 from syncoll.bounding.network import TimeExpandedNetwork
 from syncoll.bounding.relaxation import Relaxation, RelaxationKind, most_variables
 from syncoll.bounding.trees import find_tree_prices
-from syncoll.certificates.demand import Demand
+from syncoll.certificates.certificate import RoundsBound
+from syncoll.certificates.classes import Demand, DemandView
 from syncoll.certificates.prices import PriceCertificate
-from syncoll.certificates.rounds import RoundsBound
-from syncoll.certificates.shape import Reading
 from syncoll.deadline import Deadline, OutOfTimeError, interrupted_at
 from syncoll.memory import budget, on_refusal
 from syncoll.model import Topology
@@ -41,7 +40,7 @@ def rounds_bound(
     *,
     thorough: bool = True,
     seconds: float | None = 20.0,
-    reading: Reading = Reading.MOVING,
+    reading: DemandView = DemandView.MOVING,
     node: int | None = None,
 ) -> RoundsBound:
     """The best bound on R that the relaxations prove in the time, exact and certified.

@@ -15,7 +15,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.certificates.demand import Demand
+from syncoll.certificates.classes import Demand
 from syncoll.certificates.trees import MOST_DESTINATIONS, NEVER, CheapestTrees, TreeCertificate
 from syncoll.linear import LinearProgram
 from syncoll.model import Topology

@@ -3,26 +3,24 @@
 Nothing here searches or solves; what finds them is in `syncoll.bounding`.
 """
 
-from syncoll.certificates.certificate import Certificate
+from syncoll.certificates.certificate import Certificate, ProofObject, RoundsBound
+from syncoll.certificates.classes import ChunkClass, ChunkClasses, Demand, DemandView, demands
 from syncoll.certificates.cuts import CutCertificate
-from syncoll.certificates.demand import Demand, demands
 from syncoll.certificates.partition import PartitionCertificate
 from syncoll.certificates.prices import PriceCertificate, Share
-from syncoll.certificates.rounds import ProofObject, RoundsBound
-from syncoll.certificates.shape import ChunkClass, Reading, Shape
 from syncoll.certificates.trees import TreeCertificate
 
 __all__ = [
     "Certificate",
     "ChunkClass",
+    "ChunkClasses",
     "CutCertificate",
     "Demand",
+    "DemandView",
     "PartitionCertificate",
     "PriceCertificate",
     "ProofObject",
-    "Reading",
     "RoundsBound",
-    "Shape",
     "Share",
     "TreeCertificate",
     "demands",

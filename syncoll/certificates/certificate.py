@@ -1,18 +1,65 @@
-"""Certificate: a lower bound on R/C together with what proves it, checked without any solver."""
+"""Proved lower bounds, on R for one C and on R/C for every C, checked without any solver."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from syncoll.certificates.classes import ChunkClasses, DemandView
 from syncoll.certificates.cuts import CutCertificate
 from syncoll.certificates.partition import PartitionCertificate
-from syncoll.certificates.rounds import RoundsBound
-from syncoll.certificates.shape import Reading, Shape
+from syncoll.certificates.prices import PriceCertificate
+from syncoll.certificates.trees import TreeCertificate
 from syncoll.errors import ModelError, VerificationError
 from syncoll.model import Topology
 
-__all__ = ["Certificate"]
+__all__ = ["Certificate", "ProofObject", "RoundsBound"]
+
+
+ProofObject = PriceCertificate | CutCertificate | PartitionCertificate | TreeCertificate
+
+
+@dataclass(frozen=True)
+class RoundsBound:
+    """A proved lower bound on R.
+
+    Args:
+        rounds: every algorithm (of at most `steps` steps) needs at least so many.
+        steps: S, or None when the bound holds for any number of steps.
+        certificate: the proof; None for the bound 0, which needs none.
+        reading: which demands the certificate speaks of, and on which topology.
+        node: for a reading that is about one node.
+    """
+
+    rounds: Fraction
+    steps: int | None
+    certificate: ProofObject | None
+    reading: DemandView = DemandView.MOVING
+    node: int | None = None
+
+    @property
+    def argument(self) -> str:
+        """Why the bound holds, in words."""
+        if self.certificate is None:
+            return "nothing"
+        if isinstance(self.certificate, PartitionCertificate):
+            return "the sends between parts of the machine, for which a round has only so much room"
+        whose = {
+            DemandView.SPREAD: f"what node {self.node} contributes must reach every node that "
+            "needs it: ",
+            DemandView.COLLECT: f"node {self.node} must get every contribution: ",
+        }
+        what = {
+            CutCertificate: "what must cross a cut",
+            TreeCertificate: "prices on the links, paid by trees",
+        }
+        by = what.get(type(self.certificate), "prices on the links")
+        return f"{whose.get(self.reading, '')}{by}"
+
+    @property
+    def mirrored(self) -> bool:
+        """Whether the certificate speaks of the reversed topology, backwards in time."""
+        return self.reading.mirrored and not isinstance(self.certificate, PartitionCertificate)
 
 
 @dataclass(frozen=True)
@@ -24,7 +71,7 @@ class Certificate:
         bound: a bound on R for that C, with its proof.
     """
 
-    shape: Shape
+    shape: ChunkClasses
     bound: RoundsBound
 
     @property
@@ -79,11 +126,11 @@ class Certificate:
         Raises:
             ModelError: when chunks of it have several roots.
         """
-        turned = {Reading.MOVING: Reading.INVERSE, Reading.INVERSE: Reading.MOVING}
+        turned = {DemandView.MOVING: DemandView.INVERSE, DemandView.INVERSE: DemandView.MOVING}
         proof = self.bound.certificate
         if isinstance(proof, PartitionCertificate) or (
             proof is not None and self.bound.reading not in turned
         ):
             raise ModelError(f"the bound by {self.bound.argument} has no inverse")
-        reading = turned.get(self.bound.reading, Reading.MOVING)
+        reading = turned.get(self.bound.reading, DemandView.MOVING)
         return Certificate(self.shape.inverse(chunks), replace(self.bound, reading=reading))

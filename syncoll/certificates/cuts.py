@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from syncoll.certificates.demand import Demand
+from syncoll.certificates.classes import Demand
 from syncoll.errors import VerificationError
 from syncoll.model import Topology
 

@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from syncoll.certificates.shape import ChunkClass
+from syncoll.certificates.classes import ChunkClass
 from syncoll.errors import VerificationError
 from syncoll.model import Topology
 

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
 
-from syncoll.certificates.demand import Demand
+from syncoll.certificates.classes import Demand
 from syncoll.errors import VerificationError
 from syncoll.model import Topology
 

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.certificates.demand import Demand
+from syncoll.certificates.classes import Demand
 from syncoll.errors import VerificationError
 from syncoll.model import Topology
 

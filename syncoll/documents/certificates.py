@@ -11,10 +11,10 @@ from typing import TypeVar
 
 from syncoll.certificates import (
     CutCertificate,
+    DemandView,
     PartitionCertificate,
     PriceCertificate,
     ProofObject,
-    Reading,
     RoundsBound,
     Share,
     TreeCertificate,
@@ -74,7 +74,7 @@ class _AnyCertificate(ClosedRecord, frozen=True, tag_field="method"):
     shape: Count
     steps: Count | None
     rounds: Fraction
-    reading: Reading
+    reading: DemandView
     node: Node | None
 
 

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Meta
 from msgspec.structs import asdict
 
-from syncoll.certificates import Certificate, ChunkClass, Shape
+from syncoll.certificates import Certificate, ChunkClass, ChunkClasses
 from syncoll.documents.certificates import CertificateRecord, bound_of, certificate_record
 from syncoll.documents.record import ClosedRecord, Count, Node, PositiveCount
 from syncoll.errors import FileFormatError
@@ -215,7 +215,7 @@ def _shape_of(record: ShapeRecord, nodes: int) -> ScaledShape:
     pairs = [(one.pre, one.post) for one in classes]
     if pairs != sorted(set(pairs)):
         raise FileFormatError("the classes of a shape are not in ascending order, each once")
-    shape = Shape(record.chunks, classes, record.combining)
+    shape = ChunkClasses(record.chunks, classes, record.combining)
     return ScaledShape(shape, record.compared, record.scales)
 
 

@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 
 import syncoll
-from syncoll.certificates import Shape
+from syncoll.certificates import ChunkClasses
 from syncoll.documents.document import digest, read_document
 from syncoll.documents.outcome import (
     FormulaRecord,
@@ -398,7 +398,9 @@ class FileWitness:
         path = self.folder / refuted.file
         meant = refuted_instance(frontier.evidence, refuted, frontier.topology, frontier.collective)
         proved = check_refutation(path, self.manager, topology=meant.topology).instance
-        shapes = {Shape.of(one, meant.chunks, combining=meant.combining) for one in (proved, meant)}
+        shapes = {
+            ChunkClasses.of(one, meant.chunks, combining=meant.combining) for one in (proved, meant)
+        }
         same = proved.combining == meant.combining and len(shapes) == 1
         if not same or proved.steps < refuted.steps or proved.rounds < refuted.rounds:
             raise VerificationError(

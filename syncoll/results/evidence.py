@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from syncoll.certificates import Certificate, Shape
+from syncoll.certificates import Certificate, ChunkClasses
 from syncoll.errors import ModelError
 from syncoll.model import Instance, Topology
 from syncoll.results.proof import Proof, Refuted
@@ -37,7 +37,7 @@ class ScaledShape:
             one.
     """
 
-    shape: Shape
+    shape: ChunkClasses
     compared: tuple[int, ...]
     scales: str | None
 
@@ -111,7 +111,7 @@ class Evidence:
             every += [one for one in group if one not in every]
         return tuple(every)
 
-    def shape(self, chunks: int) -> Shape | None:
+    def shape(self, chunks: int) -> ChunkClasses | None:
         """The shape that stands for C = `chunks`; None when none is known to."""
         for one in self.shapes:
             if chunks in one.compared or (self.scaling and one.shape.allows(chunks)):

@@ -30,7 +30,7 @@ from syncoll.searching.seeding import Seeding
 from syncoll.solving import Solver, SolverPool
 
 if TYPE_CHECKING:  # a search without a store loads no database
-    from syncoll.store import SolutionMemory
+    from syncoll.store import CachedSolutions
 
 __all__ = ["AnswerSource", "DualAnswers", "PendingAnswer", "inverted_point"]
 
@@ -68,7 +68,7 @@ class AnswerSource:
         solver: Solver | None,
         *,
         pool: SolverPool | None = None,
-        memory: SolutionMemory | None = None,
+        memory: CachedSolutions | None = None,
         prove: Callable[..., RoundsBound] = rounds_bound,
         seeding: Seeding | None = None,
     ) -> None:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from syncoll.bounding import combining_rounds_bound, least_cut, rounds_bound, with_cut, with_trees
-from syncoll.certificates import Certificate, Reading, RoundsBound, Shape
+from syncoll.certificates import Certificate, ChunkClasses, DemandView, RoundsBound
 from syncoll.deadline import NEVER, Deadline, OutOfTimeError, interrupted_at
 from syncoll.errors import LocatedError
 from syncoll.model import Collective, Instance, Topology
@@ -55,15 +55,15 @@ class BoundsTable:
         """C for which the collective is said to be defined, but of which nothing can be made."""
         self._admits: dict[int, bool] = {}
         self._made_sense = False
-        self._shape_of: dict[int, Shape] = {}
+        self._shape_of: dict[int, ChunkClasses] = {}
         self._least_steps: dict[int, int] = {}
         self._bounds: dict[tuple[int, int | None], RoundsBound] = {}
         self._thorough: set[tuple[int, int | None]] = set()
         self._cuts: dict[int, RoundsBound] = {}
 
-    def shapes(self, among: set[int]) -> dict[Shape, list[int]]:
+    def shapes(self, among: set[int]) -> dict[ChunkClasses, list[int]]:
         """The shapes of these C, in the order in which they came up, each with its C."""
-        found: dict[Shape, list[int]] = {shape: [] for shape in self._shape_of.values()}
+        found: dict[ChunkClasses, list[int]] = {shape: [] for shape in self._shape_of.values()}
         for chunks in sorted(among):
             found[self.shape(chunks)].append(chunks)
         return {shape: chunks for shape, chunks in found.items() if chunks}
@@ -115,7 +115,7 @@ class BoundsTable:
         """
         return self.certificate(self.shape(chunks), steps).bandwidth
 
-    def certificate(self, shape: Shape, steps: int | None = None) -> Certificate:
+    def certificate(self, shape: ChunkClasses, steps: int | None = None) -> Certificate:
         """The best one known for a shape and at most `steps` steps; the more general of equals."""
         bounds = [self._bound(shape, None)]
         if steps is not None:
@@ -149,7 +149,7 @@ class BoundsTable:
         """Seconds for the next bound."""
         return min(_THOROUGH_SECONDS, self.deadline.left() * _SHARE_OF_REST)
 
-    def _bound(self, shape: Shape, steps: int | None) -> RoundsBound:
+    def _bound(self, shape: ChunkClasses, steps: int | None) -> RoundsBound:
         key = shape.chunks, steps
         if key not in self._bounds:
             if self.deadline.passed:
@@ -158,7 +158,7 @@ class BoundsTable:
             self._bounds[key] = self._rounds(shape, steps, thorough=False, seconds=self._left())
         return self._bounds[key]
 
-    def _cut(self, shape: Shape) -> RoundsBound:
+    def _cut(self, shape: ChunkClasses) -> RoundsBound:
         """What can be proved at once, for any number of steps; 0 where that is nothing."""
         if shape.chunks not in self._cuts:
             try:
@@ -168,17 +168,17 @@ class BoundsTable:
                 self._cuts[shape.chunks] = RoundsBound(Fraction(0), None, None)
         return self._cuts[shape.chunks]
 
-    def _least_cut(self, shape: Shape) -> RoundsBound:
+    def _least_cut(self, shape: ChunkClasses) -> RoundsBound:
         if not shape.combining:
-            return least_cut(self.topology, shape.demands(Reading.MOVING))
+            return least_cut(self.topology, shape.demands(DemandView.MOVING))
         if any(len(one.post) > 1 for one in shape.classes):
             return RoundsBound(Fraction(0), None, None)
-        bound = least_cut(self.topology.reversed(), shape.demands(Reading.INVERSE))
-        return replace(bound, reading=Reading.INVERSE)
+        bound = least_cut(self.topology.reversed(), shape.demands(DemandView.INVERSE))
+        return replace(bound, reading=DemandView.INVERSE)
 
     def _rounds(
         self,
-        shape: Shape,
+        shape: ChunkClasses,
         steps: int | None,
         *,
         thorough: bool = True,
@@ -189,7 +189,7 @@ class BoundsTable:
             return combining_rounds_bound(
                 self.topology, shape, steps, thorough=False, seconds=seconds, prove=self._prove
             )
-        demands = shape.demands(Reading.MOVING)
+        demands = shape.demands(DemandView.MOVING)
         bound = self._prove(self.topology, demands, steps, thorough=thorough, seconds=seconds)
         if steps is None and not bound.rounds:  # too large for a linear program in the time
             bound = least_cut(self.topology, demands)
@@ -198,7 +198,7 @@ class BoundsTable:
             bound = with_trees(self.topology, demands, bound, share)
         return with_cut(self.topology, demands, bound, self.deadline.seconds)
 
-    def shape(self, chunks: int) -> Shape:
+    def shape(self, chunks: int) -> ChunkClasses:
         """The shape that stands for C = `chunks`: the first one that came up in proportion."""
         if chunks not in self._shape_of:
             if self._shape_of and not self.irregular:
@@ -209,6 +209,6 @@ class BoundsTable:
                 self._shape_of[chunks] = next(same, found)
         return self._shape_of[chunks]
 
-    def _found(self, chunks: int) -> Shape:
+    def _found(self, chunks: int) -> ChunkClasses:
         table = self.collective.tabulate(self.topology.num_nodes, chunks)
-        return Shape.of(table, chunks, combining=self.collective.combining)
+        return ChunkClasses.of(table, chunks, combining=self.collective.combining)

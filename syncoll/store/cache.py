@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from syncoll.bounding.rounds import rounds_bound
-from syncoll.certificates.demand import Demand
-from syncoll.certificates.rounds import RoundsBound
+from syncoll.certificates.certificate import RoundsBound
+from syncoll.certificates.classes import Demand
 from syncoll.formula import Assignment, Limits, Outcome, Verdict
 from syncoll.memory import refusals
 from syncoll.model import Instance, Topology

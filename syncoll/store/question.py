@@ -24,8 +24,8 @@ from typing import Any
 
 import numpy as np
 
+from syncoll.certificates.classes import Demand
 from syncoll.certificates.cuts import CutCertificate
-from syncoll.certificates.demand import Demand
 from syncoll.certificates.prices import PriceCertificate, Share
 from syncoll.certificates.trees import TreeCertificate
 from syncoll.errors import FileFormatError

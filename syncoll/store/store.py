@@ -22,8 +22,8 @@ from pathlib import Path
 
 import platformdirs
 
+from syncoll.certificates.classes import Demand
 from syncoll.certificates.cuts import CutCertificate
-from syncoll.certificates.demand import Demand
 from syncoll.errors import FileFormatError, UsageError
 from syncoll.formula import Limits, Verdict
 from syncoll.model import Instance, Topology

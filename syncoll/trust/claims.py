@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 
-from syncoll.certificates import Certificate, Shape
+from syncoll.certificates import Certificate, ChunkClasses
 from syncoll.errors import VerificationError
 from syncoll.model import Collective, Topology
 from syncoll.results import BY_CUTTING, Evidence, Frontier, OpenClaim, Point, Proof, Refuted, Scope
@@ -127,7 +127,7 @@ class _Check:
         self.least_steps = {
             one.shape: _least_steps(one.shape, self.topology) for one in evidence.shapes
         }
-        self.shape_of: dict[int, Shape] = {}
+        self.shape_of: dict[int, ChunkClasses] = {}
 
     def run(self) -> None:
         self._shapes()
@@ -188,7 +188,7 @@ class _Check:
 
     def _point(self, point: Point) -> None:
         instance = point.instance
-        found = Shape.of(instance, point.chunks, combining=instance.combining)
+        found = ChunkClasses.of(instance, point.chunks, combining=instance.combining)
         shape = self.shape_of.get(point.chunks)
         if shape is None and self.evidence.scaling:
             shape = self.evidence.shapes[0].shape
@@ -236,7 +236,7 @@ class _Check:
 
     def _bound(self, certificates: Sequence[Certificate], steps: int | None) -> Fraction:
         """What certificates prove together about algorithms of at most so many steps."""
-        best: dict[Shape, Fraction] = {
+        best: dict[ChunkClasses, Fraction] = {
             one.shape: Fraction(0)
             for one in self.evidence.shapes
             if steps is None or self.least_steps[one.shape] <= steps
@@ -295,7 +295,7 @@ class _Check:
                 f"with C = {point.chunks}",
             )
 
-    def _shape(self, chunks: int) -> Shape:
+    def _shape(self, chunks: int) -> ChunkClasses:
         """What is asked for with C = `chunks`."""
         shape = self.evidence.shape(chunks)
         if shape is None:
@@ -415,7 +415,7 @@ def _ascending(numbers: Sequence[int]) -> bool:
     return list(numbers) == sorted(set(numbers))
 
 
-def _copies(asked: Shape, had: Shape) -> int | None:
+def _copies(asked: ChunkClasses, had: ChunkClasses) -> int | None:
     """How many copies of an algorithm for one shape, side by side, do what another one asks for.
 
     Chunks that are not asked for can be left out.  None when no number of copies does.
@@ -440,7 +440,7 @@ def _shown(claims: Sequence[tuple[int, int | None, Fraction, Fraction | None]]) 
     return "; ".join(str(OpenClaim(*claim, "")).rstrip(": ") for claim in claims) or "nothing"
 
 
-def _journeys(shape: Shape) -> list[tuple[tuple[int, ...], int]]:
+def _journeys(shape: ChunkClasses) -> list[tuple[tuple[int, ...], int]]:
     """From where to where something must get: the nodes of which one suffices, and the goal."""
     return [
         (sources, to)
@@ -450,7 +450,7 @@ def _journeys(shape: Shape) -> list[tuple[tuple[int, ...], int]]:
     ]
 
 
-def _least_steps(shape: Shape, topology: Topology) -> int:
+def _least_steps(shape: ChunkClasses, topology: Topology) -> int:
     """The longest of the shortest ways that something must take."""
     distances = topology.distances
     for sources, to in _journeys(shape):

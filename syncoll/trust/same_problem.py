@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from syncoll.certificates import Shape
+from syncoll.certificates import ChunkClasses
 from syncoll.errors import LocatedError, VerificationError
 from syncoll.model import BandwidthBound, Collective, Instance, Link, Topology
 from syncoll.results import Evidence
@@ -99,7 +99,7 @@ def _compare_shapes(topology: Topology, evidence: Evidence, collective: Collecti
                     f"sense: {error}"
                 ) from error
             table = collective.tabulate(nodes, chunks)
-            meant = Shape.of(table, chunks, combining=collective.combining)
+            meant = ChunkClasses.of(table, chunks, combining=collective.combining)
             if not meant.proportional(one.shape):
                 raise VerificationError(
                     f"the proofs are about other chunks than {collective.name} has with "

@@ -10,7 +10,7 @@ from fractions import Fraction
 import pytest
 
 from syncoll.bounding import rounds_bound
-from syncoll.certificates import Demand, PriceCertificate, Shape, Share, demands
+from syncoll.certificates import ChunkClasses, Demand, PriceCertificate, Share, demands
 from syncoll.errors import VerificationError
 from syncoll.model import RelationTable, Topology
 from syncoll.testing.brute_force import TooLargeError, least_rounds
@@ -229,12 +229,12 @@ class TestDemands:
         )
 
     def test_shapes(self) -> None:
-        one, three = (Shape.of(allgather().tabulate(4, c), c) for c in (1, 3))
+        one, three = (ChunkClasses.of(allgather().tabulate(4, c), c) for c in (1, 3))
         assert one.proportional(three)
-        assert not one.proportional(Shape(2, three.classes))
-        assert not one.proportional(Shape.of(gather().tabulate(4, 1), 1))
-        assert not one.proportional(Shape(1, one.classes[1:]))
-        assert not one.proportional(Shape(1, one.classes, combining=True))
+        assert not one.proportional(ChunkClasses(2, three.classes))
+        assert not one.proportional(ChunkClasses.of(gather().tabulate(4, 1), 1))
+        assert not one.proportional(ChunkClasses(1, one.classes[1:]))
+        assert not one.proportional(ChunkClasses(1, one.classes, combining=True))
 
     def test_nothing_to_do(self) -> None:
         table = RelationTable(*(allgather().tabulate(2, 1).post,) * 2)

@@ -13,7 +13,7 @@ import pytest
 
 from syncoll.bounding import combining_rounds_bound
 from syncoll.bounding.partition import _price, find_partition
-from syncoll.certificates import ChunkClass, Shape
+from syncoll.certificates import ChunkClass, ChunkClasses
 from syncoll.certificates.partition import PartitionCertificate
 from syncoll.errors import VerificationError
 from syncoll.model import RelationTable, Topology
@@ -69,7 +69,10 @@ def test_stronger_than_spreading_one_contribution() -> None:
     table = RelationTable(np.ones((1, 12), bool), np.ones((1, 12), bool))
     assert found is not None
     assert found[0] == F(1, 2)
-    assert combining_rounds_bound(topology, Shape.of(table, 1, combining=True)).rounds <= found[0]
+    assert (
+        combining_rounds_bound(topology, ChunkClasses.of(table, 1, combining=True)).rounds
+        <= found[0]
+    )
 
 
 def least_sends(topology: Topology, pre: int, post: int, parts: tuple[int, ...]) -> int | None:

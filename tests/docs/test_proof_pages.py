@@ -14,11 +14,11 @@ import pytest
 
 from syncoll.certificates import (
     Certificate,
+    ChunkClasses,
     CutCertificate,
+    DemandView,
     PriceCertificate,
-    Reading,
     RoundsBound,
-    Shape,
     Share,
 )
 from syncoll.errors import VerificationError
@@ -51,12 +51,12 @@ def dgx1(library: SpecLibrary) -> Topology:
 
 
 @pytest.fixture(scope="module")
-def shape(library: SpecLibrary) -> Shape:
+def shape(library: SpecLibrary) -> ChunkClasses:
     """Of allgather, for C = 1, as in the files."""
-    return Shape.of(library.collective("allgather").tabulate(8, 1), 1)
+    return ChunkClasses.of(library.collective("allgather").tabulate(8, 1), 1)
 
 
-def read(written: dict[str, Any], shape: Shape) -> Certificate:
+def read(written: dict[str, Any], shape: ChunkClasses) -> Certificate:
     """The certificate of a block, written anew with other code than the files'."""
     proof: PriceCertificate | CutCertificate
     if written["method"] == "cut":
@@ -77,7 +77,7 @@ def read(written: dict[str, Any], shape: Shape) -> Certificate:
         Fraction(written["rounds"]),
         written["steps"],
         proof,
-        Reading(written["reading"]),
+        DemandView(written["reading"]),
         written["node"],
     )
     return Certificate(shape, bound)
@@ -89,7 +89,7 @@ def test_two_certificates_are_shown() -> None:
 
 @pytest.mark.parametrize("written", SHOWN, ids=lambda one: one["method"])
 def test_a_certificate_on_the_page_proves_its_bound(
-    written: dict[str, Any], dgx1: Topology, shape: Shape
+    written: dict[str, Any], dgx1: Topology, shape: ChunkClasses
 ) -> None:
     read(written, shape).check(dgx1)
     higher = {**written, "rounds": str(Fraction(written["rounds"]) + Fraction(1, 7))}
@@ -153,7 +153,7 @@ def test_the_tables_name_every_key(folder: Path) -> None:
     assert set(document["evidence"]) <= told
     assert {str(method) for method in Method} <= told
     assert {str(scope) for scope in Scope} - {"chunks"} <= told
-    assert {str(reading) for reading in Reading} <= set(re.findall(r"`(\w+)`", TEXT))
+    assert {str(reading) for reading in DemandView} <= set(re.findall(r"`(\w+)`", TEXT))
 
 
 def test_the_python_of_the_proofs_page_runs(tmp_path: Path) -> None:

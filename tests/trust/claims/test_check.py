@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from syncoll.certificates import ChunkClass, Shape
+from syncoll.certificates import ChunkClass, ChunkClasses
 from syncoll.cli.main import main
 from syncoll.documents import load_text
 from syncoll.documents.document import digest
@@ -314,10 +314,14 @@ def test_a_refutation_that_a_point_contradicts(document: Callable[[str], Json]) 
         one.update(steps=steps, rounds=copies * rounds, chunks=copies * chunks)
         with pytest.raises(VerificationError, match="is said to be impossible"):
             check(content)
-    two, three = (Shape(c, (ChunkClass((0,), (0,), 1), ChunkClass((0,), (1,), c))) for c in (2, 3))
+    two, three = (
+        ChunkClasses(c, (ChunkClass((0,), (0,), 1), ChunkClass((0,), (1,), c))) for c in (2, 3)
+    )
     assert (_copies(two, three), _copies(three, two)) == (1, 2)
-    assert _copies(Shape(1, (ChunkClass((0,), (2,), 1),)), two) is None
-    assert _copies(Shape(1, (ChunkClass((2,), (2,), 1), ChunkClass((0,), (1,), 5))), two) == 3
+    assert _copies(ChunkClasses(1, (ChunkClass((0,), (2,), 1),)), two) is None
+    assert (
+        _copies(ChunkClasses(1, (ChunkClass((2,), (2,), 1), ChunkClass((0,), (1,), 5))), two) == 3
+    )
 
 
 def test_a_chunk_that_starts_nowhere(document: Callable[[str], Json]) -> None:

@@ -1,8 +1,8 @@
-"""Shape: what a collective asks for, as classes of chunks with their counts.
+"""What a collective asks for: classes of chunks with their counts, and the demands that these make.
 
-A bound speaks of a shape.  It holds for every C whose classes are these in proportion, so one
+A bound speaks of such classes.  It holds for every C whose classes are these in proportion, so one
 certificate serves all of them.  For combining collectives a bound may speak of a part of what is
-asked only, see `Reading`.
+asked only, see `DemandView`.
 """
 
 from __future__ import annotations
@@ -14,14 +14,41 @@ from enum import StrEnum
 
 import numpy as np
 
-from syncoll.certificates.demand import Demand
 from syncoll.errors import ModelError
 from syncoll.model import BoolArray, Instance, RelationTable
 
-__all__ = ["ChunkClass", "Reading", "Shape"]
+__all__ = ["ChunkClass", "ChunkClasses", "Demand", "DemandView", "demands"]
 
 
-class Reading(StrEnum):
+@dataclass(frozen=True, order=True)
+class Demand:
+    """So many chunks that start at the same nodes and are needed at the same nodes.
+
+    Args:
+        sources: the nodes of pre.
+        destinations: the nodes of post that lack it at the start; never empty.
+    """
+
+    sources: tuple[int, ...]
+    destinations: tuple[int, ...]
+    count: int
+
+
+def demands(table: RelationTable | Instance, *, combining: bool = False) -> tuple[Demand, ...]:
+    """The demands of a pre and a post in a fixed order; chunks that are at their goal have none.
+
+    For a combining collective every chunk that is needed at all counts, with all nodes that need
+    it as destinations, since a contributor needs the others' contributions.
+    """
+    missing = table.post if combining else table.post & ~table.pre
+    counter: Counter[tuple[tuple[int, ...], tuple[int, ...]]] = Counter()
+    for starts, needs in zip(table.pre, missing, strict=True):
+        if needs.any():
+            counter[_positions(starts), _positions(needs)] += 1
+    return tuple(sorted(Demand(a, b, count) for (a, b), count in counter.items()))
+
+
+class DemandView(StrEnum):
     """Which demands of a shape a bound speaks of, and on which topology.
 
     An algorithm run backwards turns what is gathered into what is distributed, so the last ones
@@ -43,12 +70,12 @@ class Reading(StrEnum):
     @property
     def mirrored(self) -> bool:
         """Whether it speaks of the reversed topology."""
-        return self in (Reading.COLLECT, Reading.INVERSE)
+        return self in (DemandView.COLLECT, DemandView.INVERSE)
 
     @property
     def of_one_node(self) -> bool:
         """Whether it is about what one node contributes, or gets."""
-        return self in (Reading.SPREAD, Reading.COLLECT)
+        return self in (DemandView.SPREAD, DemandView.COLLECT)
 
 
 @dataclass(frozen=True, order=True)
@@ -66,7 +93,7 @@ class ChunkClass:
 
 
 @dataclass(frozen=True)
-class Shape:
+class ChunkClasses:
     """The chunk classes for one C.
 
     Args:
@@ -79,7 +106,9 @@ class Shape:
     combining: bool = False
 
     @classmethod
-    def of(cls, table: RelationTable | Instance, chunks: int, *, combining: bool = False) -> Shape:
+    def of(
+        cls, table: RelationTable | Instance, chunks: int, *, combining: bool = False
+    ) -> ChunkClasses:
         """The shape of a table, or of an instance."""
         counter: Counter[tuple[bytes, bytes]] = Counter()
         for pre, post in zip(np.packbits(table.pre, 1), np.packbits(table.post, 1), strict=True):
@@ -91,7 +120,7 @@ class Shape:
         )
         return cls(chunks, tuple(sorted(classes)), combining)
 
-    def proportional(self, other: Shape) -> bool:
+    def proportional(self, other: ChunkClasses) -> bool:
         """Whether the classes are the same, with counts in proportion to C."""
         return (
             self.combining == other.combining
@@ -107,7 +136,7 @@ class Shape:
         """Whether the classes in proportion to C = `chunks` have whole counts."""
         return all(one.count * chunks % self.chunks == 0 for one in self.classes)
 
-    def scaled(self, chunks: int) -> Shape:
+    def scaled(self, chunks: int) -> ChunkClasses:
         """The classes in proportion to another C.
 
         Raises:
@@ -118,19 +147,19 @@ class Shape:
         classes = (
             ChunkClass(one.pre, one.post, one.count * chunks // self.chunks) for one in self.classes
         )
-        return Shape(chunks, tuple(classes), self.combining)
+        return ChunkClasses(chunks, tuple(classes), self.combining)
 
-    def inverse(self, chunks: int) -> Shape:
+    def inverse(self, chunks: int) -> ChunkClasses:
         """Pre and post exchanged, for an inverse whose C is `chunks`."""
         classes = (ChunkClass(one.post, one.pre, one.count) for one in self.classes)
-        return Shape(chunks, tuple(sorted(classes)), not self.combining)
+        return ChunkClasses(chunks, tuple(sorted(classes)), not self.combining)
 
-    def demands(self, reading: Reading, node: int | None = None) -> tuple[Demand, ...]:
+    def demands(self, reading: DemandView, node: int | None = None) -> tuple[Demand, ...]:
         """The demands that a bound speaks of, in a fixed order.
 
         Args:
-            reading: see `Reading`.
-            node: for `Reading.SPREAD` and `Reading.COLLECT`.
+            reading: see `DemandView`.
+            node: for `DemandView.SPREAD` and `DemandView.COLLECT`.
 
         Raises:
             ModelError: when the shape cannot be read so.
@@ -143,26 +172,26 @@ class Shape:
         return tuple(sorted(Demand(a, b, count) for (a, b), count in counter.items()))
 
     def _read(
-        self, reading: Reading, node: int | None
+        self, reading: DemandView, node: int | None
     ) -> Iterator[tuple[tuple[int, ...], tuple[int, ...], int]]:
-        if (reading is Reading.MOVING) == self.combining:
+        if (reading is DemandView.MOVING) == self.combining:
             raise ModelError(f"a bound by {reading} about a collective of the other kind")
         if (node is None) == reading.of_one_node:
             named = "no node" if node is None else f"node {node}"
             raise ModelError(f"a bound by {reading} that names {named}")
         for one in self.classes:
-            if reading is Reading.MOVING:
+            if reading is DemandView.MOVING:
                 yield one.pre, one.post, one.count
-            elif reading is Reading.INVERSE:
+            elif reading is DemandView.INVERSE:
                 if len(one.post) > 1:
                     raise ModelError(f"a bound by {reading}, but a chunk is needed at {one.post}")
                 if one.post:
                     yield one.post, one.pre, one.count
             elif node is None:
                 continue
-            elif reading is Reading.SPREAD and node in one.pre:
+            elif reading is DemandView.SPREAD and node in one.pre:
                 yield (node,), one.post, one.count
-            elif reading is Reading.COLLECT and node in one.post:
+            elif reading is DemandView.COLLECT and node in one.post:
                 yield (node,), one.pre, one.count
 
     def table(self, nodes: int) -> RelationTable:
@@ -176,6 +205,9 @@ class Shape:
         return RelationTable(np.repeat(first, counts, 0), np.repeat(last, counts, 0))
 
 
-def _nodes(packed: bytes, nodes: int) -> tuple[int, ...]:
-    row: BoolArray = np.unpackbits(np.frombuffer(packed, dtype=np.uint8), count=nodes).astype(bool)
+def _positions(row: BoolArray) -> tuple[int, ...]:
     return tuple(np.flatnonzero(row).tolist())
+
+
+def _nodes(packed: bytes, nodes: int) -> tuple[int, ...]:
+    return _positions(np.unpackbits(np.frombuffer(packed, dtype=np.uint8), count=nodes) > 0)
