@@ -99,7 +99,7 @@ class _Check:
             raise kind(reasons[0])
         raise kind(
             "no runtime runs it; "
-            + "; ".join(f"{DIALECTS[name].runtime}: {why}" for name, why in refusals.items())
+            + "; ".join(f"{DIALECTS[name].title}: {why}" for name, why in refusals.items())
         )
 
     def as_dialect(self, dialect: Dialect) -> CheckedExport:

@@ -19,11 +19,11 @@ from syncoll.plugins.exporters import UNLIMITED
 from syncoll.runtime import Buffer, Kind, Slot, StandardCollective, kind_of
 from syncoll_msccl_xml.blocks import Block, Step
 from syncoll_msccl_xml.instructions import Instruction
+from syncoll_msccl_xml.limits import MOST_NODES
 from syncoll_msccl_xml.program import Program, program_of
 from syncoll_msccl_xml.runtimes import (
     MOST_CHUNK_INDEX,
     MOST_DEPENDED,
-    MOST_NODES,
     RUNTIMES,
     Runtime,
 )

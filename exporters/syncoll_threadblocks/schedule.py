@@ -207,23 +207,23 @@ class _Run:
         found: defaultdict[Reason, dict[int, None]] = defaultdict(dict)
         for t, thread in enumerate(self.program.threads):
             for instruction in thread.instructions:
-                for deed in _deeds(instruction):
-                    found[deed][t] = None
-        return {deed: list(threads) for deed, threads in found.items()}
+                for effect in _effects(instruction):
+                    found[effect][t] = None
+        return {effect: list(threads) for effect, threads in found.items()}
 
     def will(self, t: int, reason: Reason) -> bool:
         """Whether a thread, once it goes on, does what is waited for."""
         rest = self.program.threads[t].instructions[self.position[t] :]
-        return any(reason in _deeds(instruction) for instruction in rest)
+        return any(reason in _effects(instruction) for instruction in rest)
 
 
-def _deeds(instruction: Instruction) -> list[Reason]:
+def _effects(instruction: Instruction) -> list[Reason]:
     """What others may wait for that an instruction does."""
-    deeds = [(_COUNTER, counter) for counter in instruction.posts]
+    effects = [(_COUNTER, counter) for counter in instruction.posts]
     if instruction.send >= 0:
-        deeds.append((_MESSAGE, instruction.send))
+        effects.append((_MESSAGE, instruction.send))
     if instruction.receive >= 0:
-        deeds.append((_ROOM, instruction.receive))
+        effects.append((_ROOM, instruction.receive))
     if instruction.barrier >= 0:
-        deeds.append((_BARRIER, instruction.barrier))
-    return deeds
+        effects.append((_BARRIER, instruction.barrier))
+    return effects

@@ -12,8 +12,9 @@ from itertools import groupby
 from typing import NoReturn, Protocol
 
 from syncoll.errors import VerificationError
+from syncoll_msccl_xml.limits import MOST_NODES
 from syncoll_msccl_xml.reading.algorithm import Algorithm, Block, Gpu, Step, place
-from syncoll_msccl_xml.reading.dialect import FUSION, MOST_CHILDREN, MOST_NODES, Dialect
+from syncoll_msccl_xml.reading.dialect import FUSION, MOST_CHILDREN, Dialect
 from syncoll_threadblocks import STANDARD, Specification
 
 __all__ = ["READS", "RECEIVES", "SENDS", "WRITES", "require_loadable", "specification_of"]
@@ -106,12 +107,12 @@ def _require_header(algorithm: Algorithm, dialect: Dialect) -> None:
     }
     for key in dialect.needs:
         if present[key] is None:
-            fail(f"attribute {key} of algo not found, which {dialect.runtime} needs")
+            fail(f"attribute {key} of algo not found, which {dialect.title} needs")
     if algorithm.proto not in _PROTOCOLS:
         fail(f"proto is {algorithm.proto!r}; it must be Simple, LL or LL128")
     if algorithm.coll not in dialect.collectives:
         known = ", ".join(dialect.collectives)
-        fail(f"coll is {algorithm.coll!r}; {dialect.runtime} knows {known}")
+        fail(f"coll is {algorithm.coll!r}; {dialect.title} knows {known}")
     if algorithm.coll == "alltoallv":
         fail("alltoallv is never chosen: the runtime asks for it with 0 elements")
     if dialect.names_checked and algorithm.name is not None:
@@ -135,10 +136,10 @@ def _require_header(algorithm: Algorithm, dialect: Dialect) -> None:
     most = _MOST_BYTES if algorithm.max_bytes is None else algorithm.max_bytes
     if least < 0 or most < 0:
         fail("minBytes and maxBytes must not be negative")
-    if most == 0 and not dialect.most_bytes_excluded:
+    if most == 0 and not dialect.exclusive_end:
         return  # no limit
-    if most < least or (dialect.most_bytes_excluded and most == least):
-        what = "below" if dialect.most_bytes_excluded else "of at most"
+    if most < least or (dialect.exclusive_end and most == least):
+        what = "below" if dialect.exclusive_end else "of at most"
         fail(f"no message has at least minBytes = {least} and is {what} maxBytes = {most}")
 
 
@@ -151,7 +152,7 @@ def _require_placement(algorithm: Algorithm, dialect: Dialect, fail: _Fail) -> N
         if not algorithm.inplace and not algorithm.outofplace:
             fail("inplace and outofplace are both 0, so it is never chosen")
     elif algorithm.inplace and algorithm.coll == "alltoall":
-        fail(f"{dialect.runtime} refuses an alltoall in place")
+        fail(f"{dialect.title} refuses an alltoall in place")
 
 
 def _require_ranks(algorithm: Algorithm) -> None:
@@ -178,7 +179,7 @@ def _require_blocks(algorithm: Algorithm, gpu: Gpu, dialect: Dialect) -> None:
             raise VerificationError(f"{here}: {key}_chunks is {value}; it must be at least 0")
     if len(gpu.blocks) > dialect.most_blocks:
         raise VerificationError(
-            f"{here}: {len(gpu.blocks)} thread blocks; {dialect.runtime} has room for "
+            f"{here}: {len(gpu.blocks)} thread blocks; {dialect.title} has room for "
             f"{dialect.most_blocks}"
         )
     nodes = 1 + len(algorithm.gpus) + sum(1 + len(block.steps) for block in gpu.blocks)
@@ -221,7 +222,7 @@ def _require_block(algorithm: Algorithm, gpu: Gpu, block: Block, dialect: Dialec
         )
     if len(block.steps) > dialect.most_steps:
         raise VerificationError(
-            f"{here}: {len(block.steps)} steps; {dialect.runtime} has room for {dialect.most_steps}"
+            f"{here}: {len(block.steps)} steps; {dialect.title} has room for {dialect.most_steps}"
         )
 
 
@@ -264,9 +265,9 @@ def _require_step(gpu: Gpu, block: Block, position: int, step: Step, dialect: Di
 
     if step.type not in _KINDS:
         fail(f"type {step.type!r} is none of {', '.join(_KINDS)}, those that are executed")
-    if step.type in RECEIVES - {"r"} and not dialect.fused:
+    if step.type in RECEIVES - {"r"} and not dialect.fuses:
         fail(
-            f"{dialect.runtime} refuses {step.type} when it is launched; it runs only s, r, cpy, "
+            f"{dialect.title} refuses {step.type} when it is launched; it runs only s, r, cpy, "
             "re and nop"
         )
     if step.s != position:

@@ -38,7 +38,7 @@ import numpy as np
 import numpy.typing as npt
 
 from syncoll.errors import UncheckedError, VerificationError
-from syncoll_mscclpp.reading.deeds import Act, Deed
+from syncoll_mscclpp.reading.effects import Effect, EffectKind
 from syncoll_mscclpp.reading.threads import PACKET_BUFFER, Threads
 from syncoll_threadblocks import Schedule
 
@@ -63,10 +63,10 @@ def require_ordered(threads: Threads, schedule: Schedule, *, double_scratch: boo
         VerificationError: naming both accesses.
         UncheckedError: when the plan is too large to tell.
     """
-    agents = len(threads.deeds) + len(threads.inputs) + threads.proxies
+    agents = len(threads.effects) + len(threads.inputs) + threads.proxies
     if agents * len(schedule.order) > _MOST_WORK:
         raise UncheckedError(
-            f"{len(threads.deeds)} thread blocks with {len(schedule.order)} operations are too "
+            f"{len(threads.effects)} thread blocks with {len(schedule.order)} operations are too "
             "many to check for races"
         )
     detector = _Detector(threads, schedule, double_scratch)
@@ -154,7 +154,7 @@ class _Detector:
         self.order = schedule.order
         self.calls = 3 if double_scratch else 2
         self.halves = 2 if double_scratch else 1
-        blocks, ranks = len(threads.deeds), len(threads.inputs)
+        blocks, ranks = len(threads.effects), len(threads.inputs)
         self.caller = blocks
         self.proxy = blocks + ranks
         self.dims = blocks + ranks + threads.proxies
@@ -177,10 +177,10 @@ class _Detector:
         self.stretches = [0] * blocks
         self.packed: dict[int, tuple[_Clock, frozenset[Instant]]] = {}
         self.doubt: str | None = None
-        for t, deeds in enumerate(threads.deeds):
-            for deed in deeds:
-                if deed.act is Act.RELEASE:
-                    for counter in deed.counters:
+        for t, effects in enumerate(threads.effects):
+            for effect in effects:
+                if effect.kind is EffectKind.RELEASE:
+                    for counter in effect.counters:
                         self.totals[counter][t] = self.totals[counter].get(t, 0) + 1
 
     def run(self) -> None:
@@ -223,9 +223,9 @@ class _Detector:
     def follow(self, at: int) -> int:
         """The next instruction; at a barrier, those of all that meet.  Returns the one after."""
         t, position = self.order[at]
-        deed = self.threads.deeds[t][position]
-        if deed.act is not Act.BARRIER:
-            self.step(t, position, deed)
+        effect = self.threads.effects[t][position]
+        if effect.kind is not EffectKind.BARRIER:
+            self.step(t, position, effect)
             return at + 1
         barrier = self.program.threads[t].instructions[position].barrier
         group: dict[int, None] = {}
@@ -258,35 +258,35 @@ class _Detector:
         block.users = {}
         block.pushed = {}
 
-    def step(self, t: int, position: int, deed: Deed) -> None:
+    def step(self, t: int, position: int, effect: Effect) -> None:
         block = self.blocks[t]
-        if deed.act is Act.SYNC:
+        if effect.kind is EffectKind.SYNC:
             self.meet(t)
-        elif deed.act is Act.MOVE:
+        elif effect.kind is EffectKind.MOVE:
             place = self.program.place(t, position)
-            who = (t, block.stretch, deed.operation, place, deed.multicast)
+            who = (t, block.stretch, effect.operation, place, effect.multicast)
             self.touch(t, position, who, *self.unpack(t, position))
-        elif deed.act is Act.PUSH:
-            self.push(t, position, deed)
-        elif deed.act is Act.SIGNAL:
-            for thread, counter in enumerate(deed.counters):
+        elif effect.kind is EffectKind.PUSH:
+            self.push(t, position, effect)
+        elif effect.kind is EffectKind.SIGNAL:
+            for thread, counter in enumerate(effect.counters):
                 self.alone(t, position, thread, "signals", counter)
                 clock = block.of(thread)
-                seen = block.start if deed.relaxed else clock.seen
+                seen = block.start if effect.relaxed else clock.seen
                 self.signals[counter].append((_Clock(clock.before, seen), block.start))
-        elif deed.act is Act.WAIT:
-            for thread, counter in enumerate(deed.counters):
+        elif effect.kind is EffectKind.WAIT:
+            for thread, counter in enumerate(effect.counters):
                 self.alone(t, position, thread, "waits", counter)
                 clock, start = self.signals[counter][self.taken[counter]]
                 self.taken[counter] += 1
-                if deed.relaxed:
+                if effect.relaxed:
                     clock = _Clock(clock.before, start)
                 block.news[thread] = block.of(thread).join(clock)
-        elif deed.act is Act.RELEASE:
-            for thread, counter in enumerate(deed.counters):
+        elif effect.kind is EffectKind.RELEASE:
+            for thread, counter in enumerate(effect.counters):
                 self.releases[counter].setdefault(t, []).append(block.of(thread))
-        elif deed.act is Act.ACQUIRE:
-            for thread, counter in enumerate(deed.counters):
+        elif effect.kind is EffectKind.ACQUIRE:
+            for thread, counter in enumerate(effect.counters):
                 block.news[thread] = self.acquire(t, counter, block.of(thread))
 
     def acquire(self, t: int, counter: int, clock: _Clock) -> _Clock:
@@ -316,15 +316,15 @@ class _Detector:
                 f"race: threads {user} and {thread} use the same channel with no nop in between",
             )
 
-    def push(self, t: int, position: int, deed: Deed) -> None:
+    def push(self, t: int, position: int, effect: Effect) -> None:
         """What a thread hands to a proxy happens later, in order."""
-        (number,) = deed.counters
+        (number,) = effect.counters
         block = self.blocks[t]
-        clock = self.proxies[number].join(block.of(deed.thread))
+        clock = self.proxies[number].join(block.of(effect.thread))
         agent = self.proxy + number
-        self.require_unmixed(t, position, deed, number)
-        if deed.signals >= 0:
-            self.signals[deed.signals].append((clock, block.start))
+        self.require_unmixed(t, position, effect, number)
+        if effect.signals >= 0:
+            self.signals[effect.signals].append((clock, block.start))
         else:
             place = self.program.place(t, position)
             who = (agent, self.pushes[number], -1 - self.pushes[number], place, False)
@@ -333,20 +333,20 @@ class _Detector:
             clock = clock.done(agent, self.pushes[number])
         self.proxies[number] = clock
 
-    def require_unmixed(self, t: int, position: int, deed: Deed, number: int) -> None:
+    def require_unmixed(self, t: int, position: int, effect: Effect, number: int) -> None:
         """What two threads hand to a proxy between two meetings may come in either order."""
         instruction = self.program.threads[t].instructions[position]
-        mine = _Pushed(set(instruction.reads), set(instruction.writes), signals=deed.signals >= 0)
+        mine = _Pushed(set(instruction.reads), set(instruction.writes), signals=effect.signals >= 0)
         pushed = self.blocks[t].pushed.setdefault(number, {})
         for thread, others in pushed.items():
-            if thread != deed.thread and mine.clashes(others):
+            if thread != effect.thread and mine.clashes(others):
                 raise self.program.fail(
                     t,
                     position,
-                    f"race: threads {thread} and {deed.thread} use the same channel with no nop "
+                    f"race: threads {thread} and {effect.thread} use the same channel with no nop "
                     "in between, so that its proxy may do either first",
                 )
-        there = pushed.setdefault(deed.thread, _Pushed(set(), set(), signals=False))
+        there = pushed.setdefault(effect.thread, _Pushed(set(), set(), signals=False))
         there.reads |= mine.reads
         there.writes |= mine.writes
         there.signals = there.signals or mine.signals

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from typing import NoReturn, Protocol
 
 from syncoll.errors import UncheckedError, VerificationError
+from syncoll_mscclpp.reading.operations import PACKETS, SIGNATURES, in_packets, wrong_signature
 from syncoll_mscclpp.reading.plan import Block, Gpu, Operation, Plan, Reference
-from syncoll_mscclpp.reading.shapes import PACKETS, SHAPES, in_packets, wrong_shape
 from syncoll_threadblocks import STANDARD, Specification
 
 __all__ = ["flat", "links_of", "peers_of", "require_loadable", "specification_of", "units_of"]
@@ -252,9 +252,9 @@ def _require_operation(
         )
     if op.name in _NOT_FOLLOWED:
         raise UncheckedError(f"{place}: the operation is not followed here")
-    if op.name not in SHAPES:
+    if op.name not in SIGNATURES:
         fail("the runtime knows no such operation")
-    if (wrong := wrong_shape(op)) is not None:
+    if (wrong := wrong_signature(op)) is not None:
         fail(wrong)
     if inner and op.name in ("pipeline", "barrier", *PACKETS):
         raise UncheckedError(f"{place}: is not followed within a pipeline")

@@ -4,7 +4,7 @@ Each operation becomes the instructions of the abstract machine, one for every p
 it moves.  The machine takes a thread block for one thread, which is right for the question whether
 the plan ends and for what it computes if it has no races: all threads but the first, which takes
 part in everything, wait for less.  Which thread does what, and so what is in order, is kept beside
-it in `Deed`, for `syncoll_mscclpp.reading.ordering`.
+it in `Effect`, for `syncoll_mscclpp.reading.ordering`.
 
 A channel is a pair of counters, one for each direction: the n-th wait of a rank waits for the n-th
 signal of its peer.  The k-th channel of a rank to a peer is the other end of the k-th channel of
@@ -18,10 +18,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from syncoll.errors import VerificationError
-from syncoll_mscclpp.reading.deeds import Act, Deed
+from syncoll_mscclpp.reading.effects import Effect, EffectKind
+from syncoll_mscclpp.reading.operations import MULTICAST, SIGNATURES, in_packets
 from syncoll_mscclpp.reading.plan import Block, Gpu, Operation, Plan, Reference
 from syncoll_mscclpp.reading.rules import flat
-from syncoll_mscclpp.reading.shapes import MULTICAST, SHAPES, in_packets
 from syncoll_threadblocks import AddressSpace, Instruction, Program, Specification, Thread
 
 __all__ = ["PACKET_BUFFER", "Threads", "threads_of"]
@@ -36,17 +36,17 @@ class Threads:
 
     Args:
         program: what runs.
-        deeds: for each thread of it, what stands behind each instruction.
+        effects: for each thread of it, what stands behind each instruction.
         inputs: the first slot of each rank's input.
         outputs: the first slot of each rank's output.
         shared: for each rank the first slots, and sizes, of what belongs to the caller.
-        proxies: how many port channels there are; their numbers in deeds are below.
+        proxies: how many port channels there are; their numbers in effects are below.
         semaphores: for each semaphore, by its counter, the value at which it begins.
         packets: for each slot of packets that is written how often a call writes it.
     """
 
     program: Program
-    deeds: Sequence[Sequence[Deed]]
+    effects: Sequence[Sequence[Effect]]
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     shared: Sequence[Sequence[tuple[int, int]]]
@@ -79,7 +79,7 @@ def threads_of(plan: Plan, spec: Specification | None, units: int) -> Threads:
     build.require_even()
     return Threads(
         Program(build.threads, (), build.memory, build.names, build.barriers),
-        build.deeds,
+        build.effects,
         tuple(start["i"] for start in build.starts),
         tuple(start["o"] for start in build.starts),
         build.shared,
@@ -118,7 +118,7 @@ class _Build:
     taken: Counter[int] = field(default_factory=Counter)
     users: dict[tuple[str, int], int] = field(default_factory=dict)
     threads: list[Thread] = field(default_factory=list)
-    deeds: list[list[Deed]] = field(default_factory=list)
+    effects: list[list[Effect]] = field(default_factory=list)
 
     def add_buffers(self, gpu: Gpu, spec: Specification | None) -> None:
         """Gives each slot an address; in place, slots of both buffers have the same ones."""
@@ -190,7 +190,7 @@ class _Build:
                     maker.add(number + 1 + i, inner, (start, start + 1))
             number += 1 + len(op.inner)
         self.threads.append(Thread(gpu.id, block.id, maker.instructions))
-        self.deeds.append(maker.deeds)
+        self.effects.append(maker.effects)
 
     def require_even(self) -> None:
         """A signal too many would be taken for one of the next call."""
@@ -216,7 +216,7 @@ class _Maker:
         self.gpu = gpu
         self.block = block
         self.instructions: list[Instruction] = []
-        self.deeds: list[Deed] = []
+        self.effects: list[Effect] = []
         self.operation = 0
 
     def add(self, number: int, op: Operation, window: tuple[int, int] | None = None) -> None:
@@ -230,17 +230,21 @@ class _Maker:
             counters = tuple(self.build.semaphore_of[self.gpu.id, one] for one in op.semaphores)
             self.use(number, op, "release", counters, None)
             self.build.posted.update(counters)
-            self.append(number, op, Deed(Act.RELEASE, self.operation, 0, counters), posts=counters)
+            self.append(
+                number, op, Effect(EffectKind.RELEASE, self.operation, 0, counters), posts=counters
+            )
         elif op.name == "sem_acquire":
             self.acquire(number, op)
         elif op.name == "nop":
-            self.append(number, op, Deed(Act.SYNC, self.operation))
+            self.append(number, op, Effect(EffectKind.SYNC, self.operation))
         elif op.name == "barrier":
             assert op.barrier is not None
             barrier = self.build.barrier_of[self.gpu.id, op.barrier[0]]
-            self.append(number, op, Deed(Act.BARRIER, self.operation), barrier=barrier)
+            self.append(number, op, Effect(EffectKind.BARRIER, self.operation), barrier=barrier)
         elif op.name == "flush":
-            self.append(number, op, Deed(Act.NOTHING, self.operation))  # it flushes nothing
+            self.append(
+                number, op, Effect(EffectKind.NOTHING, self.operation)
+            )  # it flushes nothing
         elif op.channel_type == "port":
             self.push(number, op, window)
         else:
@@ -250,7 +254,7 @@ class _Maker:
         self,
         number: int,
         op: Operation,
-        deed: Deed,
+        effect: Effect,
         *,
         reads: tuple[int, ...] = (),
         writes: tuple[int, ...] = (),
@@ -263,7 +267,7 @@ class _Maker:
         self.instructions.append(
             Instruction(number, op.name, -1, -1, reads, writes, waits, posts, barrier, part, parts)
         )
-        self.deeds.append(deed)
+        self.effects.append(effect)
 
     def fail(self, number: int, op: Operation, message: str) -> VerificationError:
         return VerificationError(
@@ -301,13 +305,15 @@ class _Maker:
         self.build.posted.update(counters)
         if op.channel_type == "memory":
             relaxed = op.name == "rlxsignal"
-            deed = Deed(Act.SIGNAL, self.operation, 0, counters, relaxed)
-            self.append(number, op, deed, posts=counters)
+            effect = Effect(EffectKind.SIGNAL, self.operation, 0, counters, relaxed)
+            self.append(number, op, effect, posts=counters)
             return
         for thread, channel in enumerate(op.channels):
             proxy = self.build.proxies[self.key(op, channel)]
-            deed = Deed(Act.PUSH, self.operation, thread, (proxy,), signals=counters[thread])
-            self.append(number, op, deed, posts=(counters[thread],))
+            effect = Effect(
+                EffectKind.PUSH, self.operation, thread, (proxy,), signals=counters[thread]
+            )
+            self.append(number, op, effect, posts=(counters[thread],))
 
     def wait(self, number: int, op: Operation) -> None:
         counters = []
@@ -326,8 +332,8 @@ class _Maker:
         self.build.taken.update(counters)
         waits = tuple((counter, self.build.taken[counter]) for counter in counters)
         relaxed = op.name == "rlxwait" and op.channel_type != "port"
-        deed = Deed(Act.WAIT, self.operation, 0, tuple(counters), relaxed)
-        self.append(number, op, deed, waits=waits)
+        effect = Effect(EffectKind.WAIT, self.operation, 0, tuple(counters), relaxed)
+        self.append(number, op, effect, waits=waits)
 
     def acquire(self, number: int, op: Operation) -> None:
         """Where several blocks acquire, the last one may be first: each waits for all releases."""
@@ -341,8 +347,8 @@ class _Maker:
                 count = self.total(counter)
             if (count := count - self.build.semaphores[counter]) > 0:
                 waits.append((counter, count))
-        deed = Deed(Act.ACQUIRE, self.operation, 0, counters)
-        self.append(number, op, deed, waits=tuple(waits))
+        effect = Effect(EffectKind.ACQUIRE, self.operation, 0, counters)
+        self.append(number, op, effect, waits=tuple(waits))
 
     def total(self, counter: int) -> int:
         if counter not in self.build.acquires:
@@ -387,7 +393,7 @@ class _Maker:
         sources = list(zip(op.sources, flags[0], strict=True))
         targets = list(zip(op.targets, flags[1], strict=True))
         pairs = [(sources, targets)]
-        if SHAPES[op.name].paired:
+        if SIGNATURES[op.name].paired:
             pairs = [([a], [b]) for a, b in zip(sources, targets, strict=True)]
         result = []
         for reads, writes in pairs:
@@ -403,7 +409,7 @@ class _Maker:
 
     def move(self, number: int, op: Operation, window: tuple[int, int] | None) -> None:
         pieces = [piece for target in self.pieces(op, window) for piece in target]
-        deed = Deed(Act.MOVE, self.operation, multicast=op.name in MULTICAST)
+        effect = Effect(EffectKind.MOVE, self.operation, multicast=op.name in MULTICAST)
         for i, (reads, writes) in enumerate(pieces):
             waits = tuple((self.packet(slot), 1) for slot in reads if self.is_packet(slot))
             written = [slot for slot in writes if self.is_packet(slot)]
@@ -411,7 +417,7 @@ class _Maker:
             self.append(
                 number,
                 op,
-                deed,
+                effect,
                 reads=reads,
                 writes=writes,
                 waits=waits,
@@ -444,14 +450,14 @@ class _Maker:
             self.use(number, op, "signal", tuple(counters), "signals over")
         for thread, pieces in enumerate(self.pieces(op, window)):
             proxy = self.build.proxies[self.key(op, op.channels[thread])]
-            deed = Deed(Act.PUSH, self.operation, thread, (proxy,))
+            effect = Effect(EffectKind.PUSH, self.operation, thread, (proxy,))
             for reads, writes in pieces:
-                self.append(number, op, deed, reads=reads, writes=writes)
+                self.append(number, op, effect, reads=reads, writes=writes)
             if op.name == "pws":
                 counter = counters[thread]
                 self.build.posted[counter] += 1
-                deed = Deed(Act.PUSH, self.operation, thread, (proxy,), signals=counter)
-                self.append(number, op, deed, posts=(counter,))
+                effect = Effect(EffectKind.PUSH, self.operation, thread, (proxy,), signals=counter)
+                self.append(number, op, effect, posts=(counter,))
 
 
 _SIGNALS = ("signal", "rlxsignal")

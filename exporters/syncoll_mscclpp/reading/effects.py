@@ -1,14 +1,14 @@
-"""Deeds: which threads of a block do what, beside the instructions of the abstract machine."""
+"""Effects: which threads of a block do what, beside the instructions of the abstract machine."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum, auto
 
-__all__ = ["Act", "Deed"]
+__all__ = ["Effect", "EffectKind"]
 
 
-class Act(Enum):
+class EffectKind(Enum):
     """What an instruction does, as far as order is concerned."""
 
     MOVE = auto()
@@ -27,11 +27,11 @@ class Act(Enum):
 
 
 @dataclass(frozen=True)
-class Deed:
+class Effect:
     """What stands behind an instruction.
 
     Args:
-        act: what it does.
+        kind: what it does.
         operation: a number that the instructions of one operation share.
         thread: of the block, for a push.
         counters: the counters that are signalled or awaited, or the semaphores; the n-th by thread
@@ -41,7 +41,7 @@ class Deed:
         multicast: whether it goes through a switch.
     """
 
-    act: Act
+    kind: EffectKind
     operation: int
     thread: int = 0
     counters: tuple[int, ...] = ()

@@ -1,6 +1,7 @@
-"""Shapes: which operations there are, and what each needs of buffers and channels.
+"""Operations: which there are, and what each needs of buffers and channels.
 
-The loader takes an operation as it stands; one of a wrong shape reads fields that nobody set.
+The loader takes an operation as it stands; one of a wrong signature reads fields that were never
+set.
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ __all__ = [
     "MOST_CHANNELS",
     "MULTICAST",
     "PACKETS",
-    "SHAPES",
-    "Shape",
+    "SIGNATURES",
+    "Signature",
     "in_packets",
-    "wrong_shape",
+    "wrong_signature",
 ]
 
 MOST_CHANNELS = 8
@@ -35,7 +36,7 @@ MULTICAST = ("glres", "gstore")
 
 
 @dataclass(frozen=True)
-class Shape:
+class Signature:
     """What an operation needs.
 
     Args:
@@ -56,43 +57,43 @@ class Shape:
 
 _BOTH = ("memory", "port")
 
-SHAPES = {
-    "nop": Shape(),
-    "barrier": Shape(),
-    "sem_acquire": Shape(),
-    "sem_release": Shape(),
-    "pipeline": Shape(),
-    "signal": Shape(channel_types=_BOTH, ids=True),
-    "wait": Shape(channel_types=_BOTH, ids=True),
-    "rlxsignal": Shape(channel_types=_BOTH, ids=True),
-    "rlxwait": Shape(channel_types=_BOTH, ids=True),
-    "flush": Shape(channel_types=("port",), ids=True),
-    "put": Shape("l*", "r*", _BOTH, paired=True),
-    "pws": Shape("l*", "r*", ("port",), ids=True, paired=True),
-    "get": Shape("r*", "l*", ("memory",), paired=True),
-    "copy": Shape("l", "l"),
-    "re": Shape("ll*", "l"),
-    "rre": Shape("lr*", "l", ("memory",)),
-    "res": Shape("ll*", "lr*", ("memory",)),
-    "rres": Shape("lr*", "lr*", ("memory",)),
-    "glres": Shape("s", "s", ("switch",)),
-    "gstore": Shape("l", "s", ("switch",)),
-    "ppkt": Shape("l*", "R*", ("memory",), paired=True),
-    "rppkt": Shape("L", "R*", ("memory",)),
-    "cpkt": Shape("l", "L"),
-    "upkt": Shape("L", "l"),
-    "repkt": Shape("lL*", "l"),
-    "respkt": Shape("lL*", "lR*", ("memory",)),
-    "recpkt": Shape("lL*", "lL"),
-    "recspkt": Shape("lL*", "lLR*", ("memory",)),
+SIGNATURES = {
+    "nop": Signature(),
+    "barrier": Signature(),
+    "sem_acquire": Signature(),
+    "sem_release": Signature(),
+    "pipeline": Signature(),
+    "signal": Signature(channel_types=_BOTH, ids=True),
+    "wait": Signature(channel_types=_BOTH, ids=True),
+    "rlxsignal": Signature(channel_types=_BOTH, ids=True),
+    "rlxwait": Signature(channel_types=_BOTH, ids=True),
+    "flush": Signature(channel_types=("port",), ids=True),
+    "put": Signature("l*", "r*", _BOTH, paired=True),
+    "pws": Signature("l*", "r*", ("port",), ids=True, paired=True),
+    "get": Signature("r*", "l*", ("memory",), paired=True),
+    "copy": Signature("l", "l"),
+    "re": Signature("ll*", "l"),
+    "rre": Signature("lr*", "l", ("memory",)),
+    "res": Signature("ll*", "lr*", ("memory",)),
+    "rres": Signature("lr*", "lr*", ("memory",)),
+    "glres": Signature("s", "s", ("switch",)),
+    "gstore": Signature("l", "s", ("switch",)),
+    "ppkt": Signature("l*", "R*", ("memory",), paired=True),
+    "rppkt": Signature("L", "R*", ("memory",)),
+    "cpkt": Signature("l", "L"),
+    "upkt": Signature("L", "l"),
+    "repkt": Signature("lL*", "l"),
+    "respkt": Signature("lL*", "lR*", ("memory",)),
+    "recpkt": Signature("lL*", "lL"),
+    "recspkt": Signature("lL*", "lLR*", ("memory",)),
 }
 """All that is followed here, by name."""
 
 
 def in_packets(op: Operation) -> tuple[tuple[bool, ...], tuple[bool, ...]]:
-    """Which sources, and which targets, of an operation of a right shape are packets."""
-    shape = SHAPES[op.name]
-    kinds = [pattern.removesuffix("*") for pattern in (shape.sources, shape.targets)]
+    """Which sources, and which targets, of an operation of a right signature are packets."""
+    signature = SIGNATURES[op.name]
+    kinds = [pattern.removesuffix("*") for pattern in (signature.sources, signature.targets)]
     sources, targets = (
         tuple(kind[min(i, len(kind) - 1)].isupper() for i in range(len(given)))
         for kind, given in zip(kinds, (op.sources, op.targets), strict=True)
@@ -100,19 +101,21 @@ def in_packets(op: Operation) -> tuple[tuple[bool, ...], tuple[bool, ...]]:
     return sources, targets
 
 
-def wrong_shape(op: Operation) -> str | None:
+def wrong_signature(op: Operation) -> str | None:
     """What is wrong with an operation of a known name, by itself; None if nothing."""
-    shape = SHAPES[op.name]
-    if shape.channel_types and op.channel_type not in shape.channel_types:
-        return f"channel_type is {op.channel_type!r}; expected {' or '.join(shape.channel_types)}"
-    by_port = op.channel_type == "port" and shape.paired
-    if (shape.ids or by_port) and not op.channels:
+    signature = SIGNATURES[op.name]
+    if signature.channel_types and op.channel_type not in signature.channel_types:
+        return (
+            f"channel_type is {op.channel_type!r}; expected {' or '.join(signature.channel_types)}"
+        )
+    by_port = op.channel_type == "port" and signature.paired
+    if (signature.ids or by_port) and not op.channels:
         return "channel_ids is missing"
     if len(op.channels) > MOST_CHANNELS:
         return f"{len(op.channels)} channels; an operation has room for {MOST_CHANNELS}"
     for key, pattern, given in (
-        ("src_buff", shape.sources, op.sources),
-        ("dst_buff", shape.targets, op.targets),
+        ("src_buff", signature.sources, op.sources),
+        ("dst_buff", signature.targets, op.targets),
     ):
         if op.name == "flush":
             continue
@@ -120,14 +123,14 @@ def wrong_shape(op: Operation) -> str | None:
             return f"{len(given)} entries of {key}; an operation has room for {MOST_BUFFERS}"
         if (wrong := _mismatch(pattern, given)) is not None:
             return f"{key}: {wrong}"
-    return _wrong_sizes(op, shape)
+    return _wrong_sizes(op, signature)
 
 
-def _wrong_sizes(op: Operation, shape: Shape) -> str | None:
+def _wrong_sizes(op: Operation, signature: Signature) -> str | None:
     sizes = {one.size for one in (*op.sources, *op.targets)}
     if 0 in sizes:
         return "a piece of 0 chunks"
-    if shape.paired:
+    if signature.paired:
         if len(op.sources) != len(op.targets):
             return f"{len(op.sources)} sources for {len(op.targets)} targets; expected one for each"
         for source, target in zip(op.sources, op.targets, strict=True):
