@@ -27,8 +27,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 import syncoll
 from syncoll.certificates import ChunkClasses
 from syncoll.documents.document import digest, read_document
@@ -53,6 +51,7 @@ from syncoll.model import Collective, Instance, Topology
 from syncoll.plugins import OptionValue, PluginManager, resolve_options
 from syncoll.results import Frontier, Refuted, refuted_instance
 from syncoll.trust.drat import ProofCheck, ProofVerdict, check_rup
+from syncoll.trust.same_problem import require_same_instance, require_same_topology
 from syncoll.wording import counted
 
 __all__ = [
@@ -256,7 +255,10 @@ def check_refutation(
     except (FileFormatError, ModelError) as error:
         raise FileFormatError(f"{path}: {error}") from error
     try:
-        _compare_meant(instance, topology, collective)
+        if topology is not None:
+            require_same_topology(instance.topology, topology)
+        if collective is not None:
+            require_same_instance(instance, collective)
     except SyncollError as error:
         raise VerificationError(f"{path}: {error}") from error
     proof = read_proof(path.parent, record.proof)
@@ -292,36 +294,6 @@ def _require_small(instance: Instance) -> None:
             f"{instance.steps} steps and {instance.rounds} rounds for {instance.num_chunks} chunks "
             "are more than any solver refutes"
         )
-
-
-def _compare_meant(
-    instance: Instance, topology: Topology | None, collective: Collective | None
-) -> None:
-    """Makes sure that an instance is of the machine and collective that the reader means.
-
-    Raises:
-        SyncollError: when it is not.
-    """
-    here = instance.topology
-    if topology is not None and not here.same_as(topology):
-        raise VerificationError(
-            f"the file's machine, {here.name!r}, is not {topology.name}: its links or bandwidths "
-            "differ"
-        )
-    if collective is not None:
-        meant = collective.instantiate(
-            here, chunks=instance.chunks, steps=instance.steps, rounds=instance.rounds
-        )
-        same = (
-            meant.combining == instance.combining
-            and np.array_equal(meant.pre, instance.pre)
-            and np.array_equal(meant.post, instance.post)
-        )
-        if not same:
-            raise VerificationError(
-                f"the file's collective, {instance.collective!r}, is not {collective.name} with "
-                f"C = {instance.chunks}: pre or post differ"
-            )
 
 
 def _compare_formula(record: RefutationRecord, clauses: Clauses) -> None:

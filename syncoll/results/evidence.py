@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache
 
 from syncoll.certificates import Certificate, ChunkClasses
 from syncoll.errors import ModelError
@@ -33,8 +34,7 @@ class ScaledShape:
     Args:
         shape: for one C.
         compared: C for which the collective's chunks were compared with it.
-        scales: why it stands for every C for which the collective is defined; None for an irregular
-            one.
+        scales: why it stands for every admitted C; None for an irregular collective.
     """
 
     shape: ChunkClasses
@@ -59,7 +59,7 @@ class Distance:
     @classmethod
     def of(cls, instance: Instance) -> Distance | None:
         """The longest way that a chunk, or a contribution, must go; None if nothing must move."""
-        best: Distance | None = None
+        best = cls((), 0, 0)
         distances = instance.topology.distances
         for members in instance.chunk_classes:
             pre, post = instance.pre[members[0]], instance.post[members[0]]
@@ -68,9 +68,9 @@ class Distance:
             for start in starts:
                 for destination in post.nonzero()[0].tolist():
                     steps = int(min(distances[n, destination] for n in start))
-                    if best is None or steps > best.steps:
+                    if steps > best.steps:
                         best = cls(start, destination, steps)
-        return best if best is not None and best.steps else None
+        return best if best.steps else None
 
 
 @dataclass(frozen=True)
@@ -166,12 +166,6 @@ def refuted_instance(
 ) -> Instance:
     """The instance that a solver ruled out; an inverse is its dual on the reversed topology.
 
-    Args:
-        evidence: knows what the collective asks for.
-        refuted: S, R and C.
-        topology: of the collective.
-        name: of the collective.
-
     Raises:
         ModelError: when no shape stands for that C.
     """
@@ -199,15 +193,8 @@ def with_files(evidence: Evidence, write: Callable[[Refuted], str | None]) -> Ev
 
     Args:
         evidence: as a search leaves it.
-        write: makes a proof file and gives its name; None where there is none.
+        write: makes a proof file, once for each, and gives its name; None where it has no proof.
     """
-    names: dict[Refuted, str | None] = {}
-    for proof in evidence.proofs:
-        for one in proof.refuted:
-            if one not in names:
-                names[one] = write(one)
-    proofs = (
-        replace(proof, refuted=tuple(replace(one, file=names[one]) for one in proof.refuted))
-        for proof in evidence.proofs
-    )
+    named = cache(lambda one: replace(one, file=write(one)))
+    proofs = (replace(proof, refuted=tuple(map(named, proof.refuted))) for proof in evidence.proofs)
     return replace(evidence, proofs=tuple(proofs))

@@ -52,8 +52,8 @@ class Point(Costs):
     Args:
         instance: what it solves, with the algorithm's own S and R.
         algorithm: passed the verifier.
-        encoding: name of the encoding that led to it.
-        backend: name of the backend that found it.
+        encoding: name of that which led to it.
+        backend: name of that which found it.
         seconds: encode, lower, solve and verify together.
         size: of the encoding's formula; None when the point came from a file.
         bound: a proved lower bound on R/C for algorithms of at most S steps.
@@ -80,8 +80,7 @@ class OpenClaim:
     below `high` may exist.
 
     Args:
-        least_steps: from so many steps.
-        most_steps: up to so many; None for any number.
+        most_steps: None for any number.
         low: proved: no bandwidth cost is below this.
         high: found with no more steps; None when nothing was found.
         reason: why the search left it open, in words.

@@ -35,16 +35,20 @@ class Method(StrEnum):
     DISTANCE = "distance"
 
 
+_METHODS = {
+    CutCertificate: Method.CUT,
+    PartitionCertificate: Method.SENDS,
+    TreeCertificate: Method.TREES,
+}
+
+
 @dataclass(frozen=True, order=True)
 class Refuted:
     """A solver's answer that no algorithm of at most S steps and R rounds with C chunks exists.
 
     Args:
-        steps: S.
-        rounds: R.
-        chunks: C.
-        encoding: name of the encoding.
-        backend: name of the backend that answered.
+        encoding: its name.
+        backend: the name of that which answered.
         file: name of the refutation file that proves it, where one was asked for.
     """
 
@@ -106,16 +110,9 @@ class Proof:
         if self.refuted:
             return Method.UNSAT
         kinds = {type(one.bound.certificate) for one in self.certificates if one.bound.rounds}
-        for kind, method in (
-            (CutCertificate, Method.CUT),
-            (PartitionCertificate, Method.SENDS),
-            (TreeCertificate, Method.TREES),
-        ):
-            if kinds == {kind}:
-                return method
         if not kinds:
             return Method.DISTANCE
-        return Method.PRICES
+        return _METHODS.get(kinds.pop(), Method.PRICES) if len(kinds) == 1 else Method.PRICES
 
     @property
     def scope_text(self) -> str:

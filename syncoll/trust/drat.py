@@ -74,11 +74,7 @@ class ProofCheck:
 
 
 def trimmed(proof: Sequence[str], check: ProofCheck) -> list[str]:
-    """The part of a proof on which its conflict rests, a proof by itself.
-
-    Args:
-        proof: its lines.
-        check: of these lines.
+    """The lines of a proof on which its conflict rests, as their check says: a proof by itself.
 
     Raises:
         VerificationError: when the check did not pass.
@@ -108,22 +104,25 @@ def check_rup(
         should_stop: asked now and then; True ends the check without an answer.
 
     Raises:
-        VerificationError: when a clause of the formula is none.
+        VerificationError: when a literal of the formula is not one of its variables.
     """
     formula = [list(dict.fromkeys(clause)) for clause in clauses]
     for clause in formula:
         for literal in clause:
             if not 1 <= abs(literal) <= num_variables:
-                raise VerificationError(f"{literal} is no literal of {num_variables} variables")
-    try:
-        steps = _parse(proof)
-    except _MalformedError as error:
-        return ProofCheck(ProofVerdict.NOT_PROVED, str(error), error.line)
+                raise VerificationError(f"{literal} is not a literal of {num_variables} variables")
+    steps: list[Step] = []
+    for number, text in enumerate(proof, 1):
+        step = _parse(number, text)
+        if isinstance(step, str):
+            return ProofCheck(ProofVerdict.NOT_PROVED, step, number)
+        if step is not None:
+            steps.append(step)
     widest = max((abs(x) for _, _, literals in steps for x in literals), default=0)
     if widest > num_variables + len(steps):
         message = f"variable {widest} is named, but the formula has {num_variables}"
         return ProofCheck(ProofVerdict.NOT_PROVED, message)
-    checker = _Checker(max(num_variables, widest), formula, should_stop or _never)
+    checker = _Checker(max(num_variables, widest), formula, should_stop or (lambda: False))
     return checker.check(steps, every_lemma)
 
 
@@ -131,49 +130,28 @@ Step = tuple[int, int, list[int]]
 """The line, `_ADD` or `_DELETE`, and the literals."""
 
 
-class _MalformedError(Exception):
-    def __init__(self, line: int, message: str) -> None:
-        super().__init__(message)
-        self.line = line
-
-
-def _never() -> bool:
-    return False
-
-
-def _parse(proof: Iterable[str]) -> list[Step]:
-    steps: list[Step] = []
-    for number, text in enumerate(proof, 1):
-        words = text.split()
-        if not words or words[0] == "c":
-            continue
-        kind = _ADD
-        if words[0] == "d":
-            kind = _DELETE
-            del words[0]
-        try:
-            literals = list(map(int, words))
-        except ValueError:
-            shown = text.strip()[:_LONGEST_SHOWN]
-            raise _MalformedError(
-                number, f"{shown!r} is no line of a proof; expected literals and 0"
-            ) from None
-        if not literals or literals.pop() != 0 or 0 in literals:
-            raise _MalformedError(number, "a line must end with its only 0")
-        steps.append((number, kind, list(dict.fromkeys(literals))))
-    return steps
+def _parse(number: int, text: str) -> Step | str | None:
+    """A line of a proof; what is wrong with it, in words; or None for one that says nothing."""
+    words = text.split()
+    if not words or words[0] == "c":
+        return None
+    kind = _DELETE if words[0] == "d" else _ADD
+    try:
+        literals = list(map(int, words[kind == _DELETE :]))
+    except ValueError:
+        shown = text.strip()[:_LONGEST_SHOWN]
+        return f"{shown!r} is not a line of a proof; expected literals and 0"
+    if not literals or literals.pop() != 0 or 0 in literals:
+        return "a line must end with its only 0"
+    return number, kind, list(dict.fromkeys(literals))
 
 
 class _Checker:
     """The state of a check.
 
     Literals index lists directly: a list of ``2 * n + 1`` cells has its negative literals at its
-    end.  A clause watches its first two literals.  A literal is true when its negation is false.
-
-    Args:
-        num_variables: n.
-        formula: without repeated literals; taken over.
-        should_stop: asked now and then.
+    end.  A clause, without repeated literals, watches its first two.  A literal is true when its
+    negation is false.
     """
 
     def __init__(
@@ -200,40 +178,35 @@ class _Checker:
         """Forward until a conflict, then backward."""
         conflict = self._add_formula()
         applied: list[tuple[int, int, int, int]] = []  # line, kind, clause, trail before
+        firsts: dict[int, int] = {}
         lemmas = 0
+        by_literals: dict[tuple[int, ...], list[int]] = {}
+        for i, clause in enumerate(self.clauses):
+            by_literals.setdefault(tuple(sorted(clause)), []).append(i)
+        for at, (line, kind, literals) in enumerate(steps):
+            if conflict >= 0:
+                break
+            if at % _STEPS_BETWEEN_LOOKS == 0 and self.should_stop():
+                return _stopped(lemmas)
+            same = by_literals.setdefault(tuple(sorted(literals)), [])
+            before = len(self.trail)
+            if kind == _ADD:
+                lemmas += 1
+                i = len(self.clauses)
+                self.clauses.append(literals)
+                self.marked.append(every_lemma)
+                self.active.append(False)
+                firsts[i] = literals[0] if literals else 0
+                same.append(i)
+                applied.append((line, kind, i, before))
+                conflict = self._add_clause(i)
+            elif same and not self._is_reason(same[-1]):
+                i = same.pop()
+                applied.append((line, kind, i, before))
+                self._detach(i)
         if conflict < 0:
-            by_literals: dict[tuple[int, ...], list[int]] = {}
-            for i, clause in enumerate(self.clauses):
-                by_literals.setdefault(tuple(sorted(clause)), []).append(i)
-            firsts: dict[int, int] = {}
-            for at, (line, kind, literals) in enumerate(steps):
-                if at % _STEPS_BETWEEN_LOOKS == 0 and self.should_stop():
-                    return _stopped(lemmas)
-                key = tuple(sorted(literals))
-                before = len(self.trail)
-                if kind == _ADD:
-                    lemmas += 1
-                    i = len(self.clauses)
-                    self.clauses.append(literals)
-                    self.marked.append(every_lemma)
-                    self.active.append(False)
-                    firsts[i] = literals[0] if literals else 0
-                    by_literals.setdefault(key, []).append(i)
-                    applied.append((line, kind, i, before))
-                    conflict = self._add_clause(i)
-                    if conflict >= 0:
-                        break
-                elif by_literals.get(key):
-                    i = by_literals[key][-1]
-                    if not self._is_reason(i):
-                        by_literals[key].pop()
-                        applied.append((line, kind, i, before))
-                        self._detach(i)
-            if conflict < 0:
-                message = "the proof ends, and the empty clause does not follow yet"
-                return ProofCheck(ProofVerdict.NOT_PROVED, message, lemmas=lemmas)
-        else:
-            firsts = {}
+            message = "the proof ends, and the empty clause does not follow yet"
+            return ProofCheck(ProofVerdict.NOT_PROVED, message, lemmas=lemmas)
         self._mark_conflict(conflict)
         return self._backward(applied, firsts, every_lemma, lemmas)
 
@@ -244,7 +217,7 @@ class _Checker:
         every_lemma: bool,
         lemmas: int,
     ) -> ProofCheck:
-        wrong: tuple[int, int] | None = None
+        wrong = 0, -1
         for at, (line, kind, i, before) in enumerate(reversed(applied)):
             if at % _STEPS_BETWEEN_LOOKS == 0 and self.should_stop():
                 return _stopped(lemmas)
@@ -260,8 +233,8 @@ class _Checker:
                 wrong = line, i
                 if not every_lemma:
                     break
-        if wrong is not None:
-            line, i = wrong
+        line, i = wrong
+        if line:
             literals = self.clauses[i]
             shown = " ".join(map(str, sorted(literals, key=lambda x: x != firsts[i])))
             shown = shown if len(shown) < _LONGEST_SHOWN else f"{shown[:_LONGEST_SHOWN]} …"
@@ -314,21 +287,20 @@ class _Checker:
             return self._propagate(start)
         return -1
 
-    def _attach(self, i: int) -> None:
+    def _watching(self, i: int) -> list[list[int]]:
         clause = self.clauses[i]
+        lists = self.core_watches if self.marked[i] else self.watches
+        return [lists[literal] for literal in clause[:2]] if len(clause) > 1 else []
+
+    def _attach(self, i: int) -> None:
         self.active[i] = True
-        if len(clause) > 1:
-            lists = self.core_watches if self.marked[i] else self.watches
-            lists[clause[0]].append(i)
-            lists[clause[1]].append(i)
+        for watching in self._watching(i):
+            watching.append(i)
 
     def _detach(self, i: int) -> None:
-        clause = self.clauses[i]
         self.active[i] = False
-        if len(clause) > 1:
-            lists = self.core_watches if self.marked[i] else self.watches
-            lists[clause[0]].remove(i)
-            lists[clause[1]].remove(i)
+        for watching in self._watching(i):
+            watching.remove(i)
 
     def _is_reason(self, i: int) -> bool:
         """Whether a top-level literal rests on a clause, which must not go then."""

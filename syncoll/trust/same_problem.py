@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 
 import numpy as np
 
 from syncoll.certificates import ChunkClasses
 from syncoll.errors import LocatedError, VerificationError
-from syncoll.model import BandwidthBound, Collective, Instance, Link, Topology
+from syncoll.model import Collective, Instance, Topology
 from syncoll.results import Evidence
 
-__all__ = ["require_same_collective", "require_same_topology"]
+__all__ = ["require_same_collective", "require_same_instance", "require_same_topology"]
 
 
 def require_same_topology(stored: Topology, meant: Topology) -> None:
@@ -21,12 +20,7 @@ def require_same_topology(stored: Topology, meant: Topology) -> None:
     Raises:
         VerificationError: when they differ.
     """
-    same = (meant.num_nodes, meant.links, _bounds(meant.bounds)) == (
-        stored.num_nodes,
-        stored.links,
-        _bounds(stored.bounds),
-    )
-    if not same:
+    if not meant.same_as(stored):
         raise VerificationError(
             f"the file's machine, {stored.name!r}, is not {meant.name}: its links or bandwidths "
             "differ"
@@ -47,7 +41,7 @@ def require_same_collective(
         topology: of the file.
         instances: that its points solve.
         evidence: of a frontier with proofs.
-        meant: the collective that is meant.
+        meant: what it must be.
 
     Raises:
         VerificationError: when they differ, or cannot be compared.
@@ -58,29 +52,30 @@ def require_same_collective(
             f"compared with {meant.name}; leave out --collective"
         )
     for one in instances:
-        _compare_instance(stored, one, meant)
+        require_same_instance(one, meant)
     if evidence is not None:
         _compare_shapes(topology, evidence, meant)
 
 
-def _compare_instance(stored: str, one: Instance, collective: Collective) -> None:
+def require_same_instance(one: Instance, collective: Collective) -> None:
+    """Passes when an instance out of a file is one of the collective.
+
+    Raises:
+        VerificationError: when it is not.
+    """
+    different = f"the file's collective, {one.collective!r}, is not {collective.name}"
     try:
         meant = collective.instantiate(
             one.topology, chunks=one.chunks, steps=one.steps, rounds=one.rounds
         )
     except LocatedError as error:
-        raise VerificationError(
-            f"the file's collective, {stored!r}, is not {collective.name}: {error}"
-        ) from error
+        raise VerificationError(f"{different}: {error}") from error
     if not (
         np.array_equal(meant.pre, one.pre)
         and np.array_equal(meant.post, one.post)
         and meant.combining == one.combining
     ):
-        raise VerificationError(
-            f"the file's collective, {stored!r}, is not {collective.name}: "
-            f"pre or post differ for C = {one.chunks}"
-        )
+        raise VerificationError(f"{different} with C = {one.chunks}: pre or post differ")
 
 
 def _compare_shapes(topology: Topology, evidence: Evidence, collective: Collective) -> None:
@@ -115,10 +110,6 @@ def _compare_shapes(topology: Topology, evidence: Evidence, collective: Collecti
             raise VerificationError(
                 f"{collective.name} is defined for C = {chunks}, which the proofs leave out"
             )
-
-
-def _bounds(bounds: tuple[BandwidthBound, ...]) -> list[tuple[tuple[Link, ...], Fraction]]:
-    return sorted((bound.links, bound.chunks_per_round) for bound in bounds)
 
 
 def _admits(topology: Topology, collective: Collective, chunks: int) -> bool:

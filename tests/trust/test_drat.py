@@ -204,10 +204,10 @@ def test_lemmas_that_are_not_needed_are_not_checked() -> None:
     assert (check.verdict, check.line) == (ProofVerdict.NOT_PROVED, 1)
 
 
-def test_a_clause_that_is_none() -> None:
-    with pytest.raises(VerificationError, match="3 is no literal of 2 variables"):
+def test_a_clause_that_is_not_one() -> None:
+    with pytest.raises(VerificationError, match="3 is not a literal of 2 variables"):
         check_rup(2, [[1, 3]], [])
-    with pytest.raises(VerificationError, match="0 is no literal"):
+    with pytest.raises(VerificationError, match="0 is not a literal"):
         check_rup(2, [[0]], [])
 
 

@@ -38,9 +38,7 @@ class Mismatch:
 
     Args:
         message: what, in words.
-        chunk: of which chunk.
-        node: at which node.
-        step: in which step; None when all steps were done.
+        step: None when all steps were done.
         contributor: whose contribution is missing or counted twice, where that is the trouble.
     """
 
@@ -74,12 +72,7 @@ class Execution:
 
 
 def execute(instance: Instance, algorithm: Algorithm, workload: Workload) -> Execution:
-    """Runs an algorithm; ends at the first send that cannot be done.
-
-    Args:
-        instance: the problem, whose pre says who starts with what and whose post what is demanded.
-        algorithm: what claims to solve it.
-        workload: on which data.
+    """Runs an algorithm on data; ends at the first send that cannot be done.
 
     Raises:
         UsageError: when the data does not fit in memory.
@@ -127,11 +120,9 @@ def _labels(algorithm: Algorithm) -> list[Label]:
     """Whose contributions each send carries."""
     if algorithm.contributions is None:
         return [COPY] * len(algorithm.sends)
-    known: dict[bytes, Label] = {}
-    for row in algorithm.contributions:
-        if row.tobytes() not in known:
-            known[row.tobytes()] = frozenset(np.flatnonzero(row).tolist())
-    return [known[row.tobytes()] for row in algorithm.contributions]
+    rows, kind = np.unique(algorithm.contributions, axis=0, return_inverse=True)
+    labels = [frozenset(np.flatnonzero(row).tolist()) for row in rows]
+    return [labels[i] for i in kind.ravel().tolist()]
 
 
 def _everybody(instance: Instance, chunk: int) -> Label:
@@ -163,7 +154,8 @@ def _senseless(instance: Instance, algorithm: Algorithm) -> Mismatch | None:
     for chunk, source, destination, step in algorithm.sends.tolist():
         what = f"chunk {chunk} from node {source} to node {destination}"
         if not 0 <= step < algorithm.steps:
-            return Mismatch(f"{what} is sent in step {step}, which is none", chunk, source, step)
+            steps = f"the steps are 0 to {algorithm.steps - 1}"
+            return Mismatch(f"{what} is sent in step {step}; {steps}", chunk, source, step)
         if not 0 <= chunk < instance.num_chunks:
             return Mismatch(f"step {step} sends {what}: no such chunk", chunk, source, step)
         if (source, destination) not in links:

@@ -199,8 +199,8 @@ def test_a_contribution_that_would_count_twice() -> None:
         ({"chunk": -1}, "no such chunk"),
         ({"destination": 2}, "no such link"),
         ({"source": -3, "destination": 1}, "no such link"),
-        ({"step": 2}, "sent in step 2, which is none"),
-        ({"step": -1}, "sent in step -1, which is none"),
+        ({"step": 2}, "sent in step 2; the steps are 0 to "),
+        ({"step": -1}, "sent in step -1; the steps are 0 to "),
     ],
 )
 def test_sends_that_cannot_even_be_tried(changes: dict[str, object], words: str) -> None:
