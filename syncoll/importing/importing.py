@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from syncoll.errors import ImportFormatError, LocatedError, PluginError
 from syncoll.importing.clusters import join_boxes
@@ -201,13 +202,10 @@ def readers(
         Functions that raise what `read_description`, `parse_options` and `import_spec` raise.
     """
 
-    def reader(record: ImporterRecord) -> Callable[[str, Sequence[str]], str]:
-        def read(file: str, settings: Sequence[str]) -> str:
-            given = parse_options(settings)
-            text = read_description(file)
-            label = "standard input" if file == "-" else file
-            return import_spec(record, text, label, given, others=importers)
+    def read(record: ImporterRecord, file: str, settings: Sequence[str]) -> str:
+        given = parse_options(settings)
+        text = read_description(file)
+        label = "standard input" if file == "-" else file
+        return import_spec(record, text, label, given, others=importers)
 
-        return read
-
-    return {name: reader(record) for name, record in importers.items()}
+    return {name: partial(read, record) for name, record in importers.items()}

@@ -19,10 +19,8 @@ import numpy.typing as npt
 from syncoll.spec.limits import MAX_NUMBER
 
 __all__ = [
-    "Column",
     "Fault",
     "Mask",
-    "Scalar",
     "arithmetic",
     "cell_of",
     "choose",
@@ -32,11 +30,8 @@ __all__ = [
     "is_column",
     "is_fractional",
     "is_number",
-    "settle",
 ]
 
-Column = npt.NDArray[Any]
-Scalar = int | Fraction | bool
 Mask = npt.NDArray[np.bool_] | None
 
 
@@ -95,7 +90,7 @@ def first_live(
     return tuple(int(i) for i in position), hit.shape
 
 
-def settle(value: Any) -> Any:
+def _settle(value: Any) -> Any:
     """A column of Python numbers as 64-bit integers when all are whole."""
     if isinstance(value, np.ndarray) and value.dtype == object:
         if all(type(x) is int for x in value.flat):
@@ -214,7 +209,7 @@ def _by_cell(op: str, a: Any, b: Any, mask: Mask) -> Any:
     if bad.any():
         _blame(op, left, right, bad, mask)
         result = np.where(bad, 0, result)
-    return settle(result)
+    return _settle(result)
 
 
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
@@ -241,4 +236,4 @@ def choose(condition: Any, yes: Any, no: Any) -> Any:
         yes, no = (np.asarray(x, dtype=object) for x in (yes, no))
     elif is_number(yes):
         yes, no = (np.asarray(x, dtype=np.int64) for x in (yes, no))
-    return settle(np.where(condition, yes, no))
+    return _settle(np.where(condition, yes, no))

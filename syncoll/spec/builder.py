@@ -84,15 +84,12 @@ class Builder(ExpressionBuilder):
     def collective(self, children: Children) -> Node:
         body = tuple(child for child in children if isinstance(child, Node))
         chunks, pre, post = (self._only(children, body, w) for w in ("chunks", "pre", "post"))
-        irregular = [node for node in body if isinstance(node, syntax.Irregular)]
-        if len(irregular) > 1:
-            raise _twice(irregular[1], irregular[0], "irregular")
         return syntax.CollectiveDefinition(
             **self._head(children),
             chunks=chunks,
             pre=pre,
             post=post,
-            irregular=irregular[0] if irregular else None,
+            irregular=_at_most_one(body, "irregular") is not None,
             body=body,
         )
 
@@ -129,23 +126,18 @@ class Builder(ExpressionBuilder):
 
     def topology(self, children: Children) -> Node:
         body = tuple(child for child in children if isinstance(child, Node))
-        nodes = self._only(children, body, "nodes")
+        self._only(children, body, "nodes")
         for keyword in ("switches", "unit"):
-            found = [s for s in body if _keyword(s) == keyword]
-            if len(found) > 1:
-                raise _twice(found[1], found[0], keyword)
-        return syntax.TopologyDefinition(**self._head(children), nodes=nodes, body=body)
+            _at_most_one(body, keyword)
+        return syntax.TopologyDefinition(**self._head(children), body=body)
 
     def search(self, children: Children) -> Node:
         settings = tuple(child for child in children if isinstance(child, syntax.Setting))
         head = self._head(children)
-        seen: dict[str, syntax.Setting] = {}
         for setting in settings:
-            if setting.keyword in seen:
-                raise _twice(setting, seen[setting.keyword], setting.keyword)
-            seen[setting.keyword] = setting
+            _at_most_one(settings, setting.keyword)
         for keyword in ("topology", "collective"):
-            if keyword not in seen:
+            if _at_most_one(settings, keyword) is None:
                 raise head["name_span"].error(
                     f"this search names no {keyword}", f"a statement `{keyword} …` in its braces"
                 )
@@ -164,15 +156,14 @@ class Builder(ExpressionBuilder):
         }
 
     def _only(self, children: Children, body: Sequence[Node], keyword: str) -> syntax.Statement:
-        found = [s for s in body if isinstance(s, syntax.Statement) and s.keyword == keyword]
-        if len(found) > 1:
-            raise _twice(found[1], found[0], keyword)
-        if not found:
+        found = _at_most_one(body, keyword)
+        if found is None:
             kind, name = str(children[0]), str(children[1])
             raise self.token_span(children[1]).error(
                 f"{kind} {name} has no `{keyword}`", f"a statement `{keyword} …` in its braces"
             )
-        return found[0]
+        assert isinstance(found, syntax.Statement)
+        return found
 
     def _doc(self, word: Token) -> str:
         """The comment lines directly above the line of a definition's first word."""
@@ -339,14 +330,19 @@ class Builder(ExpressionBuilder):
 
 
 def _keyword(node: Node) -> str:
-    """The word that begins a statement of a topology; empty where it may be repeated."""
-    if isinstance(node, syntax.RoundUnit):
-        return "unit"
-    return node.keyword if isinstance(node, syntax.Statement) else ""
+    """The word that begins a statement; empty where it may be repeated."""
+    words: dict[type[Node], str] = {syntax.RoundUnit: "unit", syntax.Irregular: "irregular"}
+    if isinstance(node, syntax.Statement | syntax.Setting):
+        return node.keyword
+    return words.get(type(node), "")
 
 
-def _twice(again: Node, first: Node, keyword: str) -> Exception:
-    return again.span.error(
-        f"`{keyword}` stands here a second time; the first is in line {first.span.line}",
-        f"one `{keyword}` statement",
-    )
+def _at_most_one(body: Sequence[Node], keyword: str) -> Node | None:
+    """The statement of a kind, if there is one."""
+    found = [node for node in body if _keyword(node) == keyword]
+    if len(found) > 1:
+        raise found[1].span.error(
+            f"`{keyword}` stands here a second time; the first is in line {found[0].span.line}",
+            f"one `{keyword}` statement",
+        )
+    return found[0] if found else None

@@ -20,7 +20,7 @@ from syncoll.spec.arithmetic import (
 )
 from syncoll.spec.keywords import BUILTIN_NAMES
 from syncoll.spec.syntax import Call, Expr
-from syncoll.spec.values import NameScope, Ragged, kind_of
+from syncoll.spec.values import NameScope, NotVectorisable, kind_of
 from syncoll.wording import counted
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def _length(evaluator: Evaluator, call: Call, scope: NameScope, mask: Mask) -> A
 def _range(evaluator: Evaluator, call: Call, scope: NameScope, mask: Mask) -> Any:
     ends = [evaluator.whole(e, scope, mask) for e in _arguments(call, 1, 2)]
     if any(is_column(end) for end in ends):
-        raise Ragged
+        raise NotVectorisable
     found = range(*ends)
     if max(0, found.stop - found.start) > limits.MAX_ROWS:
         raise call.span.error(

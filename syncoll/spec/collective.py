@@ -22,7 +22,7 @@ from syncoll.spec.evaluator import Evaluator
 from syncoll.spec.membership import holds
 from syncoll.spec.source import Span
 from syncoll.spec.syntax import Node
-from syncoll.spec.values import NameScope, Ragged, Relation
+from syncoll.spec.values import NameScope, NotVectorisable, Relation
 from syncoll.wording import counted
 
 __all__ = ["build_collective", "mentions", "table_of"]
@@ -51,7 +51,7 @@ def build_collective(calls: Sequence[BlamedCall], scope: NameScope, name: str) -
     if calls[0].found.module.shipped:
         origin, asked = calls[-1].span.origin, None
     tables: _CollectiveSpec | Cutting = spec
-    if definition.irregular is None:
+    if not definition.irregular:
         hint = "a line `irregular` in its braces"
         tables = Cutting(name, spec.tabulate, spec.admits, spec.refusal, hint)
     return Collective(
@@ -61,7 +61,7 @@ def build_collective(calls: Sequence[BlamedCall], scope: NameScope, name: str) -
         ", and ".join(r.message for r in on_chunks),
         origin,
         requirement_origin=asked,
-        irregular=definition.irregular is not None,
+        irregular=definition.irregular,
     )
 
 
@@ -172,7 +172,7 @@ def table_of(
         c = np.arange(start, min(total, start + height), dtype=np.int64)[:, None]
         try:
             table[start : start + height] = holds(evaluator, relation, c, n, None, span)
-        except Ragged:
+        except NotVectorisable:
             for chunk in c[:, 0].tolist():
                 for node in range(nodes):
                     table[chunk, node] = holds(evaluator, relation, chunk, node, None, span)

@@ -6,8 +6,8 @@ comprehension's body is evaluated once.  Three rules make that mean the same as 
 - Where the language evaluates only under a condition (``and``, ``or``, ``if``), the mask says
   which cells count, and only those can raise an error.
 - Arithmetic is exact: what does not fit 64 bits is computed with Python's integers or refused.
-- What cannot be done on columns (a list whose length differs from cell to cell) raises `Ragged`,
-  and the caller falls back to single cells.
+- What cannot be done on columns (a list whose length differs from cell to cell) raises
+  `NotVectorisable`, and the caller falls back to single cells.
 
 Every operation is charged to a budget, so nothing that a file says can run for ever; definitions
 cannot recurse, so nothing can nest without bound.
@@ -50,8 +50,8 @@ from syncoll.spec.values import (
     Closure,
     ListValue,
     NameScope,
+    NotVectorisable,
     Pair,
-    Ragged,
     Relation,
     is_list,
     kind_of,
@@ -157,7 +157,7 @@ class Evaluator:
 
         Raises:
             SpecError: when it has none.
-            Ragged: when it has no common shape for all cells.
+            NotVectorisable: when it has no common shape for all cells.
         """
         self._left -= limits.WORK_PER_SCALAR
         if self._left < 0:
@@ -287,7 +287,7 @@ class Evaluator:
             return no if yes is None else yes
         for value in parts:
             if not is_number(value) and not is_boolean(value):
-                raise Ragged
+                raise NotVectorisable
         if is_boolean(yes) != is_boolean(no):
             raise expr.no.span.error(f"this is {kind_of(no)}", f"{kind_of(yes)}, as behind `then`")
         result = choose(condition, yes, no)

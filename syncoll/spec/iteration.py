@@ -22,7 +22,7 @@ from syncoll.spec.arithmetic import (
     is_number,
 )
 from syncoll.spec.errors import describe_cell
-from syncoll.spec.values import ListValue, NameScope, Ragged
+from syncoll.spec.values import ListValue, NameScope, NotVectorisable
 from syncoll.wording import counted
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def each(
         if clause.condition is not None:
             keep = evaluator.truth(clause.condition, inner, mask)
             if is_column(keep):
-                raise Ragged
+                raise NotVectorisable
             if not keep:
                 continue
         yield from each(evaluator, rest, inner, mask)
@@ -96,7 +96,7 @@ def index(evaluator: Evaluator, expr: syntax.Index, scope: NameScope, mask: Mask
         )
     evaluator.spend(size, expr.span)
     if not all(is_number(item) and not is_column(item) for item in target):
-        raise Ragged
+        raise NotVectorisable
     if not size:  # no cell counts
         return np.zeros_like(position)
     plain = not any(is_fractional(item) for item in target)
@@ -123,7 +123,7 @@ def rows(
         return
     try:
         yield _columns(evaluator, clauses, scope)
-    except Ragged:
+    except NotVectorisable:
         for inner in each(evaluator, clauses, scope):
             yield inner, 1
 
@@ -163,10 +163,10 @@ def _as_column(values: ListValue) -> Any:
     if isinstance(values, range):
         return np.arange(values.start, values.stop, dtype=np.int64)
     if any(is_column(value) for value in values):
-        raise Ragged
+        raise NotVectorisable
     if all(is_number(value) for value in values):
         plain = not any(is_fractional(value) for value in values)
         return np.array(values, dtype=np.int64 if plain else object)
     if all(is_boolean(value) for value in values):
         return np.array(values, dtype=bool)
-    raise Ragged
+    raise NotVectorisable

@@ -21,8 +21,8 @@ from syncoll.spec.values import (
     CombinedRelation,
     ListedRelation,
     NameScope,
+    NotVectorisable,
     Pair,
-    Ragged,
     Relation,
     WhereRelation,
     is_list,
@@ -106,7 +106,7 @@ def set_of(evaluator: Evaluator, expr: syntax.SetOf, scope: NameScope, _mask: Ma
         for pair in expr.pairs:
             c, n = evaluator.whole(pair.first, inner), evaluator.whole(pair.second, inner)
             if is_column(c) or is_column(n):
-                raise Ragged
+                raise NotVectorisable
             for what, part, value, size in (
                 ("chunk", pair.first, c, total),
                 ("node", pair.second, n, evaluator.ambient.get("P", expr.span)),

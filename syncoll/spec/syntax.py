@@ -333,7 +333,7 @@ class CollectiveDefinition(Definition, kw_only=True):
     chunks: Statement
     pre: Statement
     post: Statement
-    irregular: Irregular | None
+    irregular: bool
     body: tuple[Node, ...]
 
 
@@ -350,7 +350,6 @@ class TopologyDefinition(Definition, kw_only=True):
 
     kind = "topology"
 
-    nodes: Statement
     body: tuple[Node, ...]
 
 

@@ -19,7 +19,7 @@ from syncoll.spec.evaluator import Evaluator
 from syncoll.spec.iteration import each, rows
 from syncoll.spec.source import Span
 from syncoll.spec.syntax import Expr
-from syncoll.spec.values import NameScope, Ragged, is_list, kind_of, written
+from syncoll.spec.values import NameScope, NotVectorisable, is_list, kind_of, written
 from syncoll.wording import counted
 
 __all__ = ["build_topology"]
@@ -241,7 +241,7 @@ class _Builder:
             self._check_pair(pair, ends)
             if statement.bandwidth is not None:
                 bandwidths = self._bandwidth(statement.bandwidth, scope, ends)
-        except Ragged:
+        except NotVectorisable:
             turns = _single_turns(scope, size)
             return [row for turn in turns for row in self._batch(statement, pair, turn, 1)]
         factor = Fraction(1)
@@ -350,7 +350,7 @@ class _Builder:
             return []
         try:
             ends = [self.evaluator.whole(part, scope) for part in (pair.first, pair.second)]
-        except Ragged:
+        except NotVectorisable:
             return [
                 link for turn in _single_turns(scope, size) for link in self._pairs(pair, turn, 1)
             ]

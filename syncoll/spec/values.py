@@ -22,8 +22,8 @@ __all__ = [
     "ListValue",
     "ListedRelation",
     "NameScope",
+    "NotVectorisable",
     "Pair",
-    "Ragged",
     "Relation",
     "WhereRelation",
     "is_list",
@@ -34,7 +34,7 @@ __all__ = [
 ListValue = tuple[Any, ...] | range
 
 
-class Ragged(Exception):  # noqa: N818 - caught inside this package, never shown
+class NotVectorisable(Exception):  # noqa: N818 - caught inside this package, never shown
     """An expression whose shape differs from cell to cell; it must be evaluated for each alone."""
 
 
