@@ -39,7 +39,7 @@ class PriceCertificate:
         """The bound that the prices prove.
 
         Raises:
-            VerificationError: on a price for a row that is none, a negative price, or no price.
+            VerificationError: on a price of no row, a negative price, or no price.
         """
         system = oracle.system
         for row, price in self.prices.items():
@@ -75,7 +75,7 @@ class PartitionCertificate:
         """The bound that the partition proves.
 
         Raises:
-            VerificationError: when the network is not a plain graph, or this is no partition.
+            VerificationError: when the network is not a plain graph, or this is not a partition.
         """
         system = oracle.system
         if not system.is_plain:

@@ -43,11 +43,11 @@ class Demand:
         except ModelError as error:
             return error.message
         if not table.pre.size or not table.post.all():
-            return "not everybody needs every chunk"
+            return "not every node needs every chunk"
         if collective.combining:
             if table.pre.all():
                 return cls({})
-            return "not everybody contributes to every chunk"
+            return "not every node contributes to every chunk"
         if (table.pre.sum(axis=1) != 1).any():
             return "not every chunk starts at exactly one node"
         counts = np.bincount(table.pre.argmax(axis=1), minlength=nodes).tolist()

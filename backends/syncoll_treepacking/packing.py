@@ -75,7 +75,7 @@ class Packing:
         """Counts everything again.
 
         Raises:
-            VerificationError: when a tree is none, the weights do not add up, or the cost or the
+            VerificationError: when a tree is not one, the weights do not add up, or the cost or the
                 bound is not what is claimed.
         """
         for packed in self.trees:
@@ -139,7 +139,7 @@ def _require_tree(oracle: Oracle, column: Column) -> None:
     """Checks that a column is a tree that spans the compute nodes, along links that exist.
 
     Raises:
-        VerificationError: saying why it is none.
+        VerificationError: saying why it is not one.
     """
     system = oracle.system
     number = system.link_numbers
@@ -151,7 +151,7 @@ def _require_tree(oracle: Oracle, column: Column) -> None:
         for u, v in pairwise(route):
             link = number.get((u, v), None if system.directed else number.get((v, u)))
             if link is None:
-                raise VerificationError(f"route {route} uses ({u}, {v}), which is no link")
+                raise VerificationError(f"route {route} uses ({u}, {v}), which is not a link")
             used.append(link)
     if tuple(sorted(used)) != column.links:
         raise VerificationError("the links of a tree are not those of its routes")

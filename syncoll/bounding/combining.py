@@ -5,7 +5,7 @@ run backwards distributes.  Otherwise three arguments count, each valid whatever
 up where:
 
 * what node i contributes must reach every node that needs the result, like a broadcast of i;
-* everybody's contribution must reach node d, like a broadcast of d on the reversed topology;
+* every contribution must reach node d, like a broadcast of d on the reversed topology;
 * what many contribute to and many need takes many sends between them, see `partition`.
 """
 

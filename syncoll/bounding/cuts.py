@@ -21,13 +21,13 @@ from syncoll.model import BoolArray, Topology
 __all__ = ["around_nodes", "find_cut", "least_cover"]
 
 ALL_SUBSETS = 12
-"""Up to so many nodes every set is tried."""
+"""Up to this number of nodes every set is tried."""
 
 _MOST_COVERS = 2_000
-"""So many candidates get an exact cover before the search ends."""
+"""This number of candidates get an exact cover before the search ends."""
 
 _MOST_BRANCHES = 5_000
-"""So many branches are looked at for a least cover; after that it is the best one seen."""
+"""This number of branches is looked at for a least cover; after that it is the best one seen."""
 
 
 def find_cut(

@@ -23,7 +23,7 @@ IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
 _MOST_PROGRAMS = 12
-"""So many of the most promising partitions get exact prices."""
+"""This number of the most promising partitions gets exact prices."""
 
 _DENOMINATORS = (12, 840, 27720, 10**6)
 """Largest denominators tried in turn when a price is rounded."""

@@ -31,14 +31,17 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.bounding.duals import denominators, prices_of
 from syncoll.bounding.network import TimeExpandedNetwork
 from syncoll.certificates.classes import Demand
-from syncoll.certificates.prices import PriceCertificate, Share
+from syncoll.certificates.prices import PriceCertificate
 from syncoll.deadline import NEVER, Deadline
-from syncoll.linear import LinearProgram, Optimum
+from syncoll.linear import LinearProgram
 from syncoll.model import Topology
 
 __all__ = [
+    "Commodity",
+    "FlowProgram",
     "Relaxation",
     "RelaxationKind",
     "SolvedRelaxation",
@@ -49,20 +52,10 @@ __all__ = [
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
-_DENOMINATORS = (12, 840, 27720, 10**6, 10**9)
-"""Largest denominators tried in turn when a price is rounded."""
-
-_LONGEST_DENOMINATOR = 1_000_000
-_GRID = 720_720
-"""Divisible by every number up to 16: prices on this grid often add up to small fractions."""
-
 _BYTES_PER_COLUMN = 1_000
 """Measured as the growth of the process, for allgather on tori of 36 to 256 nodes, two DGX A100
 and random graphs: the rows, their reduction by symmetry and the rationals of the certificate take
 640 to 770 bytes for each flow variable; and a third more."""
-
-_MOST_DUALS = 200
-"""So many different duals are looked at to see which denominator they have."""
 
 
 class RelaxationKind(StrEnum):
@@ -95,7 +88,7 @@ def most_variables(
 
 
 @dataclass(frozen=True)
-class _Commodity:
+class Commodity:
     """One flow: everything that some demands send to one destination."""
 
     destination: int
@@ -116,7 +109,7 @@ class Relaxation:
         self._pair_start = np.searchsorted(
             [i for i, _ in pairs], np.arange(len(topology.links) + 1)
         )
-        self._commodities = list(self._split())
+        self.commodities = list(self._split())
 
     @cached_property
     def num_columns(self) -> int:
@@ -133,7 +126,7 @@ class Relaxation:
 
     @cached_property
     def _arcs(self) -> list[IntArray]:
-        return [self._useful(commodity) for commodity in self._commodities]
+        return [self._useful(commodity) for commodity in self.commodities]
 
     def fits(self, most_columns: int, deadline: Deadline = NEVER) -> bool:
         """Whether the linear program has about so many variables at most; nothing is built.
@@ -153,36 +146,36 @@ class Relaxation:
     def _counted(self) -> Iterator[int]:
         """How many variables each flow has."""
         of_sources: dict[tuple[int, ...], IntArray] = {}
-        for commodity in self._commodities:
+        for commodity in self.commodities:
             sources = self._sources(commodity)
             if sources not in of_sources:
                 of_sources[sources] = self.network.useful_counts(sources)
             yield int(of_sources[sources][commodity.destination])
 
-    def _split(self) -> Iterator[_Commodity]:
+    def _split(self) -> Iterator[Commodity]:
         by_destination: dict[int, list[int]] = defaultdict(list)
         for k, demand in enumerate(self.demands):
             for d in demand.destinations:
-                if self._is_copied(demand):
-                    yield _Commodity(d, (k,))
+                if self.is_copied(demand):
+                    yield Commodity(d, (k,))
                 else:
                     by_destination[d].append(k)
         for d, members in sorted(by_destination.items()):
-            yield _Commodity(d, tuple(members))
+            yield Commodity(d, tuple(members))
 
-    def _useful(self, commodity: _Commodity) -> IntArray:
+    def _useful(self, commodity: Commodity) -> IntArray:
         return self.network.useful(self._sources(commodity), commodity.destination)
 
-    def _sources(self, commodity: _Commodity) -> tuple[int, ...]:
+    def _sources(self, commodity: Commodity) -> tuple[int, ...]:
         return tuple(sorted({n for k in commodity.demands for n in self.demands[k].sources}))
 
-    def _is_copied(self, demand: Demand) -> bool:
+    def is_copied(self, demand: Demand) -> bool:
         """Whether its flows share sends, and each destination has a flow of its own."""
         return self.kind is RelaxationKind.COPIES and len(demand.destinations) > 1
 
     def linear_program(self) -> LinearProgram:
         """The relaxation as a linear program."""
-        return _Program(self, NEVER).linear_program()
+        return FlowProgram(self, NEVER).linear_program()
 
     def solve(
         self, seconds: float | None = None, most_columns: int | None = None
@@ -200,14 +193,14 @@ class Relaxation:
             OutOfTimeError: when the time was over before the solver had it.
         """
         deadline = Deadline.after(seconds)
-        program = _Program(self, deadline)
+        program = FlowProgram(self, deadline)
         optimum = program.linear_program().minimise(deadline.seconds, most_columns)
         if optimum is None:
             return None
         topology = self.network.topology
         best: SolvedRelaxation | None = None
-        for denominator in _denominators(optimum.row_duals):
-            certificate = program.certificate(optimum, denominator)
+        for denominator in denominators(optimum.row_duals):
+            certificate = prices_of(program, optimum.row_duals, denominator)
             proved = certificate.check(topology, self.demands)
             if best is None or proved > best.proved:
                 best = SolvedRelaxation(optimum.value, certificate, proved, optimum.solved_columns)
@@ -233,36 +226,8 @@ class SolvedRelaxation:
     solved_columns: int
 
 
-def _denominators(duals: FloatArray) -> list[int]:
-    """The denominators worth trying: from the first under which no dual moves.
-
-    Duals of a vertex are rationals with small denominators, up to the solver's tolerance.
-    """
-    sizes = np.unique(np.round(np.abs(duals), 8))[:_MOST_DUALS]
-    for i, denominator in enumerate(_DENOMINATORS):
-        rounded = [float(_rational(size, denominator)) for size in sizes]
-        if np.abs(np.array(rounded) - sizes).max(initial=0.0) < 1e-7:
-            return list(_DENOMINATORS[i:])
-    return list(_DENOMINATORS)
-
-
-def _rational(value: float, denominator: int) -> Fraction:
-    return Fraction(float(value)).limit_denominator(denominator)
-
-
-def _readable(price: Fraction) -> Fraction:
-    """The price itself, or one a little lower where its denominator is too long to be read.
-
-    Lower prices keep the rules; bandwidths that have no small common denominator would else make
-    bounds of hundreds of digits.
-    """
-    if price.denominator <= _LONGEST_DENOMINATOR:
-        return price
-    return Fraction(int(price * _GRID), _GRID)
-
-
-class _Program:
-    """Assembles the linear program, and reads prices out of its dual."""
+class FlowProgram:
+    """Assembles the linear program, and says which rows are what."""
 
     def __init__(self, relaxation: Relaxation, deadline: Deadline) -> None:
         self.relaxation = relaxation
@@ -277,7 +242,7 @@ class _Program:
         self.row_low: list[FloatArray] = []
         self.row_high: list[FloatArray] = []
         self.capacity_rows: dict[int | None, int] = {}  # destination, or None for all together
-        self.copy_rows: list[tuple[_Commodity, IntArray, int]] = []
+        self.copy_rows: list[tuple[Commodity, IntArray, int]] = []
         self._assemble()
 
     def _assemble(self) -> None:
@@ -285,14 +250,12 @@ class _Program:
         copies: dict[int, IntArray] = {}
         if not together:
             self.capacity_rows[None] = self._capacities()
-        for commodity, arcs in zip(
-            self.relaxation._commodities, self.relaxation._arcs, strict=True
-        ):
+        for commodity, arcs in zip(self.relaxation.commodities, self.relaxation._arcs, strict=True):
             self.deadline.check()
             flow = self._flow(commodity, arcs)
             on_link = self.network.link[arcs] >= 0
             k = commodity.demands[0]
-            if self.relaxation._is_copied(self.relaxation.demands[k]):
+            if self.relaxation.is_copied(self.relaxation.demands[k]):
                 if k not in copies:
                     copies[k] = self._copies()
                 self._cover(commodity, flow[on_link], arcs[on_link], copies[k])
@@ -337,7 +300,7 @@ class _Program:
         rows = first + np.repeat(step, counts) * self.num_bounds + bound
         self._add(rows, np.repeat(columns, counts), 1.0)
 
-    def _flow(self, commodity: _Commodity, arcs: IntArray) -> IntArray:
+    def _flow(self, commodity: Commodity, arcs: IntArray) -> IntArray:
         """Columns of a flow over the arcs, with the rows that conserve it; the columns."""
         columns = self._new_columns(len(arcs))
         goal = self.network.goal(commodity.destination)
@@ -373,7 +336,7 @@ class _Program:
         return columns
 
     def _cover(
-        self, commodity: _Commodity, flow: IntArray, arcs: IntArray, copies: IntArray
+        self, commodity: Commodity, flow: IntArray, arcs: IntArray, copies: IntArray
     ) -> None:
         """Rows ``flow to this destination - sends <= 0``."""
         first = self._new_rows(np.full(len(arcs), -np.inf), np.zeros(len(arcs)))
@@ -383,6 +346,7 @@ class _Program:
         self.copy_rows.append((commodity, arcs, first))
 
     def linear_program(self) -> LinearProgram:
+        """The program assembled."""
         costs = np.zeros(self.num_columns)
         costs[: self.network.layers] = 1.0
         return LinearProgram(
@@ -393,81 +357,3 @@ class _Program:
             np.concatenate(self.row_low),
             np.concatenate(self.row_high),
         )
-
-    def certificate(self, optimum: Optimum, denominator: int) -> PriceCertificate:
-        """The dual as rational prices that keep the rules whatever the rounding did."""
-        layers, topology = self.network.layers, self.network.topology
-        duals = -optimum.row_duals
-        parts: dict[int | None, dict[tuple[int, int], Fraction]] = {}
-        for where, first in self.capacity_rows.items():
-            block = duals[first : first + layers * self.num_bounds]
-            parts[where] = {
-                (int(i) % self.num_bounds, int(i) // self.num_bounds): price
-                for i in np.flatnonzero(block > 1e-9)
-                if (price := _rational(block[i], denominator)) > 0
-            }
-        cost: dict[int, Fraction] = defaultdict(Fraction)
-        for prices in parts.values():
-            for (i, step), price in prices.items():
-                cost[step] += topology.bounds[i].chunks_per_round * price
-        totals: dict[tuple[int, int], Fraction] = defaultdict(Fraction)
-        for prices in parts.values():
-            for key in prices:
-                prices[key] = _readable(prices[key] / cost[key[1]])
-                totals[key] += prices[key]
-        on_links = {where: self._on_links(prices) for where, prices in parts.items()}
-        together = self.relaxation.kind is RelaxationKind.TOGETHER
-        shares = [
-            Share(c.destination, c.demands, on_links[c.destination if together else None])
-            for c in self.relaxation._commodities
-            if not self.relaxation._is_copied(self.relaxation.demands[c.demands[0]])
-        ]
-        if not together:
-            shares += self._copy_shares(duals, denominator, on_links[None])
-        return PriceCertificate(self.network.steps, dict(totals), tuple(shares))
-
-    def _on_links(self, prices: dict[tuple[int, int], Fraction]) -> dict[tuple[int, int], Fraction]:
-        on_links: dict[tuple[int, int], Fraction] = defaultdict(Fraction)
-        for (i, step), price in prices.items():
-            for link in self.network.topology.bound_links[i].tolist():
-                on_links[link, step] += price
-        return dict(on_links)
-
-    def _copy_shares(
-        self,
-        duals: FloatArray,
-        denominator: int,
-        price: dict[tuple[int, int], Fraction],
-    ) -> list[Share]:
-        """Shares of copied demands, cut where they add up to more than the price."""
-        whole = {key: part for key, part in price.items() if part > 0}
-        rational: dict[float, Fraction] = {}  # symmetric programs have few different duals
-        raw: list[tuple[_Commodity, dict[tuple[int, int], Fraction]]] = []
-        spent: dict[int, dict[tuple[int, int], Fraction]] = defaultdict(dict)
-        for commodity, arcs, first in self.copy_rows:
-            block = duals[first : first + len(arcs)]
-            positive = np.flatnonzero(block > 1e-9)
-            links = self.network.link[arcs[positive]].tolist()
-            steps = self.network.step[arcs[positive]].tolist()
-            parts: dict[tuple[int, int], Fraction] = {}
-            sums = spent[commodity.demands[0]]
-            for value, link, step in zip(block[positive].tolist(), links, steps, strict=True):
-                part = rational.get(value)
-                if part is None:
-                    part = rational[value] = _rational(value, denominator)
-                key = link, step
-                if part > 0 and key in whole:
-                    parts[key] = part
-                    sums[key] = sums[key] + part if key in sums else part
-            raw.append((commodity, parts))
-        cuts = {
-            k: {key: whole[key] / total for key, total in sums.items() if total > whole[key]}
-            for k, sums in spent.items()
-        }
-        shares = []
-        for commodity, parts in raw:
-            k = commodity.demands[0]
-            for key in parts.keys() & cuts[k].keys():
-                parts[key] *= cuts[k][key]
-            shares.append(Share(commodity.destination, (k,), parts))
-        return shares

@@ -30,7 +30,7 @@ _LARGEST_BUILT = 4_000_000
 """Flows times links times steps of the largest program that is tried at all."""
 
 _BUILT_PER_SECOND = 100_000
-"""So many variables are built and reduced in a second."""
+"""The number of variables that are built and reduced in a second."""
 
 
 def rounds_bound(

@@ -22,7 +22,7 @@ __all__ = ["ChunkClass", "ChunkClasses", "Demand", "DemandView", "demands"]
 
 @dataclass(frozen=True, order=True)
 class Demand:
-    """So many chunks that start at the same nodes and are needed at the same nodes.
+    """Chunks that start at the same nodes and are needed at the same nodes.
 
     Args:
         sources: the nodes of pre.
@@ -80,7 +80,7 @@ class DemandView(StrEnum):
 
 @dataclass(frozen=True, order=True)
 class ChunkClass:
-    """So many chunks with the same pre and post.
+    """Chunks with the same pre and post.
 
     Args:
         pre: the nodes of pre, ascending.

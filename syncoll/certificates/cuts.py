@@ -35,8 +35,8 @@ class CutCertificate:
         """The bound on R that the cut proves for these demands, for any number of steps.
 
         Raises:
-            VerificationError: when a node or a bound is none or named twice, or a link from X to
-                outside is not covered.
+            VerificationError: when a node or a bound does not exist or is named twice, or a link
+                from X to outside is not covered.
         """
         for what, named, count in (
             ("node", self.nodes, topology.num_nodes),

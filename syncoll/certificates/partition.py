@@ -44,7 +44,7 @@ class PartitionCertificate:
 
         Raises:
             VerificationError: when not every node has a part, a link between parts costs less than
-                1, or a price is none.
+                1, or a price is not of a bound.
         """
         if len(self.parts) != topology.num_nodes:
             raise VerificationError(

@@ -46,7 +46,7 @@ class FormulaBuilder:
         return self._num_booleans
 
     def booleans(self, count: int) -> range:
-        """So many new Boolean variables."""
+        """`count` new Boolean variables."""
         first = self._num_booleans + 1
         self._num_booleans += count
         return range(first, first + count)

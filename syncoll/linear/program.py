@@ -35,7 +35,7 @@ REDUCE_ENTRIES = 2_000
 """Programs with fewer entries are solved faster than reduced (a few milliseconds)."""
 
 SIMPLEX_COLUMNS = 1_000
-"""Up to so many variables the dual simplex method is no slower than the interior point method."""
+"""Up to this number of variables the dual simplex method is no slower than interior points."""
 
 SOLVER_BYTES_PER_ENTRY = 800
 """HiGHS took 250 to 450 for irreducible programs, and takes more where its factors fill in."""

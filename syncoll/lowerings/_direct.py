@@ -31,7 +31,7 @@ from syncoll.lowerings._template import SumShape, Template, TemplateBuilder
 __all__ = ["adder", "covers", "product_at_most_one"]
 
 _MOST_PAIRED = 5
-"""Up to so many literals are excluded in pairs."""
+"""Up to this number literals are excluded in pairs."""
 
 _Chosen = tuple[int, "_Chosen"] | None
 

@@ -31,7 +31,7 @@ _MOST_VARIABLES = 4000
 """Integer programs of more variables are not solved."""
 
 _MOST_SECONDS = 1.0
-"""An integer program is given up after so many seconds; most take far less."""
+"""An integer program is given up after these seconds; most take far less."""
 
 _LEAST_GAIN = 32
 """An integer program is solved only if it may save more than one in so many rounds."""
@@ -47,7 +47,7 @@ _STEP_OVERHEAD = 1500
 """A step costs as much as so many entries, however few there are."""
 
 _REGULAR = 7
-"""So many tries take turns by rule; those after them take chances."""
+"""This number of tries take turns by rule; those after them take chances."""
 
 _MOST_TRIES = 40
 

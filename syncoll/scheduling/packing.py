@@ -1,7 +1,7 @@
 """TreePacking: trees on a topology that share out a collective's chunks.
 
-Each class of chunks is dealt to the trees that lead from where it starts to everybody who needs it,
-in proportion to their weights.  A tree's branches on which nobody needs the class are cut off, so a
+Each class of chunks is dealt to the trees that lead from where it starts to all who need it, in
+proportion to their weights.  A tree's branches on which no node needs the class are cut off, so a
 broadcast's trees serve a scatter as well.
 """
 
@@ -30,7 +30,7 @@ _Kind = tuple[StreamClass, list[int], list[int]]
 """A class, the trees that can carry it, and their weights in lowest terms."""
 
 _MOST_TRIED = 4096
-"""Among so many multiples one is sought that the collective admits."""
+"""Among this number of multiples one is sought that the collective admits."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class TreePacking:
         trees: their edges are links of it.
 
     Raises:
-        ModelError: when a tree has an edge that is no link.
+        ModelError: when a tree has an edge that is not a link.
     """
 
     def __init__(self, topology: Topology, trees: Iterable[StepTree]) -> None:
@@ -116,7 +116,7 @@ class TreePacking:
             if (link < 0).any():
                 a, b = edges[np.flatnonzero(link < 0)[0]].tolist()
                 raise ModelError(
-                    f"a tree of root {tree.root} uses ({a}, {b}), which is no link",
+                    f"a tree of root {tree.root} uses ({a}, {b}), which is not a link",
                     None,
                     f"links of {topology.name}",
                 )

@@ -34,7 +34,7 @@ MOST_SENDS = 1 << 22
 """Algorithms of more sends are not made: they would take GiBs of memory."""
 
 _MOST_WASTED = 3.0
-"""Integer programs are solved until so many seconds of them were in vain."""
+"""Integer programs are solved until this number of seconds of them were in vain."""
 
 _LEAST_GAIN = 64
 """Between the fewest steps and those for which the rounds can be least, steps are tried only if
@@ -103,8 +103,8 @@ def schedule_trees(
 
     Raises:
         ModelError: with the first result that is asked for, on a combining collective, a tree that
-            is none on this topology, chunks for which there is no tree, no segments, or more than
-            `MOST_SENDS` sends even where nothing is cut into segments.
+            is not one on this topology, chunks for which there is no tree, no segments, or more
+            than `MOST_SENDS` sends even where nothing is cut into segments.
     """
     if collective.combining:
         raise ModelError(

@@ -30,7 +30,7 @@ IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
 _MOST_NODES = 10
-"""Branch and bound is given up after so many nodes."""
+"""Branch and bound is given up after this number of nodes."""
 
 _TOLERANCE = 1e-5
 
@@ -73,7 +73,7 @@ class StepProgram:
         plan = self._plan(optimum.columns, most)
         if plan is not None and plan.total <= max(least, relaxed + 1 - _TOLERANCE):
             return plan, relaxed
-        # R is whole: a gap below 1 is none.
+        # R is whole: a gap below 1 proves the optimum.
         gap = 1 - _TOLERANCE
         program = self._program(most, integer=True, mip_max_nodes=_MOST_NODES, mip_abs_gap=gap)
         total = dict.fromkeys(range(self._rounds_at, self.size), 1.0)

@@ -1,4 +1,4 @@
-"""What was found out before: answers for whoever asks a solver, and bounds for whoever proves them.
+"""What was found out before: answers from solvers, and proved bounds.
 
 Looking up and keeping are apart, since the answer may come from elsewhere (from an executor, say).
 """

@@ -284,5 +284,5 @@ class _Drawing:
         refined, _ = _refined(graph, hashes(self._kinds), 1, _MOST_REFINING)
         assert refined is not None  # one part differs from no other
         for array in (refined, graph.neighbours, graph.starts):
-            array.setflags(write=False)  # the cache hands the same ones to everybody
+            array.setflags(write=False)  # all who ask the cache get the same ones
         return graph, refined

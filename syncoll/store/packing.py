@@ -6,8 +6,8 @@ JSON.  The first byte says which form follows.
 
 The verifier recognises a wrong algorithm, but nothing recognises a wrong "unsat" or "unknown".  So
 every row has a digest of its key and contents: one that was changed, whether by hand or by a disk,
-is no answer.  (Who forges the digest too can forge what the store says about unsat; the folder is
-the user's own.)
+is not an answer.  (Who forges the digest too can forge what the store says about unsat; the folder
+is the user's own.)
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Questions as texts, with two keys: one for the same text, one for the same question renumbered.
 
-A text states a whole question in the numbering of whoever asks: the nodes as they are numbered,
-links, bounds and chunks (or demands) in order.  Names and labels are no part of it: not the
-topology's or the collective's, not a bound's.
+A text states a whole question in the numbering in which it is asked: the nodes as they are
+numbered, links, bounds and chunks (or demands) in order.  Names and labels are no part of it: not
+the topology's or the collective's, not a bound's.
 
 * `key` is the SHA-256 of the text.  To ask again in the same words costs one look-up.
 * `alike` is the same for all renumberings of a question (see `canonical`), but for some
@@ -137,7 +137,7 @@ class CanonicalQuestion:
     Args:
         text: a line of JSON with what has no numbers of nodes, a line of JSON with the topology,
             and the table of members: their rows (pre and post, packed), then their counts.
-        numbering: from the order of the text to the numbers of whoever asked.
+        numbering: from the order of the text to the numbers in which it was asked.
     """
 
     text: bytes
@@ -166,11 +166,11 @@ class CanonicalQuestion:
             most_work: how hard to look, see `syncoll.store.canonical.matching`.
 
         Returns:
-            The way from the order of that text to the numbers of whoever asked this; None where it
-            is another question, or where looking took too long.  And the work that it took.
+            The way from the order of that text to the numbers in which this was asked; None where
+            it is another question, or where looking took too long.  And the work that it took.
 
         Raises:
-            FileFormatError: when that is no text of a question.
+            FileFormatError: when that is not the text of a question.
         """
         try:
             details, topology, pre, post, counts = _parts(text)
@@ -273,7 +273,7 @@ def _given_topology(
     positions = [[[place[link] for link in group], str(capacity)] for group, capacity in bounds]
     ends = np.array(links, dtype=np.int64).reshape(-1, 2)
     line, _, order = _topology_in_order(num_nodes, ends, positions)
-    order.setflags(write=False)  # the cache hands the same one to everybody
+    order.setflags(write=False)  # all who ask the cache get the same one
     return line, order
 
 

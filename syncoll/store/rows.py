@@ -165,7 +165,7 @@ class Rows:
             return None if serves is None or way is None else serves(way)
         except (FileFormatError, VerificationError):
             self.dropped += 1
-            # Unless somebody has replaced it since.
+            # Unless it was replaced meanwhile.
             delete = f"DELETE FROM {table.name} WHERE exact = ? AND digest IS ?"
             self._execute(delete, exact, stored)
             return None

@@ -101,12 +101,12 @@ def prepare(
         migrations: `MIGRATIONS`, when they are not given.
 
     Raises:
-        FileFormatError: when the file is no store, a damaged one, or one of a newer version.
+        FileFormatError: when the file is not a store, is a damaged one, or one of a newer version.
         UsageError: when it cannot be written.
     """
     migrations = MIGRATIONS if migrations is None else migrations
     try:
-        connection.execute("BEGIN")  # all is read as it was at one time, whoever migrates meanwhile
+        connection.execute("BEGIN")  # all is read as it was at one time
         try:
             _require_ours(connection, path, len(migrations))
         finally:
@@ -114,7 +114,7 @@ def prepare(
         _write_ahead(connection, patience)
         # Every answer survives the end of this process; after a power cut the last few may be lost.
         connection.execute("PRAGMA synchronous = NORMAL")
-        connection.execute("BEGIN IMMEDIATE")  # and look again, now that nobody else can migrate
+        connection.execute("BEGIN IMMEDIATE")  # and look again, now that no other can migrate
         try:
             version = _require_ours(connection, path, len(migrations))
             if version < len(migrations):
@@ -145,7 +145,7 @@ def require_database(path: Path) -> None:
             head = file.read(len(_MAGIC))
         if head and head != _MAGIC:
             raise FileFormatError(
-                f"{path} is no store of syncoll's; delete it, or name another with --store"
+                f"{path} is not a store of syncoll's; delete it, or name another with --store"
             )
 
 
@@ -154,7 +154,7 @@ def explained(error: sqlite3.Error, path: Path) -> SyncollError:
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF  # the primary code
     if code in _CORRUPT:
         return FileFormatError(
-            f"{path} is no store of syncoll's, or a damaged one ({error}); delete it, as "
+            f"{path} is not a store of syncoll's, or a damaged one ({error}); delete it, as "
             "`syncoll store --clear` does, or name another with --store"
         )
     if code in _BUSY:

@@ -73,7 +73,7 @@ _CERTIFICATES = Table(
 
 
 def default_path() -> Path:
-    """Where the store is when nobody names another file: in the user's cache folder."""
+    """Where the store is when no other file is named: in the user's cache folder."""
     return platformdirs.user_cache_path("syncoll") / "store.sqlite"
 
 
@@ -105,7 +105,7 @@ class Store(Rows):
 
         Raises:
             UsageError: when the file cannot be written there.
-            FileFormatError: when it is no store, a damaged one, or one of a newer version.
+            FileFormatError: when it is not a store, is a damaged one, or one of a newer version.
         """
         made: list[Path] = []
         if path is None:
@@ -122,7 +122,7 @@ class Store(Rows):
             if path.is_dir():
                 raise UsageError(f"the store {path} is a folder; name a file in it with --store")
             if path.exists() and not path.is_file():  # reading from a pipe may never end
-                raise UsageError(f"the store {path} is no file; name another with --store")
+                raise UsageError(f"the store {path} is not a file; name another with --store")
             if not path.parent.is_dir():
                 raise UsageError(
                     f"cannot write the store {path}: there is no folder {path.parent}; create it "

@@ -49,7 +49,7 @@ def test_sizes_are_known_before_anything_is_built(steps: int | None, kind: Relax
         needs = demands(collective.instantiate(ring(5), chunks=5, steps=0, rounds=0))
         relaxation = Relaxation(TimeExpandedNetwork.of(ring(5), steps), needs, kind)
         flows = num_flows(needs, kind)
-        assert flows == len(relaxation._commodities)
+        assert flows == len(relaxation.commodities)
         waiting = 0 if steps is None else flows * 5 * steps
         most = most_variables(ring(5), needs, steps, kind)
         assert relaxation.num_columns <= most + waiting

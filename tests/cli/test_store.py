@@ -269,7 +269,7 @@ class TestWhichStore:
         path.parent.mkdir(parents=True, exist_ok=True)
         if how == "text":
             path.write_text("all that was ever known " * 1000)
-            return "is no store"
+            return "is not a store"
         with Store.open(path):
             pass
         if how == "cut":

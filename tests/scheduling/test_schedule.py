@@ -264,7 +264,7 @@ def test_results_are_the_same_every_time() -> None:
     ("trees", "words"),
     [
         ([path(0, 1, 2)], "no tree carries chunk"),
-        ([path(0, 2, 1)], r"uses \(0, 2\), which is no link"),
+        ([path(0, 2, 1)], r"uses \(0, 2\), which is not a link"),
         ([path(0, 1, 7)], "names node 7"),
         ([], "no tree carries chunk 0"),
     ],

@@ -253,5 +253,5 @@ def test_the_package_is_light_to_import() -> None:
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
 def test_a_pipe_is_refused_without_reading_it(path: Path) -> None:
     os.mkfifo(path)
-    with pytest.raises(UsageError, match="is no file"):
+    with pytest.raises(UsageError, match="is not a file"):
         Store.open(path)
