@@ -7,7 +7,7 @@ cannot be imported ends the discovery of all, and two records of one name go unn
   misspelt hook, a record of the wrong type) is set aside with its error, and the others work on;
 * a name that two plugins claim belongs to neither: asking for it is an error naming both.
 
-There is no global manager: whoever needs one makes it, or is given it.
+There is no global manager: what needs one makes it, or is given it.
 """
 
 from __future__ import annotations
@@ -192,18 +192,14 @@ class PluginManager:
             raise
 
     def _check_hooks(self, plugin: object, name: str) -> None:
-        known = [hook for hook in vars(HookSpecs) if hook.startswith(f"{PROJECT}_")]
-        try:
-            self._pluggy.check_pending()
-        except pluggy.PluginValidationError:
-            callers = self._pluggy.get_hookcallers(plugin) or []
-            wrong = [caller.name for caller in callers if caller.name not in known]
+        known = list(self._registries)
+        callers = self._pluggy.get_hookcallers(plugin) or []
+        if wrong := [caller.name for caller in callers if caller.name not in known]:
             raise PluginError(
-                f"plugin {name} implements {', '.join(wrong)}, which is no hook"
-                f"{did_you_mean(wrong[0] if wrong else '', known)}; the hooks are: "
-                + ", ".join(known)
-            ) from None
-        if not self._pluggy.get_hookcallers(plugin):
+                f"plugin {name} implements {', '.join(wrong)}, which is not a hook"
+                f"{did_you_mean(wrong[0], known)}; the hooks are: {', '.join(known)}"
+            )
+        if not callers:
             raise PluginError(
                 f"plugin {name} implements no hook; mark its functions with "
                 f"syncoll.plugins.hookimpl; the hooks are: {', '.join(known)}"

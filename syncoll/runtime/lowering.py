@@ -87,13 +87,11 @@ class Message:
     """One send of the algorithm that is needed, from one rank to another.
 
     Args:
-        contributions: as of an `Operation`.
         send: index of the send in the source's list.
         receive: index of the receive in the destination's list.
     """
 
     chunk: int
-    contributions: frozenset[int]
     source: int
     destination: int
     step: int
@@ -180,7 +178,6 @@ def lower(request: ExportRequest, *, zero_copy: bool = False) -> LoweredAlgorith
         messages.append(
             Message(
                 sent.value.chunk,
-                source.contributions,
                 sent.value.rank,
                 sent.destination,
                 sent.step,
