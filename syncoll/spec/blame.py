@@ -20,7 +20,7 @@ from syncoll.spec import syntax
 from syncoll.spec.environment import bind_arguments
 from syncoll.spec.module import Found, Module
 from syncoll.spec.source import Span
-from syncoll.spec.syntax import Argument, Definition, Expr
+from syncoll.spec.syntax import Argument, Definition
 
 __all__ = ["BlamedCall", "RequirementError", "at_call", "at_use", "blaming"]
 
@@ -122,31 +122,19 @@ def _argument(
     except SpecError:
         return span
     names = _names_in(guilty, definition)
-    given = [
-        place
-        for place in (_place(bound[p.name]) for p in definition.parameters if p.name in names)
-        if place is not None
-    ]
+    values = [bound[p.name] for p in definition.parameters if p.name in names]
+    given = [v[0].span.to(v[-1].span) if isinstance(v, tuple) else v.span for v in values if v]
     return given[0] if len(given) == 1 else span
-
-
-def _place(value: Expr | tuple[Expr, ...] | None) -> Span | None:
-    if isinstance(value, tuple):
-        return value[0].span.to(value[-1].span) if value else None
-    return None if value is None else value.span
 
 
 def _names_in(text: str, definition: Definition) -> set[str]:
     """The names in a text, and those that make up the `let`s and `for` variables among them."""
     made_of = defaultdict[str, list[str]](list)
-    nodes: list[syntax.Node] = [definition]
-    while nodes:
-        node = nodes.pop()
+    for node in definition.walk():
         if isinstance(node, syntax.ValueDefinition):
             made_of[node.name].append(node.body.span.text)
         elif isinstance(node, syntax.Binder):
             made_of[node.name].append(node.source.span.text)
-        nodes += node.children()
     found: set[str] = set()
     waiting = [text]
     while waiting:

@@ -166,12 +166,11 @@ def used_first(definitions: Iterable[Definition], module: Module) -> list[Defini
 
 def used_by(definition: Definition, module: Module) -> Iterator[Definition]:
     """The constants, relations and collectives of the same file whose names appear in one."""
-    waiting: list[Node] = [definition]
-    while waiting:
-        node = waiting.pop()
+    hidden = {p.name for p in definition.parameters}
+    for node in definition.walk():
         if isinstance(node, (syntax.Name, syntax.Call)):
             used = module.own.get(("value", node.id))
-            if used is not None and node.id not in {p.name for p in definition.parameters}:
+            if used is not None and node.id not in hidden:
                 yield used
         elif isinstance(node, syntax.Reference) and isinstance(
             definition, syntax.CombinedDefinition
@@ -180,4 +179,3 @@ def used_by(definition: Definition, module: Module) -> Iterator[Definition]:
                 found = module.look_up("collective", node.id, node.name_span)
                 if found.module is module:
                     yield found.definition
-        waiting.extend(node.children())

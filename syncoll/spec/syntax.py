@@ -38,6 +38,14 @@ class Node(_Record, kw_only=True):
             elif isinstance(value, tuple):
                 yield from (part for part in value if isinstance(part, Node))
 
+    def walk(self) -> Iterator[Node]:
+        """This node and all inside it, however deep."""
+        waiting: list[Node] = [self]
+        while waiting:
+            node = waiting.pop()
+            yield node
+            waiting += node.children()
+
 
 class Expr(Node, kw_only=True):
     """An expression."""
@@ -211,10 +219,6 @@ class Label(Node):
     """The text of a label; ``{name}`` in it stands for a variable's value."""
 
     parts: tuple[str | Name, ...]
-
-    def children(self) -> Iterator[Node]:
-        """The variables in it."""
-        yield from (part for part in self.parts if isinstance(part, Name))
 
 
 class Statement(Node):
