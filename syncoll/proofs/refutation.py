@@ -45,7 +45,7 @@ from syncoll.documents.problem import (
 )
 from syncoll.documents.record import written
 from syncoll.errors import FileFormatError, ModelError, SyncollError, UsageError, VerificationError
-from syncoll.formula import Feature, Formula
+from syncoll.formula import Feature, Formula, FormulaBuilder
 from syncoll.lowerings import lower
 from syncoll.model import Collective, Instance, Topology
 from syncoll.plugins import OptionValue, PluginManager, resolve_options
@@ -89,6 +89,14 @@ class Clauses:
     lowerings: tuple[str, ...]
     num_variables: int
     clauses: list[list[int]]
+
+    def formula(self) -> Formula:
+        """The clauses as a formula, for a solver."""
+        builder = FormulaBuilder()
+        builder.booleans(self.num_variables)
+        for clause in self.clauses:
+            builder.clause(clause)
+        return builder.build()
 
     def dimacs(self) -> bytes:
         """The DIMACS text: a head, then a clause a line, each closed by 0."""
@@ -190,14 +198,14 @@ def refutation_document(
     solver: str,
     proof: bytes,
     proof_file: str,
-    formula_file: str | None,
+    formula_file: str,
 ) -> dict[str, Any]:
     """A refutation as the document ``syncoll/refutation/1``.
 
     Args:
         solver: who wrote the proof, in words.
         proof: textual DRAT, not zipped.
-        formula_file: the name of the DIMACS file; None when there is not one.
+        formula_file: the name of the DIMACS file.
     """
     record = RefutationRecord(
         **file_entries("refutation", instance.topology, instance.collective),

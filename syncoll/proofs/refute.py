@@ -31,9 +31,9 @@ from syncoll.errors import (
     UsageError,
     VerificationError,
 )
-from syncoll.formula import FormulaBuilder, Limits, Outcome, Verdict
+from syncoll.formula import Limits, Verdict
 from syncoll.model import Instance
-from syncoll.plugins import BackendRecord, OptionValue, PluginManager, resolve_options
+from syncoll.plugins import PluginManager, resolve_options
 from syncoll.proofs.refutation import (
     LARGEST_PROOF,
     Clauses,
@@ -57,7 +57,7 @@ class Refuting:
     """What came of it.
 
     Args:
-        reason: why there is none, or in what the one written is wanting; empty otherwise.
+        reason: why there is no file, or what the one written lacks; empty otherwise.
         checked: whether its proof was checked before it was written.
         seconds: by phase: ``encode``, ``solve``, ``check``, ``write``.
         proof_bytes: of the proof in the file, unzipped.
@@ -86,7 +86,6 @@ def refute_with_proof(
     memory_bytes: int | None = None,
     largest_proof: int = 128 << 20,
     seed: int = 0,
-    formula_file: bool = True,
     should_stop: Callable[[], bool] | None = None,
 ) -> Refuting:
     """Writes a refutation of an instance that is known to have no algorithm.
@@ -104,10 +103,9 @@ def refute_with_proof(
         memory_bytes: of the solver's process, at most.
         largest_proof: bytes; the solver is stopped when its proof grows larger.  Checking takes
             some twenty bytes of memory for each.
-        formula_file: whether the clauses are written too, for other checkers.
 
     Returns:
-        The file, or in words why there is none.
+        The file, or in words why there is no file.
 
     Raises:
         BackendError: when the backend found an algorithm, or wrote a proof that proves nothing.
@@ -158,9 +156,13 @@ def refute_with_proof(
             solved_from = time.perf_counter()
             most = min(largest_proof, LARGEST_PROOF)
             try:
-                outcome = _solve(
-                    prover, clauses, limits, own_options, lambda: _size(traced) > most or stopped()
-                )
+                with SolverProcess(prover) as process:
+                    outcome = process.solve(
+                        clauses.formula(),
+                        limits,
+                        own_options,
+                        should_stop=lambda: _size(traced) > most or stopped(),
+                    )
             except PluginError as error:  # it cannot be loaded: what was found does not need it
                 return Refuting(None, str(error), seconds=spent)
             spent["solve"] = time.perf_counter() - solved_from
@@ -192,7 +194,7 @@ def refute_with_proof(
             parts = [f"backend {prover.name}", prover.installed().reason]
             parts += [f"{name}={value}" for name, value in own_options.items()]
             described = ", ".join(part for part in (*parts, outcome.message) if part)
-            _write(instance, clauses, described, proof, Path(own), target, base, formula_file)
+            _write(instance, clauses, described, proof, Path(own), target, base)
             spent["write"] = time.perf_counter() - written_from
     except OSError as error:
         raise UsageError(f"cannot write into {folder}: {error.strerror or error}") from error
@@ -207,21 +209,6 @@ def refute_with_proof(
         proof_bytes=len(proof),
         solver_proof_bytes=size,
     )
-
-
-def _solve(
-    prover: BackendRecord,
-    clauses: Clauses,
-    limits: Limits,
-    options: Mapping[str, OptionValue],
-    should_stop: Callable[[], bool],
-) -> Outcome:
-    builder = FormulaBuilder()
-    builder.booleans(clauses.num_variables)
-    for clause in clauses.clauses:
-        builder.clause(clause)
-    with SolverProcess(prover) as process:
-        return process.solve(builder.build(), limits, options, should_stop=should_stop)
 
 
 def _checked(
@@ -252,15 +239,12 @@ def _write(
     own: Path,
     target: Path,
     base: str,
-    formula_file: bool,
 ) -> None:
-    """Proof and formula first, so that the document never names what is not there."""
+    """Proof, and formula for other checkers, first: the document never names what is not there."""
     # The proof's own hash: another process may write another proof of the same question.
     proof_name = f"{base}-{hashlib.sha256(proof).hexdigest()[:8]}.drat"
     proof_name = _put(proof, own, target.parent, proof_name)
-    formula_name = None
-    if formula_file:
-        formula_name = _put(clauses.dimacs(), own, target.parent, f"{base}.cnf")
+    formula_name = _put(clauses.dimacs(), own, target.parent, f"{base}.cnf")
     document = refutation_document(instance, clauses, solver, proof, proof_name, formula_name)
     write_document(target, document)
 

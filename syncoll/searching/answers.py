@@ -162,7 +162,7 @@ class AnswerSource:
     def settings(
         self, request: SearchRequest, k: int | None, max_steps: int | None, max_chunks: int | None
     ) -> dict[str, object]:
-        """How a search was told to go, for the record; some of its limits have defaults."""
+        """How a search is to go, for the record; some of its limits have defaults."""
         return {
             "strategy": str(request.strategy),
             "encoding": self.encoding_name,

@@ -80,18 +80,14 @@ class BoundsTable:
         """
         if chunks not in self._admits:
             try:
-                self._admits[chunks] = self._makes_sense(chunks)
+                admitted = self.collective.admits(self.topology.num_nodes, chunks)
+                if admitted and (self.irregular or not self._made_sense):  # else one is for all
+                    require_sense(self.collective, self.topology, chunks)
+                    self._made_sense = True
             except LocatedError as error:
-                self._admits[chunks], self.left_out[chunks] = False, error
+                admitted, self.left_out[chunks] = False, error
+            self._admits[chunks] = admitted
         return self._admits[chunks]
-
-    def _makes_sense(self, chunks: int) -> bool:
-        if not self.collective.admits(self.topology.num_nodes, chunks):
-            return False
-        if self.irregular or not self._made_sense:  # else one C speaks for all
-            require_sense(self.collective, self.topology, chunks)
-        self._made_sense = True
-        return True
 
     def covers(self, chunks: int, among: Iterable[int]) -> bool:
         """Whether what is proved for some C holds for C = `chunks` too."""

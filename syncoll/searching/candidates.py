@@ -23,7 +23,7 @@ from syncoll.wording import counted
 __all__ = ["CandidateSource"]
 
 _DEFAULT_STEPS_BEYOND = 3
-"""How many steps beyond the distance bound a search goes when nobody says how far."""
+"""How many steps beyond the distance bound a search goes when no limit is given."""
 
 _DEFAULT_MULTIPLES = 24
 """The default limit on C, in multiples of the least C for which the collective is defined."""
@@ -32,7 +32,7 @@ _LARGEST_LEAST_CHUNKS = 100_000
 """Where the search for the least C gives up."""
 
 _MOST_LEFT_OUT = 24
-"""With so many C before the first one that makes sense the collective is taken to make none."""
+"""With so many C before the first one that makes sense the collective is taken to make no sense."""
 
 
 class CandidateSource:

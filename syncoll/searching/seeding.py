@@ -126,7 +126,7 @@ class Seeding:
                 the limits, where that is more than its share.
 
         Raises:
-            PluginError: when a seed that a user named is broken; others are told of.
+            PluginError: when a seed that a user named is broken; others are reported.
         """
         ends = limits.deadline()
         for i, seed in enumerate(self.seeds):

@@ -86,7 +86,7 @@ def _seeds(plugins: PluginManager, name: str | None) -> list[SeedRecord]:
     """The seeds that pack forests and can run here: the named one, or all, ours first.
 
     Raises:
-        PluginError: when there is none.
+        PluginError: when there is no such seed.
     """
     able = {key: seed for key, seed in plugins.seeds.items() if seed.forest is not None}
     known = f"those that do: {', '.join(sorted(able)) or 'none is installed'}"

@@ -364,7 +364,7 @@ class Session:
         """Writes a proof that others can check that there is no such algorithm; solves once more.
 
         Returns:
-            The file, or in words why there is none.
+            The file, or in words why there is no file.
 
         Raises:
             UsageError: when the folder cannot be written.

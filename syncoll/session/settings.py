@@ -148,7 +148,7 @@ class Settings:
 
     @property
     def store_name(self) -> str | None:
-        """The store that was named here or by the environment; None where nobody named one."""
+        """The store that was named here or by the environment; None where no store was named."""
         named = str(self.store) if self.store is not None else os.environ.get(STORE_VARIABLE)
         return named or None
 

@@ -23,7 +23,7 @@ from syncoll.formula import StopReason
 from syncoll.results.solution import Solution
 from syncoll.solving.members import SolverSettings
 from syncoll.solving.pool import SolverPool
-from syncoll.solving.task import SolverCache, SolveTask
+from syncoll.solving.task import SolveTask, decide, release
 
 __all__ = ["DaskPool", "decide_on_worker"]
 
@@ -94,7 +94,7 @@ class DaskPool(SolverPool):
     def _release(self) -> None:
         if self._threads:
             with contextlib.suppress(Exception):  # a worker may be gone
-                self._client.run(_release_worker, self.settings, on_error="ignore")
+                self._client.run(release, self.settings, on_error="ignore")
 
     def _is_loss(self, error: BaseException) -> bool:
         return isinstance(error, self._losses) or super()._is_loss(error)
@@ -118,10 +118,6 @@ class DaskPool(SolverPool):
                     self._end(one, StopReason.CRASHED, text)
 
 
-_SOLVERS = SolverCache()
-"""Those of a worker of the cluster, when this module is loaded there."""
-
-
 def decide_on_worker(task: SolveTask) -> Solution:
     """As `decide`, on a worker of a Dask cluster; stops when the task is not waited for."""
     from distributed import get_worker
@@ -133,11 +129,7 @@ def decide_on_worker(task: SolveTask) -> Solution:
         running = worker.state.tasks.get(key)
         return running is None or running.state in _ABANDONED
 
-    return _SOLVERS.decide(task, is_abandoned)
-
-
-def _release_worker(settings: SolverSettings) -> None:
-    _SOLVERS.release(settings)
+    return decide(task, is_abandoned)
 
 
 def _connect(distributed: Any, address: str) -> Any:

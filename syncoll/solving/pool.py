@@ -267,7 +267,7 @@ def open_pool(
         manager: the plugins; None for those that are installed.  Only ``local`` can use others.
 
     Raises:
-        UsageError: on a text that is none of these, when ``dask[distributed]`` is not installed, or
+        UsageError: on another text, when ``dask[distributed]`` is not installed, or
             no scheduler answers.
         PluginError: on an unknown backend or encoding in the settings.
         OptionError: on an unknown option in the settings, or a bad value.

@@ -157,8 +157,8 @@ class Solver:
     def asked(self, instance: Instance) -> str:
         """Who is asked about an instance of this kind, and how, in one text.
 
-        It names the version of syncoll too: an algorithm is verified whoever found it, but that
-        there is none rests on the encoding and the backends, which a later version may mend.
+        It names the version of syncoll too: an algorithm is verified whatever found it, but that
+        there is not one rests on the encoding and the backends, which a later version may mend.
         """
         record = self.encoding_for(instance)
         backends = {m.name: dict(m.options) for m in self._order(instance)}

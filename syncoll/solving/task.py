@@ -162,13 +162,13 @@ class SolverCache:
 _CACHE = SolverCache()
 
 
-def decide(task: SolveTask) -> Solution:
+def decide(task: SolveTask, also_stop: Callable[[], bool] | None = None) -> Solution:
     """Decides a task in this process, with a solver that is kept for the next one.
 
     Raises:
         SyncollError: as `Solver` and `Solver.solve` do.
     """
-    return _CACHE.decide(task)
+    return _CACHE.decide(task, also_stop)
 
 
 def release(settings: SolverSettings) -> None:

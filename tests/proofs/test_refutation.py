@@ -398,7 +398,7 @@ def test_the_proof_of_one_instance_proves_no_other(
     for question in (("dgx1", "gather", 6, 2, 12), ("dgx1", "gather", 6, 3, 7)):
         other = instance(*question)
         clauses = to_clauses(MANAGER, other, "step", {})
-        document = refutation_document(other, clauses, "x", proof, own["proof"]["file"], None)
+        document = refutation_document(other, clauses, "x", proof, own["proof"]["file"], "x.cnf")
         with pytest.raises(VerificationError, match=r"drat:\d+: not a proof: .*follows"):
             check_refutation(changed(document, proof), MANAGER)
 
