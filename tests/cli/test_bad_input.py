@@ -36,7 +36,7 @@ def refused(result: Any, *words: str) -> None:
         (["pareto", "ring(0)", "allgather"], ["ring(0) has 0 nodes"]),
         (["pareto", "ring(-3)", "allgather"], ["-3 nodes"]),
         (["pareto", "ring(3, bandwith=2)", "allgather"], ["did you mean `bandwidth`?"]),
-        (["pareto", "", "allgather"], ["no reference"]),
+        (["pareto", "", "allgather"], ["not a reference"]),
         (["pareto", "nöpe", "allgather"], ["syncoll:"]),
         (["pareto", "missing.syncoll:x", "allgather"], ["there is no file missing.syncoll"]),
         (["bounds", "dgx1", "broadcast(root=8)"], ["nodes 0 to P - 1"]),
@@ -92,7 +92,7 @@ def refused(result: Any, *words: str) -> None:
         (["search", "dgx1_allgather", "-o", "no/x.json"], ["create it first"]),
         # Showing.
         (["show", "rings"], ["did you mean ring?", "torus"]),
-        (["show", ""], ["no reference"]),
+        (["show", ""], ["not a reference"]),
         (["show", "."], ["is a folder"]),
         (["show", "dgx1_allgather"], ["is a search", "`syncoll search dgx1_allgather`"]),
         (["show", "Scattered"], ["is a relation"]),
@@ -122,7 +122,7 @@ def test_a_file_that_is_not_what_was_meant(files: Path, run: Run) -> None:
     refused(run("verify", frontier, "--topology", "ring(8)"), "links or bandwidths differ")
     refused(run("verify", frontier, "--collective", "gather"), "with C = 2: pre or post differ")
     refused(run("verify", unsat, "--collective", "gather"), "pre or post differ")
-    refused(run("verify", frontier, "--topology", ""), "no reference")
+    refused(run("verify", frontier, "--topology", ""), "not a reference")
 
 
 @pytest.mark.parametrize("command", ["verify", "show"])
