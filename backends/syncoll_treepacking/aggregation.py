@@ -22,8 +22,7 @@ import numpy as np
 from syncoll.model import Algorithm, Collective, Topology
 from syncoll.plugins import Proposal, SeedLimits
 from syncoll.scheduling import MOST_SENDS, StepTree
-from syncoll_treepacking.rooting import rooted
-from syncoll_treepacking.whole import WholePacking
+from syncoll_treepacking.integral import IntegralPacking, oriented
 
 __all__ = ["aggregations"]
 
@@ -34,7 +33,7 @@ _MOST_CONTRIBUTIONS = 1 << 28
 def aggregations(
     topology: Topology,
     collective: Collective,
-    packing: WholePacking,
+    packing: IntegralPacking,
     limits: SeedLimits,
     segments: Sequence[int],
 ) -> Iterator[Proposal]:
@@ -49,7 +48,7 @@ def aggregations(
         segments: m, into how many each part is cut.
     """
     nodes = topology.num_nodes
-    trees = [rooted(column, None, count) for column, count in packing.trees]
+    trees = [oriented(column, None, count) for column, count in packing.trees]
     height = max(tree.height for tree in trees)
     ends = limits.deadline()
     for number in segments:

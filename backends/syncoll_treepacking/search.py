@@ -16,8 +16,8 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from syncoll_treepacking.basis import exact_prices, exact_weights
 from syncoll_treepacking.certificate import Certificate, PriceCertificate, best_partition
+from syncoll_treepacking.exact_basis import exact_prices, exact_weights
 from syncoll_treepacking.oracle import Column, Oracle
 from syncoll_treepacking.packing import PackedTree, Packing, packing_cost
 from syncoll_treepacking.program import ColumnGeneration, Master

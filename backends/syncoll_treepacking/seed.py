@@ -13,12 +13,11 @@ from syncoll.plugins import OptionValue, Proposal, SeedLimits
 from syncoll.scheduling import SEGMENTS, schedule_trees
 from syncoll_treepacking.aggregation import aggregations
 from syncoll_treepacking.demand import Demand
+from syncoll_treepacking.integral import IntegralPacking, integral_packings, low_packings, oriented
 from syncoll_treepacking.links import LinkSystem
+from syncoll_treepacking.low_height import low_trees
 from syncoll_treepacking.oracle import ArborescenceOracle, Oracle, SpanningTreeOracle
-from syncoll_treepacking.rooting import rooted
 from syncoll_treepacking.search import pack
-from syncoll_treepacking.shallow import shallow
-from syncoll_treepacking.whole import WholePacking, low_packings, whole_packings
 
 __all__ = ["TreePackingSeed"]
 
@@ -64,7 +63,7 @@ class TreePackingSeed:
 
 def _turns(
     oracle: Oracle, budget: float, most: int | None
-) -> Iterator[tuple[WholePacking, tuple[int, ...]]]:
+) -> Iterator[tuple[IntegralPacking, tuple[int, ...]]]:
     """Packings with numbers of segments: what takes few steps first, then what takes few rounds.
 
     Args:
@@ -72,20 +71,20 @@ def _turns(
         budget: seconds for the program, and again for whole trees.
         most: C at most; None for no limit.
     """
-    turns = shallow(oracle, 64)
+    turns = low_trees(oracle, 64)
     wholes = []
     for whole in low_packings(oracle, turns):
         wholes.append(whole)
         yield whole, SEGMENTS[:1]
     packing = pack(oracle, seconds=budget)
-    pool = [tree for turn in (*turns, *shallow(oracle, 256, Random(7))) for tree in turn]
-    for whole in whole_packings(packing, [*pool, *packing.pool], budget):
+    pool = [tree for turn in (*turns, *low_trees(oracle, 256, Random(7))) for tree in turn]
+    for whole in integral_packings(packing, [*pool, *packing.pool], budget):
         wholes.append(whole)
         yield whole, SEGMENTS[:1]
     # In segments only the cheapest of each height is worth it.
-    cheapest: dict[int, WholePacking] = {}
+    cheapest: dict[int, IntegralPacking] = {}
     for whole in wholes:
-        height = max(rooted(tree, oracle.roots[tree.group]).height for tree, _ in whole.trees)
+        height = max(oriented(tree, oracle.roots[tree.group]).height for tree, _ in whole.trees)
         known = cheapest.get(height)
         if (known is None or whole.cost < known.cost) and (most is None or 2 * whole.parts <= most):
             cheapest[height] = whole
@@ -97,7 +96,7 @@ def _schedules(
     topology: Topology,
     collective: Collective,
     oracle: Oracle,
-    whole: WholePacking,
+    whole: IntegralPacking,
     limits: SeedLimits,
     segments: Sequence[int],
 ) -> Iterator[Proposal]:
@@ -105,6 +104,6 @@ def _schedules(
     if collective.combining:
         yield from aggregations(topology, collective, whole, limits, segments)
         return
-    trees = [rooted(tree, oracle.roots[tree.group], count) for tree, count in whole.trees]
+    trees = [oriented(tree, oracle.roots[tree.group], count) for tree, count in whole.trees]
     for made in schedule_trees(topology, collective, trees, limits, segments):
         yield Proposal(made.chunks, made.algorithm, made.note)

@@ -62,8 +62,8 @@ class StepProgram:
             The best plan found, or None; and what the linear relaxation says: no plan has fewer
             rounds (0 if that was not found out).
         """
-        until = Deadline.after(seconds)
         program = self._program(most)
+        until = Deadline.after(seconds)
         if not program.run(seconds):
             return None, 0.0
         optimum = program.optimum()
@@ -73,12 +73,13 @@ class StepProgram:
         plan = self._plan(optimum.columns, most)
         if plan is not None and plan.total <= max(least, relaxed + 1 - _TOLERANCE):
             return plan, relaxed
+        left = until.left()
         # R is whole: a gap below 1 proves the optimum.
         gap = 1 - _TOLERANCE
         program = self._program(most, integer=True, mip_max_nodes=_MOST_NODES, mip_abs_gap=gap)
         total = dict.fromkeys(range(self._rounds_at, self.size), 1.0)
         program.add(total, float(max(least, relaxed - _TOLERANCE)), float(most))
-        program.run(until.left())
+        program.run(left)
         found = program.columns
         return (None if found is None else self._plan(found, most)), relaxed
 

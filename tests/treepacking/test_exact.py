@@ -9,7 +9,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from syncoll_treepacking.exact import solve_exactly
+from syncoll_treepacking.exact_basis import solve_exactly
 from syncoll_treepacking.oracle import cheapest_arborescence
 
 

@@ -17,12 +17,11 @@ from syncoll.plugins import PluginManager, SeedLimits
 from syncoll.spec import SpecLibrary
 from syncoll.trust import require_valid
 from syncoll_treepacking.demand import Demand
+from syncoll_treepacking.integral import integral_packings, low_packings, oriented
 from syncoll_treepacking.links import LinkSystem
+from syncoll_treepacking.low_height import low_trees
 from syncoll_treepacking.oracle import ArborescenceOracle, Column, SpanningTreeOracle
-from syncoll_treepacking.rooting import rooted
 from syncoll_treepacking.search import pack
-from syncoll_treepacking.shallow import shallow
-from syncoll_treepacking.whole import low_packings, whole_packings
 
 Found = list[tuple[int, int, int]]
 
@@ -138,11 +137,11 @@ def test_recognised_by_the_table_not_by_the_name() -> None:
     assert proposals(ring, mine)
 
 
-def test_whole_packings_get_cheaper_and_count_right(library: SpecLibrary) -> None:
+def test_integral_packings_get_cheaper_and_count_right(library: SpecLibrary) -> None:
     oracle = SpanningTreeOracle(LinkSystem.undirected(library.topology("dgx1")))
     packing = pack(oracle)
     before: Fraction | None = None
-    for whole in whole_packings(packing, packing.pool):
+    for whole in integral_packings(packing, packing.pool):
         assert sum(count for _, count in whole.trees) == whole.parts
         links = [link for tree, count in whole.trees for link in tree.links * count]
         loads = oracle.system.loads(links).tolist()
@@ -161,34 +160,34 @@ def test_rooted_at_the_centre_a_tree_is_lowest(seed: int) -> None:
     graph: nx.Graph[int] = nx.random_labeled_tree(3 + seed, seed=seed)
     edges = tuple((min(u, v), max(u, v)) for u, v in graph.edges)
     column = Column(0, tuple(range(len(edges))), edges)
-    tree = rooted(column, None, 2)
+    tree = oriented(column, None, 2)
     assert tree.height == nx.radius(graph)
     assert {(min(u, v), max(u, v)) for u, v in tree.edges} == set(edges)
-    assert rooted(column, 1).root == 1
-    assert rooted(column, 1).height == nx.eccentricity(graph, 1)
+    assert oriented(column, 1).root == 1
+    assert oriented(column, 1).height == nx.eccentricity(graph, 1)
 
 
 def test_shallow_trees_are_as_low_as_can_be(library: SpecLibrary) -> None:
     topology = library.topology("torus(3,4)")
     shares = {3: Fraction(1, 2), 7: Fraction(1, 2)}
     oracle = ArborescenceOracle(LinkSystem.rooted(topology, shares), shares)
-    turns = [*shallow(oracle, 16), *shallow(oracle, 16, Random(1))]
+    turns = [*low_trees(oracle, 16), *low_trees(oracle, 16, Random(1))]
     assert len({tree for turn in turns for tree in turn}) > 2
     for turn in turns:
         assert [column.group for column in turn] == [0, 1]
         for column in turn:
             root = oracle.roots[column.group]
-            assert rooted(column, root).height == topology.distances[root].max()
+            assert oriented(column, root).height == topology.distances[root].max()
 
 
 def test_shallow_trees_share_the_links_of_a_cube(library: SpecLibrary) -> None:
     """Three trees of 7 links on 12 links: with 4 turns none carries more than 3 of them."""
     oracle = SpanningTreeOracle(LinkSystem.undirected(library.topology("hypercube(3)")))
-    found = list(low_packings(oracle, shallow(oracle, 16)))
+    found = list(low_packings(oracle, low_trees(oracle, 16)))
     assert found[0].cost == 1
     assert found[-1].cost < Fraction(5, 4) * pack(oracle).cost
     for whole in found:
-        assert {rooted(tree, None).height for tree, _ in whole.trees} == {3}
+        assert {oriented(tree, None).height for tree, _ in whole.trees} == {3}
 
 
 def test_the_record_loads_no_solver() -> None:

@@ -1,4 +1,4 @@
-"""Whole trees: packings in which every tree carries a whole number of equal parts.
+"""Integral packings: those in which every tree carries a whole number of equal parts.
 
 A schedule moves chunks, so the weights must become integers.  For W parts of each group's share the
 best choice among the generated trees is an integer program: least cost first, then least height,
@@ -18,12 +18,12 @@ from math import lcm
 
 import numpy as np
 
+from syncoll.scheduling import StepTree
 from syncoll_treepacking.oracle import Column, Oracle
 from syncoll_treepacking.packing import Packing, packing_cost
 from syncoll_treepacking.program import packing_program
-from syncoll_treepacking.rooting import rooted
 
-__all__ = ["WholePacking", "low_packings", "whole_packings"]
+__all__ = ["IntegralPacking", "integral_packings", "low_packings", "oriented"]
 
 _LOW_PARTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 _MOST_POOL = 600
@@ -35,7 +35,7 @@ _MOST_PARTS = 400
 
 
 @dataclass(frozen=True)
-class WholePacking:
+class IntegralPacking:
     """Trees with whole weights.
 
     Args:
@@ -49,7 +49,7 @@ class WholePacking:
     cost: Fraction
 
 
-def low_packings(oracle: Oracle, turns: Sequence[Sequence[Column]]) -> Iterator[WholePacking]:
+def low_packings(oracle: Oracle, turns: Sequence[Sequence[Column]]) -> Iterator[IntegralPacking]:
     """The first W turns, with more and more parts, each cheaper than the ones before it.
 
     Args:
@@ -64,12 +64,12 @@ def low_packings(oracle: Oracle, turns: Sequence[Sequence[Column]]) -> Iterator[
         cost = _cost(oracle, trees, parts)
         if found is None or cost < found:
             found = cost
-            yield WholePacking(parts, trees, cost)
+            yield IntegralPacking(parts, trees, cost)
 
 
-def whole_packings(
+def integral_packings(
     packing: Packing, pool: Sequence[Column], seconds: float | None = None
-) -> Iterator[WholePacking]:
+) -> Iterator[IntegralPacking]:
     """Packings with higher trees and more parts, each cheaper than the ones before it.
 
     Args:
@@ -81,7 +81,7 @@ def whole_packings(
     oracle = packing.oracle
     mine = tuple(packed.tree for packed in packing.trees)
     trees = list(dict.fromkeys((*mine, *pool)))[: max(_MOST_POOL, len(mine))]
-    height = [rooted(tree, oracle.roots[tree.group]).height for tree in trees]
+    height = [oriented(tree, oracle.roots[tree.group]).height for tree in trees]
     lowest = max(
         min(h for h, tree in zip(height, trees, strict=True) if tree.group == group)
         for group in range(len(oracle.shares))
@@ -103,7 +103,7 @@ def whole_packings(
             yield whole
 
 
-def _as_it_is(packing: Packing) -> WholePacking:
+def _as_it_is(packing: Packing) -> IntegralPacking:
     """The packing's own weights over their common denominator."""
     shares = packing.oracle.shares
     weights = [packed.weight / shares[packed.tree.group] for packed in packing.trees]
@@ -112,10 +112,10 @@ def _as_it_is(packing: Packing) -> WholePacking:
         (packed.tree, int(weight * parts))
         for packed, weight in zip(packing.trees, weights, strict=True)
     )
-    return WholePacking(parts, trees, packing.cost)
+    return IntegralPacking(parts, trees, packing.cost)
 
 
-def _dealt(packing: Packing, parts: int) -> WholePacking:
+def _dealt(packing: Packing, parts: int) -> IntegralPacking:
     """So many parts dealt out in proportion to the packing's weights, largest remainders first."""
     oracle = packing.oracle
     kept: list[tuple[Column, int]] = []
@@ -127,7 +127,7 @@ def _dealt(packing: Packing, parts: int) -> WholePacking:
         for i in order[: parts - sum(counts)]:
             counts[i] += 1
         kept += [(p.tree, count) for p, count in zip(mine, counts, strict=True) if count]
-    return WholePacking(parts, tuple(kept), _cost(oracle, kept, parts))
+    return IntegralPacking(parts, tuple(kept), _cost(oracle, kept, parts))
 
 
 def _cost(oracle: Oracle, trees: Sequence[tuple[Column, int]], parts: int) -> Fraction:
@@ -137,7 +137,7 @@ def _cost(oracle: Oracle, trees: Sequence[tuple[Column, int]], parts: int) -> Fr
 
 def _choose(
     oracle: Oracle, trees: Sequence[tuple[Column, int]], parts: int, seconds: float | None
-) -> WholePacking | None:
+) -> IntegralPacking | None:
     """The best W trees of each group; None when the solver has none in time.
 
     Args:
@@ -178,4 +178,39 @@ def _choose(
         totals[tree.group] += count
     if totals != [parts] * groups:  # the solver's tolerance is not ours
         return None
-    return WholePacking(parts, tuple(kept), _cost(oracle, kept, parts))
+    return IntegralPacking(parts, tuple(kept), _cost(oracle, kept, parts))
+
+
+def oriented(column: Column, root: int | None, weight: int = 1) -> StepTree:
+    """The tree, parents before children.
+
+    Args:
+        column: a tree over the compute nodes.
+        root: its root; None for its centre, from where its height is least.
+        weight: how many parts go down it.
+    """
+    near: dict[int, list[int]] = {}
+    for route in column.routes:
+        near.setdefault(route[0], []).append(route[-1])
+        near.setdefault(route[-1], []).append(route[0])
+
+    def walk(start: int) -> dict[int, int]:
+        """For each node the node before it, nearest first."""
+        before = {start: start}
+        ordered = [start]
+        for u in ordered:
+            for v in near[u]:
+                if v not in before:
+                    before[v] = u
+                    ordered.append(v)
+        return before
+
+    if root is None:  # a longest path, and its middle
+        end = list(walk(column.routes[0][0]))[-1]
+        before = walk(end)
+        path = [list(before)[-1]]
+        while path[-1] != end:
+            path.append(before[path[-1]])
+        root = path[len(path) // 2]
+    before = walk(root)
+    return StepTree(root, weight, tuple((u, v) for v, u in before.items() if v != root))

@@ -1,4 +1,4 @@
-"""Shallow trees: shortest paths that keep out of each other's way.
+"""Trees of low height: shortest paths that keep out of each other's way.
 
 The program looks at loads alone, and its trees may be high.  Few steps need low trees: these are as
 low as can be.  Where a node has a choice of parents it takes the link that is loaded least; or any,
@@ -13,13 +13,13 @@ from random import Random
 from syncoll_treepacking.links import LinkSystem
 from syncoll_treepacking.oracle import Column, Oracle
 
-__all__ = ["shallow"]
+__all__ = ["low_trees"]
 
 _MOST_EDGES = 1 << 14
 _MOST_ROOTS = 64
 
 
-def shallow(oracle: Oracle, count: int, chance: Random | None = None) -> list[list[Column]]:
+def low_trees(oracle: Oracle, count: int, chance: Random | None = None) -> list[list[Column]]:
     """Turn by turn a tree for each group; the first W turns are a packing of W parts.
 
     Args:
