@@ -134,7 +134,7 @@ def export_each(
 
 
 def _make_folder(out: Path) -> bool:
-    """Makes a folder where there is none; whether there was none."""
+    """Makes a folder; whether there was none."""
     new = not out.exists()
     try:
         out.mkdir(exist_ok=True)

@@ -196,11 +196,7 @@ def solve(
 
 
 def _single(settings: SettingsOptions) -> Session:
-    """The session of a single question, which a solver alone decides.
-
-    Raises:
-        UsageError: on a setting that means nothing to it.
-    """
+    """The session of a single question, without settings that mean nothing to it."""
     for name in ("store", "seeds", "jobs", "executor"):
         if name in settings:
             raise UsageError(f"{name} means nothing to a single question; `pareto` has it")

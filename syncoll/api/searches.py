@@ -152,11 +152,7 @@ def search(
 def _require_possible(
     output: str | Path | None, proofs: str | Path | None, progress: str | Observer
 ) -> None:
-    """Passes what can be written, before anything is searched.
-
-    Raises:
-        UsageError: on anything else.
-    """
+    """Passes what can be written, before anything is searched."""
     if output is not None:
         require_writable(Path(output))
     if proofs is not None and Path(proofs).is_file():

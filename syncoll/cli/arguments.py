@@ -21,9 +21,13 @@ if TYPE_CHECKING:
 __all__ = [
     "STANDARD_OUTPUT",
     "add_format",
+    "add_in_place",
     "add_instance",
+    "add_meant",
     "add_problem",
+    "add_progress",
     "add_solver",
+    "add_time_limit",
     "amount",
     "count",
     "duration",
@@ -125,6 +129,46 @@ def add_instance(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "-R", "--rounds", type=amount, required=True, metavar="R", help="rounds, all steps together"
+    )
+
+
+def add_meant(parser: argparse.ArgumentParser) -> None:
+    """--topology and --collective of commands that check files."""
+    for name, noun in (("topology", "machine"), ("collective", "collective")):
+        parser.add_argument(
+            f"--{name}", metavar=name.upper(), help=f"the {noun} that the file must be about"
+        )
+    parser.set_defaults(kinds={"topology": "topology", "collective": "collective"})
+
+
+def add_time_limit(parser: argparse._ActionsContainer, more: str) -> None:
+    """--time-limit of the whole command, and what more its help says."""
+    parser.add_argument(
+        "--time-limit",
+        type=duration,
+        metavar="TIME",
+        help=f"for the whole command, from its start, such as 30s, 2min{more}",
+    )
+
+
+def add_progress(parser: argparse._ActionsContainer) -> None:
+    """--progress."""
+    parser.add_argument(
+        "--progress",
+        choices=("auto", "live", "plain", "none"),
+        default="auto",
+        help="on standard error (default: auto, which is live on a terminal, else none)",
+    )
+
+
+def add_in_place(parser: argparse._ActionsContainer) -> None:
+    """--in-place."""
+    parser.add_argument(
+        "--in-place",
+        "--inplace",
+        dest="in_place",
+        action="store_true",
+        help="for calls whose input and output are one buffer (default: two)",
     )
 
 
@@ -261,11 +305,7 @@ def resolve_names(arguments: argparse.Namespace) -> None:
 
 
 def _refuse_swapped(arguments: argparse.Namespace, specs: SpecLibrary) -> None:
-    """Suggests the command line with the topology and the collective in their places.
-
-    Raises:
-        UsageError: when the one is given as the other.
-    """
+    """Suggests the command line with the topology and the collective in their places."""
     first, second = (getattr(arguments, name, None) for name in ("topology", "collective"))
     if first is None or second is None:
         return

@@ -14,7 +14,7 @@ import argparse
 from typing import Any
 
 import syncoll
-from syncoll.cli.arguments import add_format, add_problem, amount, count, duration
+from syncoll.cli.arguments import add_format, add_problem, add_time_limit, amount, count
 from syncoll.cli.exits import Exit
 from syncoll.cli.output import print_json, print_page
 
@@ -37,12 +37,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="S",
         help="bounds for S up to this (default: 3 beyond the least)",
     )
-    parser.add_argument(
-        "--time-limit",
-        type=duration,
-        metavar="TIME",
-        help="for the whole command, from its start, such as 30s, 2min; what is not proved by then "
-        "is left out (default: about 20 s for each bound)",
+    add_time_limit(
+        parser,
+        "; what is not proved by then is left out (default: about 20 s for each bound)",
     )
     parser.add_argument("--prices", action="store_true", help="show the prices that prove each")
     add_format(parser)

@@ -22,7 +22,7 @@ import argparse
 from pathlib import Path
 
 import syncoll
-from syncoll.cli.arguments import add_format
+from syncoll.cli.arguments import add_format, add_meant
 from syncoll.cli.exits import Exit
 from syncoll.cli.output import picked, print_json, print_page
 
@@ -32,12 +32,7 @@ __all__ = ["add_arguments", "run"]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own."""
     parser.add_argument("file", metavar="FILE", type=Path, help="a frontier saved with -o")
-    parser.add_argument(
-        "--topology", metavar="TOPOLOGY", help="the machine that the file must be about"
-    )
-    parser.add_argument(
-        "--collective", metavar="COLLECTIVE", help="the collective that the file must be about"
-    )
+    add_meant(parser)
     parser.add_argument(
         "--proofs",
         metavar="DIR",
@@ -46,7 +41,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "count as a solver's word",
     )
     add_format(parser)
-    parser.set_defaults(kinds={"topology": "topology", "collective": "collective"})
 
 
 def run(arguments: argparse.Namespace) -> int:

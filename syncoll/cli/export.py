@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from syncoll.api.exports import ExportResult, export_each
-from syncoll.cli.arguments import STANDARD_OUTPUT, add_format, memory, output_file
+from syncoll.cli.arguments import STANDARD_OUTPUT, add_format, add_in_place, memory, output_file
 from syncoll.cli.exits import Exit
 from syncoll.cli.exporter_options import add_exporter_options, exporter_options
 from syncoll.cli.output import note, picked, print_json, print_text, write_bytes
@@ -61,13 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=_point,
         help="one algorithm: its number from 0, or S,R,C (default: all of them)",
     )
-    parser.add_argument(
-        "--in-place",
-        "--inplace",
-        dest="in_place",
-        action="store_true",
-        help="for calls whose input and output are one buffer (default: two)",
-    )
+    add_in_place(parser)
     parser.add_argument(
         "--min-bytes",
         metavar="SIZE",
@@ -162,11 +156,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _require_one_file(arguments: argparse.Namespace, record: ExporterRecord, number: int) -> None:
-    """Passes what can be written to standard output: one file, and nothing besides.
-
-    Raises:
-        UsageError: on anything else.
-    """
+    """Passes what can be written to standard output: one file, and nothing besides."""
     if record.folder:
         raise UsageError(f"{record.name} writes several files; name a folder with -o, not -")
     if number > 1:
@@ -178,11 +168,6 @@ def _require_one_file(arguments: argparse.Namespace, record: ExporterRecord, num
 def _chosen(
     stored: StoredFile, point: tuple[int, ...] | None, path: Path
 ) -> tuple[StoredAlgorithm, ...]:
-    """The algorithms to export.
-
-    Raises:
-        UsageError: when there is none, or no such.
-    """
     if not stored.algorithms:
         raise UsageError(f"{path}: no algorithm in it; nothing to export")
     if point is None:
@@ -204,16 +189,7 @@ def _chosen(
 
 
 def _place(output: tuple[Path, bool], record: ExporterRecord, number: int) -> tuple[Path, bool]:
-    """Where the exports go, and whether that is a folder.
-
-    Args:
-        output: a name, and whether it is written as that of a folder.
-        record: of the format.
-        number: of algorithms.
-
-    Raises:
-        UsageError: when it is a file, and there are several algorithms.
-    """
+    """Where the exports go, and whether that is a folder."""
     out, folder = output
     if folder or record.folder or out.is_dir():
         return out, True
@@ -226,11 +202,7 @@ def _place(output: tuple[Path, bool], record: ExporterRecord, number: int) -> tu
 
 
 def _require_folder(out: Path) -> None:
-    """Passes a name that is, or can become, a folder.
-
-    Raises:
-        UsageError: when it is something else.
-    """
+    """Passes a name that is, or can become, a folder."""
     if out.exists() and not out.is_dir():
         raise UsageError(
             f"cannot write {out}: it is not a folder; name a folder, or a file with a suffix"

@@ -65,12 +65,7 @@ def options_given(arguments: argparse.Namespace) -> dict[str, str]:
 def exporter_options(
     arguments: argparse.Namespace, record: ExporterRecord, *, reading: bool = False
 ) -> dict[str, str]:
-    """What the arguments of `add_exporter_options` set, for this exporter.
-
-    Args:
-        arguments: the parsed command line.
-        record: the exporter.
-        reading: whether its checker gets them, for files that are there.
+    """What the options of `add_exporter_options` set for an exporter, or its checker (`reading`).
 
     Raises:
         OptionError: on an option that it does not have, one that is given twice, one with a value

@@ -28,9 +28,10 @@ from contextlib import contextmanager
 import syncoll
 from syncoll.cli.arguments import (
     add_format,
+    add_progress,
+    add_time_limit,
     amount,
     count,
-    duration,
     json_for_dash,
     output_file,
 )
@@ -66,13 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--backend", metavar="NAME", help="the seed that packs them (default: the one that can)"
     )
-    parser.add_argument(
-        "--time-limit",
-        type=duration,
-        metavar="TIME",
-        help="for the whole command, from its start, such as 30s, 2min; exit code 3 when there is "
-        "no forest by then (default: none)",
-    )
+    add_time_limit(parser, "; exit code 3 when there is no forest by then (default: none)")
     parser.add_argument("--trees", action="store_true", help="list every tree")
     add_format(parser)
     parser.add_argument(
@@ -82,12 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="save what --format json prints; - for standard output",
     )
-    parser.add_argument(
-        "--progress",
-        choices=("auto", "live", "plain", "none"),
-        default="auto",
-        help="on standard error (default: auto, which is live on a terminal, else none)",
-    )
+    add_progress(parser)
     parser.set_defaults(kinds={"topology": "topology"})
 
 

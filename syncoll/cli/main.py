@@ -68,11 +68,9 @@ printed and saved); 70 a bug of syncoll's own.
 
 
 def build_parser(words: Sequence[str] | None = None) -> Parser:
-    """The parser of a command line.
+    """The parser of a command line, with the arguments of the command that its words begin with.
 
-    Args:
-        words: of which the first that is not an option names the command; of the others there is
-            nothing but their help in a line.  None for all commands with their arguments.
+    Without words all commands have their arguments.
     """
     parser = Parser(prog="syncoll", description=_DESCRIPTION, epilog=_EPILOG)
     parser.add_argument("--version", action="version", version=f"syncoll {syncoll.__version__}")
@@ -95,7 +93,6 @@ def build_parser(words: Sequence[str] | None = None) -> Parser:
 
 
 def _tell_names(parser: argparse.ArgumentParser) -> None:
-    """Lets every command's arguments name the parser that read them, for its error messages."""
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             for one in action.choices.values():

@@ -34,7 +34,7 @@ from pathlib import Path
 
 import syncoll
 from syncoll.api.base import size_range
-from syncoll.cli.arguments import add_format, output_file, output_folder
+from syncoll.cli.arguments import add_format, add_in_place, output_file, output_folder
 from syncoll.cli.exits import Exit
 from syncoll.cli.exporter_options import add_exporter_options, exporter_options, flags_given
 from syncoll.cli.output import note, print_json, print_page, print_text
@@ -84,13 +84,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "-o", "--output", metavar="FOLDER", type=output_folder, help="a new folder for the exports"
     )
-    group.add_argument(
-        "--in-place",
-        "--inplace",
-        dest="in_place",
-        action="store_true",
-        help="for calls whose input and output are one buffer (default: two)",
-    )
+    add_in_place(group)
     group.add_argument(
         "--skip-refused",
         action="store_true",

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from syncoll.cli.arguments import (
     add_format,
+    add_progress,
+    add_time_limit,
     amount,
     count,
     duration,
@@ -58,13 +60,10 @@ def add_search(parser: argparse.ArgumentParser) -> None:
         metavar="C",
         help="C at most (default: 24 times the least possible; paper: no limit)",
     )
-    group.add_argument(
-        "--time-limit",
-        type=duration,
-        metavar="TIME",
-        help="for the whole command, from its start, such as 30s, 2h; it is kept to a second or "
-        "5%% (default: none, but allreduce and its like look for at most 25 s for algorithms that "
-        "are not composed)",
+    add_time_limit(
+        group,
+        "; it is kept to a second or 5%% (default: none, but allreduce and its like look for at "
+        "most 25 s for algorithms that are not composed)",
     )
     group.add_argument(
         "--point-limit",
@@ -90,12 +89,7 @@ def add_search(parser: argparse.ArgumentParser) -> None:
         help="write a proof that others can check for each refutation that a point's claim rests "
         "on, into this folder (solves them once more)",
     )
-    output.add_argument(
-        "--progress",
-        choices=("auto", "live", "plain", "none"),
-        default="auto",
-        help="on standard error (default: auto, which is live on a terminal, else none)",
-    )
+    add_progress(output)
 
 
 _PASSED_ON = (

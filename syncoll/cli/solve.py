@@ -16,7 +16,7 @@ from syncoll.cli.arguments import (
     add_instance,
     add_problem,
     add_solver,
-    duration,
+    add_time_limit,
     json_for_dash,
     output_file,
     output_folder,
@@ -32,12 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own."""
     add_problem(parser)
     add_instance(parser)
-    parser.add_argument(
-        "--time-limit",
-        type=duration,
-        metavar="TIME",
-        help="for the whole command, from its start, such as 30s, 2min (default: none)",
-    )
+    add_time_limit(parser, " (default: none)")
     add_format(parser)
     parser.add_argument(
         "-o",

@@ -61,11 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _delete_if_damaged(name: str | None) -> None:
-    """Deletes the file of a store that is to be cleared and cannot be opened for its damage.
-
-    Raises:
-        UsageError: when it cannot be opened for another reason, or not be deleted.
-    """
+    """Deletes the file of a store that is to be cleared and cannot be opened for its damage."""
     if name == "none":
         return
     path = Path(name) if name else default_path()

@@ -16,10 +16,6 @@ __all__ = ["show_ni_tables"]
 def show_ni_tables(stored: StoredFile, style: str) -> None:
     """One table a node for every algorithm of a file; those that have none are named in a note.
 
-    Args:
-        stored: a frontier, outcome or algorithm.
-        style: ``table`` or ``json``.
-
     Raises:
         UsageError: when the file holds no algorithm.
         ExportError: when none of its algorithms has schedule tables.

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from syncoll.api.exports import exporter_for, verified
-from syncoll.cli.arguments import add_format, count
+from syncoll.cli.arguments import add_format, add_meant, count
 from syncoll.cli.exits import Exit
 from syncoll.cli.exporter_options import add_exporter_options, exporter_options, options_given
 from syncoll.cli.output import note, picked, print_json, print_page
@@ -38,12 +38,7 @@ __all__ = ["add_arguments", "run"]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own."""
     parser.add_argument("file", metavar="FILE", type=Path, help="saved with -o")
-    parser.add_argument(
-        "--topology", metavar="TOPOLOGY", help="the machine that the file must be about"
-    )
-    parser.add_argument(
-        "--collective", metavar="COLLECTIVE", help="the collective that the file must be about"
-    )
+    add_meant(parser)
     parser.add_argument(
         "-C",
         "--chunks",
@@ -64,7 +59,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_exporter_options(parser)
     add_format(parser)
-    parser.set_defaults(kinds={"topology": "topology", "collective": "collective"})
 
 
 def run(arguments: argparse.Namespace) -> int:

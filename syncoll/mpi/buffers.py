@@ -19,13 +19,7 @@ _DTYPES = frozenset(dtype_of(name) for name in DTYPES)
 
 @dataclass(frozen=True, eq=False)
 class Buffers:
-    """What a rank passes to a collective.
-
-    Args:
-        send: flat; None where the rank has no input, or it is in `receive`.
-        receive: flat; None where the rank has no output, or it is in `send`.
-        dtype: of both.
-    """
+    """What a rank passes to a collective, flat; None where there is nothing, or in place."""
 
     send: Array | None
     receive: Array | None

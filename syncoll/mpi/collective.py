@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,34 +22,14 @@ from syncoll.wording import counted
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-__all__ = ["MpiCollective", "Solved"]
+__all__ = ["MpiCollective"]
 
 _HELD_IN_OUTPUT = (Kind.ALLGATHER, Kind.GATHER, Kind.BROADCAST)
 
 
-class Solved(Protocol):
-    """An algorithm with its problem, such as a point of a frontier, or one read from a file."""
-
-    @property
-    def instance(self) -> Instance:
-        """The problem."""
-
-    @property
-    def algorithm(self) -> Algorithm:
-        """What solves it."""
-
-
 @dataclass(frozen=True, eq=False)
 class _Bound:
-    """What a rank does for one length of data.
-
-    Args:
-        total: of the whole.
-        dtype: of the elements.
-        in_place: whether input and output are one buffer here.
-        program: the operations.
-        scratch: room for them.
-    """
+    """What a rank does for one length of data, and room for it."""
 
     total: int
     dtype: np.dtype[Any]
@@ -74,7 +54,7 @@ class MpiCollective:
         UsageError: when `solved` has no instance, or several algorithms.
     """
 
-    def __init__(self, solved: Algorithm | Solved | object, instance: Instance | None = None):
+    def __init__(self, solved: object, instance: Instance | None = None):
         self.instance, self.algorithm = _taken_apart(solved, instance)
         self.collective: StandardCollective = kind_of(self.instance)
         """What it does; ``kind`` is custom for what MPI has no function for."""
@@ -204,7 +184,6 @@ class MpiCollective:
         return True
 
     def _total(self, rank: int, buffers: Buffers) -> int:
-        """The elements of the whole, read off a rank's buffers."""
         total = total_of(self.collective, rank, buffers)
         if total is not None:
             return total
@@ -281,19 +260,13 @@ def _operation(op: ReduceOp | str | MPI.Op) -> ReduceOp:
             return ReduceOp(op)
         raise UsageError(f"there is no operation {op!r}; expected one of {', '.join(known)}")
     module = mpi()
-    for one, native in (
-        (ReduceOp.SUM, module.SUM),
-        (ReduceOp.PROD, module.PROD),
-        (ReduceOp.MAX, module.MAX),
-        (ReduceOp.MIN, module.MIN),
-    ):
-        if op == native:
+    for one in ReduceOp:
+        if op == getattr(module, one.name):
             return one
     raise UsageError("an operation that is not supported; expected MPI.SUM, PROD, MAX or MIN")
 
 
 def _taken_apart(solved: object, instance: Instance | None) -> tuple[Instance, Algorithm]:
-    """The problem and the algorithm out of what the constructor was given."""
     if isinstance(solved, Algorithm):
         if instance is None:
             raise UsageError(
@@ -314,7 +287,7 @@ def _taken_apart(solved: object, instance: Instance | None) -> tuple[Instance, A
     own, algorithm = getattr(solved, "instance", None), getattr(solved, "algorithm", None)
     if not isinstance(own, Instance) or not isinstance(algorithm, Algorithm):
         raise UsageError(
-            f"a {type(solved).__name__} is no algorithm with its instance; expected what "
+            f"a {type(solved).__name__} is not an algorithm with its instance; expected what "
             "read_file(path).algorithms holds, or Collective(algorithm, instance)"
         )
     return own, algorithm

@@ -71,13 +71,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Comparison:
-    """One algorithm, compared.
-
-    Args:
-        where: its place in the file.
-        does: the collective as recognised: ``allgather``, ``broadcast (root 0)``, ``custom``.
-        runs: one for each size.
-    """
+    """One algorithm, compared; `does` is the collective as recognised: ``broadcast (root 0)``."""
 
     where: str
     does: str
@@ -91,16 +85,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Result:
-    """What came out, and on what.
-
-    Args:
-        ranks: P.
-        hosts: machines on which the ranks ran.
-        cores: of the first rank's machine, as far as they may be used.
-        library: the MPI library with its version.
-        mpi4py: its version.
-        comparisons: one for each algorithm.
-    """
+    """What came out at P ranks, on so many hosts, and on how many cores of the first one's."""
 
     ranks: int
     hosts: int

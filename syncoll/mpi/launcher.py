@@ -58,13 +58,7 @@ _CHATTER = (
 
 @dataclass(frozen=True)
 class Mpiexec:
-    """A program that starts ranks.
-
-    Args:
-        command: with the options that make it start any number of them here, as anybody.
-        environment: variables that do the same.
-        origin: where it comes from, in words.
-    """
+    """A program that starts any number of ranks here, with its options, and where it comes from."""
 
     command: tuple[str, ...]
     environment: tuple[tuple[str, str], ...]
@@ -111,7 +105,6 @@ def _known(path: str, open_mpi: bool, origin: str) -> Mpiexec:
 
 
 def _installed(package: str, name: str) -> str | None:
-    """A program that pip installed with a package."""
     try:
         files = distribution(package).files or []
     except PackageNotFoundError:
@@ -127,10 +120,7 @@ def _installed(package: str, name: str) -> str | None:
 def run_job(job: Job, seconds: float, tell: Callable[[str], None]) -> Result | None:
     """Runs a job on ranks started here, or on those that mpiexec has started, this one among them.
 
-    Args:
-        job: what the ranks do.
-        seconds: time limit of everything.
-        tell: gets, in words, what a rank under mpiexec did when it failed or the time was up.
+    `tell` gets what a rank under mpiexec did when it failed or the time was up.
 
     Returns:
         None at the other ranks than the first.
@@ -164,11 +154,7 @@ def run_job(job: Job, seconds: float, tell: Callable[[str], None]) -> Result | N
 
 
 def launch(job: Job, *, seconds: float) -> Result:
-    """Runs a job, one rank for each node, all on this machine.
-
-    Args:
-        job: what the ranks do.
-        seconds: time limit of everything.
+    """Runs a job, one rank for each node, all on this machine, within so many seconds.
 
     Raises:
         UsageError: when MPI is missing, or the data does not fit in memory.
@@ -227,7 +213,6 @@ def _wait(process: subprocess.Popen[bytes], seconds: float) -> int | None:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Ends mpiexec and everything that it started."""
     if process.poll() is not None:
         return
     started: list[psutil.Process] = []

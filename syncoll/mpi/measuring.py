@@ -42,15 +42,12 @@ _COPIES = 8
 def measure(
     comm: MPI.Intracomm, job: Job, tell: Callable[[str, MpiCollective], None] | None = None
 ) -> Result:
-    """Runs a job on the ranks of a communicator, all of which must call this.
+    """Runs a job on the ranks of a communicator, all of which must call this and get the same.
 
     Args:
         comm: of as many ranks as the algorithms have nodes.
         job: the same at every rank.
         tell: called before each part with what it is, for those who watch.
-
-    Returns:
-        The same at every rank.
 
     Raises:
         UsageError: when the number of ranks is another.

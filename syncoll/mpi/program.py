@@ -27,13 +27,7 @@ _BUFFERS = (Buffer.INPUT, Buffer.OUTPUT, Buffer.SCRATCH)
 
 @dataclass(frozen=True)
 class Region:
-    """Elements of one of a rank's buffers.
-
-    Args:
-        buffer: 0 for the input, 1 for the output, 2 for scratch.
-        start: the first element.
-        stop: one after the last.
-    """
+    """Elements of a rank's buffer: 0 for the input, 1 for the output, 2 for scratch."""
 
     buffer: int
     start: int
@@ -42,13 +36,7 @@ class Region:
 
 @dataclass(frozen=True)
 class Transfer:
-    """A message.
-
-    Args:
-        region: what is sent, or where it is received.
-        peer: the rank at the other end.
-        tag: its number among all messages from one end to the other; the same at both.
-    """
+    """A message; its tag is its number among all from one end to the other, the same at both."""
 
     region: Region
     peer: int
@@ -65,13 +53,9 @@ class Local:
 
 @dataclass(frozen=True)
 class Step:
-    """What can be under way at once, and what follows when it is done.
+    """What can be under way at once, and the reductions and copies that follow, in their order.
 
-    Args:
-        number: of the algorithm's step; -1 for what is reduced before the first.
-        receives: messages from others.
-        sends: messages to others.
-        locals: reductions and copies, in this order.
+    The number is that of the algorithm's step; -1 for what is reduced before the first.
     """
 
     number: int
@@ -82,12 +66,7 @@ class Step:
 
 @dataclass(frozen=True)
 class RankProgram:
-    """All that one rank does.
-
-    Args:
-        steps: in order.
-        scratch: elements that it needs beside input and output.
-    """
+    """All that one rank does, and the elements that it needs beside input and output."""
 
     steps: tuple[Step, ...]
     scratch: int

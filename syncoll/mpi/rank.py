@@ -34,12 +34,7 @@ _LAST_WORDS_SECONDS = 0.5
 
 @dataclass(frozen=True)
 class Parent:
-    """The process that started the ranks.
-
-    Args:
-        pid: its number.
-        created: when it began, as numbers are used again.
-    """
+    """The process that started the ranks, and when it began, as numbers are used again."""
 
     pid: int
     created: float
@@ -73,11 +68,11 @@ def read_failures(folder: Path) -> tuple[dict[int, str], dict[int, str]]:
 
 
 class Watch:
-    """A thread that ends this process when the time is up.
+    """A thread that ends this process when the time is up, or its parent is gone.
 
     Args:
         seconds: until then.
-        parent: without which this process ends too; None for no such.
+        parent: None for no such.
         say: gets the last words: what this rank was doing.
         clear: called before this process ends because its parent is gone.
     """

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from syncoll.errors import UsageError
 from syncoll.mpi.buffers import message
 from syncoll.mpi.collective import MpiCollective
 from syncoll.mpi.communicators import mpi
@@ -33,13 +32,7 @@ __all__ = ["DefinitionReference", "MpiReference", "Reference", "reference_of"]
 
 
 class MpiReference:
-    """MPI's own collective on the same buffers.
-
-    Args:
-        collective: which.
-        total: elements of the whole.
-        operation: how it reduces.
-    """
+    """MPI's own collective on the same buffers, of so many elements in total."""
 
     def __init__(self, collective: MpiCollective, total: int, operation: ReduceOp) -> None:
         self._what = collective.collective
@@ -65,42 +58,29 @@ class MpiReference:
     def run(self, comm: MPI.Intracomm, send: Array, receive: Array) -> None:
         """Calls it; out of place, but of a broadcast, whose root has its data in `receive`."""
         send, receive = message(send), message(receive)
-        kind, counts, even = self._what.kind, self._counts, self._even
-        root = self._what.root or 0
+        counts, root = self._counts, self._what.root or 0
         at_root = comm.rank == root
         op = getattr(mpi(), self._operation.name)
-        if kind is Kind.ALLREDUCE:
-            comm.Allreduce(send, receive, op)
-        elif kind is Kind.REDUCE:
-            comm.Reduce(send, receive if at_root else None, op, root)
-        elif kind is Kind.REDUCESCATTER and even:
-            comm.Reduce_scatter_block(send, receive, op)
-        elif kind is Kind.REDUCESCATTER:
-            comm.Reduce_scatter(send, receive, counts, op)
-        elif kind is Kind.BROADCAST:
-            comm.Bcast(receive, root)
-        elif kind is Kind.ALLGATHER:
-            if even:
-                comm.Allgather(send, receive)
-            else:
-                comm.Allgatherv(send, (receive, counts))
-        elif kind is Kind.ALLTOALL:
-            if even:
-                comm.Alltoall(send, receive)
-            else:
-                comm.Alltoallv((send, counts), (receive, [counts[comm.rank]] * comm.size))
-        elif kind is Kind.GATHER:
-            if even:
-                comm.Gather(send, receive if at_root else None, root)
-            else:
-                comm.Gatherv(send, (receive, counts) if at_root else None, root)
-        elif kind is Kind.SCATTER:
-            if even:
-                comm.Scatter(send if at_root else None, receive, root)
-            else:
-                comm.Scatterv((send, counts) if at_root else None, receive, root)
-        else:
-            raise UsageError(f"MPI has no function for {self._what}")
+        own, whole = (receive if at_root else None), (send if at_root else None)
+        arguments: dict[Kind, tuple[object, ...]] = {
+            Kind.ALLREDUCE: (send, receive, op),
+            Kind.REDUCE: (send, own, op, root),
+            Kind.REDUCESCATTER: (send, receive, op),
+            Kind.BROADCAST: (receive, root),
+            Kind.ALLGATHER: (send, receive),
+            Kind.ALLTOALL: (send, receive),
+            Kind.GATHER: (send, own, root),
+            Kind.SCATTER: (whole, receive, root),
+        }
+        if not self._even:
+            arguments |= {
+                Kind.REDUCESCATTER: (send, receive, counts, op),
+                Kind.ALLGATHER: (send, (receive, counts)),
+                Kind.ALLTOALL: ((send, counts), (receive, [counts[comm.rank]] * comm.size)),
+                Kind.GATHER: (send, own if own is None else (own, counts), root),
+                Kind.SCATTER: (whole if whole is None else (whole, counts), receive, root),
+            }
+        getattr(comm, self.name.removeprefix("MPI_"))(*arguments[self._what.kind])
 
     def demand(self, comm: MPI.Intracomm, send: Array, length: int) -> DataDemand:
         """What must come out at this rank, and by how much it may differ."""
@@ -120,13 +100,7 @@ class MpiReference:
 
 
 class DefinitionReference:
-    """The collective's definition, computed at each rank from the inputs of all.
-
-    Args:
-        collective: any; MPI may have no function for it.
-        total: elements of the whole.
-        workload: from which each rank's input was drawn.
-    """
+    """The collective's definition, computed at each rank from the inputs of all."""
 
     name = "the definition"
 

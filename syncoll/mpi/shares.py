@@ -31,14 +31,7 @@ def split(total: int, parts: int) -> IntArray:
 
 @dataclass(frozen=True, eq=False)
 class Shares:
-    """The lengths of everything, in elements.
-
-    Args:
-        total: of the whole.
-        chunks: ``[G]``, of each chunk.
-        inputs: ``[P]``, of each rank's input.
-        outputs: ``[P]``, of each rank's output.
-    """
+    """The lengths of everything, in elements: of chunks ``[G]``, inputs and outputs ``[P]``."""
 
     total: int
     chunks: IntArray

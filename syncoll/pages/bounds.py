@@ -15,12 +15,7 @@ __all__ = ["bounds_page", "price_records"]
 
 
 def bounds_page(bounds: LowerBounds, *, with_prices: bool = False) -> Page:
-    """Proved bounds on S and R/C.
-
-    Args:
-        bounds: to show.
-        with_prices: whether to show the prices that prove each.
-    """
+    """Proved bounds on S and R/C, and where asked the prices that prove each."""
     page = Page()
     page.text(f"{bounds.collective} on {bounds.topology.name}, C = {bounds.chunks}")
     page.text(f"steps: at least {bounds.steps} (distances)")

@@ -16,17 +16,7 @@ _MOST_CHUNKS_TRIED = 1_000
 
 
 def collective_page(collective: Collective, nodes: int, chunks: int, doc: str = "") -> Page:
-    """Pre and post on so many nodes with so many chunks per node.
-
-    Args:
-        collective: to show.
-        nodes: P.
-        chunks: C.
-        doc: what its author says of it.
-
-    Raises:
-        ModelError: when it is not defined for these.
-    """
+    """Pre and post with P and C, below what its author says of it."""
     relation = collective.tabulate(nodes, chunks)
     page = Page()
     if doc:

@@ -14,12 +14,7 @@ __all__ = ["forest_page"]
 
 
 def forest_page(result: Forests, *, trees: bool = False) -> Page:
-    """What was packed: how fast it is, the cut that proves it, and the trees' heights.
-
-    Args:
-        result: the forests.
-        trees: whether to list every tree.
-    """
+    """How fast it is, the cut that proves it, the trees' heights, and where asked every tree."""
     page = Page()
     page.text(
         f"{result.collective} on {result.topology}: {_rate(result.algbw, result.unit)}, "
@@ -82,7 +77,6 @@ def _show_phase(page: Page, phase: PackedForest, unit: str) -> None:
 
 
 def _bottleneck(phase: PackedForest, unit: str) -> list[str]:
-    """The cut in words."""
     fabric, links = phase.fabric, phase.leaving
     nodes = {v for v in phase.cut if v < fabric.num_nodes}
     switches = {v - fabric.num_nodes for v in phase.cut - nodes}

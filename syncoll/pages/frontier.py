@@ -77,12 +77,7 @@ def frontier_page(frontier: Frontier) -> Page:
 
 
 def check_page(checked: Checked, *, known: bool) -> Page:
-    """What was checked and holds, and what is left.
-
-    Args:
-        checked: the result.
-        known: whether the collective was given.
-    """
+    """What was checked and holds, and what is left; `known`: whether the collective was given."""
     page = Page()
     frontier, evidence = checked.frontier, checked.frontier.evidence
     assert evidence is not None

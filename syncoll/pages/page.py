@@ -95,12 +95,7 @@ class Page:
         self._parts: list[_Text | _Table] = []
 
     def text(self, text: str = "", hang: int | None = None) -> Page:
-        """Adds a line, or several; too long ones are wrapped between words.
-
-        Args:
-            text: without the newline at its end.
-            hang: the column where wrapped lines go on; None for a little behind where they began.
-        """
+        """Adds a line, or several; too long ones are wrapped between words, on at column `hang`."""
         self._parts.append(_Text(text, hang))
         return self
 
@@ -120,11 +115,7 @@ class Page:
         return self
 
     def lines(self, width: int | None = None) -> Iterator[str]:
-        """The lines, none of which has more columns where it can be helped.
-
-        Args:
-            width: columns; None for any number.
-        """
+        """The lines, none of which has more columns than `width` where it can be helped."""
         for part in self._parts:
             yield from part.lines(width)
 

@@ -16,13 +16,9 @@ __all__ = ["plan_page", "plan_title"]
 def plan_page(
     plan: Plan, frontier: Frontier, *, given: bool, sizes: tuple[int, int] | None = None
 ) -> Page:
-    """Which algorithm is the fastest for which sizes.
+    """Which algorithm is the fastest for which sizes of one node's data, all or those in a range.
 
-    Args:
-        plan: to show.
-        frontier: that was planned with.
-        given: whether a user said the bandwidth, or the topology did.
-        sizes: the sizes of one node's data to show; None for all.
+    `given`: whether a user said the bandwidth, or the topology did.
     """
     page = Page()
     message = plan.message

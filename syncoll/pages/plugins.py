@@ -24,12 +24,7 @@ _TITLES = {
 
 
 def plugins_page(plugins: PluginManager, *, options: bool) -> Page:
-    """A few lines about each plugin.
-
-    Args:
-        plugins: what is installed.
-        options: whether to show also what formulas a backend takes, and every option.
-    """
+    """A few lines about each plugin; where asked also what a backend takes, and every option."""
     page, records = Page(), plugin_records(plugins)
     for point, title in _TITLES.items():
         page.text(f"{title}:")

@@ -17,13 +17,7 @@ _MOST_LINKS_SHOWN = 8
 
 
 def topology_page(topology: Topology, doc: str = "", width: int | None = None) -> Page:
-    """Its nodes, switches and links.
-
-    Args:
-        topology: to show.
-        doc: what its author says of it.
-        width: columns that are there; None where that is not known.
-    """
+    """Its nodes, switches and links, in as many columns, below what its author says of it."""
     page = Page()
     if doc:
         page.text(doc + "\n")

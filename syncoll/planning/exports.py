@@ -54,15 +54,7 @@ ALGORITHMS = "algorithms"
 
 @dataclass(frozen=True, eq=False)
 class PlannedExport:
-    """One algorithm's files.
-
-    Args:
-        algorithm: the one.
-        min_bytes: the smallest message for it.
-        max_bytes: the largest one; None for no end.
-        files: their names, beside the index.
-        handed_out: their content, and what they were found to do.
-    """
+    """One algorithm's files, by their names beside the index; `max_bytes` is None for no end."""
 
     algorithm: StoredAlgorithm
     min_bytes: int
@@ -73,14 +65,10 @@ class PlannedExport:
 
 @dataclass(frozen=True, eq=False)
 class PlannedExports:
-    """A plan, and the files that carry it out.
+    """A plan among the algorithms that a format can express, and the files that carry it out.
 
-    Args:
-        plan: among the algorithms that the format can express.
-        to: the format.
-        in_place: whether they are for calls whose input and output are one buffer.
-        exports: by size; their ranges touch, and the first begins at 0.
-        refused: what the format cannot express, with the reason.
+    The exports are ordered by size; their ranges touch, and the first begins at 0.  What the format
+    cannot express is `refused`, with the reason.
     """
 
     plan: Plan
@@ -110,13 +98,7 @@ def export_plan(
 ) -> PlannedExports:
     """Plans, and exports what is chosen; all of it is verified, written, read back and executed.
 
-    Args:
-        algorithms: see `plan_sizes`.
-        model: of their times.
-        record: the format.
-        options: of the exporter, by name.
-        in_place: for calls whose input and output are one buffer.
-        skip_refused: plan without those that the format cannot express, instead of giving up.
+    With `skip_refused` it plans without those that the format cannot express.
 
     Raises:
         UsageError: when there are no algorithms, or the collective has no message by which a
@@ -159,11 +141,7 @@ def export_plan(
 
 
 def _chosen(plan: Plan) -> list[tuple[StoredAlgorithm, int, int | None]]:
-    """Which algorithm for which messages.
-
-    Raises:
-        UsageError: when a runtime could not choose among them.
-    """
+    """Which algorithm for which messages, where a runtime can choose among them."""
     if not plan.message.measured:
         if len(plan.ranges) > 1:
             raise UsageError(
@@ -248,12 +226,7 @@ def _range(plan: Plan, one: SizeRange, sizes: tuple[int, int] | None) -> RangeRe
 
 
 def ends(one: SizeRange, sizes: tuple[int, int] | None) -> tuple[Fraction | None, ...]:
-    """The least and the largest size of a range that are to be shown; empty if it is not.
-
-    Args:
-        one: the range.
-        sizes: what is to be shown; None for everything, to a largest size of None.
-    """
+    """The least and the largest size of a range that are to be shown; empty if it is not."""
     if sizes is None:
         return one.low, one.high
     low = max(one.low, Fraction(sizes[0]))
@@ -309,9 +282,7 @@ def require_new_folder(folder: Path) -> None:
 def write_new_folder(folder: Path, files: Mapping[str, bytes]) -> None:
     """Writes files into a new folder, which appears when the last of them is on the disk.
 
-    Args:
-        folder: see `require_new_folder`.
-        files: content by name; ``/`` in a name stands for a folder within.
+    A name may have folders of its own.
 
     Raises:
         UsageError: when they cannot be written there; nothing is left behind.

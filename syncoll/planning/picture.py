@@ -36,12 +36,7 @@ _SETTINGS: dict[Any, Any] = {
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture that a notebook shows.
-
-    Args:
-        paint: draws it on an empty figure.
-        size: its width and height in inches.
-    """
+    """A picture that a notebook shows: what paints it on a figure, and its size in inches."""
 
     paint: Callable[[Figure], None]
     size: tuple[float, float] = (8, 7.5)
@@ -96,9 +91,6 @@ def picture_format(path: Path) -> PictureFormat:
 
 def require_matplotlib(what: str) -> None:
     """Passes where pictures can be drawn.
-
-    Args:
-        what: is to be drawn.
 
     Raises:
         UsageError: when matplotlib is not installed.

@@ -81,13 +81,7 @@ class CostModel:
             raise UsageError(f"a bandwidth of {self.bandwidth} bytes/s moves nothing")
 
     def seconds(self, steps: int, bandwidth_cost: Fraction, size: Fraction | int) -> Fraction:
-        """The time of an algorithm.
-
-        Args:
-            steps: S.
-            bandwidth_cost: R/C.
-            size: L, bytes of one node's data.
-        """
+        """The time of an algorithm for L bytes of one node's data."""
         return self.overhead + steps * self.alpha + bandwidth_cost * size / self.bandwidth
 
 
@@ -148,13 +142,7 @@ def _factor(collective: StandardCollective, instance: Instance) -> Fraction | No
 
 @dataclass(frozen=True, eq=False)
 class SizeRange:
-    """The sizes at which an algorithm is the fastest, as L: ``low <= L < high``.
-
-    Args:
-        algorithm: with its problem.
-        low: bytes of one node's data.
-        high: where the next one is as fast; None for no end.
-    """
+    """The sizes L at which an algorithm is the fastest: ``low <= L < high``; None for no end."""
 
     algorithm: StoredAlgorithm
     low: Fraction
@@ -210,14 +198,7 @@ class NeverBest:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """Which algorithm for which size.
-
-    Args:
-        model: of their times.
-        message: how L becomes the size of a message.
-        ranges: from 0 to no end, each beginning where the last one ends.
-        never_best: the others, by steps.
-    """
+    """Which algorithm for which size: ranges from 0 to no end; the others, by steps."""
 
     model: CostModel
     message: MessageMeasure
@@ -248,12 +229,8 @@ class Plan:
     ) -> Fraction | None:
         """Bytes of the message over the time: algbw as nccl-tests define it.
 
-        Args:
-            algorithm: one of the plan's.
-            size: of one node's data; None for what it comes near to as sizes grow.
-
-        Returns:
-            None where the time is 0, or there is nothing to come near to.
+        A size of None asks what it comes near to as sizes grow; the answer is None where the time
+        is 0, or there is nothing to come near to.
         """
         if size is None:
             cost = algorithm.bandwidth
@@ -263,13 +240,7 @@ class Plan:
 
 
 def plan_sizes(algorithms: Sequence[StoredAlgorithm], model: CostModel) -> Plan:
-    """Chooses the fastest algorithm for each size.
-
-    Where two are as fast, the one of the lower bandwidth cost is chosen.
-
-    Args:
-        algorithms: for one collective on one topology, such as the points of a frontier.
-        model: of their times.
+    """Chooses the fastest algorithm for each size; of two as fast that of the lower bandwidth cost.
 
     Raises:
         UsageError: when there are none.

@@ -85,7 +85,6 @@ def _paint_frontier(figure: Figure, frontier: Frontier) -> None:
 
 
 def _bounds(frontier: Frontier) -> list[tuple[int, Fraction]]:
-    """For each S what is proved, ascending."""
     if frontier.evidence is not None:
         return [(proof.steps, proof.bound) for proof in frontier.evidence.proofs]
     return [(p.steps, p.bound) for p in frontier.points if p.bound is not None]
@@ -94,11 +93,7 @@ def _bounds(frontier: Frontier) -> list[tuple[int, Fraction]]:
 def draw(plan: Plan, title: str, sizes: tuple[int, int] | None = None) -> Picture:
     """The picture of a plan.
 
-    Args:
-        plan: what to draw.
-        title: above it.
-        sizes: the sizes of one node's data to show; None for 1 KiB to 1 GiB, or more if there are
-            crossovers beyond.
+    Sizes of one node's data are shown from 1 KiB to 1 GiB and around all crossovers, unless given.
 
     Raises:
         UsageError: when matplotlib is not installed.

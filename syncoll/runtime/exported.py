@@ -17,6 +17,7 @@ from syncoll.errors import (
 from syncoll.model import Collective, Instance, Topology
 from syncoll.plugins import CheckedExport, ExporterRecord, PluginManager, resolve_options
 from syncoll.trust.same_problem import require_same_topology
+from syncoll.wording import argument
 
 __all__ = ["VerifiedExports", "exporter_of", "ours_first", "verify_exports"]
 
@@ -84,7 +85,8 @@ def verify_exports(
         FileFormatError: when a file cannot be read.
     """
     if chunks is not None and collective is None:
-        raise UsageError("-C is the C of --collective; name the collective")
+        named = argument("collective")
+        raise UsageError(f"{argument('chunks')} is the C of {named}; name the collective")
     resolved = resolve_options(record.options, given, f"exporter {record.name}")
     options = {name: value for name, value in resolved.items() if name in given}
     if not (answer := record.installed()).ok:

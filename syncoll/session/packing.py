@@ -14,6 +14,7 @@ from syncoll.plugins import ForestPacker, PluginManager, SeedRecord
 from syncoll.results import ForestCollective, Forests, PackedForest
 from syncoll.session.settings import require_whole
 from syncoll.trust.forest import verify_packed
+from syncoll.wording import argument
 
 if TYPE_CHECKING:
     from syncoll.session.session import Session
@@ -37,7 +38,9 @@ def pack_forests(
     kind = require_root(collective, root)
     candidates = _seeds(session.plugins, backend)
     if root is not None and not 0 <= root < fabric.num_nodes:
-        raise UsageError(f"--root {root}: {fabric.name} has the nodes 0 to {fabric.num_nodes - 1}")
+        raise UsageError(
+            f"{argument('root', root)}: {fabric.name} has the nodes 0 to {fabric.num_nodes - 1}"
+        )
     with interrupted_at(until):
         began = time.perf_counter()
         packer = _packer(candidates, session.tell)
@@ -61,7 +64,9 @@ def require_root(collective: str, root: int | None) -> ForestCollective:
         known = ", ".join(ForestCollective)
         raise UsageError(f"{collective!r} is not one of {known}, for which forests are") from None
     if root is not None and not kind.rooted:
-        raise UsageError(f"--root means nothing to {kind}, of which every node is a root")
+        raise UsageError(
+            f"{argument('root')} means nothing to {kind}, of which every node is a root"
+        )
     return kind
 
 

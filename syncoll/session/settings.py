@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 from syncoll.errors import UsageError
 from syncoll.units import parse_memory
+from syncoll.wording import argument
 
 if TYPE_CHECKING:
     from syncoll.formula import Limits
@@ -132,8 +133,8 @@ class Settings:
             return self.jobs or 1
         if self.jobs not in (None, int(numbered[1])):
             raise UsageError(
-                f"--jobs {self.jobs} and --executor {self.executor} say different numbers; give "
-                "one of them"
+                f"{argument('jobs', self.jobs)} and {argument('executor', self.executor)} say "
+                "different numbers; give one of them"
             )
         return int(numbered[1])
 
@@ -210,8 +211,6 @@ class Settings:
             "memory_limit",
         ):
             if getattr(self, name):
-                spelled = name.replace("_", "-").removesuffix("s" if "options" in name else "")
                 raise UsageError(
-                    f"--{spelled} (in Python: {name}) means nothing to the seed {seed}, which "
-                    "asks no solver"
+                    f"{argument(name)} means nothing to the seed {seed}, which asks no solver"
                 )

@@ -10,6 +10,7 @@ from syncoll.certificates import ChunkClasses
 from syncoll.errors import LocatedError, VerificationError
 from syncoll.model import Collective, Instance, Topology
 from syncoll.results import Evidence
+from syncoll.wording import argument
 
 __all__ = ["require_same_collective", "require_same_instance", "require_same_topology"]
 
@@ -49,7 +50,7 @@ def require_same_collective(
     if not instances and evidence is None:
         raise VerificationError(
             f"the file has no point, so that its collective, {stored!r}, cannot be "
-            f"compared with {meant.name}; leave out --collective"
+            f"compared with {meant.name}; leave out {argument('collective')}"
         )
     for one in instances:
         require_same_instance(one, meant)

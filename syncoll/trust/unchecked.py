@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from syncoll.results import Evidence, Frontier, Refuted
+from syncoll.wording import argument
 
 __all__ = ["Unchecked", "unchecked"]
 
@@ -40,7 +41,7 @@ def unchecked(
         known: whether the collective was given.
     """
     if not known:
-        how = "name the collective with --collective"
+        how = f"name the collective with {argument('collective')}"
         if evidence.scaling:
             yield Unchecked(
                 "scales", "that what holds for the C it looked at holds for every C", how
@@ -59,9 +60,9 @@ def unchecked(
                 "undefined", f"that the collective is not defined for C = {_named(lost)}", how
             )
     if on_word:
-        how = "search again with --proofs DIR"
+        how = f"search again with {argument('proofs', 'DIR')}"
         if any(one.file is not None for one in on_word):
-            how = "name the folder of their proofs with --proofs"
+            how = f"name the folder of their proofs with {argument('proofs')}"
         count = f"{len(on_word)} refutation{'s' if len(on_word) > 1 else ''}"
         backends = ", ".join(dict.fromkeys(one.backend for one in on_word))
         yield Unchecked("refutations", f"{count}, on the word of {backends}", how)

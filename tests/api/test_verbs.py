@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import subprocess
 import sys
@@ -234,6 +235,75 @@ def test_bounds_and_forests() -> None:
     assert "at least 1/3" in repr(bounds)
     assert syncoll.forest("a100(boxes=2)").algbw == F(1040, 3)
     assert "1040/3 GB/s" in repr(syncoll.forest("a100(boxes=2)"))
+
+
+def test_bounds_name_the_prices_that_prove_them() -> None:
+    bounds = syncoll.bounds("ring(4)", "allgather", max_steps=3)
+    assert bounds.prices()[0].keys() == {"links", "step", "price"}
+    assert "R >= " in str(bounds.page(prices=True))
+    with pytest.raises(UsageError, match="expected one of"):
+        bounds.prices(99)
+
+
+def test_forests_are_saved(tmp_path: Path) -> None:
+    forest = syncoll.forest("ring(4)", "broadcast", root=2)
+    forest.save(tmp_path / "forest.json")
+    assert json.loads((tmp_path / "forest.json").read_text()) == forest.document()
+    assert "root 2" in str(forest.page(trees=True))
+
+
+def test_plans_are_exported(found: syncoll.FrontierResult, tmp_path: Path) -> None:
+    costs = {"alpha": "0.7us", "beta": "25GB/s"}
+    plan = found.plan(**costs, exports=tmp_path / "out", to="msccl-xml")
+    index = json.loads((tmp_path / "out" / "index.json").read_text())
+    assert index == plan.document()
+    assert len(index["exports"]["algorithms"]) == len(list((tmp_path / "out/algorithms").iterdir()))
+    with pytest.raises(UsageError, match="exports need a format"):
+        found.plan(**costs, exports=tmp_path / "other")
+
+
+def test_a_search_writes_its_proofs(tmp_path: Path) -> None:
+    limits = {"max_chunks": 2, "progress": "none", "proofs": tmp_path / "proofs"}
+    proved = syncoll.pareto("bus(3)", "allreduce", **limits)  # type: ignore[arg-type]
+    assert proved.check(proofs=tmp_path / "proofs").proved_by_file
+    assert (proved.unsaved, proved.unproved) == ("", "")
+
+
+def test_what_is_wrong_is_told_from_what_could_not_be_checked(
+    found: syncoll.FrontierResult, tmp_path: Path
+) -> None:
+    found.save(tmp_path / "f.json")
+    assert "points[1]: verified" in str(syncoll.verify(tmp_path / "f.json", in_order=True))
+    found[0].export("csv", tmp_path / "sends.csv")
+    with pytest.raises(syncoll.UncheckedError):
+        syncoll.verify(tmp_path / "sends.csv", topology="dgx1", collective="allgather")
+    found[0].export("msccl-xml", tmp_path / "a.xml")
+    with pytest.raises(VerificationError) as raised:
+        syncoll.verify(tmp_path / "a.xml", collective="alltoall")
+    assert not isinstance(raised.value, syncoll.UncheckedError)
+    with pytest.raises(UsageError, match="in_order does not apply"):
+        syncoll.verify(tmp_path / "a.xml", in_order=True)
+
+
+def test_plugins_are_listed() -> None:
+    assert "able to run" in str(syncoll.list_plugins())
+    assert "option" in str(syncoll.list_plugins(options=True))
+
+
+def test_checking_a_file_loads_nothing_that_searches(
+    found: syncoll.FrontierResult, tmp_path: Path
+) -> None:
+    found.save(tmp_path / "f.json")
+    code = (
+        "import sys, syncoll\n"
+        f"syncoll.load({str(tmp_path / 'f.json')!r}).check()\n"
+        "print(*(name for name in sys.modules if name.startswith('syncoll')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = done.stdout.split()
+    assert len(loaded) < 80
+    searching = ("searching", "solving", "plugins", "planning", "runtime", "mpi", "cli")
+    assert not {f"syncoll.{name}" for name in searching} & set(loaded)
 
 
 def test_objects_of_python() -> None:

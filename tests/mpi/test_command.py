@@ -16,7 +16,9 @@ from pathlib import Path
 import psutil
 import pytest
 
+import syncoll
 from syncoll.cli.main import main
+from syncoll.errors import UsageError
 from syncoll.mpi import communicators, launcher
 
 pytest.importorskip("mpi4py", reason="the extra [mpi] is not installed")
@@ -70,6 +72,18 @@ def test_a_comparison_as_a_table(say: Say) -> None:
     assert "MPI_Allreduce" in out
     assert "bit for bit" in out
     assert "not how fast they are" in out
+
+
+def test_from_python(stored: Path) -> None:
+    (done,) = syncoll.run(stored, via="mpi", ranks=3, sizes=["4KiB"], repeats=2)
+    assert isinstance(done, syncoll.MpiResult)
+    assert done.ok
+    assert [run.size for run in done.runs] == [4096]
+    assert "MPI_Allreduce" in repr(done)
+    with pytest.raises(UsageError, match="expected ranks=3, one rank for each node"):
+        syncoll.run(stored, via="mpi", ranks=2)
+    with pytest.raises(UsageError, match="repeats is for via='mpi'"):
+        syncoll.run(stored, repeats=2)
 
 
 @pytest.mark.parametrize(

@@ -150,7 +150,7 @@ def test_what_a_collective_is_made_of() -> None:
         ((one, instance), "has its own"),
         ((Holder(algorithms=(one, one)),), "2 algorithms in one file"),
         ((Holder(algorithms=()),), "0 algorithms in one file"),
-        (("frontier.json",), "a str is no algorithm"),
+        (("frontier.json",), "a str is not an algorithm"),
     ):
         with pytest.raises(UsageError, match=words):
             MpiCollective(*arguments)  # type: ignore[arg-type]
