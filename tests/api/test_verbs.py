@@ -274,9 +274,11 @@ def test_what_is_wrong_is_told_from_what_could_not_be_checked(
 ) -> None:
     found.save(tmp_path / "f.json")
     assert "points[1]: verified" in str(syncoll.verify(tmp_path / "f.json", in_order=True))
-    found[0].export("csv", tmp_path / "sends.csv")
-    with pytest.raises(syncoll.UncheckedError):
-        syncoll.verify(tmp_path / "sends.csv", topology="dgx1", collective="allgather")
+    found[0].export("mscclpp", tmp_path / "plan.json")
+    plan = json.loads((tmp_path / "plan.json").read_text())
+    (tmp_path / "own.json").write_text(json.dumps({**plan, "collective": "mine"}))
+    with pytest.raises(syncoll.UncheckedError, match="does not say which chunk"):
+        syncoll.verify(tmp_path / "own.json", collective="allgather")
     found[0].export("msccl-xml", tmp_path / "a.xml")
     with pytest.raises(VerificationError) as raised:
         syncoll.verify(tmp_path / "a.xml", collective="alltoall")

@@ -223,7 +223,7 @@ def test_verify_finds_what_was_changed(run: Run, files: Path, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["out", "-C", "2"], "-C is the C of --collective"),
+        (["out", "-C", "2"], "--chunks is the C of --collective"),
         (["out", "--collective", "allgathr"], "did you mean"),
         (["out", "--collective", "allgather", "-C", "0"], "-C"),
         (["out", "--in-order"], "--in-order does not apply"),
