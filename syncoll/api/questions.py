@@ -21,7 +21,7 @@ from syncoll.pages.bounds import bounds_page, price_records
 from syncoll.pages.explanation import explanation_page
 from syncoll.pages.forest import forest_page
 from syncoll.results import Forests, LowerBounds, Solution
-from syncoll.results.explanation import Explanation
+from syncoll.results.solution import Explanation
 from syncoll.session import Session
 from syncoll.session.settings import SettingsOptions, require_whole
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from syncoll.pages.page import Page
-from syncoll.results.explanation import Explanation
+from syncoll.results.solution import Explanation
 from syncoll.wording import counted
 
 __all__ = ["explanation_page"]

@@ -1,4 +1,4 @@
-"""Solution: what became of an instance."""
+"""Solution: what became of an instance; Explanation: what a solver would be asked about it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,14 @@ import numpy as np
 from syncoll.formula import Assignment, FormulaSize, Outcome, StopReason, Verdict
 from syncoll.model import Algorithm, Instance
 
-__all__ = ["NO_FORMULA", "Solution", "undecided", "without_caches"]
+__all__ = [
+    "NO_FORMULA",
+    "ExplainedStage",
+    "Explanation",
+    "Solution",
+    "undecided",
+    "without_caches",
+]
 
 
 NO_FORMULA = FormulaSize(0, 0, 0, 0, 0, 0, 0, frozenset())
@@ -114,3 +121,45 @@ def _bare(original: _T) -> _T:
     for name in [name for name in vars(result) if name not in names]:
         del vars(result)[name]
     return result
+
+
+@dataclass(frozen=True)
+class ExplainedStage:
+    """The formula after the encoding, or after a lowering.
+
+    Args:
+        name: of the encoding or lowering.
+        summary: what it does.
+        size: of the formula after it.
+        seconds: that it took.
+    """
+
+    name: str
+    summary: str
+    size: FormulaSize
+    seconds: float
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """What a solver would be asked.
+
+    Args:
+        instance: that was asked about.
+        note: why another instance is decided in its place; empty where none is.
+        encoding: its name.
+        backend: the name of the one that is asked first.
+        summary: of the backend.
+        features: that the backend takes.
+        stages: the encoding, then each lowering.
+        answers: whether the backend can and should run this: the question, yes or no, the reason.
+    """
+
+    instance: Instance
+    note: str
+    encoding: str
+    backend: str
+    summary: str
+    features: tuple[str, ...]
+    stages: tuple[ExplainedStage, ...]
+    answers: tuple[tuple[str, bool, str], ...]

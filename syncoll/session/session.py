@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from syncoll.plugins import PluginManager
     from syncoll.proofs.refute import Refuting
     from syncoll.results import Forests, Frontier, LowerBounds, Refuted, Solution
-    from syncoll.results.explanation import Explanation
+    from syncoll.results.solution import Explanation
     from syncoll.searching import AnswerSource, Observer, SearchRequest
     from syncoll.solving import Solver, SolverSettings
     from syncoll.spec import Reader, SpecLibrary
@@ -406,7 +406,7 @@ class Session:
         Raises:
             SyncollError: on settings that do not go together, and what plugins do wrong.
         """
-        from syncoll.results.explanation import ExplainedStage, Explanation
+        from syncoll.results.solution import ExplainedStage, Explanation
         from syncoll.searching import decided_as
 
         asked, note = decided_as(instance, collective)

@@ -319,18 +319,18 @@ def test_sixty_four_nodes_in_a_second() -> None:
 
 
 @pytest.mark.slow
-def test_a_million_sends_in_seconds() -> None:
-    topology = torus(32, 32)
+def test_hundreds_of_thousands_of_sends_in_seconds() -> None:
+    topology = torus(24, 24)
     trees = breadth_first_trees(topology)
     start = time.process_time()
     first = next(schedule_trees(topology, allgather(), trees, SeedLimits(), (1,)))
-    assert time.process_time() - start < 20
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 2 << 20  # KiB
+    assert time.process_time() - start < 7
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 1 << 20  # KiB
     algorithm = first.algorithm
-    assert len(algorithm.sends) == 1024 * 1023
+    assert len(algorithm.sends) == 576 * 575
     require_valid(
         allgather().instantiate(topology, chunks=1, steps=algorithm.steps, rounds=algorithm.rounds),
         algorithm,
     )
-    assert algorithm.steps == 32
+    assert algorithm.steps == 24
     assert algorithm.rounds <= Fraction(11, 10) * busiest(topology, algorithm.sends)
