@@ -12,6 +12,7 @@ CORE = Path(__file__).parents[2] / "syncoll"
 
 OTHER_MEANINGS = {
     "step": {"api", "cli", "pages", "trust"},  # of an algorithm
+    "highs": {"lowerings"},  # the high bounds of rows
     "ring": {"testing"},  # the machine
     "syncoll": {  # the project
         *("cli", "planning", "plugins", "session", "solving", "spec", "store", "testing"),
