@@ -30,6 +30,7 @@ FLOORS = (
     "documents",
     "linear",
     "routing",
+    "symmetry",
     "scheduling",
     "lowerings",
     "bounding",

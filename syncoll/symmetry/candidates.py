@@ -1,0 +1,206 @@
+"""Automorphisms that may generate a large free group.
+
+The quickest first: cyclic shifts of a digit of the nodes' numbers (grids, tori, boxes and
+circulants are numbered so), then products of the generators that igraph (BLISS) finds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.deadline import Deadline
+from syncoll.model import Fabric
+from syncoll.symmetry.structure import Structure
+
+__all__ = ["automorphism_generators", "digit_shifts", "free_power", "products"]
+
+IntArray = npt.NDArray[np.int64]
+
+_MOST_RANDOM = 500
+"""Random elements of a group that are looked at."""
+
+_MOST_EDGES = 1_000_000
+"""Of the graph that igraph is given."""
+
+
+def digit_shifts(structure: Structure) -> Iterator[IntArray]:
+    """Automorphisms that shift one digit of the nodes' numbers in some mixed radix system."""
+    nodes = structure.num_nodes
+    divisors = [d for d in range(1, nodes + 1) if nodes % d == 0]
+    number = np.arange(nodes)
+    for radix in reversed(divisors):
+        for stride in divisors:
+            if radix == 1 or nodes % (radix * stride):
+                continue
+            digit = number // stride % radix
+            images = number + ((digit + 1) % radix - digit) * stride
+            if structure.keeps(images):
+                yield images
+
+
+def automorphism_generators(structure: Structure) -> list[IntArray]:
+    """Generators of a group of automorphisms, from igraph; none where the graph is too large.
+
+    They keep the links and B.  What a collective asks for is looked at afterwards, see
+    `Structure.keeps`.
+    """
+    import igraph
+
+    fabric = structure.topology.fabric
+    edges, colours = _graph_of_bounds(structure) if fabric is None else _graph_of_fabric(fabric)
+    if len(edges) > _MOST_EDGES:
+        return []
+    graph = igraph.Graph(n=len(colours), edges=edges.tolist())
+    nodes = structure.num_nodes
+    found = graph.automorphism_group(color=colours.tolist())
+    images = (np.array(one[:nodes], dtype=np.int64) for one in found)
+    return [one for one in images if (one != np.arange(nodes)).any()]
+
+
+def _graph_of_fabric(fabric: Fabric) -> tuple[IntArray, IntArray]:
+    """The edges and the vertices' colours of a graph with the symmetries of a physical network."""
+    ends = np.array([(link.source, link.destination) for link in fabric.links], dtype=np.int64)
+    rates = sorted({link.bandwidth for link in fabric.links})
+    kinds = np.array([rates.index(link.bandwidth) for link in fabric.links], dtype=np.int64)
+    vertices = fabric.num_vertices
+    switch = (np.arange(vertices) >= fabric.num_nodes).astype(np.int64)
+    return _directed(ends.reshape(-1, 2), kinds, switch)
+
+
+def _graph_of_bounds(structure: Structure) -> tuple[IntArray, IntArray]:
+    """The same of links and the bandwidth relation: a bound is a vertex, and its links hang on it.
+
+    A bound on a single link is the link's colour.
+    """
+    bounds = structure.topology.bounds
+    sizes = np.diff(structure.starts)
+    rates = sorted({bound.chunks_per_round for bound in bounds})
+    rate = np.array([rates.index(bound.chunks_per_round) for bound in bounds], dtype=np.int64)
+    own: dict[int, list[int]] = defaultdict(list)
+    for bound in np.flatnonzero(sizes == 1).tolist():
+        own[int(structure.member[structure.starts[bound]])].append(int(rate[bound]))
+    names = [tuple(sorted(own[link])) for link in range(len(structure.links))]
+    order = {name: i for i, name in enumerate(sorted(set(names)))}
+    kinds = np.array([order[name] for name in names], dtype=np.int64)
+    nodes = np.zeros(structure.num_nodes, dtype=np.int64)
+    edges, colours = _directed(structure.links, kinds, nodes)
+    shared = np.flatnonzero(sizes > 1)
+    if not len(shared):
+        return edges, colours
+    position = np.full(len(bounds), -1)
+    position[shared] = len(colours) + np.arange(len(shared))
+    owner = np.repeat(np.arange(len(bounds)), sizes)
+    held = position[owner] >= 0
+    # The first vertices after the nodes are the links, see `_directed`.
+    hung = np.stack([structure.num_nodes + structure.member[held], position[owner[held]]], axis=1)
+    return (
+        np.concatenate([edges, hung]),
+        np.concatenate([colours, colours.max() + 1 + rate[shared]]),
+    )
+
+
+def _directed(ends: IntArray, kinds: IntArray, colours: IntArray) -> tuple[IntArray, IntArray]:
+    """An undirected coloured graph with the symmetries of a directed one with kinds of edges.
+
+    Every edge has a vertex, of its kind's colour, beside its source, and one beside its target.
+    """
+    first, count = len(colours), len(ends)
+    tail = first + np.arange(count)
+    edges = np.concatenate(
+        [
+            np.stack([ends[:, 0], tail], axis=1),
+            np.stack([tail, tail + count], axis=1),
+            np.stack([tail + count, ends[:, 1]], axis=1),
+        ]
+    )
+    last = int(colours.max(initial=0))
+    return edges, np.concatenate([colours, last + 2 + kinds, np.full(count, last + 1)])
+
+
+def products(
+    generators: list[IntArray], random: np.random.Generator, deadline: Deadline
+) -> Iterator[IntArray]:
+    """Elements of a group: its generators, products of them in turn, and random ones."""
+    yield from generators
+    for length in range(2, min(len(generators), 24) + 1):
+        for first in range(len(generators) - length + 1):
+            product = np.arange(len(generators[0]))
+            for one in generators[first : first + length]:
+                product = one[product]
+            yield product
+            if deadline.passed:
+                return
+    # Product replacement (Celler et al., 1995).
+    pool = [generators[i % len(generators)] for i in range(max(10, len(generators) + 2))]
+    running = np.arange(len(generators[0]))
+    for _ in range(_MOST_RANDOM):
+        if deadline.passed:
+            return
+        i, j = random.choice(len(pool), 2, replace=False).tolist()
+        other = pool[j] if random.integers(2) else _inverse(pool[j])
+        pool[i] = other[pool[i]] if random.integers(2) else pool[i][other]
+        running = pool[i][running]
+        yield running.copy()
+
+
+def free_power(images: IntArray) -> IntArray | None:
+    """The power of a permutation that generates the largest free group; None for the identity.
+
+    A prime counts as often as it divides the length of every cycle, if that is equally often.
+    """
+    lengths = sorted(set(_cycle_lengths(images)))
+    order = 1
+    for prime in _primes(lengths[0]):
+        times = {_valuation(length, prime) for length in lengths}
+        if len(times) == 1:
+            order *= prime ** times.pop()
+    return _power(images, math.lcm(*lengths) // order) if order > 1 else None
+
+
+def _cycle_lengths(images: IntArray) -> list[int]:
+    seen = np.zeros(len(images), dtype=bool)
+    following = images.tolist()
+    lengths = []
+    for start in range(len(following)):
+        node, length = start, 0
+        while not seen[node]:
+            seen[node] = True
+            node, length = following[node], length + 1
+        if length:
+            lengths.append(length)
+    return lengths
+
+
+def _power(images: IntArray, exponent: int) -> IntArray:
+    result, base = np.arange(len(images)), images
+    while exponent:
+        if exponent & 1:
+            result = base[result]
+        base, exponent = base[base], exponent >> 1
+    return result
+
+
+def _inverse(images: IntArray) -> IntArray:
+    inverse = np.empty_like(images)
+    inverse[images] = np.arange(len(images))
+    return inverse
+
+
+def _valuation(number: int, prime: int) -> int:
+    count = 0
+    while number % prime == 0:
+        number, count = number // prime, count + 1
+    return count
+
+
+def _primes(number: int) -> list[int]:
+    return [
+        p
+        for p in range(2, number + 1)
+        if number % p == 0 and all(p % q for q in range(2, int(p**0.5) + 1))
+    ]

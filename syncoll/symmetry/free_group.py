@@ -1,0 +1,101 @@
+"""Free groups of permutations: every element but the identity moves every node.
+
+Such a group carries what is found for one node of each of its orbits to all others, and in one way
+only: the chunk (v, i) goes to (g v, i).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["FreeGroup"]
+
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class FreeGroup:
+    """A group that acts freely on the nodes.
+
+    Args:
+        elements: ``[H, P]``, for each element the node that each node goes to; the identity first.
+        generators: ``[n, P]``.
+    """
+
+    elements: IntArray
+    generators: IntArray
+
+    @classmethod
+    def trivial(cls, nodes: int) -> FreeGroup:
+        """The group of the identity alone."""
+        return cls(np.arange(nodes)[None, :], np.zeros((0, nodes), dtype=np.int64))
+
+    @property
+    def order(self) -> int:
+        """How many elements there are."""
+        return len(self.elements)
+
+    @property
+    def num_nodes(self) -> int:
+        """P."""
+        return int(self.elements.shape[1])
+
+    @cached_property
+    def representatives(self) -> IntArray:
+        """The least node of each orbit."""
+        return np.unique(self.elements.min(axis=0))
+
+    @cached_property
+    def carriers(self) -> IntArray:
+        """``[P]``: the position of the element that takes the representative to each node."""
+        carriers = np.zeros(self.num_nodes, dtype=np.int64)
+        for node in self.representatives.tolist():
+            carriers[self.elements[:, node]] = np.arange(self.order)
+        return carriers
+
+    @cached_property
+    def inverses(self) -> IntArray:
+        """``[H, P]``: for each element the node that goes to each node."""
+        inverses = np.empty_like(self.elements)
+        np.put_along_axis(
+            inverses, self.elements, np.broadcast_to(np.arange(self.num_nodes), inverses.shape), 1
+        )
+        return inverses
+
+    def with_generator(self, images: IntArray) -> FreeGroup | None:
+        """The group that a permutation and this one generate, or None where it is not free.
+
+        Elements of a free group differ in where they take node 0, which is how they are told
+        apart (Dimino's algorithm, coset by coset).
+        """
+        nodes, first = self.num_nodes, int(images[0])
+        where = np.full(nodes, -1)
+        where[self.elements[:, 0]] = np.arange(self.order)
+        if where[first] >= 0:
+            return self if np.array_equal(self.elements[where[first]], images) else None
+        generators = np.concatenate([self.generators, images[None, :]])
+        found = [self.elements]
+        leaders = [np.arange(nodes)]
+        total = self.order
+        for leader in leaders:  # grows
+            for generator in generators:
+                product = generator[leader]
+                at = int(where[product[0]])
+                if at >= 0:
+                    if not np.array_equal(found[at // self.order][at % self.order], product):
+                        return None
+                    continue
+                coset = product[self.elements]
+                if total + self.order > nodes or (where[coset[:, 0]] >= 0).any():
+                    return None
+                if (coset == np.arange(nodes)).any():
+                    return None
+                where[coset[:, 0]] = total + np.arange(self.order)
+                found.append(coset)
+                leaders.append(product)
+                total += self.order
+        return FreeGroup(np.concatenate(found), generators)

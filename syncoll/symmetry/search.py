@@ -1,0 +1,72 @@
+"""The search for a large free group of automorphisms."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.deadline import NEVER, Deadline
+from syncoll.model import RelationTable, Topology
+from syncoll.symmetry.candidates import (
+    automorphism_generators,
+    digit_shifts,
+    free_power,
+    products,
+)
+from syncoll.symmetry.free_group import FreeGroup
+from syncoll.symmetry.structure import Structure
+
+__all__ = ["free_symmetry"]
+
+IntArray = npt.NDArray[np.int64]
+
+_SECONDS = 5.0
+"""What the search with igraph's generators may take on a machine however busy."""
+
+_MOST_CANDIDATES = 60
+_TRIES = 200
+
+
+def free_symmetry(
+    topology: Topology, table: RelationTable | None = None, until: Deadline = NEVER
+) -> FreeGroup:
+    """A group of automorphisms that acts freely on the nodes, as large as could be found soon.
+
+    Args:
+        topology: the links and B that it keeps.
+        table: pre and post that it keeps, for some C; None for any permutation of the chunks.
+        until: when to be content with what there is.
+    """
+    structure = Structure(topology, table)
+    best = FreeGroup.trivial(topology.num_nodes)
+    for images in digit_shifts(structure):
+        best = best.with_generator(images) or best
+        if best.order == topology.num_nodes:
+            return best
+    random = np.random.default_rng(0)
+    generators = [one for one in automorphism_generators(structure) if structure.keeps(one)]
+    until = until.sooner(_SECONDS)
+    found = _free(generators, random, until.share(0.5))
+    for _ in range(_TRIES):
+        if best.order == topology.num_nodes or until.passed or not found:
+            break
+        group = FreeGroup.trivial(topology.num_nodes)
+        for i in random.permutation(len(found)).tolist():
+            group = group.with_generator(found[i]) or group
+        if group.order > best.order:
+            best = group
+    return best
+
+
+def _free(
+    generators: list[IntArray], random: np.random.Generator, until: Deadline
+) -> list[IntArray]:
+    """Elements of a group that generate free groups."""
+    found: dict[bytes, IntArray] = {}
+    for images in products(generators, random, until) if generators else ():
+        power = free_power(images)
+        if power is not None:
+            found.setdefault(power.tobytes(), power)
+        if len(found) >= _MOST_CANDIDATES:
+            break
+    return list(found.values())

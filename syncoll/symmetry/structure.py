@@ -1,0 +1,110 @@
+"""What an automorphism preserves: links, the bounds on them, and what a collective asks for."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.model import RelationTable, Topology
+
+__all__ = ["Structure"]
+
+IntArray = npt.NDArray[np.int64]
+KeyArray = npt.NDArray[np.uint64]
+
+_MOST_CELLS = 1 << 24
+"""Cells of a table of chunks and nodes that are looked at together."""
+
+
+class Structure:
+    """A topology, and what a collective asks for on it, as arrays that permutations act on.
+
+    Sets are compared by sums of random 64-bit keys: a permutation that is no automorphism passes
+    with a chance of about one in 10^19.  Whatever is made with it is verified in full later.
+
+    Args:
+        topology: P, the links and B.
+        table: pre and post of some C; None where only the topology counts.
+    """
+
+    def __init__(self, topology: Topology, table: RelationTable | None = None) -> None:
+        random = np.random.default_rng(20220103)
+        nodes = topology.num_nodes
+        self.topology, self.num_nodes = topology, nodes
+        self.links = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
+        self.codes = self.links[:, 0] * nodes + self.links[:, 1]
+        sizes = [len(members) for members in topology.bound_links]
+        self.member = np.concatenate([*topology.bound_links, np.zeros(0, dtype=np.int64)]).astype(
+            np.int64
+        )
+        self.starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        rates = [bound.chunks_per_round for bound in topology.bounds]
+        kinds = {rate: i for i, rate in enumerate(sorted(set(rates)))}
+        keys = random.integers(1 << 63, size=len(kinds), dtype=np.uint64)
+        self._rate_key = np.array([keys[kinds[rate]] for rate in rates], dtype=np.uint64)
+        self._link_key = random.integers(1 << 63, size=len(self.links), dtype=np.uint64)
+        self.bound_key = self._bound_keys(np.arange(len(self.links)))
+        self._sorted_bounds = np.sort(self.bound_key)
+        self._node_keys = random.integers(1 << 63, size=(2, nodes), dtype=np.uint64)
+        self._relations = None
+        if table is not None:
+            packed = np.concatenate(
+                [np.packbits(table.pre, axis=1), np.packbits(table.post, axis=1)], axis=1
+            )
+            rows = np.ascontiguousarray(packed).view(f"V{packed.shape[1]}").ravel()
+            _, first, count = np.unique(rows, return_index=True, return_counts=True)
+            self._relations = table.pre[first], table.post[first], count.astype(np.uint64)
+            self._chunk_keys = np.sort(self._classes(np.arange(nodes)))
+
+    def link_map(self, images: IntArray) -> IntArray | None:
+        """The link that each link goes to; None where one goes to what is not a link.
+
+        Args:
+            images: ``[P]``, the node that each node goes to.
+        """
+        codes = images[self.links[:, 0]] * self.num_nodes + images[self.links[:, 1]]
+        found = np.searchsorted(self.codes, codes)
+        found[found == len(self.codes)] = 0
+        return found if np.array_equal(self.codes[found], codes) else None
+
+    def keeps(self, images: IntArray) -> bool:
+        """Whether a permutation of the nodes is an automorphism."""
+        links = self.link_map(images)
+        if links is None:
+            return False
+        if not np.array_equal(np.sort(self._bound_keys(links)), self._sorted_bounds):
+            return False
+        return self._relations is None or np.array_equal(
+            np.sort(self._classes(images)), self._chunk_keys
+        )
+
+    def bound_map(self, images: IntArray) -> IntArray:
+        """The bound that each bound goes to under an automorphism."""
+        links = self.link_map(images)
+        assert links is not None
+        order = np.argsort(self.bound_key)
+        moved = self._bound_keys(links)
+        return order[np.searchsorted(self.bound_key[order], moved)]
+
+    def _bound_keys(self, links: IntArray) -> KeyArray:
+        """For each bound a key of its rate and of where its links go."""
+        if not len(self.starts) - 1:
+            return np.zeros(0, dtype=np.uint64)
+        return np.add.reduceat(self._link_key[links[self.member]], self.starts[:-1]) + (
+            self._rate_key
+        )
+
+    def _classes(self, images: IntArray) -> KeyArray:
+        """For each kind of chunk a key of how many there are and where its nodes go."""
+        assert self._relations is not None
+        pre, post, count = self._relations
+        keys = self._node_keys[:, images]
+        found = np.zeros(len(count), dtype=np.uint64)
+        block = max(1, _MOST_CELLS // max(1, self.num_nodes))
+        for low in range(0, len(count), block):
+            part = slice(low, low + block)
+            for relation, key in ((pre, keys[0]), (post, keys[1])):
+                cells = np.where(relation[part], key, np.uint64(0))
+                found[part] += cells.sum(axis=1, dtype=np.uint64)
+        mixed: KeyArray = (found ^ (found >> np.uint64(29))) * (2 * count + np.uint64(1))
+        return mixed

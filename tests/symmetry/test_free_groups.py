@@ -1,0 +1,163 @@
+"""Free groups of automorphisms: large where they are known, automorphisms everywhere."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from syncoll.model import BandwidthBound, Collective, RelationTable, Topology
+from syncoll.plugins import PluginManager
+from syncoll.routing import as_topology
+from syncoll.spec import SpecLibrary
+from syncoll.symmetry import FreeGroup, LinkOrbits, free_symmetry
+
+_LIBRARIES = PluginManager.discover().spec_libraries.values()
+SPECS = SpecLibrary.load([record.folder for record in _LIBRARIES])
+
+
+def topology(name: str) -> Topology:
+    return as_topology(SPECS.topology(name))
+
+
+def table(name: str, nodes: int) -> RelationTable:
+    collective: Collective = SPECS.collective(name)
+    least = next(c for c in range(1, 100) if collective.admits(nodes, c))
+    return collective.tabulate(nodes, least)
+
+
+def relabelled(network: Topology, images: list[int]) -> Topology:
+    """The same network with its nodes numbered in another way."""
+    bounds = tuple(
+        BandwidthBound(
+            tuple(sorted((images[a], images[b]) for a, b in bound.links)), bound.chunks_per_round
+        )
+        for bound in network.bounds
+    )
+    links = tuple(sorted((images[a], images[b]) for a, b in network.links))
+    return Topology(f"{network.name}, relabelled", network.num_nodes, links, bounds)
+
+
+def require_automorphisms(group: FreeGroup, network: Topology) -> None:
+    """Every element keeps links and bounds, and all but the identity move every node."""
+    links = set(network.links)
+    bounds = sorted((sorted(b.links), b.chunks_per_round) for b in network.bounds)
+    nodes = np.arange(network.num_nodes)
+    for i, images in enumerate(group.elements.tolist()):
+        assert {(images[a], images[b]) for a, b in links} == links
+        moved = [
+            (sorted((images[a], images[b]) for a, b in bound.links), bound.chunks_per_round)
+            for bound in network.bounds
+        ]
+        assert sorted(moved) == bounds
+        assert (np.array(images) != nodes).all() == (i > 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "order"),
+    [
+        ("torus(4,4)", 16),
+        ("torus(3,5)", 15),
+        ("hypercube(4)", 16),
+        ("ring(9)", 9),
+        ("mesh(4,4)", 4),
+        ("line(5)", 1),
+        ("dgx1", 4),
+        ("a100(boxes=2)", 16),
+        ("dgx_h100(boxes=2)", 16),
+        ("mi250(boxes=2)", 8),
+        ("circulant(10, 1, 3)", 10),
+    ],
+)
+def test_known_orders(name: str, order: int) -> None:
+    network = topology(name)
+    group = free_symmetry(network)
+    assert group.order == order
+    require_automorphisms(group, network)
+    assert len(group.representatives) * order == network.num_nodes
+    carried = group.elements[group.carriers, _home(group)]
+    assert np.array_equal(carried, np.arange(network.num_nodes))
+
+
+def _home(group: FreeGroup) -> np.ndarray:
+    """The representative of each node."""
+    home = np.zeros(group.num_nodes, dtype=np.int64)
+    for node in group.representatives.tolist():
+        home[group.elements[:, node]] = node
+    return home
+
+
+@pytest.mark.parametrize("name", ["torus(4,4)", "hypercube(3)", "mesh(4,4)", "a100(boxes=2)"])
+def test_numbers_of_nodes_do_not_matter(name: str) -> None:
+    """Where nodes are numbered at random, igraph finds what digits do not show."""
+    network = topology(name)
+    order = free_symmetry(network).order
+    images = np.random.default_rng(7).permutation(network.num_nodes).tolist()
+    group = free_symmetry(relabelled(network, images))
+    assert group.order == order
+    require_automorphisms(group, relabelled(network, images))
+
+
+def test_a_collective_is_kept_as_well() -> None:
+    ring = topology("ring(6)")
+    assert free_symmetry(ring, table("allgather", 6)).order == 6
+    assert free_symmetry(ring, table("alltoall", 6)).order == 6
+    # Its root has to stay where it is.
+    assert free_symmetry(ring, table("broadcast", 6)).order == 1
+    opposite = free_symmetry(ring, table("multi_broadcast(0, 3)", 6))
+    assert opposite.elements.tolist() in ([[0, 1, 2, 3, 4, 5], [3, 4, 5, 0, 1, 2]],)
+
+
+def test_random_networks_and_bounds() -> None:
+    """On random networks with shared bounds whatever is found is a group of automorphisms."""
+    random = np.random.default_rng(3)
+    for _ in range(40):
+        nodes = int(random.integers(3, 9))
+        graph = nx.random_regular_graph(2, nodes, seed=int(random.integers(1000)))
+        links = tuple(sorted({(a, b) for u, v in graph.edges for a, b in ((u, v), (v, u))}))
+        bounds = [BandwidthBound((link,), Fraction(int(random.integers(1, 3)))) for link in links]
+        for _ in range(int(random.integers(3))):
+            some = random.choice(len(links), 2, replace=False).tolist()
+            bounds.append(BandwidthBound(tuple(links[i] for i in sorted(some)), Fraction(2)))
+        network = Topology("random", nodes, links, tuple(bounds))
+        require_automorphisms(free_symmetry(network), network)
+
+
+def test_what_is_not_free_is_refused() -> None:
+    nodes = np.arange(4)
+    group = FreeGroup.trivial(4)
+    assert group.with_generator(np.array([1, 0, 2, 3])) is None  # it leaves nodes 2 and 3
+    shift = group.with_generator((nodes + 1) % 4)
+    assert shift is not None
+    assert shift.order == 4
+    assert shift.with_generator((nodes + 2) % 4) is shift
+    assert shift.with_generator(np.array([1, 0, 3, 2])) is None  # together they fix a node
+
+
+@pytest.mark.parametrize(
+    "name", ["torus(3,4)", "a100(boxes=2)", "mi250(boxes=1)", "dgx1", "line(4)"]
+)
+def test_loads_on_orbits_are_those_of_all_images(name: str) -> None:
+    network = topology(name)
+    group = free_symmetry(network)
+    orbits = LinkOrbits.of(network, group)
+    assert orbits.members.shape[0] == orbits.link.max() + 1
+    assert len(network.links) == group.order * orbits.members.shape[0]
+    held = [set(members.tolist()) for members in network.bound_links]
+    loads = set()
+    for orbit in range(orbits.members.shape[0]):
+        images = np.flatnonzero(orbits.link == orbit)
+        for i, bound in enumerate(orbits.bounds.tolist()):
+            assert orbits.members[orbit, i] == sum(link in held[bound] for link in images.tolist())
+    # No bound is left out that would allow less than those that stand for it.
+    for bound, members in enumerate(held):
+        row = np.bincount(orbits.link[sorted(members)], minlength=orbits.members.shape[0])
+        kept = [
+            network.bounds[b].chunks_per_round
+            for b, column in zip(orbits.bounds.tolist(), orbits.members.T, strict=True)
+            if np.array_equal(column, row)
+        ]
+        loads.add(bool(kept) and min(kept) <= network.bounds[bound].chunks_per_round)
+    assert loads == {True}
