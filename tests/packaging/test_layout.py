@@ -146,6 +146,7 @@ def test_a_seed_imports_only_what_lies_under_the_plugins(package: Path) -> None:
         "results",
         "linear",
         "routing",
+        "symmetry",
         "scheduling",
         "plugins",
         "trust.forest",

@@ -1,0 +1,130 @@
+"""Breadth-first broadcasts: optimal on tori and hypercubes, elsewhere the best of their kind."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from syncoll.linear import LinearProgram
+from syncoll.model import Topology
+from syncoll.plugins import PluginManager, Proposal, SeedLimits
+from syncoll.routing import as_topology
+from syncoll.spec import SpecLibrary
+from syncoll.trust import require_valid
+from syncoll_bfb import RECORD
+
+_LIBRARIES = PluginManager.discover().spec_libraries.values()
+SPECS = SpecLibrary.load([record.folder for record in _LIBRARIES])
+
+
+def propose(
+    network: Topology | str, collective: str = "allgather", limits: SeedLimits | None = None
+) -> list[Proposal]:
+    """What the seed proposes, verified."""
+    where = as_topology(SPECS.topology(network)) if isinstance(network, str) else network
+    asked = SPECS.collective(collective)
+    found = list(RECORD.load().propose(where, asked, limits or SeedLimits(), {}))
+    for one in found:
+        algorithm = one.algorithm
+        instance = asked.instantiate(
+            where, chunks=one.chunks, steps=algorithm.steps, rounds=algorithm.rounds
+        )
+        require_valid(instance, algorithm)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("network", "steps", "bandwidth"),
+    [
+        ("torus(4,4)", 4, Fraction(15, 4)),
+        ("torus(8,8)", 8, Fraction(63, 4)),
+        ("torus(3,5)", 3, Fraction(7, 2)),
+        ("torus(4,4,4)", 6, Fraction(63, 6)),
+        ("hypercube(6)", 6, Fraction(63, 6)),
+        ("ring(7)", 3, Fraction(3)),
+        ("twisted_torus(4,8)", 4, Fraction(31, 4)),
+        ("slim_fly(5)", 2, Fraction(7)),
+        ("mesh(8,8)", 14, Fraction(34)),
+    ],
+)
+def test_known_figures(network: str, steps: int, bandwidth: Fraction) -> None:
+    (found,) = propose(network)
+    assert found.algorithm.steps == steps
+    assert Fraction(found.algorithm.rounds, found.chunks) == bandwidth
+
+
+def test_the_paper_s_linear_program() -> None:
+    """On random networks of uneven links R/C is what the linear program of the paper gives.
+
+    Pal et al., section 5.1: for each node and distance minimise U, where what comes over a link
+    (w, u) is at most U times its bandwidth.
+    """
+    random = np.random.default_rng(5)
+    for seed in range(25):
+        graph = nx.gnp_random_graph(7, 0.5, seed=seed, directed=True)
+        if not nx.is_strongly_connected(graph):
+            continue
+        matrix = np.zeros((7, 7), dtype=int)
+        for a, b in graph.edges:
+            matrix[a, b] = random.integers(1, 4)
+        network = Topology.from_matrix("random", matrix.tolist())
+        (found,) = propose(network)
+        distance = dict(nx.all_pairs_shortest_path_length(graph))
+        rounds = {}
+        for u in graph:
+            for step in range(1, 1 + max(distance[v][u] for v in graph)):
+                rounds[step] = max(
+                    rounds.get(step, 0.0), _least_load(graph, matrix, distance, u, step)
+                )
+        got = Fraction(found.algorithm.rounds, found.chunks)
+        assert float(got) == pytest.approx(sum(rounds.values()))
+
+
+def _least_load(graph: nx.DiGraph, matrix: np.ndarray, distance: dict, u: int, step: int) -> float:
+    ways = [
+        (v, w)
+        for v in graph
+        if distance[v][u] == step
+        for w in graph.predecessors(u)
+        if distance[v][w] == step - 1
+    ]
+    sources = sorted({v for v, _ in ways})
+    links = sorted(graph.predecessors(u))
+    entries = [(sources.index(v), 1 + k, 1.0) for k, (v, _) in enumerate(ways)]
+    entries += [(len(sources) + links.index(w), 1 + k, -1.0) for k, (_, w) in enumerate(ways)]
+    entries += [(len(sources) + i, 0, float(matrix[w, u])) for i, w in enumerate(links)]
+    rows, columns, values = (np.array(part) for part in zip(*entries, strict=True))
+    costs = np.zeros(1 + len(ways))
+    costs[0] = 1.0
+    low = np.concatenate([np.ones(len(sources)), np.zeros(len(links))])
+    high = np.concatenate([np.ones(len(sources)), np.full(len(links), np.inf)])
+    program = LinearProgram(costs, rows, columns, values.astype(float), low, high)
+    optimum = program.minimise()
+    assert optimum is not None
+    return optimum.value
+
+
+def test_limits_are_kept() -> None:
+    assert propose("torus(4,4)", limits=SeedLimits(max_steps=3)) == []
+    (found,) = propose("torus(4,4)", limits=SeedLimits(max_chunks=3))
+    assert found.chunks <= 3
+    (found,) = propose("torus(3,3)", "broadcast(root = 4)")
+    assert found.algorithm.steps == 2
+
+
+@pytest.mark.parametrize(
+    ("network", "collective", "reason"),
+    [
+        ("torus(3,3)", "alltoall", "not every chunk goes from one node to all"),
+        ("torus(3,3)", "reducescatter", "it combines"),
+        ("a100(boxes=2)", "allgather", "links"),
+    ],
+)
+def test_what_does_not_fit_is_refused_in_words(network: str, collective: str, reason: str) -> None:
+    where = as_topology(SPECS.topology(network))
+    answer = RECORD.fits(where, SPECS.collective(collective))
+    assert not answer.ok
+    assert reason in answer.reason
