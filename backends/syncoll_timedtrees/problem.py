@@ -1,0 +1,134 @@
+"""What has to be packed: on orbits, the demands of a collective and what the links carry."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.deadline import Deadline
+from syncoll.errors import ModelError
+from syncoll.model import Collective, RelationTable, Topology
+from syncoll.symmetry import FreeGroup, LinkOrbits, free_symmetry
+
+__all__ = ["Demand", "Problem", "least_chunks"]
+
+IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+FloatArray = npt.NDArray[np.float64]
+
+_MOST_CHUNKS_TRIED = 4096
+"""The least C that a collective admits is sought up to here."""
+
+
+@dataclass(frozen=True)
+class Demand:
+    """Chunks that have to get from the same nodes to the same nodes.
+
+    Args:
+        sources: where they start, any of them.
+        destinations: which other nodes need them.
+        count: how many chunks, for the least C.
+    """
+
+    sources: tuple[int, ...]
+    destinations: tuple[int, ...]
+    count: int
+
+
+def least_chunks(topology: Topology, collective: Collective) -> int:
+    """The least C that the collective admits.
+
+    Raises:
+        ModelError: when there is none.
+    """
+    for chunks in range(1, _MOST_CHUNKS_TRIED + 1):
+        if collective.admits(topology.num_nodes, chunks):
+            return chunks
+    raise ModelError(f"{collective.name} admits no C up to {_MOST_CHUNKS_TRIED}")
+
+
+class Problem:
+    """A non-combining collective on a topology, up to a group of automorphisms of both.
+
+    Algorithms are sought that the group maps to themselves: what one demand of each orbit does,
+    the others do alike.
+
+    Args:
+        topology: where.
+        collective: what.
+        until: when to be content with the symmetry found.
+
+    Attributes:
+        group: the group.
+        demands: one of each orbit.
+        rate: ``[B]``, chunks per round of one bound of each orbit.
+    """
+
+    def __init__(self, topology: Topology, collective: Collective, until: Deadline) -> None:
+        self.topology, self.collective = topology, collective
+        self.least_chunks = least_chunks(topology, collective)
+        table = collective.tabulate(topology.num_nodes, self.least_chunks)
+        self.group = FreeGroup.trivial(topology.num_nodes)
+        if (table.pre.sum(axis=1) == 1).all():  # where a chunk is, its image is not
+            self.group = free_symmetry(topology, table, until)
+        self.orbits = LinkOrbits.of(topology, self.group)
+        bounds = [topology.bounds[i] for i in self.orbits.bounds.tolist()]
+        self.exact_rate: tuple[Fraction, ...] = tuple(b.chunks_per_round for b in bounds)
+        self.rate: FloatArray = np.array([float(rate) for rate in self.exact_rate])
+        self.demands = tuple(self._demands(table))
+        links = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
+        order = np.lexsort((links[:, 0], links[:, 1]))
+        self.source, self.target = links[order].T
+        self.orbit = self.orbits.link[order]
+
+    @property
+    def num_nodes(self) -> int:
+        """P."""
+        return self.topology.num_nodes
+
+    @cached_property
+    def least_steps(self) -> int:
+        """The distance bound on S."""
+        instance = self.collective.instantiate(
+            self.topology, chunks=self.least_chunks, steps=0, rounds=0
+        )
+        return instance.least_steps
+
+    def _demands(self, table: RelationTable) -> list[Demand]:
+        """One demand of each orbit: its chunks start at nodes that stand for theirs."""
+        kept: BoolArray = np.ones(len(table.pre), dtype=bool)
+        if self.group.order > 1:
+            standing = np.zeros(self.num_nodes, dtype=bool)
+            standing[self.group.representatives] = True
+            kept = np.asarray((table.pre & standing).any(axis=1))
+        count: dict[tuple[bytes, bytes], int] = {}
+        pre, post = table.pre[kept], (table.post & ~table.pre)[kept]
+        packed = np.packbits(pre, axis=1), np.packbits(post, axis=1)
+        for one, two in zip(*packed, strict=True):
+            key = one.tobytes(), two.tobytes()
+            count[key] = count.get(key, 0) + 1
+        return [
+            Demand(self._nodes(one), self._nodes(two), number)
+            for (one, two), number in count.items()
+            if any(two)
+        ]
+
+    def _nodes(self, packed: bytes) -> tuple[int, ...]:
+        bits = np.unpackbits(np.frombuffer(packed, dtype=np.uint8), count=self.num_nodes)
+        return tuple(np.flatnonzero(bits).tolist())
+
+    def load(self, link: IntArray, step: IntArray, steps: int) -> FloatArray:
+        """``[B, steps]``: how much sends, with all their images, load one bound of each orbit.
+
+        Args:
+            link: ``[K]``, positions in `source` and `target`.
+            step: ``[K]``.
+            steps: S.
+        """
+        load = np.zeros((steps, len(self.rate)))
+        np.add.at(load, step, self.orbits.members[self.orbit[link]])
+        return load.T

@@ -1,0 +1,274 @@
+"""Cheap timed trees: who sends a chunk to whom in which step, under a price for each link and step.
+
+A timed tree starts at the nodes that have a chunk, and reaches each node that needs it within S
+steps; what a node has it keeps.  With one destination the cheapest is a shortest way through the
+network of links and steps.  With more it is a Steiner arborescence in that network, for which this
+has heuristics: nodes are reached one after the other, each by the cheapest way from those that are
+reached; or first those from which others become cheaper to reach than they cost themselves (as in
+the facility location problem); and a part of a tree is thrown away and made anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll_timedtrees.problem import Demand, Problem
+
+__all__ = ["TimedTree", "TreeFinder"]
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+
+_TINY = 1e-9
+_TIES = 1e-7
+"""Random prices, relative to the largest, that decide between equal ones: sends are never free."""
+
+_NOISE = 0.3
+_KEPT = (0.3, 0.5, 0.7, 0.85)
+"""Which part of a tree may stay when the rest is made anew."""
+
+_NEARLY = 1.05
+"""Trees that cost so many times as much as the best are of use, too."""
+
+Send = tuple[int, int]
+"""A link, as its position in the problem's arrays, and a step."""
+
+
+@dataclass(frozen=True)
+class TimedTree:
+    """The sends of one chunk.
+
+    Args:
+        sends: link and step of each, sorted.
+    """
+
+    sends: tuple[Send, ...]
+
+    @property
+    def links(self) -> IntArray:
+        """``[K]``."""
+        return np.array([link for link, _ in self.sends], dtype=np.int64)
+
+    @property
+    def steps(self) -> IntArray:
+        """``[K]``."""
+        return np.array([step for _, step in self.sends], dtype=np.int64)
+
+
+class TreeFinder:
+    """Looks for cheap timed trees of S steps.
+
+    Args:
+        problem: the links, sorted by target.
+        steps: S.
+        random: breaks ties.
+    """
+
+    def __init__(self, problem: Problem, steps: int, random: np.random.Generator) -> None:
+        self.problem, self.steps, self.random = problem, steps, random
+        self._source, self._target = problem.source, problem.target
+        self._heads, self._first = np.unique(self._target, return_index=True)
+        ends = [*self._first[1:].tolist(), len(self._target)]
+        into = zip(self._first.tolist(), ends, strict=True)
+        self._into = dict(zip(self._heads.tolist(), into, strict=True))
+        self._by_source = np.lexsort((self._target, self._source))
+        self._tails, self._tail_first = np.unique(self._source[self._by_source], return_index=True)
+
+    def cost(self, tree: TimedTree, prices: FloatArray) -> float:
+        """What a tree costs under prices ``[S, L]``."""
+        return float(prices[tree.steps, tree.links].sum()) if tree.sends else 0.0
+
+    def ways(self, demands: Sequence[Demand], prices: FloatArray) -> list[TimedTree | None]:
+        """For demands of the same sources and one destination each the cheapest way."""
+        prices = self._untied(prices)
+        reached = self._reached(demands[0].sources)
+        costs = self._costs(reached, prices)
+        return [
+            self._tree(
+                demand, self._way(costs, prices, demand.destinations[0], self.steps, reached)
+            )
+            if np.isfinite(costs[self.steps, demand.destinations[0]])
+            else None
+            for demand in demands
+        ]
+
+    def trees(self, demand: Demand, prices: FloatArray, effort: int) -> list[TimedTree]:
+        """Cheap trees for a demand, in no order; none where it cannot be met in S steps.
+
+        Args:
+            demand: where from, where to.
+            prices: ``[S, L]``, 0 or above.
+            effort: how often a part of the best is made anew.
+        """
+        untied = self._untied(prices)
+        best = self._nearest_first(demand, untied)
+        if best is None:
+            return []
+        onward = self._onward(untied)
+        found = [best]
+        least = self.cost(best, prices)
+        for i in range(effort + 1):
+            kept: list[Send] = [] if i == 0 else self._part(demand, best)
+            noisy = i % 2 == 1
+            asked = untied * (1 + 0.2 * self.random.random(untied.shape)) if noisy else untied
+            tree = self._central_first(
+                demand, asked, self._onward(asked) if noisy else onward, kept, _NOISE * (i > 0)
+            )
+            if tree is None:
+                continue
+            cost = self.cost(tree, prices)
+            if cost < least - _TINY:
+                best, least = tree, cost
+            if cost <= _NEARLY * least:
+                found.append(tree)
+        return found
+
+    def _untied(self, prices: FloatArray) -> FloatArray:
+        scale = float(prices.max(initial=0.0)) or 1.0
+        return prices + _TIES * scale * (1 + self.random.random(prices.shape))
+
+    def _reached(self, sources: Sequence[int]) -> IntArray:
+        """The step from which each node has the chunk; beyond the last where it has not."""
+        reached = np.full(self.problem.num_nodes, self.steps + 1)
+        reached[list(sources)] = 0
+        return reached
+
+    def _costs(self, reached: IntArray, prices: FloatArray) -> FloatArray:
+        """``[S + 1, P]``: the cost of the cheapest way to have the chunk at a node by a step."""
+        now = np.where(reached <= 0, 0.0, np.inf)
+        costs = np.empty((self.steps + 1, len(now)))
+        costs[0] = now
+        for step in range(self.steps):
+            into = np.minimum.reduceat(now[self._source] + prices[step], self._first)
+            now = now.copy()
+            now[self._heads] = np.minimum(now[self._heads], into)
+            now[reached <= step + 1] = 0.0
+            costs[step + 1] = now
+        return costs
+
+    def _onward(self, prices: FloatArray) -> FloatArray:
+        """``[S + 1, P, P]``: the cost of the cheapest way from a node in a step to another by S."""
+        nodes = self.problem.num_nodes
+        onward = np.full((self.steps + 1, nodes, nodes), np.inf)
+        onward[self.steps][np.diag_indices(nodes)] = 0.0
+        order = self._by_source
+        for step in range(self.steps - 1, -1, -1):
+            out = prices[step][order][:, None] + onward[step + 1][self._target[order]]
+            onward[step] = onward[step + 1]
+            best = np.minimum.reduceat(out, self._tail_first, axis=0)
+            onward[step][self._tails] = np.minimum(onward[step][self._tails], best)
+        return onward
+
+    def _way(
+        self, costs: FloatArray, prices: FloatArray, node: int, step: int, reached: IntArray
+    ) -> list[Send]:
+        """The sends of the cheapest way to a node by a step, as early as that goes."""
+        way: list[Send] = []
+        while reached[node] > step:
+            before = costs[step - 1, node]
+            if np.isfinite(before) and before <= costs[step, node] + 1e-12:
+                step -= 1
+                continue
+            first, end = self._into[node]
+            into = costs[step - 1][self._source[first:end]] + prices[step - 1][first:end]
+            link = first + int(into.argmin())
+            step -= 1
+            way.append((link, step))
+            node = int(self._source[link])
+        return way[::-1]
+
+    def _nearest_first(self, demand: Demand, prices: FloatArray) -> TimedTree | None:
+        sends: list[Send] = []
+        reached = self._reached(demand.sources)
+        return self._completed(demand, prices, sends, reached)
+
+    def _completed(
+        self, demand: Demand, prices: FloatArray, sends: list[Send], reached: IntArray
+    ) -> TimedTree | None:
+        """A tree that also reaches what is missing, the nearest first."""
+        missing = np.zeros(self.problem.num_nodes, dtype=bool)
+        missing[list(demand.destinations)] = True
+        missing &= reached > self.steps
+        while missing.any():
+            costs = self._costs(reached, prices)
+            left = np.where(missing, costs[self.steps], np.inf)
+            node = int(left.argmin())
+            if not np.isfinite(left[node]):
+                return None
+            self._take(self._way(costs, prices, node, self.steps, reached), sends, reached)
+            missing &= reached > self.steps
+        return self._tree(demand, sends)
+
+    def _take(self, way: list[Send], sends: list[Send], reached: IntArray) -> None:
+        for link, step in way:
+            head = self._target[link]
+            reached[head] = min(reached[head], step + 1)
+        sends += way
+
+    def _central_first(
+        self,
+        demand: Demand,
+        prices: FloatArray,
+        onward: FloatArray,
+        kept: list[Send],
+        noise: float,
+    ) -> TimedTree | None:
+        """A tree that grows by what saves most, each destination being thought to pay its way."""
+        reached = self._reached(demand.sources)
+        sends: list[Send] = []
+        self._take(kept, sends, reached)
+        wanted = list(demand.destinations)
+        onward = onward[:, :, wanted]
+        pays = np.full(len(wanted), np.inf)
+        for node in np.flatnonzero(reached <= self.steps).tolist():
+            np.minimum(pays, onward[reached[node], node], out=pays)
+        if not np.isfinite(pays).all():
+            return None
+        while True:
+            costs = self._costs(reached, prices)
+            gain = np.maximum(0.0, pays - onward).sum(axis=2) - costs
+            if noise:
+                gain *= 1 + noise * self.random.random(gain.shape)
+            step, node = divmod(int(gain.argmax()), self.problem.num_nodes)
+            if not gain[step, node] > _TINY:
+                break
+            way = self._way(costs, prices, node, step, reached)
+            if not way:
+                break
+            self._take(way, sends, reached)
+            for link, sent in way:
+                np.minimum(pays, onward[sent + 1, self._target[link]], out=pays)
+        return self._completed(demand, prices, sends, reached)
+
+    def _part(self, demand: Demand, tree: TimedTree) -> list[Send]:
+        """A random part of a tree that hangs together with its sources."""
+        share = self.random.choice(_KEPT)
+        has = set(demand.sources)
+        kept = []
+        for link, step in sorted(tree.sends, key=lambda send: send[1]):
+            if int(self._source[link]) in has and self.random.random() < share:
+                kept.append((link, step))
+                has.add(int(self._target[link]))
+        return kept
+
+    def _tree(self, demand: Demand, sends: list[Send]) -> TimedTree:
+        """The sends that are of use: the first to each node that needs the chunk or sends it on."""
+        first: dict[int, Send] = {}
+        for link, step in sends:
+            head = int(self._target[link])
+            if head not in first or step < first[head][1]:
+                first[head] = link, step
+        for node in demand.sources:
+            first.pop(node, None)
+        needed = set(demand.destinations)
+        kept = []
+        for head, (link, step) in sorted(first.items(), key=lambda item: -item[1][1]):
+            if head in needed:
+                kept.append((link, step))
+                needed.add(int(self._source[link]))
+        return TimedTree(tuple(sorted(kept)))

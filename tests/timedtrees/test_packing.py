@@ -1,0 +1,133 @@
+"""Timed trees: fractional packings meet proved bounds, and whole ones come near."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from syncoll.bounding import rounds_bound
+from syncoll.certificates import demands
+from syncoll.deadline import NEVER
+from syncoll.model import Topology
+from syncoll.plugins import PluginManager, Proposal, SeedLimits
+from syncoll.plugins.options import resolve_options
+from syncoll.routing import as_topology
+from syncoll.spec import SpecLibrary
+from syncoll.trust import require_valid
+from syncoll_timedtrees import RECORD
+from syncoll_timedtrees.problem import Problem
+from syncoll_timedtrees.program import Packing
+from syncoll_timedtrees.rounding import deal, promising
+
+_LIBRARIES = PluginManager.discover().spec_libraries.values()
+SPECS = SpecLibrary.load([record.folder for record in _LIBRARIES])
+
+
+def problem(network: Topology | str, collective: str) -> Problem:
+    where = as_topology(SPECS.topology(network)) if isinstance(network, str) else network
+    return Problem(where, SPECS.collective(collective), NEVER)
+
+
+def packed(question: Problem, steps: int) -> Packing:
+    """A packing at rest."""
+    packing = Packing(question, steps)
+    while not packing.rested:
+        packing.improve(10.0)
+        assert packing.feasible
+    return packing
+
+
+def propose(network: str, collective: str, limits: SeedLimits, **given: object) -> list[Proposal]:
+    """What the seed proposes, verified."""
+    where, asked = as_topology(SPECS.topology(network)), SPECS.collective(collective)
+    options = resolve_options(RECORD.options, given, "seed timedtrees")
+    found = list(RECORD.load().propose(where, asked, limits, options))
+    for one in found:
+        algorithm = one.algorithm
+        instance = asked.instantiate(
+            where, chunks=one.chunks, steps=algorithm.steps, rounds=algorithm.rounds
+        )
+        require_valid(instance, algorithm)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("network", "collective", "steps", "value"),
+    [
+        ("a100(boxes=2)", "allgather", 2, Fraction(152, 103)),
+        ("a100(boxes=2)", "allgather", 3, Fraction(2216, 1873)),
+        ("a100(boxes=2)", "allgather", 4, Fraction(15, 13)),
+        ("torus(4,4)", "allgather", 4, Fraction(15, 4)),
+        ("torus(4,4)", "alltoall", 4, Fraction(1, 2)),
+        ("dgx1", "allgather", 2, Fraction(3, 2)),
+        ("dgx1", "allgather", 3, Fraction(7, 6)),
+        ("ring(5)", "scatter", 2, Fraction(2, 5)),
+        ("ring(5)", "gather", 2, Fraction(2)),
+    ],
+)
+def test_packings_meet_the_bound(
+    network: str, collective: str, steps: int, value: Fraction
+) -> None:
+    """The bound of every algorithm of so many steps, which a linear program of flows gives."""
+    question = problem(network, collective)
+    assert packed(question, steps).value == pytest.approx(float(value), rel=1e-6)
+    least = question.least_chunks
+    instance = question.collective.instantiate(
+        question.topology, chunks=least, steps=steps, rounds=steps
+    )
+    bound = rounds_bound(question.topology, demands(instance), steps).rounds / least
+    assert bound == value
+
+
+@pytest.mark.parametrize("collective", ["allgather", "alltoall", "broadcast", "scatter", "gather"])
+def test_random_networks(collective: str) -> None:
+    """No packing is below the proved bound, no deal below its packing, and every deal is valid."""
+    random = np.random.default_rng(11)
+    for seed in range(8):
+        nodes = int(random.integers(4, 8))
+        graph = nx.gnp_random_graph(nodes, 0.5, seed=seed, directed=True)
+        if not nx.is_strongly_connected(graph):
+            continue
+        matrix = np.zeros((nodes, nodes), dtype=int)
+        for a, b in graph.edges:
+            matrix[a, b] = random.integers(1, 3)
+        network = Topology.from_matrix("random", matrix.tolist())
+        question = problem(network, collective)
+        steps = question.least_steps + int(random.integers(2))
+        packing = packed(question, steps)
+        least = question.least_chunks
+        instance = question.collective.instantiate(network, chunks=least, steps=steps, rounds=steps)
+        bound = rounds_bound(network, demands(instance), steps).rounds / least
+        assert packing.value >= float(bound) - 1e-6
+        if len(packing.problem.demands[0].destinations) == 1:  # flows of one destination are ways
+            assert packing.value == pytest.approx(float(bound), rel=1e-5)
+        for chunks in promising(packing, 24 * least, None):
+            dealt = deal(packing, chunks, NEVER.sooner(2.0))
+            assert float(dealt.bandwidth) >= packing.value - 1e-6
+            for demand, trees in zip(question.demands, dealt.trees, strict=True):
+                assert sum(n for _, n in trees) == demand.count * chunks // least
+
+
+def test_proposals_come_near_and_keep_limits() -> None:
+    found = propose("a100(boxes=2)", "allgather", SeedLimits(until=NEVER.sooner(20.0)))
+    best: dict[int, Fraction] = {}
+    for one in found:
+        cost = Fraction(one.algorithm.rounds, one.chunks)
+        best[one.algorithm.steps] = min(cost, best.get(one.algorithm.steps, cost))
+    assert best[2] <= Fraction(152, 103) * Fraction(101, 100)
+    assert best[3] <= Fraction(2216, 1873) * Fraction(102, 100)
+    assert min(best.values()) <= Fraction(15, 13) * Fraction(102, 100)
+    limits = SeedLimits(max_steps=2, max_chunks=10, until=NEVER.sooner(5.0))
+    for one in propose("a100(boxes=2)", "allgather", limits):
+        assert one.algorithm.steps <= 2
+        assert one.chunks <= 10
+    assert propose("torus(4,4)", "allgather", SeedLimits(max_steps=3)) == []
+
+
+def test_what_does_not_fit_is_refused_in_words() -> None:
+    answer = RECORD.fits(as_topology(SPECS.topology("ring(4)")), SPECS.collective("reducescatter"))
+    assert not answer.ok
+    assert "it combines" in answer.reason
