@@ -5,21 +5,23 @@ from __future__ import annotations
 from syncoll.documents import StoredFile
 from syncoll.pages.algorithm import algorithm_page
 from syncoll.pages.page import Page
-from syncoll.results import Frontier, Proof
+from syncoll.results import Frontier, Point, Proof
 from syncoll.trust.claims import Checked
 from syncoll.wording import counted
 
 __all__ = ["check_page", "frontier_page", "stored_page"]
 
 
-def _optimal_for(proof: Proof | None) -> str:
-    """Among which algorithms nothing costs less, in a few words."""
-    if proof is None:
-        return "not proved"
-    words = {"all": "every C", "open": "not proved"}
-    return words.get(proof.scope_text, proof.scope_text.replace("chunks<=", "C <= ")).replace(
-        "rounds<=", "R <= "
-    )
+def _optimal_for(point: Point, proof: Proof | None) -> str:
+    """Among which algorithms nothing costs less, or how far the point is from the proved bound."""
+    scope = "open" if proof is None else proof.scope_text
+    if scope == "all":
+        return "every C"
+    words = [scope.replace("chunks<=", "C <= ").replace("rounds<=", "R <= ")]
+    if point.bound and point.bound < point.bandwidth:
+        words.append(f"within {100 * float(point.bandwidth / point.bound - 1):.2g} %")
+    words = [word for word in words if word != "open"]
+    return "; ".join(words) or "not proved"
 
 
 def frontier_page(frontier: Frontier) -> Page:
@@ -32,7 +34,7 @@ def frontier_page(frontier: Frontier) -> Page:
             p.chunks,
             p.bandwidth,
             p.bound if p.bound is not None else "",
-            _optimal_for(frontier.proof(p)),
+            _optimal_for(p, frontier.proof(p)),
             " ".join(str(r) for r in p.algorithm.rounds_per_step),
             len(p.algorithm.sends),
             f"{p.encoding}/{p.backend}",

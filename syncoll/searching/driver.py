@@ -120,10 +120,9 @@ class _Search:
     def seed(self) -> None:
         """Starts from what the seeds construct."""
         alone = self.answers.solver is None
-        max_steps = self.request.max_steps if alone else self.source.max_steps
         saved = time.perf_counter()
         for point in self.answers.seeding.search(
-            self.request, self.deadline, max_steps, alone=alone
+            self.request, self.deadline, self.request.max_steps, alone=alone
         ):
             self.trials.known.add(point)
             most = self.source.most_rounds(point.steps)
@@ -275,11 +274,19 @@ class _Search:
 
 
 def merged(points: list[Point], point: Point) -> list[Point]:
-    """The points with one more, without what is dominated; the same list where that is the one."""
-    if any(p.dominates(point) for p in points):
+    """The points with one more, without what is dominated; the same list where that is the one.
+
+    Of points of the same cost the one with fewer chunks stays.
+    """
+    if any(p.dominates(point) and not _is_finer(p, point) for p in points):
         return points
     kept = [p for p in points if not point.dominates(p)]
     return sorted([*kept, point], key=lambda p: p.steps)
+
+
+def _is_finer(one: Point, other: Point) -> bool:
+    """Whether a point costs the same as another, and cuts the data into more chunks."""
+    return other.dominates(one) and other.chunks < one.chunks
 
 
 def proofs_until(limit: Deadline) -> Deadline:

@@ -30,11 +30,15 @@ _QUICK_SECONDS = 0.1
 _LEAST_SECONDS = 0.5
 """What a seed that promises its first algorithm so soon may work for it at the least."""
 
-_SEED_SECONDS = 1.0
-"""The work that the seeds of a search may do for more than one algorithm each: a solver is often as
-fast.  Where there is a time limit it may be more, since searches that need one are long: ..."""
+_SMALL = 1_200
+"""Links times nodes, up to which a solver is often as fast as a seed."""
 
-_SHARE_OF_SEEDS = (0.05, 0.3)
+_SEED_SECONDS = (1.0, 20.0)
+"""The work that the seeds of a search may do for more than one algorithm each, on a small machine
+and on others.  Where there is a time limit it may be more, since searches that need one are
+long: ..."""
+
+_SHARE_OF_SEEDS = ((0.05, 0.3), (0.5, 0.5))
 """... this part of it; and never more than that part."""
 
 _SHARE_FOR_SEEDS = 0.6
@@ -103,9 +107,11 @@ class Seeding:
         left = max(0.0, deadline.left())
         work = until.seconds
         if not alone:
-            work = _SEED_SECONDS
+            topology = request.topology
+            large = len(topology.links) * topology.num_nodes > _SMALL
+            work = _SEED_SECONDS[large]
             if not deadline.is_never:
-                least, most = (left * part for part in _SHARE_OF_SEEDS)
+                least, most = (left * part for part in _SHARE_OF_SEEDS[large])
                 work = min(max(work, least), most)
         limits = SeedLimits(max_steps, request.max_rounds, request.max_chunks, work, until)
         patience = min(_PATIENCE_SECONDS, left * _SHARE_OF_PATIENCE)
