@@ -11,7 +11,7 @@ from syncoll.plugins import PluginManager
 CORE = Path(__file__).parents[2] / "syncoll"
 
 OTHER_MEANINGS = {
-    "step": {"api", "cli", "pages", "trust"},  # of an algorithm
+    "step": {"api", "pages", "trust"},  # of an algorithm
     "highs": {"lowerings"},  # the high bounds of rows
     "ring": {"testing"},  # the machine
     "syncoll": {  # the project
