@@ -13,7 +13,6 @@ CORE = Path(__file__).parents[2] / "syncoll"
 OTHER_MEANINGS = {
     "step": {"api", "pages", "trust"},  # of an algorithm
     "highs": {"lowerings"},  # the high bounds of rows
-    "ring": {"testing"},  # the machine
     "syncoll": {  # the project
         *("cli", "planning", "plugins", "session", "solving", "spec", "store", "testing"),
     },
