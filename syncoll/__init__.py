@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 else:
     _HOMES = {
         "api.definitions": "check_spec collective discover fabric file_schema import_topology "
-        "list_plugins list_specs open_store show topology",
+        "list_plugins list_specs open_store show symmetry_of SymmetryResult topology",
         "api.exports": "ExportResult export verify",
         "api.frontier": "CheckedResult FrontierResult PointResult StoredResult check load",
         "api.plans": "PlanResult plan",

@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from syncoll import documents
-from syncoll.api.base import Shown, What, Where, session_for
+from syncoll.api.base import Shown, What, Where, deadline_of, dressed, session_for
+from syncoll.deadline import interrupted_at
 from syncoll.errors import UsageError
 from syncoll.importing import import_spec, read_description
-from syncoll.model import Collective, Fabric, Topology
+from syncoll.model import Collective, Fabric, RelationTable, Topology
 from syncoll.pages import Page
 from syncoll.pages.collective import collective_page, least_size
 from syncoll.pages.frontier import stored_page
 from syncoll.pages.plugins import plugins_page
 from syncoll.pages.specs import specs_page
+from syncoll.pages.symmetry import symmetry_page, symmetry_record
 from syncoll.pages.topology import topology_page
 from syncoll.plugins import PluginManager, resolve_options
 from syncoll.routing import as_topology
 from syncoll.session.reference import kind_of
 from syncoll.spec import CheckReport, check_file
 from syncoll.store import Store
+from syncoll.symmetry import Symmetry, find_symmetry
 from syncoll.wording import argument
 
 __all__ = [
+    "SymmetryResult",
     "check_spec",
     "collective",
     "discover",
@@ -35,6 +40,7 @@ __all__ = [
     "list_specs",
     "open_store",
     "show",
+    "symmetry_of",
     "topology",
 ]
 
@@ -170,6 +176,48 @@ def show(
     if isinstance(what, Collective):
         return collective_page(what, *least_size(what, nodes, chunks), doc)
     return topology_page(session.topology(what), doc, width)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SymmetryResult(Shown, Symmetry):
+    """The symmetry of a topology, alone or with a collective."""
+
+    def page(self) -> Page:
+        """How large the free group is, its orbits and what generates it."""
+        return symmetry_page(self)
+
+    def record(self) -> dict[str, Any]:
+        """What ``syncoll show --symmetry --format json`` prints."""
+        return symmetry_record(self)
+
+
+def symmetry_of(
+    topology: Where, collective: What | None = None, *, time_limit: float | str | None = None
+) -> SymmetryResult:
+    """The automorphisms that searches use: those that keep the topology and the collective.
+
+    Args:
+        topology: a name or an object.
+        collective: a name or an object; None for the topology alone.
+        time_limit: seconds for all of it, or a text such as ``2min``.
+
+    Raises:
+        SyncollError: when there is no such, or the collective is not defined on the topology.
+
+    >>> symmetry_of("torus(4,4)", "allgather").group.order
+    16
+    """
+    session, until = session_for(), deadline_of(time_limit)
+    with interrupted_at(until):
+        where, what = session.topology(topology), None
+        if collective is None:
+            return dressed(SymmetryResult, find_symmetry(where, until=until))
+        what = session.collective(collective)
+        _, chunks = least_size(what, where.num_nodes, None)
+        # An instance, so that a chunk that cannot get to where it must is an error.
+        one = what.instantiate(where, chunks=chunks, steps=0, rounds=0)
+        table = RelationTable(one.pre, one.post)
+    return dressed(SymmetryResult, find_symmetry(where, what.name, table, until))
 
 
 def open_store(store: str | Path | None = None) -> Store:

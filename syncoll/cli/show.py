@@ -1,5 +1,5 @@
 """Shows a machine (its links and what bounds them), a collective (where chunks start and must end),
-or the algorithms of a stored frontier, outcome or algorithm, step by step.
+the algorithms of a stored frontier, outcome or algorithm, step by step, or a machine's symmetry.
 
   syncoll show dgx1
   syncoll show "torus(4,4)"
@@ -7,9 +7,13 @@ or the algorithms of a stored frontier, outcome or algorithm, step by step.
   syncoll show my-machine.syncoll:quad
   syncoll show frontier.json
   syncoll show frontier.json --as ni-table
+  syncoll show --symmetry "torus(4,4)" allgather
 
 --as ni-table prints what each node's network interface has to do: the schedule tables of the
 MultiTree paper, for every algorithm whose chunks go up and down trees.
+
+--symmetry says by which permutations of the nodes searches carry what they find for one node to
+others: those that keep the machine, and what the collective asks for where one is named.
 """
 
 from __future__ import annotations
@@ -33,6 +37,15 @@ __all__ = ["add_arguments", "run"]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own."""
     parser.add_argument("what", metavar="NAME|FILE", help="`syncoll spec list` lists the names")
+    parser.add_argument(
+        "collective",
+        metavar="COLLECTIVE",
+        nargs="?",
+        help="which the symmetry of a machine is to keep too; only with --symmetry",
+    )
+    parser.add_argument(
+        "--symmetry", action="store_true", help="of a machine, alone or with a collective"
+    )
     parser.add_argument(
         "--nodes",
         type=count,
@@ -60,7 +73,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Runs the command; its exit code."""
     what, session = arguments.what, arguments.session
+    if arguments.collective is not None and not arguments.symmetry:
+        raise UsageError(
+            f"{what} {arguments.collective}: one thing is shown at a time; two names go with "
+            "--symmetry, a machine and a collective"
+        )
     kind = kind_of(session.specs, what)
+    if arguments.symmetry:
+        return _show_symmetry(arguments, kind)
     # Only now, so that a mistyped name loads none of it.
     from syncoll.documents.problem import interconnect_record
     from syncoll.documents.record import written
@@ -108,4 +128,27 @@ def run(arguments: argparse.Namespace) -> int:
                 "post": [row.nonzero()[0].tolist() for row in relation.post],
             }
         )
+    return Exit.OK
+
+
+def _show_symmetry(arguments: argparse.Namespace, kind: str) -> int:
+    """The symmetry of a machine, alone or with a collective."""
+    what = arguments.what
+    if kind != "topology":
+        raise UsageError(
+            f"--symmetry is about a machine, and {what} is a {kind}; write "
+            "`syncoll show --symmetry TOPOLOGY COLLECTIVE`"
+        )
+    for name, given in (
+        ("--nodes", arguments.nodes),
+        ("--chunks", arguments.chunks),
+        ("--as", arguments.view != _VIEWS[0]),
+    ):
+        if given:
+            raise UsageError(f"{name} means nothing to --symmetry")
+    found = syncoll.symmetry_of(what, arguments.collective)
+    if arguments.format == "json":
+        print_json(found.record())
+    else:
+        print_page(found.page())
     return Exit.OK

@@ -1,7 +1,8 @@
 """Automorphisms of a topology and a collective, and what they carry from one node to others."""
 
+from syncoll.symmetry.found import Symmetry, find_symmetry
 from syncoll.symmetry.free_group import FreeGroup
 from syncoll.symmetry.orbits import LinkOrbits
 from syncoll.symmetry.search import free_symmetry
 
-__all__ = ["FreeGroup", "LinkOrbits", "free_symmetry"]
+__all__ = ["FreeGroup", "LinkOrbits", "Symmetry", "find_symmetry", "free_symmetry"]

@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +19,17 @@ from syncoll.deadline import Deadline
 from syncoll.model import Fabric
 from syncoll.symmetry.structure import Structure
 
-__all__ = ["automorphism_generators", "digit_shifts", "free_power", "products"]
+if TYPE_CHECKING:
+    import igraph
+
+__all__ = [
+    "ColouredGraph",
+    "automorphism_generators",
+    "automorphism_graph",
+    "digit_shifts",
+    "free_power",
+    "products",
+]
 
 IntArray = npt.NDArray[np.int64]
 
@@ -43,21 +55,50 @@ def digit_shifts(structure: Structure) -> Iterator[IntArray]:
                 yield images
 
 
-def automorphism_generators(structure: Structure) -> list[IntArray]:
-    """Generators of a group of automorphisms, from igraph; none where the graph is too large.
+@dataclass(frozen=True, eq=False)
+class ColouredGraph:
+    """An undirected graph whose automorphisms are those of a topology; nodes come first.
 
-    They keep the links and B.  What a collective asks for is looked at afterwards, see
-    `Structure.keeps`.
+    Args:
+        edges: ``[E, 2]``.
+        colours: ``[V]``.
     """
-    import igraph
 
+    edges: IntArray
+    colours: IntArray
+
+    @property
+    def order(self) -> int:
+        """How many automorphisms it has, from igraph (BLISS)."""
+        return int(self._graph().count_automorphisms(color=self.colours.tolist()))
+
+    def generators(self) -> list[list[int]]:
+        """Generators of its automorphisms."""
+        found: list[list[int]] = self._graph().automorphism_group(color=self.colours.tolist())
+        return found
+
+    def _graph(self) -> igraph.Graph:
+        import igraph
+
+        return igraph.Graph(n=len(self.colours), edges=self.edges.tolist())
+
+
+def automorphism_graph(structure: Structure) -> ColouredGraph | None:
+    """The graph that igraph is asked about; None where it is too large.
+
+    Its automorphisms keep the links and B.  What a collective asks for is looked at afterwards,
+    see `Structure.keeps`.
+    """
     fabric = structure.topology.fabric
     edges, colours = _graph_of_bounds(structure) if fabric is None else _graph_of_fabric(fabric)
-    if len(edges) > _MOST_EDGES:
-        return []
-    graph = igraph.Graph(n=len(colours), edges=edges.tolist())
+    return ColouredGraph(edges, colours) if len(edges) <= _MOST_EDGES else None
+
+
+def automorphism_generators(structure: Structure) -> list[IntArray]:
+    """Generators of the automorphisms of links and B; none where the graph is too large."""
+    graph = automorphism_graph(structure)
     nodes = structure.num_nodes
-    found = graph.automorphism_group(color=colours.tolist())
+    found = [] if graph is None else graph.generators()
     images = (np.array(one[:nodes], dtype=np.int64) for one in found)
     return [one for one in images if (one != np.arange(nodes)).any()]
 

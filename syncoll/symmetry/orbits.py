@@ -11,7 +11,7 @@ from syncoll.model import Topology
 from syncoll.symmetry.free_group import FreeGroup
 from syncoll.symmetry.structure import Structure
 
-__all__ = ["LinkOrbits"]
+__all__ = ["LinkOrbits", "bound_labels", "link_labels"]
 
 IntArray = npt.NDArray[np.int64]
 
@@ -35,24 +35,9 @@ class LinkOrbits:
     def of(cls, topology: Topology, group: FreeGroup) -> LinkOrbits:
         """The orbits under a group of automorphisms."""
         structure = Structure(topology)
-        source, target = structure.links.T
-        carrier = group.carriers[source]
-        # The element that takes a link's source back to its representative takes the link to one
-        # that stands for its orbit.
-        home = group.inverses[carrier, source]
-        code = home * topology.num_nodes + group.inverses[carrier, target]
-        kinds, link = np.unique(code, return_inverse=True)
-        label = np.arange(len(topology.bounds))
-        maps = [structure.bound_map(images) for images in group.generators]
-        while True:
-            before = label.copy()
-            for images in maps:
-                np.minimum.at(label, images, label.copy())
-                np.minimum(label, label[images], out=label)
-            if np.array_equal(label, before):
-                break
+        link, label = link_labels(structure, group), bound_labels(structure, group)
         bounds = np.unique(label)
-        members = np.zeros((len(kinds), len(bounds)), dtype=np.int64)
+        members = np.zeros((int(link.max(initial=-1)) + 1, len(bounds)), dtype=np.int64)
         for i, bound in enumerate(bounds.tolist()):
             np.add.at(members[:, i], link[topology.bound_links[bound]], 1)
         # Of equal rows of the program one is enough.
@@ -64,3 +49,28 @@ class LinkOrbits:
                 least[key] = i
         kept = sorted(least.values())
         return cls(link, bounds[kept], members[:, kept])
+
+
+def link_labels(structure: Structure, group: FreeGroup) -> IntArray:
+    """``[L]``: the orbit of each link, numbered from 0."""
+    source, target = structure.links.T
+    carrier = group.carriers[source]
+    # The element that takes a link's source back to its representative takes the link to one that
+    # stands for its orbit.
+    home = group.inverses[carrier, source]
+    code = home * structure.num_nodes + group.inverses[carrier, target]
+    labels: IntArray = np.unique(code, return_inverse=True)[1]
+    return labels
+
+
+def bound_labels(structure: Structure, group: FreeGroup) -> IntArray:
+    """``[B]``: for each bound the least position of one in its orbit."""
+    label = np.arange(len(structure.topology.bounds))
+    maps = [structure.bound_map(images) for images in group.generators]
+    while True:
+        before = label.copy()
+        for images in maps:
+            np.minimum.at(label, images, label.copy())
+            np.minimum(label, label[images], out=label)
+        if np.array_equal(label, before):
+            return label

@@ -27,6 +27,7 @@ SOLVE = ["solve", "dgx1", "allgather", "-C", "1", "-S", "2", "-R", "2"]
         (["bounds", "ring(4)", "gather", "--prices"], "bounds/1", {"prices", "by_steps"}),
         (["show", "dgx1"], "topology/1", {"nodes", "interconnect"}),
         (["show", "alltoall"], "collective/1", {"pre", "post", "global_chunks"}),
+        (["show", "--symmetry", "ring(4)", "gather"], "symmetry/1", {"order", "generators"}),
         (["spec", "list"], "specs/1", {"definitions"}),
         (["explain", *SOLVE[1:]], "explanation/1", {"stages", "can_run", "should_run"}),
         (["plugins"], "plugins/1", {"plugins", "broken"}),

@@ -1,0 +1,96 @@
+"""Symmetry for people, and as a record."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.pages.page import Page
+from syncoll.symmetry import Symmetry
+from syncoll.wording import counted
+
+__all__ = ["symmetry_page", "symmetry_record"]
+
+_MOST_CYCLES_SHOWN = 4
+_LONGEST_CYCLE_SHOWN = 8
+
+
+def symmetry_page(found: Symmetry) -> Page:
+    """How large the free group is, what it leaves to be decided, and what generates it."""
+    topology, group = found.topology, found.group
+    page = Page()
+    what = f"{found.collective} on {topology.name}" if found.collective else topology.name
+    page.text(f"{what}: {counted(topology.num_nodes, 'node')}")
+    if group.order == 1:
+        page.text("no free group of automorphisms was found but the identity")
+    else:
+        page.text(
+            f"a free group of {group.order} automorphisms: each but the identity moves every node"
+        )
+    standing = _few(group.representatives.tolist())
+    page.text(f"  nodes   {_orbits(topology.num_nodes, len(group.representatives))}: {standing}")
+    page.text(f"  links   {_orbits(len(topology.links), found.link_orbits)}")
+    page.text(f"  bounds  {_orbits(len(topology.bounds), found.bound_orbits)}")
+    for i, images in enumerate(group.generators):
+        page.text(f"generator {i + 1}: {_cycles(images)}", hang=13)
+    if found.automorphisms is None or found.generators is None:
+        page.text("all automorphisms: not looked for, the graph is too large")
+        return page
+    where = "the network with its switches" if topology.fabric is not None else "the topology"
+    page.text(
+        f"all automorphisms of {where}: {found.automorphisms:,}; "
+        + counted(len(found.generators), "generator")
+        + (f", of which {found.collective} keeps {found.kept}" if found.collective else "")
+    )
+    return page
+
+
+def symmetry_record(found: Symmetry) -> dict[str, Any]:
+    """The same as JSON; generators are lists of the node that each node goes to."""
+    group = found.group
+    return {
+        "schema": "syncoll/symmetry/1",
+        "topology": found.topology.name,
+        "collective": found.collective,
+        "nodes": found.topology.num_nodes,
+        "order": group.order,
+        "representatives": group.representatives.tolist(),
+        "links": len(found.topology.links),
+        "link_orbits": found.link_orbits,
+        "bounds": len(found.topology.bounds),
+        "bound_orbits": found.bound_orbits,
+        "generators": group.generators.tolist(),
+        "automorphisms": found.automorphisms,
+        "automorphism_generators": None if found.generators is None else len(found.generators),
+        "automorphism_generators_kept": None if found.generators is None else found.kept,
+    }
+
+
+def _orbits(number: int, orbits: int) -> str:
+    return f"{orbits} of {number} stand for all" if orbits != 1 else f"1 of {number} stands for all"
+
+
+def _few(numbers: list[int]) -> str:
+    shown = " ".join(map(str, numbers[:_LONGEST_CYCLE_SHOWN]))
+    return shown + (" …" if len(numbers) > _LONGEST_CYCLE_SHOWN else "")
+
+
+def _cycles(images: npt.NDArray[np.int64]) -> str:
+    """A permutation as cycles, which all have one length in a free group; a few of them."""
+    following, seen = images.tolist(), np.zeros(len(images), dtype=bool)
+    cycles: list[list[int]] = []
+    for start in range(len(following)):
+        if not seen[start]:
+            cycle, node = [], start
+            while not seen[node]:
+                seen[node] = True
+                cycle.append(node)
+                node = following[node]
+            cycles.append(cycle)
+    text = "".join(f"({_few(cycle)})" for cycle in cycles[:_MOST_CYCLES_SHOWN])
+    if len(cycles) > _MOST_CYCLES_SHOWN or len(cycles[0]) > _LONGEST_CYCLE_SHOWN:
+        more = " …" if len(cycles) > _MOST_CYCLES_SHOWN else ""
+        text += f"{more}, {counted(len(cycles), 'cycle')} of {len(cycles[0])}"
+    return text

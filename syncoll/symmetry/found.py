@@ -1,0 +1,90 @@
+"""What symmetry a topology has, alone or with what a collective asks for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.deadline import NEVER, Deadline
+from syncoll.model import RelationTable, Topology
+from syncoll.symmetry.candidates import automorphism_generators, automorphism_graph
+from syncoll.symmetry.free_group import FreeGroup
+from syncoll.symmetry.orbits import bound_labels, link_labels
+from syncoll.symmetry.search import free_symmetry
+from syncoll.symmetry.structure import Structure
+
+__all__ = ["Symmetry", "find_symmetry"]
+
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Symmetry:
+    """The free group of automorphisms that searches use, and what igraph says of all of them.
+
+    Args:
+        topology: whose.
+        collective: the name of the one that is kept too; None where only the topology counts.
+        group: every element of it but the identity moves every node.
+        link_orbit: ``[L]``, the orbit of each link.
+        bound_orbit: ``[B]``, the orbit of each bound.
+        generators: of all automorphisms of the topology, without those that only exchange
+            switches; None where the graph is too large for igraph.
+        kept: how many of these generators the collective allows too.
+        automorphisms: how many there are, with those that exchange switches; None as above.
+    """
+
+    topology: Topology
+    collective: str | None
+    group: FreeGroup
+    link_orbit: IntArray
+    bound_orbit: IntArray
+    generators: IntArray | None
+    kept: int
+    automorphisms: int | None
+
+    @property
+    def link_orbits(self) -> int:
+        """How many orbits of links there are."""
+        return len(np.unique(self.link_orbit))
+
+    @property
+    def bound_orbits(self) -> int:
+        """How many orbits of bounds there are."""
+        return len(np.unique(self.bound_orbit))
+
+
+def find_symmetry(
+    topology: Topology,
+    collective: str | None = None,
+    table: RelationTable | None = None,
+    until: Deadline = NEVER,
+) -> Symmetry:
+    """What symmetry there is.
+
+    Args:
+        topology: the links and B that are kept.
+        collective: whose name it has.
+        table: its pre and post for some C, where they are to be kept too.
+        until: when to be content with the group that was found.
+    """
+    structure = Structure(topology, table)
+    group = free_symmetry(topology, table, until)
+    graph = automorphism_graph(structure)
+    generators = automorphisms = None
+    if graph is not None:
+        found = automorphism_generators(structure)
+        generators = np.array(found, dtype=np.int64).reshape(-1, topology.num_nodes)
+        automorphisms = graph.order
+    return Symmetry(
+        topology,
+        collective,
+        group,
+        link_labels(structure, group),
+        bound_labels(structure, group),
+        generators,
+        sum(structure.keeps(one) for one in generators) if generators is not None else 0,
+        automorphisms,
+    )
