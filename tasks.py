@@ -21,7 +21,17 @@ _DOCS = [["mkdocs", "build", "--strict", "--quiet"]]
 _TESTS = [["pytest", "-q", "-n", "auto", "--dist", "loadfile"]]
 _QUICK = [[*_TESTS[0], "-m", "not slow"]]
 
-_LOWEST = ["model", "documents", "lowerings", "trust", "sends", "chakra", "planning", "backends"]
+_LOWEST = [
+    "model",
+    "documents",
+    "lowerings",
+    "symmetry",
+    "trust",
+    "sends",
+    "chakra",
+    "planning",
+    "backends",
+]
 """Folders of tests that use the dependencies, for the run with the lowest versions of them."""
 
 

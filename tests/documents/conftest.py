@@ -23,7 +23,7 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Json]:
     commands = {
         "frontier": ["pareto", "ring(4)", "allgather"],
         "shared": ["pareto", "hub(3)", "broadcast", "--max-chunks", "4"],
-        "dgx1": ["pareto", "dgx1", "allgather"],
+        "dgx1": ["pareto", "dgx1", "allgather", "--seeds", "none"],
         "sat": ["solve", "dgx1", "allgather", "-C", "1", "-S", "2", "-R", "2"],
         "unsat": ["solve", "ring(4)", "allgather", "-C", "1", "-S", "1", "-R", "1"],
         "unknown": [

@@ -240,7 +240,7 @@ BROKEN: dict[str, tuple[str, Break, str, type[SyncollError]]] = {
     "link removed": (
         "dgx1",
         lambda d: d["interconnect"]["links"].pop(0),
-        "interconnect: .*no link",
+        "interconnect: .*not a link",
         FileFormatError,
     ),
     "link added": (
