@@ -98,6 +98,22 @@ class Problem:
         )
         return instance.least_steps
 
+    def into_nodes(self) -> float:
+        """What R/C has to be for the links into each node to bring what the node needs."""
+        table = self.collective.tabulate(self.num_nodes, self.least_chunks)
+        needed = (table.post & ~table.pre).sum(axis=0) / self.least_chunks
+        single = np.full(len(self.topology.links), np.inf)
+        whole = np.full(self.num_nodes, np.inf)
+        into = [set(links) for links in self.topology.in_links]
+        for bound, members in zip(self.topology.bounds, self.topology.bound_links, strict=True):
+            rate = float(bound.chunks_per_round)
+            single[members] = np.minimum(single[members], rate)
+            for node in {self.topology.links[link][1] for link in members.tolist()}:
+                if into[node] <= set(members.tolist()):
+                    whole[node] = min(whole[node], rate)
+        room = np.array([single[list(links)].sum() for links in self.topology.in_links])
+        return float((needed / np.maximum(np.minimum(room, whole), 1e-12)).max())
+
     def _demands(self, table: RelationTable) -> list[Demand]:
         """One demand of each orbit: its chunks start at nodes that stand for theirs."""
         kept: BoolArray = np.ones(len(table.pre), dtype=bool)

@@ -141,8 +141,11 @@ class Packing:
             most: trees for all demands together, beyond those with a share.
         """
         found: list[list[tuple[TimedTree, float]]] = [[] for _ in self.problem.demands]
-        for (demand, i), share in zip(self._row_of, self.shares, strict=True):
-            found[demand].append((self.trees[demand][i], float(share)))
+        # Trees that were added since the program was solved have no share yet.
+        shares = np.zeros(len(self._row_of))
+        shares[: len(self.shares)] = self.shares
+        for (demand, i), share in zip(self._row_of, shares.tolist(), strict=True):
+            found[demand].append((self.trees[demand][i], share))
         few = max(2, most // max(1, len(found)))
         kept = []
         for trees in found:

@@ -27,8 +27,9 @@ _NEAR, _NEXT = Fraction(1004, 1000), Fraction(10005, 10000)
 """How near values of C have to come to the best promise."""
 
 _SMALL = 8
-_MOST_ROUNDS = 800
-"""With so many rounds one more does not matter: C is at most what they allow, or small."""
+_MOST_ROUNDS, _MOST_OF_STEP = 400, 100
+"""With so many rounds, and so many for each step, one more a step does not matter: C is at most
+what they allow, or small."""
 
 _TOTALS = 2
 """Sums of whole rounds that are tried."""
@@ -73,7 +74,8 @@ def promising(packing: Packing, most_chunks: int, below: Fraction | None) -> lis
         below: only what promises a R/C less than this.
     """
     least = packing.problem.least_chunks
-    most = min(most_chunks, max(_SMALL * least, ceil(_MOST_ROUNDS / packing.value)))
+    rounds_of_use = _MOST_ROUNDS + _MOST_OF_STEP * packing.steps
+    most = min(most_chunks, max(_SMALL * least, ceil(rounds_of_use / packing.value)))
     promise: dict[int, Fraction] = {}
     for chunks in range(least, most + 1, least):
         rounds = max(packing.steps, ceil(packing.value * chunks - 1e-6))

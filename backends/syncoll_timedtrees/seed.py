@@ -1,8 +1,9 @@
 """Algorithms from packings of timed trees: for one number of steps after the other, then again.
 
-Every S has its own packing (`program`), which begins with the trees of fewer steps.  First each
-gets a little time; then those that have not come to rest get more, in turn, and whenever a packing
-has become better its trees are dealt to whole chunks (`rounding`).
+Every S has its own packing (`program`), which begins with the trees of fewer steps, and is dealt to
+whole chunks (`rounding`) when it is at rest.  The fewest steps come first; with each further one a
+part of the time goes to the next, until more steps are of no use.  Those that had to stop before
+they were at rest get what is left.
 """
 
 from __future__ import annotations
@@ -29,16 +30,16 @@ _MOST_CELLS = 1 << 26
 """Links times steps times nodes: the largest table that the search for trees makes."""
 
 _FIRST_SECONDS = 0.3
-_SKETCH_SECONDS, _DEAL_SECONDS = 0.3, 2.0
-_TOLERANCE = 1e-6
-_SHARE = 0.8
-"""The part of the time in which packings are improved; in the rest they are dealt once more."""
+_SKETCH_SECONDS, _DEAL_SECONDS = 0.3, 4.0
+_SHARE, _SHARE_OF_DEAL = 0.4, 0.2
+"""The part of the time that is left which the next S may take, and of that for whole chunks."""
 
+_TOLERANCE = 1e-6
 _EXACT = 1.0005
 """Nearer to the value of a packing it is not tried to come."""
 
 _WORTH = 0.998
-"""A packing is dealt again, or gets one more step, when that lowers R/C to this part."""
+"""One more step is of use when it lowers R/C to this part."""
 
 _STEPS_OF_NO_USE = 2
 """With so many more steps of no use the last S is reached."""
@@ -91,67 +92,52 @@ class _Run:
         self.problem, self.limits, self.until = problem, limits, until
         self.most_chunks = most_chunks
         self.packings: dict[int, Packing] = {}
-        self.dealt: dict[int, float] = {}
-        """The value with which the packing of each S was dealt."""
-        self.ended: set[int] = set()
-        """Those S whose packing, at rest or not, was dealt for the last time."""
         self.best: dict[int, Fraction] = {}
+        self.least = problem.into_nodes()
         self.most_steps = limits.max_steps or problem.num_nodes * 2
 
     def proposals(self) -> Iterator[Proposal]:
         """Everything that comes out, until it is late or nothing becomes better."""
-        yield from self._pack(self.until.share(_SHARE))
-        for packing in self.packings.values():
-            if not self.until.passed:
-                yield from self._deal(packing, last=True)
-
-    def _pack(self, until: Deadline) -> Iterator[Proposal]:
-        """What comes out while packings become better."""
         of_no_use = 0
         for steps in range(max(1, self.problem.least_steps), self.most_steps + 1):
             before = self.packings.get(steps - 1)
             packing = Packing(self.problem, steps, before.trees if before else None)
-            self._improve(packing, until.working(_FIRST_SECONDS))
-            if not packing.feasible:
+            yield from self._pack(packing, self.until.share(_SHARE))
+            if not packing.feasible or self.until.passed:
                 return
             self.packings[steps] = packing
-            yield from self._deal(packing)
             gained = before is None or packing.value < before.value * _WORTH
             of_no_use = 0 if gained else of_no_use + 1
-            if of_no_use >= _STEPS_OF_NO_USE or until.passed:
+            if of_no_use >= _STEPS_OF_NO_USE or packing.value <= self.least * (1 + _TOLERANCE):
                 break
-        seconds = _FIRST_SECONDS
         while waiting := [p for p in self.packings.values() if not p.rested]:
-            seconds *= 2
-            for packing in waiting:
-                if until.passed:
+            for i, packing in enumerate(waiting):
+                if self.until.passed:
                     return
-                self._improve(packing, until.working(seconds))
-                yield from self._deal(packing)
+                yield from self._pack(packing, self.until.share(1 / (len(waiting) - i)))
+
+    def _pack(self, packing: Packing, until: Deadline) -> Iterator[Proposal]:
+        """Improves a packing, and deals it: soon, and when it is at rest or its time is over."""
+        self._improve(packing, until.working(_FIRST_SECONDS))
+        if not packing.rested:
+            yield from self._deal(packing, until.sooner(_SKETCH_SECONDS), last=False)
+            self._improve(packing, until.share(1 - _SHARE_OF_DEAL))
+        yield from self._deal(packing, self.until.sooner(_DEAL_SECONDS), last=True)
 
     def _improve(self, packing: Packing, until: Deadline) -> None:
         while not packing.rested and packing.feasible and not until.passed:
             packing.improve(max(0.1, until.left()))
 
-    def _deal(self, packing: Packing, *, last: bool = False) -> Iterator[Proposal]:
-        """A proposal or two, if the packing has become better or does so no more."""
+    def _deal(self, packing: Packing, until: Deadline, *, last: bool) -> Iterator[Proposal]:
+        """What a packing can be dealt to, if that is better than what is known."""
         steps = packing.steps
-        last = last or packing.rested
-        if steps in self.ended:
-            return
-        if last:
-            self.ended.add(steps)
         known = min((b for s, b in self.best.items() if s <= steps), default=None)
-        if isinf(packing.value):
+        if isinf(packing.value) or not packing.feasible:
             return  # there was not even time for a first one
-        if not last and packing.value >= self.dealt.get(steps, float("inf")) * _WORTH:
-            return
         if known is not None and packing.value >= known * (1 - _TOLERANCE):
             return
-        self.dealt[steps] = packing.value
         for chunks in promising(packing, self.most_chunks, known)[: None if last else 1]:
-            share = self.until.share(0.25).sooner(_DEAL_SECONDS if last else _SKETCH_SECONDS)
-            dealt = deal(packing, chunks, share, thorough=last)
+            dealt = deal(packing, chunks, until.share(0.5), thorough=last)
             if known is not None and dealt.bandwidth >= known:
                 continue
             known = dealt.bandwidth

@@ -38,10 +38,10 @@ _SEED_SECONDS = (1.0, 20.0)
 and on others.  Where there is a time limit it may be more, since searches that need one are
 long: ..."""
 
-_SHARE_OF_SEEDS = ((0.05, 0.3), (0.5, 0.5))
+_SHARE_OF_SEEDS = ((0.05, 0.3), (0.65, 0.65))
 """... this part of it; and never more than that part."""
 
-_SHARE_FOR_SEEDS = 0.6
+_SHARE_FOR_SEEDS = 0.75
 """When this part of the time is over they are stopped, however little a busy machine let them
 work."""
 
