@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -59,7 +60,6 @@ class Algorithm:
             sends = sends.reshape(0, 4)
         if sends.ndim != 2 or sends.shape[1] != 4:
             raise ModelError(f"sends of shape {sends.shape}", None, "an array of shape [M, 4]")
-        columns = [sends[:, 2], sends[:, 1], sends[:, 0], sends[:, 3]]
         if self.contributions is not None:
             carried = np.array(self.contributions, dtype=bool)
             if carried.ndim != 2 or len(carried) != len(sends):
@@ -68,9 +68,11 @@ class Algorithm:
                     None,
                     "an array of shape [M, P]",
                 )
-            columns = [*carried.T, *columns]
-        order = np.lexsort(columns)
-        sends = sends[order]
+            columns = [*carried.T, sends[:, 2], sends[:, 1], sends[:, 0], sends[:, 3]]
+            order = np.lexsort(columns)
+            sends = sends[order]
+        else:
+            sends = _in_order(sends)
         sends.setflags(write=False)
         object.__setattr__(self, "sends", sends)
         if self.contributions is not None:
@@ -105,10 +107,14 @@ class Algorithm:
 
     def least_rounds(self, topology: Topology) -> list[int]:
         """For each step the fewest rounds whose capacity holds its sends."""
-        loads = np.zeros((len(topology.links), self.steps), dtype=np.int64)
-        index = topology.link_index
-        links = np.array([index[a, b] for a, b in self.sends[:, 1:3].tolist()], dtype=np.int64)
-        np.add.at(loads, (links, self.sends[:, 3]), 1)
+        nodes, steps = topology.num_nodes, self.steps
+        known = np.array([a * nodes + b for a, b in topology.links], dtype=np.int64)
+        codes = self.sends[:, 1] * nodes + self.sends[:, 2]
+        links = np.searchsorted(known, codes)
+        for i in np.flatnonzero(np.append(known, -1)[links] != codes)[:1].tolist():
+            raise KeyError(tuple(self.sends[i, 1:3].tolist()))
+        cells = np.bincount(links * steps + self.sends[:, 3], minlength=len(known) * steps)
+        loads = cells.reshape(len(known), steps)
         least = np.zeros(self.steps, dtype=np.int64)
         for bound, members in zip(topology.bounds, topology.bound_links, strict=True):
             b = bound.chunks_per_round
@@ -168,3 +174,15 @@ class Algorithm:
         sends = self.sends.copy()
         sends[:, 3] = renumber[sends[:, 3]] if len(sends) else sends[:, 3]
         return Algorithm(tuple(rounds[step] for step in busy), sends, self.contributions)
+
+
+def _in_order(sends: IntArray) -> IntArray:
+    """The sends in order of step, chunk, source, destination."""
+    most = sends.max(axis=0, initial=0) + 1
+    if sends.min(initial=0) < 0 or math.prod(most.tolist()) >= 1 << 62:
+        return sends[np.lexsort([sends[:, 2], sends[:, 1], sends[:, 0], sends[:, 3]])]
+    # One number for each send: there may be millions, and most often they are in order already.
+    key = ((sends[:, 3] * most[0] + sends[:, 0]) * most[1] + sends[:, 1]) * most[2] + sends[:, 2]
+    if (key[1:] >= key[:-1]).all():
+        return sends
+    return sends[np.argsort(key, kind="stable")]

@@ -137,11 +137,15 @@ def _shape(instance: Instance, algorithm: Algorithm, limit: int) -> list[Violati
                     f"send {sends[i].tolist()}: {name} {values[i]} is not within 0 to {end - 1}",
                 )
             )
-    links = set(topology.links)
-    used = np.unique(sends[:, 1:3], axis=0).tolist()
-    for a, b in used:
-        if (a, b) not in links:
-            found.append(Violation("send", f"a send from node {a} to node {b}: no such link"))
+    if found:
+        return found[:limit]
+    nodes = topology.num_nodes
+    is_link = np.zeros(nodes * nodes, dtype=bool)
+    is_link[[a * nodes + b for a, b in topology.links]] = True
+    pairs = sends[:, 1] * nodes + sends[:, 2]
+    for pair in np.unique(pairs[~is_link[pairs]])[:limit].tolist():
+        a, b = divmod(pair, nodes)
+        found.append(Violation("send", f"a send from node {a} to node {b}: no such link"))
     if instance.combining != (algorithm.contributions is not None):
         what = "lacks" if instance.combining else "has"
         found.append(Violation("shape", f"the algorithm {what} the contributions of its sends"))
@@ -151,6 +155,12 @@ def _shape(instance: Instance, algorithm: Algorithm, limit: int) -> list[Violati
             found.append(Violation("shape", f"contributions of {counted(width, 'node')}"))
         # One link may carry several partial results of a chunk in a step, but none twice.
         sends = np.concatenate([sends, algorithm.contributions], axis=1)
+    elif instance.num_chunks * nodes * nodes * max(1, instance.steps) < 1 << 62:
+        # One number for each send tells at once whether any is there twice.
+        key = (sends[:, 3] * instance.num_chunks + sends[:, 0]) * (nodes * nodes) + pairs
+        key.sort()
+        if (key[1:] != key[:-1]).all():
+            return found
     distinct, counts = np.unique(sends, axis=0, return_counts=True)
     for i in np.flatnonzero(counts > 1)[:limit]:
         found.append(
