@@ -34,7 +34,7 @@ RECORD = SeedRecord(
     summary="breadth-first broadcast: chunks arrive along shortest paths as early as they can",
     load=load,
     fits=_fits,
-    first_seconds=0.05,
+    first_seconds=0.01,
 )
 
 

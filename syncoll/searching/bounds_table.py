@@ -60,6 +60,7 @@ class BoundsTable:
         self._bounds: dict[tuple[int, int | None], RoundsBound] = {}
         self._thorough: set[tuple[int, int | None]] = set()
         self._cuts: dict[int, RoundsBound] = {}
+        self._found: list[tuple[int, Fraction]] = []
 
     def shapes(self, among: set[int]) -> dict[ChunkClasses, list[int]]:
         """The shapes of these C, in the order in which they came up, each with its C."""
@@ -93,7 +94,7 @@ class BoundsTable:
         """Whether what is proved for some C holds for C = `chunks` too."""
         if not self.irregular or chunks in (known := set(among)):
             return True
-        found = self._found(chunks)
+        found = self._classes(chunks)
         return any(found.proportional(self.shape(c)) for c in known)
 
     def least_steps(self, chunks: int) -> int:
@@ -103,6 +104,23 @@ class BoundsTable:
         if chunks not in self._least_steps:
             self._least_steps[chunks] = self.instance(chunks, 0, 0).least_steps
         return self._least_steps[chunks]
+
+    def found(self, steps: int, bandwidth: Fraction) -> None:
+        """Tells of an algorithm: no bound is above what it costs, and what meets it is enough."""
+        if not self.irregular:
+            self._found.append((steps, bandwidth))
+
+    def is_met(self, chunks: int) -> bool:
+        """Whether a cut, found at once, proves that nothing beats an algorithm of fewest steps."""
+        return self._met(self._cut(self.shape(chunks)), chunks, self.least_steps(chunks))
+
+    def _met(self, bound: RoundsBound, chunks: int, steps: int | None) -> bool:
+        """Whether an algorithm of at most so many steps costs no more than the bound."""
+        return any(
+            cost * chunks <= bound.rounds
+            for known, cost in self._found
+            if steps is None or known <= steps
+        )
 
     def bandwidth(self, chunks: int, steps: int | None = None) -> Fraction:
         """A lower bound on R/C for C = `chunks` and at most `steps` steps (None: any number).
@@ -151,8 +169,16 @@ class BoundsTable:
             if self.deadline.passed:
                 self.skipped.add(steps)
                 return self._cut(shape)
+            for known in (self._bounds.get((shape.chunks, None)), self._quick_cut(shape)):
+                if known is not None and self._met(known, shape.chunks, steps):
+                    self._bounds[key] = known
+                    return known
             self._bounds[key] = self._rounds(shape, steps, thorough=False, seconds=self._left())
         return self._bounds[key]
+
+    def _quick_cut(self, shape: ChunkClasses) -> RoundsBound | None:
+        """The cut that is looked for at once, if an algorithm is known that may meet it."""
+        return self._cut(shape) if self._found else None
 
     def _cut(self, shape: ChunkClasses) -> RoundsBound:
         """What can be proved at once, for any number of steps; 0 where that is nothing."""
@@ -200,11 +226,11 @@ class BoundsTable:
             if self._shape_of and not self.irregular:
                 self._shape_of[chunks] = next(iter(self._shape_of.values()))
             else:
-                found, known = self._found(chunks), dict.fromkeys(self._shape_of.values())
+                found, known = self._classes(chunks), dict.fromkeys(self._shape_of.values())
                 same = (shape for shape in known if found.proportional(shape))
                 self._shape_of[chunks] = next(same, found)
         return self._shape_of[chunks]
 
-    def _found(self, chunks: int) -> ChunkClasses:
+    def _classes(self, chunks: int) -> ChunkClasses:
         table = self.collective.tabulate(self.topology.num_nodes, chunks)
         return ChunkClasses.of(table, chunks, combining=self.collective.combining)

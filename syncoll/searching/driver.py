@@ -128,6 +128,8 @@ class _Search:
             most = self.source.most_rounds(point.steps)
             if (most is None or point.rounds <= most) and self.source.covers(point.chunks):
                 self._merge(point)
+                if point.steps <= self.source.least_steps and self.bounds.is_met(point.chunks):
+                    break  # nothing is better in either cost
             if alone and self.on_points and time.perf_counter() >= saved + _SAVE_SECONDS:
                 self.bounds.deadline = NEVER.sooner(0.0)  # what is proved comes later
                 self._report()
@@ -221,6 +223,7 @@ class _Search:
 
     def _merge(self, point: Point) -> bool:
         """Whether the point belongs on the frontier, where it then is."""
+        self.bounds.found(point.steps, point.bandwidth)
         before, self.points = self.points, merged(self.points, point)
         if self.points is not before:
             self.observer.found(tuple(self.points))
