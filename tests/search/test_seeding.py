@@ -17,7 +17,7 @@ from syncoll.errors import PluginError
 from syncoll.model import Algorithm, Collective, Topology
 from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits, SeedRecord
 from syncoll.searching import AnswerSource, ChosenSeed, SearchRequest, Seeding, search
-from tests.oracles.classics import allgather, broadcast, ring
+from tests.oracles.classics import allgather, broadcast, one_way_ring, ring
 
 Propose = Callable[[Topology, Collective, SeedLimits], Iterator[Proposal]]
 
@@ -159,14 +159,33 @@ def test_only_the_named_are_told_apart() -> None:
     assert named.refusals == {"mine": "no idea"}
 
 
-def test_alone_they_leave_open_what_nobody_searched() -> None:
-    def slow(*_: object) -> Iterator[Proposal]:
-        sends = [(c, (c + s) % 4, (c + s + 1) % 4, s) for c in range(4) for s in range(3)]
-        yield Proposal(1, Algorithm((1, 1, 1), np.array(sends)))
+def round_the_ring(*_: object) -> Iterator[Proposal]:
+    """An allgather of four nodes: each passes on what it has just received."""
+    sends = [(c, (c + s) % 4, (c + s + 1) % 4, s) for c in range(4) for s in range(3)]
+    yield Proposal(1, Algorithm((1, 1, 1), np.array(sends)))
 
+
+@pytest.mark.parametrize(("machine", "best"), [(one_way_ring, True), (ring, False)])
+def test_after_what_nothing_can_beat_no_seed_is_asked(
+    machine: Callable[[int], Topology], best: bool
+) -> None:
+    asked: list[str] = []
+
+    def later(*_: object) -> Iterator[Proposal]:
+        asked.append("later")
+        return iter(())
+
+    seeds = Seeding([chosen("first", round_the_ring), chosen("later", later)])
+    frontier = search(SearchRequest(machine(4), allgather()), AnswerSource(None, seeding=seeds))
+    assert [(p.steps, str(p.bandwidth), p.backend) for p in frontier.points] == [(3, "3", "first")]
+    assert asked == ([] if best else ["later"])
+    assert bool(frontier.open) is not best
+
+
+def test_alone_they_leave_open_what_nobody_searched() -> None:
     frontier = search(
         SearchRequest(ring(4), allgather()),
-        AnswerSource(None, seeding=Seeding([chosen("slow", slow)])),
+        AnswerSource(None, seeding=Seeding([chosen("slow", round_the_ring)])),
     )
     assert [(p.steps, str(p.bandwidth)) for p in frontier.points] == [(3, "3")]
     assert [(c.least_steps, c.most_steps, str(c.low), c.high) for c in frontier.open] == [
