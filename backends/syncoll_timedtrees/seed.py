@@ -26,8 +26,9 @@ __all__ = ["TimedTreeSeed", "fits"]
 _MOST_SENDS = 1 << 22
 """Algorithms of more sends are not made."""
 
-_MOST_CELLS = 1 << 26
-"""Links times steps times nodes: the largest table that the search for trees makes."""
+_MOST_CELLS = 1 << 24
+"""The largest tables that the search for trees makes: links times nodes, and steps times pairs of
+nodes."""
 
 _FIRST_SECONDS = 0.3
 _SKETCH_SECONDS, _DEAL_SECONDS = 0.3, 4.0
@@ -100,6 +101,8 @@ class _Run:
         """Everything that comes out, until it is late or nothing becomes better."""
         of_no_use = 0
         for steps in range(max(1, self.problem.least_steps), self.most_steps + 1):
+            if (steps + 1) * self.problem.num_nodes**2 > 2 * _MOST_CELLS:
+                return
             before = self.packings.get(steps - 1)
             packing = Packing(self.problem, steps, before.trees if before else None)
             yield from self._pack(packing, self.until.share(_SHARE))

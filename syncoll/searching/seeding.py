@@ -33,6 +33,10 @@ _LEAST_SECONDS = 0.5
 _SMALL = 1_200
 """Links times nodes, up to which a solver is often as fast as a seed."""
 
+_MUCH_SECONDS = 5.0
+"""Where there is so much work to share, more of it is for the seeds that promise to be slow: these
+become better for as long as they are let run."""
+
 _SEED_SECONDS = (1.0, 20.0)
 """The work that the seeds of a search may do for more than one algorithm each, on a small machine
 and on others.  Where there is a time limit it may be more, since searches that need one are
@@ -192,7 +196,9 @@ def _share(ends: Deadline, seeds: int, least: float = 0.0) -> Deadline:
         return ends
     # One that promised to be quick may wait for half of the time on a busy machine.
     on_the_wall = replace(ends, works=None).share(1.0 if seeds == 1 else 0.5)
-    return on_the_wall.working(max(least, ends.left() / seeds))
+    left = ends.left()
+    parts = seeds if seeds == 1 or left < _MUCH_SECONDS else 2 * seeds
+    return on_the_wall.working(max(least, left / parts))
 
 
 def _points(
