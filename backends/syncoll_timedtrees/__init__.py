@@ -40,6 +40,7 @@ RECORD = SeedRecord(
     ),
     fits=_fits,
     first_seconds=3.0,
+    weight=6.0,
 )
 
 

@@ -339,6 +339,8 @@ class SeedRecord:
             has none to offer.
         first_seconds: about how long its first algorithm takes, say for an allgather among 64
             nodes.  A search asks the quick ones first.
+        weight: how much of the time that seeds share is worth giving it, beside 1 for most; more
+            for one that becomes better for as long as it is let run.
     """
 
     name: str
@@ -350,9 +352,13 @@ class SeedRecord:
     by_default: bool = True
     forest: Callable[[], ForestPacker] | None = None
     first_seconds: float = 1.0
+    weight: float = 1.0
 
     def __post_init__(self) -> None:
-        fields.check_fields(self, first_seconds=fields.at_least(0, fields.number))
+        number = fields.at_least(0, fields.number)
+        fields.check_fields(self, first_seconds=number, weight=number)
+        if not self.weight > 0:
+            raise PluginError(f"seed {self.name}: its weight is {self.weight}; it must be above 0")
         who = f"seed {self.name}"
         check_table(self.options, who)
         for name in ("installed", "fits"):

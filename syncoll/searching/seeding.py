@@ -33,10 +33,6 @@ _LEAST_SECONDS = 0.5
 _SMALL = 1_200
 """Links times nodes, up to which a solver is often as fast as a seed."""
 
-_MUCH_SECONDS = 5.0
-"""Where there is so much work to share, more of it is for the seeds that promise to be slow: these
-become better for as long as they are let run."""
-
 _SEED_SECONDS = (1.0, 20.0)
 """The work that the seeds of a search may do for more than one algorithm each, on a small machine
 and on others.  Where there is a time limit it may be more, since searches that need one are
@@ -48,6 +44,9 @@ _SHARE_OF_SEEDS = ((0.05, 0.3), (0.65, 0.65))
 _SHARE_FOR_SEEDS = 0.75
 """When this part of the time is over they are stopped, however little a busy machine let them
 work."""
+
+_BUSY = 3.0
+"""So many times its part of the time a seed may wait for its part of the work."""
 
 _SHARE_OF_SEEDS_ALONE = 0.7
 """The same where no solver is asked; the rest is for what can be proved about their points."""
@@ -143,7 +142,8 @@ class Seeding:
             if replace(ends, works=None).passed:
                 return  # even to import another seed would take too long
             name, left = seed.record.name, len(self.seeds) - i
-            share, first = _share(ends, left), _share(ends, left, patience)
+            weights = [other.record.weight for other in self.seeds[i:]]
+            share, first = _share(ends, weights), _share(ends, weights, patience)
             if not ends.is_never and seed.record.first_seconds <= _QUICK_SECONDS:
                 # What needs so little must not be lost to a machine that is slow or busy.
                 least = max(patience, ends.left() / left, _LEAST_SECONDS)
@@ -186,19 +186,19 @@ class Seeding:
             self._on_message(text)
 
 
-def _share(ends: Deadline, seeds: int, least: float = 0.0) -> Deadline:
-    """What the next of so many seeds may take: its part of the work that is left, and of the time.
+def _share(ends: Deadline, weights: Sequence[float], least: float = 0.0) -> Deadline:
+    """What the first of some seeds may take: its part of the work that is left, and of the time.
 
     Args:
+        weights: of the seeds that are left.
         least: seconds of work, if there is time for them.
     """
     if ends.is_never:
         return ends
-    # One that promised to be quick may wait for half of the time on a busy machine.
-    on_the_wall = replace(ends, works=None).share(1.0 if seeds == 1 else 0.5)
-    left = ends.left()
-    parts = seeds if seeds == 1 or left < _MUCH_SECONDS else 2 * seeds
-    return on_the_wall.working(max(least, left / parts))
+    part = weights[0] / sum(weights)
+    # On a busy machine work takes several times as long, but one seed must not starve the others.
+    wall = 1.0 if len(weights) == 1 else max(0.25, min(0.5, _BUSY * part))
+    return replace(ends, works=None).share(wall).working(max(least, ends.left() * part))
 
 
 def _points(

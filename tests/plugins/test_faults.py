@@ -496,6 +496,7 @@ def of(kind: Any, **fields: Any) -> Callable[[], Any]:
         (of(SeedRecord, by_default=None), "`by_default`"),
         (of(SeedRecord, forest=3), "a function or None"),
         (of(SeedRecord, first_seconds="1"), "`first_seconds` is '1' (str)"),
+        (of(SeedRecord, weight=0.0), "its weight is 0.0; it must be above 0"),
         (of(SeedRecord, first_seconds=float("nan")), "a number of at least 0"),
         (lambda: NetworkCard("nic", [1]), "a tuple of int"),  # type: ignore[arg-type]
         (lambda: NetworkCard("nic", (1,), "25"), "a number or None"),  # type: ignore[arg-type]

@@ -94,7 +94,12 @@ class Spends:
         self.given: dict[str, float | None] = {}
 
     def seed(
-        self, name: str, work: float, load: float = 1.0, first_seconds: float = 1.0
+        self,
+        name: str,
+        work: float,
+        load: float = 1.0,
+        first_seconds: float = 1.0,
+        weight: float = 1.0,
     ) -> ChosenSeed:
         def propose(_: Topology, __: Collective, limits: SeedLimits) -> Iterator[Proposal]:
             self.given[name] = limits.seconds
@@ -103,7 +108,8 @@ class Spends:
             yield Proposal(1, Algorithm((1, 1, 1), np.array(AROUND)))
 
         one = chosen(name, propose)
-        return replace(one, record=replace(one.record, first_seconds=first_seconds))
+        record = replace(one.record, first_seconds=first_seconds, weight=weight)
+        return replace(one, record=record)
 
 
 def test_each_has_a_share_and_what_is_left_over_goes_on(clocks: dict[str, float]) -> None:
@@ -113,6 +119,13 @@ def test_each_has_a_share_and_what_is_left_over_goes_on(clocks: dict[str, float]
     # Whoever comes a little late is heard, and takes it from those who follow.
     assert spends.given == {"one": 4.0, "two": 5.5, "three": 6.0}
     assert (found, told) == (["one", "two", "three"], [])
+
+
+def test_shares_are_in_proportion_to_weights(clocks: dict[str, float]) -> None:
+    spends = Spends(clocks)
+    seeds = [spends.seed(name, 0.0, weight=weight) for name, weight in (("one", 1.0), ("two", 5.0))]
+    points(*seeds, spends.seed("three", 0.0, weight=6.0), limits=SeedLimits(seconds=12.0))
+    assert spends.given == {"one": 1.0, "two": pytest.approx(60 / 11), "three": 12.0}
 
 
 def test_the_quick_ones_come_first(clocks: dict[str, float]) -> None:
