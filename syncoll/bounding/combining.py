@@ -17,12 +17,14 @@ from fractions import Fraction
 import numpy as np
 
 from syncoll.bounding.partition import find_partition
+from syncoll.bounding.quotient import LEAST_NODES
 from syncoll.bounding.rounds import rounds_bound
 from syncoll.certificates.certificate import RoundsBound
 from syncoll.certificates.classes import ChunkClasses, Demand, DemandView
 from syncoll.deadline import Deadline, OutOfTimeError, interrupted_at
 from syncoll.linear.colour_refinement import Graph, hashes, mix, refine
 from syncoll.model import RelationTable, Topology
+from syncoll.symmetry import free_symmetry
 
 __all__ = ["combining_rounds_bound", "signature"]
 
@@ -38,6 +40,7 @@ def combining_rounds_bound(
     thorough: bool = True,
     seconds: float | None = 20.0,
     prove: Callable[..., RoundsBound] = rounds_bound,
+    known: RoundsBound | None = None,
 ) -> RoundsBound:
     """The best of these bounds on R.
 
@@ -46,15 +49,16 @@ def combining_rounds_bound(
         steps: S, or None for any number of steps.
         seconds: time limit of all of it; None for none.  What is proved by then counts.
         prove: computes bounds, as `rounds_bound` does.
+        known: what this found for any number of steps, where it was asked before.
     """
     deadline = Deadline.after(seconds)
     shape = table if isinstance(table, ChunkClasses) else ChunkClasses.of(table, 1, combining=True)
     if all(len(one.post) <= 1 for one in shape.classes):
         readings: list[tuple[DemandView, int | None]] = [(DemandView.INVERSE, None)]
     else:
-        nodes = range(topology.num_nodes)
+        nodes = _unlike(topology, shape, deadline)
         readings = [(r, n) for r in (DemandView.SPREAD, DemandView.COLLECT) for n in nodes]
-    best = _counting_sends(topology, shape, steps, deadline.share(_SHARE_OF_PARTITIONS))
+    best = known or _counting_sends(topology, shape, steps, deadline.share(_SHARE_OF_PARTITIONS))
     reversed_topology = topology.reversed()
     solved: set[int] = set()
     for reading, node in readings:
@@ -63,10 +67,10 @@ def combining_rounds_bound(
             break
         demands = shape.demands(reading, node)
         if reading is not DemandView.INVERSE:
-            known = signature(where, demands)
-            if known in solved:
+            like = signature(where, demands)
+            if like in solved:
                 continue  # a node that a symmetry exchanges with one before: the same bound
-            solved.add(known)
+            solved.add(like)
         bound = prove(
             where,
             demands,
@@ -79,6 +83,18 @@ def combining_rounds_bound(
         if bound.rounds > best.rounds:
             best = bound
     return best
+
+
+def _unlike(topology: Topology, shape: ChunkClasses, deadline: Deadline) -> list[int]:
+    """Nodes of which no two are exchanged by the automorphisms that were found."""
+    nodes = topology.num_nodes
+    everywhere = tuple(range(nodes))
+    if any((one.pre, one.post) != (everywhere, everywhere) for one in shape.classes):
+        return list(everywhere)
+    if topology.num_nodes < LEAST_NODES:
+        return list(everywhere)
+    found: list[int] = free_symmetry(topology, until=deadline.share(0.2)).representatives.tolist()
+    return found
 
 
 def _counting_sends(

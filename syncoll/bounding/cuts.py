@@ -23,6 +23,10 @@ __all__ = ["around_nodes", "find_cut", "least_cover"]
 ALL_SUBSETS = 12
 """Up to this number of nodes every set is tried."""
 
+_MOST_CENTRES = 64
+_FEW_CENTRES = 8
+"""With more nodes balls and halves are those of this number of nodes."""
+
 _MOST_COVERS = 2_000
 """This number of candidates get an exact cover before the search ends."""
 
@@ -126,11 +130,14 @@ def _candidates(topology: Topology, prices: PriceCertificate | None) -> BoolArra
         numbers = np.arange(1, (1 << nodes) - 1)
         return (numbers[:, None] >> np.arange(nodes) & 1).astype(bool)
     distances = topology.distances
-    found: list[BoolArray] = []
+    centres = np.arange(nodes)
+    if nodes > _MOST_CENTRES:
+        centres = centres[:: -(-nodes // _FEW_CENTRES)]
+    found: list[BoolArray] = [np.eye(nodes, dtype=bool)]
     for matrix in (distances, distances.T):
         for radius in range(int(distances[distances < nodes].max()) + 1):
-            found.append(matrix <= radius)
-        for one in range(nodes):
+            found.append(matrix[centres] <= radius)
+        for one in centres.tolist():
             found += [matrix[one] < matrix, matrix[one] <= matrix]
     if prices is not None:
         free = _free_reach(topology, prices)
@@ -164,6 +171,12 @@ def _free_reach(topology: Topology, prices: PriceCertificate) -> BoolArray:
 def _amounts(sides: BoolArray, demands: Sequence[Demand]) -> npt.NDArray[np.float64]:
     """For each set how many chunks must cross from it."""
     nodes = sides.shape[1]
+    if all(len(one.sources) == len(one.destinations) == 1 for one in demands):
+        pairs = np.array([(*d.sources, *d.destinations) for d in demands], dtype=np.int64)
+        between = np.zeros((nodes, nodes))
+        between[pairs[:, 0], pairs[:, 1]] = [float(demand.count) for demand in demands]
+        found: npt.NDArray[np.float64] = ((sides @ between) * ~sides).sum(axis=1)
+        return found
     sources = np.zeros((nodes, len(demands)), dtype=np.float32)
     destinations = np.zeros_like(sources)
     for k, demand in enumerate(demands):

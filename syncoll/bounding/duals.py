@@ -12,9 +12,12 @@ import numpy.typing as npt
 from syncoll.certificates.prices import PriceCertificate, Share
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from syncoll.bounding.quotient import Quotient
     from syncoll.bounding.relaxation import Commodity, FlowProgram
 
-__all__ = ["denominators", "prices_of"]
+__all__ = ["denominators", "prices_of", "readable"]
 
 FloatArray = npt.NDArray[np.float64]
 _Prices = dict[tuple[int, int], Fraction]
@@ -47,7 +50,7 @@ def _rational(value: float, denominator: int) -> Fraction:
     return Fraction(float(value)).limit_denominator(denominator)
 
 
-def _readable(price: Fraction) -> Fraction:
+def readable(price: Fraction) -> Fraction:
     """The price itself, or one a little lower where its denominator is too long to be read.
 
     Lower prices keep the rules; bandwidths that have no small common denominator would else make
@@ -60,7 +63,7 @@ def _readable(price: Fraction) -> Fraction:
 
 def prices_of(program: FlowProgram, row_duals: FloatArray, denominator: int) -> PriceCertificate:
     """The dual of a solved program as prices, each of a denominator of at most this size."""
-    layers, topology = program.network.layers, program.network.topology
+    layers, relaxation = program.network.layers, program.relaxation
     duals = -row_duals
     parts: dict[int | None, _Prices] = {}
     for where, first in program.capacity_rows.items():
@@ -73,22 +76,43 @@ def prices_of(program: FlowProgram, row_duals: FloatArray, denominator: int) -> 
     cost: dict[int, Fraction] = defaultdict(Fraction)
     for prices in parts.values():
         for (i, step), price in prices.items():
-            cost[step] += topology.bounds[i].chunks_per_round * price
-    totals: _Prices = defaultdict(Fraction)
+            cost[step] += program.bounds[i].chunks_per_round * price
     for prices in parts.values():
         for key in prices:
-            prices[key] = _readable(prices[key] / cost[key[1]])
-            totals[key] += prices[key]
+            prices[key] = readable(prices[key] / cost[key[1]])
+    quotient = relaxation.quotient if relaxation.shares_capacity else None
+    if quotient is not None:
+        parts = {where: _of_all_bounds(quotient, prices) for where, prices in parts.items()}
+    totals: _Prices = defaultdict(Fraction)
+    for prices in parts.values():
+        for key, price in prices.items():
+            totals[key] += price
     on_links = {where: _on_links(program, prices) for where, prices in parts.items()}
-    together = None not in program.capacity_rows
-    shares = [
-        Share(c.destination, c.demands, on_links[c.destination if together else None])
-        for c in program.relaxation.commodities
-        if not program.relaxation.is_copied(program.relaxation.demands[c.demands[0]])
-    ]
-    if not together:
-        shares += _copy_shares(program, duals, denominator, on_links[None])
+    shares: list[Share] = []
+    if not relaxation.shares_capacity:
+        shares = [
+            Share(c.destination, c.demands, on_links[c.destination]) for c in relaxation.commodities
+        ]
+        return PriceCertificate(program.network.steps, dict(totals), tuple(shares))
+    whole, paid = on_links[None], defaultdict(list)
+    for k, demand in enumerate(relaxation.demands):
+        if not relaxation.is_copied(demand):
+            paid[demand.destinations[0]].append(k)
+    shares = [Share(d, tuple(ks), whole) for d, ks in sorted(paid.items())]
+    shares += _copy_shares(program, duals, denominator, whole)
     return PriceCertificate(program.network.steps, dict(totals), tuple(shares))
+
+
+def _of_all_bounds(quotient: Quotient, prices: _Prices) -> _Prices:
+    """Prices of orbits of bounds, each divided among its members."""
+    members: dict[int, list[int]] = defaultdict(list)
+    for bound, orbit in enumerate(quotient.orbits.orbit.tolist()):
+        members[orbit].append(bound)
+    return {
+        (bound, step): price / len(members[i])
+        for (i, step), price in prices.items()
+        for bound in members[i]
+    }
 
 
 def _on_links(program: FlowProgram, prices: _Prices) -> _Prices:
@@ -106,7 +130,9 @@ def _copy_shares(
     price: _Prices,
 ) -> list[Share]:
     """Shares of copied demands, cut where they add up to more than the price."""
-    whole = {key: part for key, part in price.items() if part > 0}
+    quotient = program.relaxation.quotient
+    order = 1 if quotient is None else quotient.group.order  # flows of an orbit divide the price
+    whole = {key: part * order for key, part in price.items() if part > 0}
     rational: dict[float, Fraction] = {}  # symmetric programs have few different duals
     raw: list[tuple[Commodity, _Prices]] = []
     spent: dict[int, _Prices] = defaultdict(dict)
@@ -135,5 +161,29 @@ def _copy_shares(
         k = commodity.demands[0]
         for key in parts.keys() & cuts[k].keys():
             parts[key] *= cuts[k][key]
-        shares.append(Share(commodity.destination, (k,), parts))
+        if quotient is None:
+            shares.append(Share(commodity.destination, (k,), parts))
+        else:
+            shares += _images(quotient, commodity, parts)
     return shares
+
+
+def _images(quotient: Quotient, commodity: Commodity, prices: _Prices) -> Iterator[Share]:
+    """A share of an orbit's flow, divided among the flows of the orbit."""
+    order = quotient.group.order
+    divided: dict[Fraction, Fraction] = {}
+    links = np.array([link for link, _ in prices], dtype=np.int64)
+    steps = [step for _, step in prices]
+    values = []
+    for price in prices.values():
+        if price not in divided:
+            divided[price] = price / order
+        values.append(divided[price])
+    demand = quotient.demands[commodity.demands[0]]
+    for element in range(order):
+        moved = quotient.link_images[element, links].tolist()
+        yield Share(
+            int(quotient.group.elements[element, commodity.destination]),
+            (quotient.image(demand, element),),
+            dict(zip(zip(moved, steps, strict=True), values, strict=True)),
+        )

@@ -25,6 +25,10 @@ FloatArray = npt.NDArray[np.float64]
 _MOST_PROGRAMS = 12
 """This number of the most promising partitions gets exact prices."""
 
+_MOST_JOINED = 64
+_SECONDS_OF_LARGE = 1.0
+"""With more nodes joining parts takes seconds for each pair, and is cut short."""
+
 _DENOMINATORS = (12, 840, 27720, 10**6)
 """Largest denominators tried in turn when a price is rounded."""
 
@@ -53,6 +57,8 @@ def find_partition(
     ends = np.array(topology.links, dtype=np.int64)
     rated: dict[tuple[int, ...], float] = {}
     half = deadline.share(0.5)
+    if topology.num_nodes > _MOST_JOINED:
+        half = half.sooner(_SECONDS_OF_LARGE)
     for parts in _candidates(topology.num_nodes, ends, share, classes, half):
         if parts not in rated:
             rated[parts] = _rate(parts, ends, share, classes)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from typing import ClassVar
 
 from syncoll.bounding.cuts import around_nodes, find_cut
+from syncoll.bounding.eager import eager_rounds
 from syncoll.bounding.network import TimeExpandedNetwork
-from syncoll.bounding.relaxation import Relaxation, RelaxationKind, most_variables
+from syncoll.bounding.quotient import Quotient
+from syncoll.bounding.relaxation import Relaxation, RelaxationKind
+from syncoll.bounding.timed_cuts import TimedCuts
 from syncoll.bounding.trees import find_tree_prices
 from syncoll.certificates.certificate import RoundsBound
 from syncoll.certificates.classes import Demand, DemandView
@@ -26,8 +30,14 @@ and so many left for the solver after the reduction."""
 THOROUGH = (1_500_000, 40_000)
 """With more variables than this it takes minutes, and more than a GiB of memory."""
 
-_LARGEST_BUILT = 4_000_000
-"""Flows times links times steps of the largest program that is tried at all."""
+_MOST_ON_ORBITS = 120_000
+"""Variables of the larger relaxation where it is tried only because symmetry makes it small."""
+
+_FEW_FLOWS = 20_000
+"""With more variables than this cuts take the place of flows to each destination."""
+
+_REMEMBERED = 4
+"""Problems whose bounds are kept at hand."""
 
 _BUILT_PER_SECOND = 100_000
 """The number of variables that are built and reduced in a second."""
@@ -43,49 +53,218 @@ def rounds_bound(
     reading: DemandView = DemandView.MOVING,
     node: int | None = None,
 ) -> RoundsBound:
-    """The best bound on R that the relaxations prove in the time, exact and certified.
+    """The best bound on R that cuts and relaxations prove in the time, exact and certified.
 
     Args:
         demands: what must get where; every destination must be within reach.
-        steps: S, or None for any number of steps.
+        steps: S, or None for any number of steps.  The bound may hold for more steps than that.
         thorough: whether to solve the larger relaxation also where it may take many seconds.
         seconds: time limit of all of it; None for none.  What is proved by then counts.
         reading: what the demands are, for the record.
         node: what the demands are about, for the record.
     """
-    deadline = Deadline.after(seconds)
-    best = RoundsBound(Fraction(0), steps, None, reading, node)
     if not demands:
+        return RoundsBound(Fraction(0), steps, None, reading, node)
+    known = _FlowBounds.of(topology, tuple(demands))
+    bound = known.bound(steps, thorough=thorough, seconds=seconds)
+    return replace(bound, reading=reading, node=node)
+
+
+class _FlowBounds:
+    """Bounds for some demands, each step with what is known from those before.
+
+    Attributes:
+        any_steps: the best bound for any number of steps so far.
+    """
+
+    _recent: ClassVar[list[_FlowBounds]] = []
+
+    def __init__(self, topology: Topology, demands: tuple[Demand, ...]) -> None:
+        self.topology, self.demands = topology, demands
+        self.single = all(len(demand.sources) == 1 for demand in demands)
+        self.several = any(len(demand.destinations) > 1 for demand in demands)
+        self.separate = all(len(members) == 1 for members in topology.bound_links)
+        self.any_steps = RoundsBound(Fraction(0), None, None)
+        self._began = False
+        self._quotient: Quotient | None = None
+        self._ceilings: list[tuple[int, float]] = []
+        """From so many steps on no relaxation proves more than this."""
+        self._together: dict[int, float] = {}
+        """For each S what flows together need."""
+        self._given_up: list[tuple[int, float]] = []
+        """For which S copies were too large, or took longer than so many seconds."""
+
+    @classmethod
+    def of(cls, topology: Topology, demands: tuple[Demand, ...]) -> _FlowBounds:
+        """Those of one of the last problems, or new ones."""
+        for one in cls._recent:
+            if (one.topology is topology or one.topology == topology) and (
+                one.demands is demands or one.demands == demands
+            ):
+                return one
+        made = cls(topology, demands)
+        cls._recent = [made, *cls._recent[: _REMEMBERED - 1]]
+        return made
+
+    def bound(self, steps: int | None, *, thorough: bool, seconds: float | None) -> RoundsBound:
+        """The best bound in the time."""
+        deadline = Deadline.after(seconds)
+        best = RoundsBound(Fraction(0), steps, None)
+        try:
+            with interrupted_at(deadline):
+                self._begin(deadline)
+                best = max(best, self.any_steps, key=_rounds)
+                for bound in self._proved(steps, best, thorough, deadline):
+                    best = max(best, bound, key=_rounds)
+                    if self._settled(steps, best):
+                        break
+        except OutOfTimeError:
+            pass  # what is proved so far holds
+        except MemoryError:
+            on_refusal(
+                f"no memory was left for the bound on R for {_of(steps)}: a weaker one stands in"
+            )
+        if best.steps is None and best.rounds > self.any_steps.rounds:
+            self.any_steps = best
         return best
-    network = TimeExpandedNetwork.of(topology, steps)
-    kinds = [RelaxationKind.TOGETHER, RelaxationKind.COPIES]
-    if all(len(demand.destinations) == 1 for demand in demands):
-        kinds = [RelaxationKind.COPIES]  # the same flows, but sharing the capacities
-    built, solved_columns = THOROUGH if thorough else QUICK
-    first = THOROUGH[0]
-    if seconds is not None:  # what would not even be built in the time is not begun
-        built, first = (min(most, int(seconds * _BUILT_PER_SECOND)) for most in (built, first))
-    if most_variables(topology, demands, steps, RelaxationKind.TOGETHER) > _LARGEST_BUILT:
-        return best  # even the smaller relaxation would take minutes and GiBs to build
-    of = "any number of steps" if steps is None else f"S = {steps}"
-    try:
-        with interrupted_at(deadline):
-            for kind in kinds:
-                relaxation = Relaxation(network, demands, kind)
-                larger = kind is not kinds[0]
-                if not relaxation.fits(built if larger else first, deadline):
-                    continue
-                if why := budget().lacks(relaxation.needed_bytes, f"the bound on R for {of}"):
-                    on_refusal(f"{why}: skipped; weaker bounds take its place")
-                    continue
-                solved = relaxation.solve(deadline.seconds, solved_columns if larger else None)
-                if solved is not None and solved.proved > best.rounds:
-                    best = RoundsBound(solved.proved, steps, solved.certificate, reading, node)
-    except OutOfTimeError:
-        pass  # what is proved so far holds
-    except MemoryError:
-        on_refusal(f"no memory was left for the bound on R for {of}: a weaker one stands in")
-    return best
+
+    def _begin(self, deadline: Deadline) -> None:
+        """What costs next to nothing: symmetry, cuts around nodes, what eager sends reach."""
+        if self._began:
+            return
+        deadline.check()
+        self.any_steps = least_cut(self.topology, self.demands)
+        self._quotient = Quotient.of(self.topology, self.demands, deadline.share(0.3))
+        if self.several and self.single:
+            eager = eager_rounds(
+                self.topology, self.demands, self._quotient, deadline.share(0.3).seconds
+            )
+            if eager is not None:
+                self._ceilings.append(eager)
+        self._began = True
+
+    def _ceiling(self, steps: int | None) -> float:
+        """Above this no relaxation proves anything for so many steps."""
+        reached = [value for s, value in self._ceilings if steps is None or s <= steps]
+        return min(reached, default=float("inf"))
+
+    def _settled(self, steps: int | None, best: RoundsBound) -> bool:
+        return float(best.rounds) >= self._ceiling(steps) * (1 - 1e-9)
+
+    def _proved(
+        self, steps: int | None, best: RoundsBound, thorough: bool, deadline: Deadline
+    ) -> Iterator[RoundsBound]:
+        """Bounds, one after the other."""
+        if self._settled(steps, best):
+            return
+        network = TimeExpandedNetwork.of(self.topology, steps)
+        built, solved_columns = THOROUGH if thorough else QUICK
+        first = THOROUGH[0]
+        if deadline.seconds is not None:  # what would not even be built in the time is not begun
+            left = int(deadline.seconds * _BUILT_PER_SECOND)
+            built, first = min(built, left), min(first, left)
+        if self.several:
+            for bound in self._flows_together(network, best, first, deadline):
+                best = bound
+                yield bound
+            if steps is None and self.single and self.separate and self._spans:
+                return  # trees can be packed up to the least cut (Edmonds 1973)
+            if self._quotient is not None and not Relaxation(
+                network, self.demands, RelaxationKind.COPIES
+            ).fits(built, deadline):
+                built = min(built, _MOST_ON_ORBITS)
+        relaxation = Relaxation(network, self.demands, RelaxationKind.COPIES, self._quotient)
+        limits = (built, solved_columns) if self.several else (first, None)
+        yield from self._solved(relaxation, limits, best, deadline)
+
+    @property
+    def _spans(self) -> bool:
+        """Whether every demand must reach all nodes."""
+        others = self.topology.num_nodes - 1
+        return all(len(demand.destinations) == others for demand in self.demands)
+
+    def _flows_together(
+        self, network: TimeExpandedNetwork, best: RoundsBound, most: int, deadline: Deadline
+    ) -> Iterator[RoundsBound]:
+        destinations = sorted({d for demand in self.demands for d in demand.destinations})
+        if self._quotient is not None:
+            destinations = [d for d in destinations if self._quotient.stands_for(d)]
+        steps = network.steps
+        if steps is not None and any(
+            s <= steps and value <= float(best.rounds) * (1 + 1e-9)
+            for s, value in self._together.items()
+        ):
+            return  # more steps do not need more rounds
+        # Without time each destination has its own program.
+        parts = [[d] for d in destinations] if steps is None else [destinations]
+        relaxations = [
+            Relaxation(
+                network, self.demands, RelaxationKind.TOGETHER, self._quotient, frozenset(part)
+            )
+            for part in parts
+        ]
+        if (
+            self.single
+            and self.separate
+            and not all(one.fits(_FEW_FLOWS, deadline) for one in relaxations)
+        ):
+            cuts = TimedCuts(network, self.demands, destinations)
+            found, value = cuts.solve(deadline, float(best.rounds))
+            if steps is not None and value is not None:
+                self._together[steps] = value
+            if found is not None:
+                yield RoundsBound(found.check(self.topology, self.demands), steps, found)
+            return
+        for relaxation in relaxations:
+            for bound in self._solved(relaxation, (most, None), best, deadline):
+                best = bound
+                yield bound
+
+    def _solved(
+        self,
+        relaxation: Relaxation,
+        limits: tuple[int, int | None],
+        best: RoundsBound,
+        deadline: Deadline,
+    ) -> Iterator[RoundsBound]:
+        steps, kind = relaxation.network.steps, relaxation.kind
+        copies = kind is RelaxationKind.COPIES
+        left = float("inf") if deadline.seconds is None else deadline.seconds
+        if (
+            steps is not None
+            and copies
+            and any(s <= steps and left <= 2 * spent for s, spent in self._given_up)
+        ):
+            return  # a smaller one was too large
+        if not relaxation.fits(limits[0], deadline):
+            return
+        if why := budget().lacks(relaxation.needed_bytes, f"the bound on R for {_of(steps)}"):
+            on_refusal(f"{why}: skipped; weaker bounds take its place")
+            return
+        solved = None
+        try:
+            solved = relaxation.solve(deadline.seconds, limits[1], float(best.rounds))
+        finally:
+            if solved is None and steps is not None and copies:
+                self._given_up.append((steps, left))
+        if solved is None:
+            return
+        if steps is not None:
+            value = max(solved.value, float(solved.proved))
+            if copies:
+                self._ceilings.append((steps, value))
+            else:
+                self._together[steps] = value
+        if solved.proved > best.rounds:
+            yield RoundsBound(solved.proved, steps, solved.certificate)
+
+
+def _rounds(bound: RoundsBound) -> Fraction:
+    return bound.rounds
+
+
+def _of(steps: int | None) -> str:
+    return "any number of steps" if steps is None else f"S = {steps}"
 
 
 def with_cut(
@@ -116,16 +295,20 @@ def least_cut(topology: Topology, demands: Sequence[Demand]) -> RoundsBound:
 
 
 def with_trees(
-    topology: Topology, demands: Sequence[Demand], bound: RoundsBound, seconds: float
+    topology: Topology,
+    demands: Sequence[Demand],
+    bound: RoundsBound,
+    steps: int | None,
+    seconds: float,
 ) -> RoundsBound:
-    """A bound for so many steps, or a better one that trees prove within the time."""
-    if bound.steps is None:
+    """A bound, or a better one for so many steps that trees prove within the time."""
+    if steps is None:
         return bound
     try:
         with interrupted_at(Deadline.after(seconds)):
-            found = find_tree_prices(
-                topology, demands, bound.steps, seconds, more_than=bound.rounds
-            )
+            found = find_tree_prices(topology, demands, steps, seconds, more_than=bound.rounds)
     except OutOfTimeError:
         return bound
-    return bound if found is None else replace(bound, rounds=found[0], certificate=found[1])
+    if found is None:
+        return bound
+    return replace(bound, rounds=found[0], steps=steps, certificate=found[1])

@@ -18,18 +18,27 @@ check only adds prices and computes shortest paths, with integers over a common 
 
 from __future__ import annotations
 
-import heapq
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from syncoll.certificates.classes import Demand
 from syncoll.errors import VerificationError
 from syncoll.model import Topology
 
 __all__ = ["PriceCertificate", "Share"]
+
+_LARGEST = 1 << 62
+"""Sums below this are exact in machine words; larger ones are added up as Python's integers."""
+
+_MOST_CELLS = 1 << 22
+"""Shares times links times steps whose ways are looked for together."""
 
 
 @dataclass(frozen=True)
@@ -67,24 +76,59 @@ class PriceCertificate:
             VerificationError: when the prices break one of their rules.
         """
         self._check_totals(topology)
-        self._check_shares(topology, demands)
-        bound = Fraction(0)
+        tables: dict[int, _Table] = {}  # shares that are alike have one
         for share in self.shares:
-            scale = lcm(*(price.denominator for price in share.prices.values()))
-            prices = {key: int(price * scale) for key, price in share.prices.items()}
-            if self.steps is None:
-                cost = _cheapest(topology, share.destination, prices)
-            else:
-                cost = _cheapest_in_time(topology, share.destination, prices, self.steps)
-            for k in share.demands:
-                ways = [cost[n] for n in demands[k].sources if n in cost]
-                if not ways:
+            if id(share.prices) not in tables:
+                tables[id(share.prices)] = self._table(share, topology)
+        self._check_shares(topology, demands, tables)
+        ways = _Ways(topology, self.steps)
+        sources = _Sources(demands)
+        bound = Fraction(0)
+        for group in self._groups(tables, len(topology.links)):
+            costs = ways.costs([tables[id(one.prices)] for one in group], group)
+            for column, share in enumerate(group):
+                total = sources.total(share.demands, costs[:, column], ways.unreached)
+                if total is None:
+                    within = "" if self.steps is None else f" within {self.steps} steps"
                     raise VerificationError(
-                        f"no way leads from nodes {demands[k].sources} to node "
-                        f"{share.destination} within {self.steps} steps"
+                        f"no way leads to node {share.destination} from where demands of its "
+                        f"share start{within}"
                     )
-                bound += Fraction(min(ways) * demands[k].count, scale)
+                bound += Fraction(total, tables[id(share.prices)].scale)
         return bound
+
+    @property
+    def _layers(self) -> int:
+        return 1 if self.steps is None else self.steps
+
+    def _table(self, share: Share, topology: Topology) -> _Table:
+        layers, links = self._layers, len(topology.links)
+        for link, step in share.prices:
+            if not 0 <= link < links or not 0 <= step < layers:
+                raise VerificationError(
+                    f"the share for node {share.destination} has a price in link {link}, step "
+                    f"{step}: there is none"
+                )
+        for price in share.prices.values():
+            if price < 0:
+                raise VerificationError(f"the negative share {price}")
+        places = np.array([step * links + link for link, step in share.prices], dtype=np.int64)
+        scale = lcm(*{price.denominator for price in share.prices.values()})
+        return _Table(places, scale, _wholes(share.prices.values(), scale))
+
+    def _groups(self, tables: dict[int, _Table], links: int) -> Iterator[list[Share]]:
+        """Shares whose ways are looked for together: with one table, or a few small ones."""
+        alike: dict[int, list[Share]] = defaultdict(list)
+        for share in self.shares:
+            alike[id(share.prices)].append(share)
+        rest: list[Share] = []
+        for shares in alike.values():
+            if len(shares) == 1:
+                rest += shares
+                continue
+            yield from _cut(shares, max(1, _MOST_CELLS // max(1, links)))
+        rest.sort(key=lambda one: tables[id(one.prices)].small)
+        yield from _cut(rest, max(1, _MOST_CELLS // max(1, links * self._layers)))
 
     def _check_totals(self, topology: Topology) -> None:
         spent: dict[int, Fraction] = defaultdict(Fraction)
@@ -98,29 +142,14 @@ class PriceCertificate:
             if total > 1:
                 raise VerificationError(f"a round of step {step} costs {total}, more than 1")
 
-    def _check_shares(self, topology: Topology, demands: Sequence[Demand]) -> None:
-        # Whole numbers over a common denominator: there may be millions of parts to add up.
-        scale = lcm(
-            *(price.denominator for price in self.totals.values()),
-            *(part.denominator for share in self.shares for part in share.prices.values()),
-        )
-        price: dict[tuple[int, int], int] = defaultdict(int)
-        for (i, step), total in self.totals.items():
-            whole = total.numerator * (scale // total.denominator)
-            for link in topology.bound_links[i].tolist():
-                price[link, step] += whole
-        wholes = [
-            [(key, p.numerator * (scale // p.denominator)) for key, p in share.prices.items()]
-            for share in self.shares
-        ]
+    def _check_shares(
+        self, topology: Topology, demands: Sequence[Demand], tables: dict[int, _Table]
+    ) -> None:
         shares_of: dict[int, list[int]] = defaultdict(list)
         claimed: set[tuple[int, int]] = set()
-        for position, share in enumerate(self.shares):
+        for share in self.shares:
             if not 0 <= share.destination < topology.num_nodes:
                 raise VerificationError(f"a share for node {share.destination}: there is none")
-            for part in share.prices.values():
-                if part < 0:
-                    raise VerificationError(f"the negative share {part}")
             for k in share.demands:
                 if not 0 <= k < len(demands):
                     raise VerificationError(f"a share for demand {k}: there is none")
@@ -133,50 +162,134 @@ class PriceCertificate:
                         f"demand {k} has two shares for node {share.destination}"
                     )
                 claimed.add((k, share.destination))
-                shares_of[k].append(position)
+                shares_of[k].append(id(share.prices))
+        # Whole numbers over a common denominator: there may be millions of parts to add up.
+        scale = lcm(
+            *{price.denominator for price in self.totals.values()},
+            *(table.scale for table in tables.values()),
+        )
+        links = len(topology.links)
+        price = np.zeros(self._layers * links, dtype=object)
+        for (i, step), total in self.totals.items():
+            price[step * links + topology.bound_links[i]] += int(total * scale)
         # Demands with the same shares, as in an alltoall, are compared with the prices once.
-        alike = {tuple(positions): k for k, positions in shares_of.items()}
-        for positions, k in alike.items():
-            spent: dict[tuple[int, int], int] = defaultdict(int)
-            for position in positions:
-                for key, whole in wholes[position]:
-                    spent[key] += whole
-            for (link, step), whole in spent.items():
-                if whole > price.get((link, step), 0):
-                    raise VerificationError(
-                        f"the shares of demand {k} in link {link}, step {step} exceed its price"
-                    )
+        alike = {tuple(names): k for k, names in shares_of.items()}
+        most = max((table.most * (scale // table.scale) for table in tables.values()), default=0)
+        largest = max(most * max(map(len, alike), default=0), price.max(initial=0))
+        kind = np.int64 if largest < _LARGEST else object
+        price = price.astype(kind)
+        for names, k in alike.items():
+            spent = np.zeros(len(price), dtype=kind)
+            for name in names:
+                table = tables[name]
+                spent[table.places] += table.wholes.astype(kind) * (scale // table.scale)
+            if (spent > price).any():
+                step, link = divmod(int(np.flatnonzero(spent > price)[0]), links)
+                raise VerificationError(
+                    f"the shares of demand {k} in link {link}, step {step} exceed its price"
+                )
 
 
-def _cheapest(
-    topology: Topology, destination: int, prices: Mapping[tuple[int, int], int]
-) -> dict[int, int]:
-    """From each node that can reach the destination the cost of the cheapest way (Dijkstra)."""
-    cost: dict[int, int] = {}
-    queue = [(0, destination)]
-    while queue:
-        total, node = heapq.heappop(queue)
-        if node in cost:
-            continue
-        cost[node] = total
-        for i in topology.in_links[node]:
-            source = topology.links[i][0]
-            if source not in cost:
-                heapq.heappush(queue, (total + prices.get((i, 0), 0), source))
-    return cost
+@dataclass(frozen=True)
+class _Table:
+    """The prices of a share.
+
+    Args:
+        places: step * number of links + link.
+        scale: a common denominator.
+        wholes: the prices in its parts, of machine words where these are large enough.
+    """
+
+    places: npt.NDArray[np.int64]
+    scale: int
+    wholes: npt.NDArray[Any]
+
+    @property
+    def most(self) -> int:
+        return int(self.wholes.max(initial=0))
+
+    @property
+    def small(self) -> bool:
+        return self.most < _LARGEST >> 24
 
 
-def _cheapest_in_time(
-    topology: Topology, destination: int, prices: Mapping[tuple[int, int], int], steps: int
-) -> dict[int, int]:
-    """From each node at the start the cost of the cheapest way that arrives within the steps."""
-    cost = {destination: 0}
-    for step in range(steps - 1, -1, -1):
-        before = dict(cost)  # a chunk may wait at its node for nothing
-        for i, (source, target) in enumerate(topology.links):
-            if target in cost:
-                total = cost[target] + prices.get((i, step), 0)
-                if source not in before or total < before[source]:
-                    before[source] = total
-        cost = before
-    return cost
+def _wholes(prices: Iterable[Fraction], scale: int) -> npt.NDArray[Any]:
+    wholes = [price.numerator * (scale // price.denominator) for price in prices]
+    return np.array(wholes, dtype=np.int64 if max(wholes, default=0) < _LARGEST else object)
+
+
+def _cut(shares: list[Share], size: int) -> Iterator[list[Share]]:
+    for low in range(0, len(shares), size):
+        yield shares[low : low + size]
+
+
+class _Ways:
+    """Cheapest ways from every node, to many destinations at once."""
+
+    def __init__(self, topology: Topology, steps: int | None) -> None:
+        self.nodes, self.steps = topology.num_nodes, steps
+        ends = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
+        self._order = np.argsort(ends[:, 0], kind="stable")
+        self._heads = ends[self._order, 1]
+        self._tails, self._starts = np.unique(ends[self._order, 0], return_index=True)
+        self.unreached = 0
+
+    def costs(self, tables: Sequence[_Table], shares: Sequence[Share]) -> npt.NDArray[Any]:
+        """``[node, share]``: what the cheapest way from each node to the share's destination costs.
+
+        What is `unreached` or more has no way.
+        """
+        same = all(table is tables[0] for table in tables)
+        tables = tables[:1] if same else tables
+        layers, links = 1 if self.steps is None else self.steps, len(self._heads)
+        most = max(table.most for table in tables)
+        self.unreached = most * (max(self.nodes, layers) + 1) + 1
+        kind = np.int64 if self.unreached + most < _LARGEST else object
+        prices = np.zeros((layers * links, len(tables)), dtype=kind)
+        for column, table in enumerate(tables):
+            prices[table.places, column] = table.wholes
+        prices = prices.reshape(layers, links, -1)[:, self._order]
+        cost = np.full((self.nodes, len(shares)), self.unreached, dtype=kind)
+        cost[[share.destination for share in shares], np.arange(len(shares))] = 0
+        if not links:
+            return cost
+        if self.steps is not None:
+            for step in range(self.steps - 1, -1, -1):
+                self._extend(cost, prices[step])
+            return cost
+        while self._extend(cost, prices[0]):
+            pass
+        return cost
+
+    def _extend(self, cost: npt.NDArray[Any], prices: npt.NDArray[Any]) -> bool:
+        """One link more in front of every way, or a wait; whether anything became cheaper."""
+        over = np.minimum.reduceat(cost[self._heads] + prices, self._starts, axis=0)
+        before = cost[self._tails]
+        np.minimum(over, before, out=over)
+        cost[self._tails] = over
+        return bool((over < before).any())
+
+
+class _Sources:
+    """Where demands start, and how many chunks they have."""
+
+    def __init__(self, demands: Sequence[Demand]) -> None:
+        self._demands = demands
+        self._single = np.array(
+            [one.sources[0] if len(one.sources) == 1 else -1 for one in demands], dtype=np.int64
+        )
+        self._counts = [one.count for one in demands]
+
+    def total(self, which: Sequence[int], cost: npt.NDArray[Any], unreached: int) -> int | None:
+        """What these demands pay together; None where there is no way for one of them."""
+        members = np.array(which, dtype=np.int64)
+        single = self._single[members]
+        ways = cost[single].tolist()
+        for i in np.flatnonzero(single < 0).tolist():
+            ways[i] = min(
+                (int(cost[n]) for n in self._demands[which[i]].sources), default=unreached
+            )
+        if max(ways, default=0) >= unreached:
+            return None
+        total: int = sum(way * self._counts[k] for way, k in zip(ways, which, strict=True))
+        return total

@@ -209,7 +209,13 @@ class BoundsTable:
         if shape.combining:
             # Two linear programs for every node; the larger relaxation gains them next to nothing.
             return combining_rounds_bound(
-                self.topology, shape, steps, thorough=False, seconds=seconds, prove=self._prove
+                self.topology,
+                shape,
+                steps,
+                thorough=False,
+                seconds=seconds,
+                prove=self._prove,
+                known=None if steps is None else self._bounds.get((shape.chunks, None)),
             )
         demands = shape.demands(DemandView.MOVING)
         bound = self._prove(self.topology, demands, steps, thorough=thorough, seconds=seconds)
@@ -217,7 +223,7 @@ class BoundsTable:
             bound = least_cut(self.topology, demands)
         if thorough:
             share = (_THOROUGH_SECONDS if seconds is None else seconds) * _SHARE_OF_TREES
-            bound = with_trees(self.topology, demands, bound, share)
+            bound = with_trees(self.topology, demands, bound, steps, share)
         return with_cut(self.topology, demands, bound, self.deadline.seconds)
 
     def shape(self, chunks: int) -> ChunkClasses:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 from syncoll.bounding import combining_rounds_bound, least_cut, rounds_bound, with_cut
-from syncoll.certificates import RoundsBound, demands
+from syncoll.certificates import ChunkClasses, DemandView, RoundsBound
 from syncoll.deadline import NEVER, Deadline, interrupted_at
 from syncoll.model import Collective, RelationTable, Topology
 from syncoll.results import LowerBounds
@@ -48,33 +48,33 @@ def lower_bounds(
     with interrupted_at(until):
         instance = collective.instantiate(topology, chunks=chunks, steps=0, rounds=0)
         least = instance.least_steps
-        needs = () if instance.combining else demands(instance)
+        table = RelationTable(instance.pre, instance.post)
+        shape = ChunkClasses.of(table, chunks, combining=instance.combining)
+        needs = () if instance.combining else shape.demands(DemandView.MOVING)
     last = least + 3 if max_steps is None else max_steps
     late: list[str] = []
 
-    def prove(steps: int | None, others: int) -> RoundsBound:
+    def prove(steps: int | None, others: int, known: RoundsBound | None) -> RoundsBound:
         until.check()
         began, seconds = time.perf_counter(), _SECONDS
         if not until.is_never:
             seconds = min(seconds, until.left() / (others + 1))
         if instance.combining:
-            table = RelationTable(instance.pre, instance.post)
-            bound = combining_rounds_bound(topology, table, steps, seconds=seconds)
+            bound = combining_rounds_bound(topology, shape, steps, seconds=seconds, known=known)
         else:
             bound = rounds_bound(topology, needs, steps, seconds=seconds)
         if time.perf_counter() - began >= seconds:
             late.append("any number of steps" if steps is None else counted(steps, "step"))
+        # Where a bound for so many steps did not come in time, that for any number holds too.
+        if known is not None and bound.rounds <= known.rounds:
+            return known
         return with_cut(topology, needs, bound, until.seconds)
 
-    any_steps = prove(None, max(0, last - least + 1))
+    any_steps = prove(None, max(0, last - least + 1), None)
     if not any_steps.rounds and not instance.combining:
         with interrupted_at(until):
             any_steps = least_cut(topology, needs)
-    # Where a bound for so many steps did not come in time, that for any number holds too.
-    by_steps = tuple(
-        (s, max(prove(s, last - s), any_steps, key=lambda bound: bound.rounds))
-        for s in range(least, last + 1)
-    )
+    by_steps = tuple((s, prove(s, last - s, any_steps)) for s in range(least, last + 1))
     if late:
         on_message(f"more may be provable, but the time was over: {', '.join(late)}")
     return LowerBounds(topology, collective.name, chunks, least, any_steps, by_steps, last)

@@ -15,6 +15,7 @@ import numpy as np
 from syncoll.bounding.rounds import rounds_bound
 from syncoll.certificates.certificate import RoundsBound
 from syncoll.certificates.classes import Demand
+from syncoll.certificates.cuts import CutCertificate
 from syncoll.formula import Assignment, Limits, Outcome, Verdict
 from syncoll.memory import refusals
 from syncoll.model import Instance, Topology
@@ -127,7 +128,9 @@ class CachedBounds:
             found = self.store.certificate(topology, demands, steps, effort, seconds)
             if found is not None:
                 self.remembered += 1
-                return RoundsBound(found.rounds, steps, found.certificate, **record)
+                proof = found.certificate
+                about = None if isinstance(proof, CutCertificate) else proof.steps
+                return RoundsBound(found.rounds, about, proof, **record)
         began, refused = time.perf_counter(), refusals()
         bound = rounds_bound(topology, demands, steps, thorough=thorough, seconds=seconds, **record)
         # What was proved with too little memory says nothing about another machine.

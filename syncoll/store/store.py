@@ -224,8 +224,9 @@ class Store(Rows):
         def read(row: Row) -> Callable[[Numbering], StoredCertificate] | None:
             allowed, data = row
             stored = unpack_certificate(data)
-            if not isinstance(stored, CutCertificate) and stored.steps != steps:
-                raise FileFormatError(f"a stored certificate is about {stored.steps} steps")
+            about = None if isinstance(stored, CutCertificate) else stored.steps
+            if about not in (None, steps):  # what holds for any number of steps holds for these
+                raise FileFormatError(f"a stored certificate is about {about} steps")
 
             def moved(way: Numbering) -> StoredCertificate:
                 certificate = way.certificate(stored)

@@ -25,11 +25,14 @@ class LinkOrbits:
         bounds: for each orbit of bounds the position of one of them in the topology.
         members: ``[link orbits, bound orbits]``, how many links of an orbit that bound holds.  A
             send over one link, and its images under the whole group, load the bound so often.
+        orbit: ``[B]``, for each bound the position of its orbit in `bounds`; -1 where another
+            orbit's is never wider and loads are equal.
     """
 
     link: IntArray
     bounds: IntArray
     members: IntArray
+    orbit: IntArray
 
     @classmethod
     def of(cls, topology: Topology, group: FreeGroup) -> LinkOrbits:
@@ -48,7 +51,9 @@ class LinkOrbits:
             if key not in least or rate < rates[least[key]]:
                 least[key] = i
         kept = sorted(least.values())
-        return cls(link, bounds[kept], members[:, kept])
+        position = np.full(len(label), -1)
+        position[bounds[kept]] = np.arange(len(kept))
+        return cls(link, bounds[kept], members[:, kept], position[label])
 
 
 def link_labels(structure: Structure, group: FreeGroup) -> IntArray:

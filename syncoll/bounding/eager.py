@@ -1,0 +1,98 @@
+"""What eager schedules reach: above it no bound needs to be looked for.
+
+Breadth-first broadcast (Zhao et al., NSDI 2025, arXiv 2202.03356): every node receives all of what
+node v has in step dist(v, u), from in-neighbours that had it a step before.  As a flow relaxation's
+solution it sends nothing twice, so its R is at least the optimum of every relaxation, for every
+number of steps from the diameter on.  One linear program over the receivers' orbits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from syncoll.bounding.quotient import Quotient
+from syncoll.certificates.classes import Demand
+from syncoll.linear import LinearProgram
+from syncoll.model import Topology
+from syncoll.model.topology import UNREACHABLE
+
+__all__ = ["eager_rounds"]
+
+_MOST_COLUMNS = 30_000
+_MOST_CELLS = 1 << 25
+
+
+def eager_rounds(
+    topology: Topology,
+    demands: Sequence[Demand],
+    quotient: Quotient | None,
+    seconds: float | None = None,
+) -> tuple[int, float] | None:
+    """The steps and rounds of the best eager schedule, with parts of rounds; None if not found.
+
+    Args:
+        demands: of one source each.
+    """
+    nodes, links = topology.num_nodes, np.array(topology.links, dtype=np.int64).reshape(-1, 2)
+    if any(len(one.sources) != 1 for one in demands) or not len(links):
+        return None
+    counts = np.zeros(nodes)
+    for one in demands:
+        counts[one.sources[0]] += one.count
+    distances = topology.distances
+    receivers = np.arange(nodes) if quotient is None else quotient.group.representatives
+    into = np.flatnonzero(np.isin(links[:, 1], receivers))
+    if len(into) * nodes > _MOST_CELLS:
+        return None
+    tails, heads = links[into].T
+    last = distances[:, tails] + 1 == distances[:, heads]
+    source, which = np.nonzero(last & (counts > 0)[:, None])
+    if not len(source) or len(source) > _MOST_COLUMNS:
+        return None
+    link, receiver = into[which], heads[which]
+    step = distances[source, receiver] - 1
+    steps = int(step.max()) + 1
+    assert steps < UNREACHABLE
+    pairs, pair = np.unique(source * nodes + receiver, return_inverse=True)
+    if quotient is None:
+        members = topology.bound_links
+        ends = np.concatenate(members)
+        rows = np.repeat(np.arange(len(members)), [len(one) for one in members])
+        kinds, rates = np.arange(len(links)), list(topology.bounds)
+        weights = np.ones(len(ends))
+    else:
+        orbits = quotient.orbits
+        ends, rows = np.nonzero(orbits.members)
+        weights = orbits.members[ends, rows].astype(np.float64)
+        kinds, rates = orbits.link, [topology.bounds[j] for j in orbits.bounds.tolist()]
+    order = np.argsort(ends, kind="stable")
+    ends, rows, weights = ends[order], rows[order], weights[order]
+    starts = np.searchsorted(ends, np.arange(kinds.max() + 2))
+    sizes = starts[kinds[link] + 1] - starts[kinds[link]]
+    offsets = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    held = np.repeat(starts[kinds[link]], sizes) + offsets
+    width, columns = len(rates), steps + np.arange(len(source))
+    program = LinearProgram(
+        np.concatenate([np.ones(steps), np.zeros(len(source))]),
+        np.concatenate(
+            [
+                np.arange(steps * width),
+                np.repeat(step, sizes) * width + rows[held],
+                steps * width + pair,
+            ]
+        ),
+        np.concatenate([np.repeat(np.arange(steps), width), np.repeat(columns, sizes), columns]),
+        np.concatenate(
+            [
+                np.tile([-float(one.chunks_per_round) for one in rates], steps),
+                weights[held],
+                np.ones(len(source)),
+            ]
+        ),
+        np.concatenate([np.full(steps * width, -np.inf), counts[pairs // nodes]]),
+        np.concatenate([np.zeros(steps * width), counts[pairs // nodes]]),
+    )
+    optimum = program.minimise(seconds)
+    return None if optimum is None else (steps, optimum.value)

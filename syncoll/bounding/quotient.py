@@ -1,0 +1,121 @@
+"""What symmetry leaves of a flow relaxation.
+
+A group that acts freely on the nodes and keeps the topology and the demands takes each flow to
+others.  The average of a solution over the group costs no more than the solution and is invariant,
+so one flow of each orbit says all, and one bound of each orbit: a send over one link, and all its
+images, load a bound as often as it has links of that orbit.  The duals come back as prices of every
+bound, each an equal part of its orbit's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.certificates.classes import Demand
+from syncoll.deadline import NEVER, Deadline
+from syncoll.model import Topology
+from syncoll.symmetry import FreeGroup, LinkOrbits, free_symmetry
+from syncoll.symmetry.structure import Structure
+
+__all__ = ["LEAST_NODES", "Quotient"]
+
+IntArray = npt.NDArray[np.int64]
+
+LEAST_NODES = 12
+"""Smaller machines have small programs."""
+
+
+@dataclass(frozen=True, eq=False)
+class Quotient:
+    """A group of automorphisms of a topology and some demands, with the orbits of links and bounds.
+
+    Args:
+        group: acts freely on the nodes; not the identity alone.
+    """
+
+    topology: Topology
+    demands: tuple[Demand, ...]
+    group: FreeGroup
+    orbits: LinkOrbits
+
+    @classmethod
+    def of(
+        cls, topology: Topology, demands: Sequence[Demand], until: Deadline = NEVER
+    ) -> Quotient | None:
+        """The largest that is found soon; None where nothing but the identity is."""
+        if topology.num_nodes < LEAST_NODES or not topology.links or not demands:
+            return None
+        if any(len(demand.sources) != 1 for demand in demands):
+            return None
+        if len({demand.sources for demand in demands}) == 1:
+            return None  # its source would have to move
+        group = free_symmetry(topology, until=until)
+        kept = FreeGroup.trivial(topology.num_nodes)
+        for images in group.generators:
+            if _keeps(images, demands):
+                kept = kept.with_generator(images) or kept
+        if kept.order == 1:
+            return None
+        return cls(topology, tuple(demands), kept, LinkOrbits.of(topology, kept))
+
+    @cached_property
+    def link_images(self) -> IntArray:
+        """``[H, L]``: for each element the link that each link goes to."""
+        structure = Structure(self.topology)
+        maps = [structure.link_map(images) for images in self.group.elements]
+        assert all(one is not None for one in maps)
+        return np.array(maps, dtype=np.int64)
+
+    @cached_property
+    def orbit_sizes(self) -> IntArray:
+        """How many bounds each orbit has."""
+        orbit = self.orbits.orbit
+        return np.bincount(orbit[orbit >= 0], minlength=len(self.orbits.bounds))
+
+    @cached_property
+    def positions(self) -> dict[tuple[tuple[int, ...], tuple[int, ...]], int]:
+        """Where each demand stands."""
+        return {(one.sources, one.destinations): k for k, one in enumerate(self.demands)}
+
+    def stands_for(self, node: int) -> bool:
+        """Whether a node is the one of its orbit that is looked at."""
+        return node in self._representatives
+
+    @cached_property
+    def _representatives(self) -> frozenset[int]:
+        return frozenset(self.group.representatives.tolist())
+
+    def image(self, demand: Demand, element: int) -> int:
+        """The position of the demand that one goes to."""
+        images = self.group.elements[element]
+        where = tuple(images[list(demand.sources)].tolist())
+        to = tuple(np.sort(images[list(demand.destinations)]).tolist())
+        return self.positions[where, to]
+
+
+def _keeps(images: IntArray, demands: Sequence[Demand]) -> bool:
+    """Whether a permutation of the nodes takes demands to demands with equal counts."""
+    nodes = len(images)
+    if all(len(demand.destinations) == 1 for demand in demands):
+        amounts: dict[int, int] = {
+            demand.sources[0] * nodes + demand.destinations[0]: demand.count for demand in demands
+        }
+        codes = np.fromiter(amounts, dtype=np.int64, count=len(amounts))
+        counts = np.fromiter(amounts.values(), dtype=np.int64, count=len(amounts))
+        moved = images[codes // nodes] * nodes + images[codes % nodes]
+        order, other = np.argsort(codes), np.argsort(moved)
+        return np.array_equal(codes[order], moved[other]) and np.array_equal(
+            counts[order], counts[other]
+        )
+    wanted = {(one.sources, one.destinations, one.count) for one in demands}
+    for one in demands:
+        sources = tuple(np.sort(images[list(one.sources)]).tolist())
+        destinations = tuple(np.sort(images[list(one.destinations)]).tolist())
+        if (sources, destinations, one.count) not in wanted:
+            return False
+    return True

@@ -1,0 +1,234 @@
+"""Flows together, by cuts instead of flows: for machines whose links share nothing.
+
+Whether rounds rho_t suffice for everything that one destination needs is a question of maximum
+flow in the time-expanded network.  Where they do not, the least cut says what they lack: the sum
+over its links of b * rho_t is at least the number of chunks that start on its side.  So the
+relaxation has one variable a step, and a row for each cut that was found (Benders 1962): the least
+rounds against the cuts so far, the cuts that these violate, again.  The optimum's duals are weights
+of cuts, and each cut's weight on its links is a part of the price that its destination pays.
+
+Whatever cuts there are, they prove a bound, so that the search may end at any time.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.bounding.duals import readable
+from syncoll.bounding.network import TimeExpandedNetwork
+from syncoll.certificates.classes import Demand
+from syncoll.certificates.prices import PriceCertificate, Share
+from syncoll.deadline import Deadline
+from syncoll.linear import GrowingProgram
+
+__all__ = ["TimedCuts"]
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+_TOLERANCE = 1e-7
+_CUTS_AT_ONCE = 8
+"""Cuts after which the rounds are asked for anew."""
+
+_DENOMINATORS = (12, 840, 27720, 10**6)
+
+
+@dataclass(frozen=True, eq=False)
+class _Cut:
+    """Links of some steps that everything from some nodes to a destination crosses.
+
+    Args:
+        arcs: positions in the network.
+        room: ``[steps]``, the sum of b over its links in each step.
+        amount: how many chunks cross it.
+    """
+
+    destination: int
+    arcs: IntArray
+    room: FloatArray
+    amount: int
+
+
+class TimedCuts:
+    """The relaxation of flows together on a network each of whose links has a bound of its own.
+
+    Args:
+        destinations: those that are looked at.
+    """
+
+    def __init__(
+        self,
+        network: TimeExpandedNetwork,
+        demands: Sequence[Demand],
+        destinations: Sequence[int],
+    ) -> None:
+        self.network, self.demands = network, demands
+        topology = network.topology
+        self._bound = np.full(len(topology.links), -1)
+        for j, members in enumerate(topology.bound_links):
+            (link,) = members.tolist()
+            rate = topology.bounds[j].chunks_per_round
+            if self._bound[link] < 0 or (
+                rate < topology.bounds[int(self._bound[link])].chunks_per_round
+            ):
+                self._bound[link] = j
+        rates = np.array([float(bound.chunks_per_round) for bound in topology.bounds])
+        self._width = rates[self._bound]
+        self._needs: dict[int, list[int]] = {d: [] for d in destinations}
+        for k, demand in enumerate(demands):
+            for d in demand.destinations:
+                if d in self._needs:
+                    self._needs[d].append(k)
+        self._cuts: list[_Cut] = []
+
+    def solve(
+        self, deadline: Deadline, start: float
+    ) -> tuple[PriceCertificate | None, float | None]:
+        """Prices that prove about the least rounds, and these if they were found.
+
+        There are no prices where no more rounds are needed than are known to be.
+
+        Args:
+            start: rounds that are known to be needed, spread evenly over the steps at first.
+        """
+        import igraph
+
+        network = self.network
+        places, steps = network.num_places, network.layers
+        first = places  # what supplies every source
+        tail, head = network.tail.tolist(), network.head.tolist()
+        on_link = network.link >= 0
+        base = np.full(len(tail), 1e15)
+        weights = np.zeros(0)
+        rounds = np.full(steps, start / steps)
+        prices, value, done = None, start, False
+        # The farthest first; later those that were short of something a moment ago.
+        far = network.topology.distances
+        active = sorted(
+            (d for d, needs in self._needs.items() if needs),
+            key=lambda d: -max(int(far[self.demands[k].sources[0], d]) for k in self._needs[d]),
+        )
+        graphs: dict[tuple[tuple[int, int], ...], igraph.Graph] = {}
+        while True:
+            capacity = base.copy()
+            width = self._width[network.link[on_link]]
+            capacity[on_link] = width * rounds[network.step[on_link]]
+            found: list[int] = []
+            for d in active:
+                if deadline.passed:
+                    break
+                supply = self._supply(d)
+                key = tuple(sorted(supply.items()))
+                if key not in graphs:
+                    if len(graphs) > 1:
+                        graphs.clear()
+                    edges = [*zip(tail, head, strict=True), *((first, v) for v in supply)]
+                    graphs[key] = igraph.Graph(places + 1, edges, directed=True)
+                amounts = [float(n) for n in supply.values()]
+                flow = graphs[key].maxflow(first, network.goal(d), [*capacity.tolist(), *amounts])
+                if flow.value < sum(amounts) * (1 - _TOLERANCE):
+                    inside = np.zeros(places + 1, dtype=bool)
+                    inside[flow.partition[0]] = True
+                    self._cuts.append(self._cut(d, inside, supply))
+                    found.append(d)
+                    if len(found) >= _CUTS_AT_ONCE:
+                        break
+            if not found:
+                done = not deadline.passed
+                break
+            active = found + [d for d in active if d not in found]
+            optimum = self._least_rounds(start)
+            if optimum is None:
+                break
+            value, rounds, weights = optimum
+        if value > start * (1 + 1e-9):
+            prices = self._prices(weights)
+        return prices, value if done else None
+
+    def _supply(self, destination: int) -> dict[int, int]:
+        supply: dict[int, int] = defaultdict(int)
+        for k in self._needs[destination]:
+            supply[self.demands[k].sources[0]] += self.demands[k].count
+        return dict(supply)
+
+    def _cut(self, d: int, inside: npt.NDArray[np.bool_], supply: dict[int, int]) -> _Cut:
+        network = self.network
+        crossing = np.flatnonzero(
+            inside[network.tail] & ~inside[network.head] & (network.link >= 0)
+        )
+        room = np.zeros(network.layers)
+        np.add.at(room, network.step[crossing], self._width[network.link[crossing]])
+        amount = sum(count for node, count in supply.items() if inside[node])
+        return _Cut(d, crossing, room, amount)
+
+    def _least_rounds(self, least: float) -> tuple[float, FloatArray, FloatArray] | None:
+        """The least sum, rounds of each step in the middle of those with that sum, and weights.
+
+        From a corner of them the next cuts would cut off next to nothing.
+        """
+        rooms = np.array([cut.room for cut in self._cuts] + [np.ones(self.network.layers)])
+        rows, columns = np.nonzero(rooms)
+        amounts = np.array([float(cut.amount) for cut in self._cuts] + [least])
+        found = []
+        for options in ({}, {"solver": "ipm", "run_crossover": "off"}):
+            program = GrowingProgram(**options)
+            program.add_rows(amounts, np.full(len(amounts), np.inf))
+            order = np.lexsort((rows, columns))
+            sizes = np.bincount(columns, minlength=self.network.layers)
+            entries = sizes, rows[order], rooms[rows, columns][order]
+            program.add_columns(np.ones(self.network.layers), entries=entries)
+            optimum = program.minimise(10.0)
+            if optimum is not None:
+                found.append(optimum)
+        if not found:
+            return None
+        weights = np.maximum(found[0].row_duals[:-1], 0.0)
+        return found[0].value, np.maximum(found[-1].columns, 0.0), weights
+
+    def _prices(self, weights: FloatArray) -> PriceCertificate:
+        """Weights of cuts as prices, whatever the rounding did."""
+        network, topology = self.network, self.network.topology
+        best: tuple[Fraction, dict[int, Fraction]] | None = None
+        for denominator in _DENOMINATORS:
+            rational = {
+                i: part
+                for i in np.flatnonzero(weights > 1e-9).tolist()
+                if (part := Fraction(float(weights[i])).limit_denominator(denominator)) > 0
+            }
+            spent = [Fraction(0)] * network.layers
+            for i, part in rational.items():
+                for arc in self._cuts[i].arcs.tolist():
+                    bound = int(self._bound[network.link[arc]])
+                    spent[int(network.step[arc])] += part * topology.bounds[bound].chunks_per_round
+            most = max(spent, default=Fraction(0))
+            if not most:
+                continue
+            scaled = {i: readable(part / most) for i, part in rational.items()}
+            proved = sum((part * self._cuts[i].amount for i, part in scaled.items()), Fraction(0))
+            if best is None or proved > best[0]:
+                best = proved, scaled
+        assert best is not None
+        of_destination: dict[int, dict[tuple[int, int], Fraction]] = {}
+        totals: dict[tuple[int, int], Fraction] = defaultdict(Fraction)
+        for i, part in best[1].items():
+            cut = self._cuts[i]
+            prices = of_destination.setdefault(cut.destination, defaultdict(Fraction))
+            for arc in cut.arcs.tolist():
+                link, step = int(network.link[arc]), int(network.step[arc])
+                prices[link, step] += part
+        for prices in of_destination.values():
+            for link, step in prices:
+                key = int(self._bound[link]), step
+                # Demands differ in whose share they pay; a price is enough for each alone.
+                totals[key] += prices[link, step]
+        shares = tuple(
+            Share(d, tuple(self._needs[d]), dict(prices))
+            for d, prices in sorted(of_destination.items())
+        )
+        return PriceCertificate(network.steps, dict(totals), shares)
