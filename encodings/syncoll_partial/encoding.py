@@ -26,18 +26,27 @@ and known.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from syncoll.errors import FormulaTooLargeError
-from syncoll.formula import Assignment, Formula, FormulaBuilder
+from syncoll.formula import Assignment, Formula, FormulaBuilder, Labels
 from syncoll.model import UNREACHABLE, Algorithm, Instance
 from syncoll.plugins import OptionValue
 
 __all__ = ["PartialEncoded", "PartialEncoding"]
 
+IntArray = npt.NDArray[np.int64]
+
+_USED, _CARRIES, _PART, _OWN, _BOTH = range(5)
+"""The kinds of Booleans; the last is a part and what it carries together."""
+
+_RESULT = 5
+"""Is added for those of results."""
 
 _MOST_PRODUCTS = 2_000_000
 """Of a formula that is worth building: beyond lie several gigabytes and little hope."""
@@ -73,6 +82,9 @@ class PartialEncoded:
         results: for each result the slots that it is made of and the literals that say so.
         steps: S; integer variable s is r_s.
         nodes: P.
+        goals: ``[results, 2]``, the chunk and the node of each result.
+        about: ``[num_booleans, 4]``, for each Boolean its kind, the contributor and the earlier
+            slot that it is about, -1 where there is none, and the slot or the result.
     """
 
     formula: Formula
@@ -80,6 +92,8 @@ class PartialEncoded:
     results: tuple[tuple[tuple[int, int], ...], ...]
     steps: int
     nodes: int
+    goals: IntArray
+    about: IntArray
 
     def decode(self, assignment: Assignment) -> Algorithm:
         """The algorithm that a model describes, without the sends that no result is made of."""
@@ -97,6 +111,30 @@ class PartialEncoded:
         _, first = np.unique(np.concatenate([sends, carried], axis=1), axis=0, return_index=True)
         return Algorithm(
             tuple(assignment.integers[: self.steps].tolist()), sends[first], carried[first]
+        )
+
+    def labels(self) -> Labels:
+        """What each Boolean is about, and the step of each integer; see `syncoll.plugins`."""
+        sends = np.array([slot.send for slot in self.slots], dtype=np.int64).reshape(-1, 4)
+        # Slots of one send follow each other.
+        new = np.ones(len(sends), dtype=bool)
+        new[1:] = (sends[1:] != sends[:-1]).any(axis=1)
+        first = np.flatnonzero(new)
+        place = np.arange(len(sends)) - first[np.cumsum(new) - 1] if len(sends) else sends[:, 0]
+        slots = np.concatenate([sends, place[:, None]], axis=1)
+        kind, contributor, earlier, end = self.about.T
+        of_result = kind >= _RESULT
+        ends = np.full((len(kind), 5), -1)
+        ends[~of_result] = slots[end[~of_result]]
+        ends[of_result, :2] = self.goals[end[of_result]]
+        parts = np.full((len(kind), 3), -1)
+        parts[earlier >= 0] = slots[earlier[earlier >= 0]][:, [1, 3, 4]]
+        rounds = np.full((self.steps, 10), -1)
+        rounds[:, 8] = np.arange(self.steps)
+        return Labels(
+            "knn--cnn--",
+            np.concatenate([kind[:, None], contributor[:, None], parts, ends], axis=1),
+            rounds,
         )
 
 
@@ -124,6 +162,8 @@ class _Encoder:
         self.builder = FormulaBuilder()
         self.slots: list[_Slot] = []
         self.results: list[tuple[tuple[int, int], ...]] = []
+        self.goals: list[tuple[int, int]] = []
+        self.about = array("q")  # see `PartialEncoded`
         self.distances = self.topology.distances.tolist()
         # [step][link]: how many sends the link may have room for.
         self.room = [[UNREACHABLE] * len(self.topology.links) for _ in range(instance.steps)]
@@ -148,7 +188,13 @@ class _Encoder:
             high=self.instance.rounds,
         )
         return PartialEncoded(
-            builder.build(), tuple(self.slots), tuple(self.results), steps, self.topology.num_nodes
+            builder.build(),
+            tuple(self.slots),
+            tuple(self.results),
+            steps,
+            self.topology.num_nodes,
+            np.array(self.goals, dtype=np.int64).reshape(-1, 2),
+            np.array(self.about, dtype=np.int64).reshape(-1, 4),
         )
 
     def require_affordable(self) -> int:
@@ -212,7 +258,11 @@ class _Encoder:
                 arrivals[target].append(slot)
         contributors = np.flatnonzero(self.instance.pre[chunk]).tolist()
         for node in np.flatnonzero(self.instance.post[chunk]).tolist():
-            self._result(node, contributors, arrivals[node])
+            self._result(chunk, node, contributors, arrivals[node])
+
+    def _boolean(self, kind: int, contributor: int, earlier: int, end: int) -> int:
+        self.about.extend((kind, contributor, earlier, end))
+        return self.builder.boolean()
 
     def _slot(
         self,
@@ -223,26 +273,28 @@ class _Encoder:
         within: list[int],
         arrived: list[int],
     ) -> int:
-        builder = self.builder
-        used = builder.boolean()
-        carries = {n: builder.boolean() for n in within}
+        builder, here = self.builder, len(self.slots)
+        used = self._boolean(_USED, -1, -1, here)
+        carries = {n: self._boolean(_CARRIES, n, -1, here) for n in within}
         for literal in carries.values():
             builder.clause([-literal, used])
         builder.clause([-used, *carries.values()])
-        parts = tuple((f, builder.boolean()) for f in arrived)
+        parts = tuple((f, self._boolean(_PART, -1, f, here)) for f in arrived)
         for f, literal in parts:
             builder.clause([-literal, used])
             builder.clause([-literal, self.slots[f].used])
-        own = builder.boolean() if source in carries else 0
+        own = self._boolean(_OWN, -1, -1, here) if source in carries else 0
         for n, literal in carries.items():
-            origins = self._origins(n, parts)
+            origins = self._origins(n, parts, _BOTH, here)
             if n == source:
                 origins.append(own)
             builder.exactly([*origins, -literal], 1)
         self.slots.append(_Slot((chunk, source, target, step), used, carries, parts))
-        return len(self.slots) - 1
+        return here
 
-    def _origins(self, node: int, parts: tuple[tuple[int, int], ...]) -> list[int]:
+    def _origins(
+        self, node: int, parts: tuple[tuple[int, int], ...], kind: int, end: int
+    ) -> list[int]:
         """For each part the literal that it is added and holds the node's contribution."""
         origins = []
         for f, literal in parts:
@@ -252,25 +304,26 @@ class _Encoder:
             if len(carries) == 1:  # used at all, it carries just that
                 origins.append(literal)
                 continue
-            both = self.builder.boolean()
+            both = self._boolean(kind, node, f, end)
             self.builder.clause([-both, literal])
             self.builder.clause([-both, carries[node]])
             self.builder.clause([both, -literal, -carries[node]])
             origins.append(both)
         return origins
 
-    def _result(self, node: int, contributors: list[int], arrived: list[int]) -> None:
-        builder = self.builder
-        parts = tuple((f, builder.boolean()) for f in arrived)
+    def _result(self, chunk: int, node: int, contributors: list[int], arrived: list[int]) -> None:
+        builder, here = self.builder, len(self.results)
+        parts = tuple((f, self._boolean(_RESULT + _PART, -1, f, here)) for f in arrived)
         for f, literal in parts:
             builder.clause([-literal, self.slots[f].used])
-        own = builder.boolean()
+        own = self._boolean(_RESULT + _OWN, -1, -1, here)
         for n in contributors:
-            origins = self._origins(n, parts)
+            origins = self._origins(n, parts, _RESULT + _BOTH, here)
             if n == node:
                 origins.append(own)
             builder.exactly(origins, 1)
         self.results.append(parts)
+        self.goals.append((chunk, node))
 
     def _capacities(self, rounds: list[int]) -> None:
         """Used slots over L in step s stay within b * r_s."""

@@ -25,19 +25,23 @@ Size: G * P integers and at most G * |links| * (S + 1) + G * P * S Booleans.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.formula import Assignment, Formula, FormulaBuilder
+from syncoll.formula import Assignment, Formula, FormulaBuilder, Labels
 from syncoll.model import Algorithm, Instance, rows_within
 from syncoll.plugins import OptionValue
 
 __all__ = ["PathEncoded", "PathEncoding"]
 
 IntArray = npt.NDArray[np.int64]
+
+_SND, _AT, _RECEIVED, _BOTH = range(4)
+"""The kinds of Booleans; the last is snd and at together."""
 
 _COUNTED_CLASSES = 32
 """In an estimate of the size so many classes of chunks stand for all."""
@@ -53,6 +57,9 @@ class PathEncoded:
         sends: ``[V, 3]``, the (chunk, source, destination) of each snd variable.
         literals: ``[V]``, the Booleans snd.
         arrivals: ``[V]``, the integer variable time of the destination.
+        about: ``[num_booleans, 5]``, for each Boolean its kind, chunk, source, destination and
+            step, -1 where it has none; None where interchangeable chunks are in an order.
+        nodes: P.
     """
 
     formula: Formula
@@ -60,6 +67,8 @@ class PathEncoded:
     sends: IntArray
     literals: IntArray
     arrivals: IntArray
+    about: IntArray | None
+    nodes: int
 
     def decode(self, assignment: Assignment) -> Algorithm:
         """The algorithm that a model describes: T = {(c, n, n', time - 1) : snd[n, c, n']}."""
@@ -72,6 +81,16 @@ class PathEncoded:
         """For each snd whether the algorithm sends so; see `syncoll.plugins`."""
         chosen = rows_within(self.sends, algorithm.sends[:, :3])
         return np.where(chosen, self.literals, -self.literals)
+
+    def labels(self) -> Labels | None:
+        """What each Boolean is about, and chunk and node of each time; see `syncoll.plugins`."""
+        if self.about is None:
+            return None
+        integers = np.full((len(self.formula.integer_low), 5), -1)
+        integers[: self.steps, 4] = np.arange(self.steps)
+        times = np.arange(len(integers) - self.steps)
+        integers[self.steps :, 1], integers[self.steps :, 3] = np.divmod(times, self.nodes)
+        return Labels("kcnns", self.about, integers)
 
 
 class PathEncoding:
@@ -126,6 +145,7 @@ class _Encoder:
         # (chunk, link) to the literal snd, and (link, step) to the literals that C5 counts.
         self.snd: dict[tuple[int, int], int] = {}
         self.arriving: dict[tuple[int, int], list[int]] = {}
+        self.about = array("q")  # see `PathEncoded`
 
     def encode(self, symmetry: str) -> PathEncoded:
         builder, steps = self.builder, self.steps
@@ -153,6 +173,8 @@ class _Encoder:
             np.concatenate([pairs[:, :1], ends], axis=1),
             np.array(list(self.snd.values()), dtype=np.int64),
             np.array(arrivals, dtype=np.int64),
+            None if symmetry == "arrival" else np.array(self.about, dtype=np.int64).reshape(-1, 5),
+            self.topology.num_nodes,
         )
 
     def _window(self, c: int, n: int) -> range:
@@ -188,12 +210,16 @@ class _Encoder:
                 literal = builder.boolean()
                 literals.append(literal)
                 self.snd[c, i] = literal
+                self.about.extend((_SND, c, source, n, -1))
         at = builder.booleans(len(window))
+        for s in window:
+            self.about.extend((_AT, c, -1, n, s))
         if post:
             builder.exactly(literals, 1)
             builder.exactly(at, 1)
         else:
             received = builder.boolean()
+            self.about.extend((_RECEIVED, c, -1, n, -1))
             builder.exactly([*literals, -received], 1)
             builder.exactly([*at, -received], 1)
         # time = S + 1, or the one step whose `at` is true.
@@ -214,6 +240,7 @@ class _Encoder:
             builder.difference(self.time[c][source], 1, self.time[c][n], snd)  # C4
             for s in window:
                 both = builder.boolean()
+                self.about.extend((_BOTH, c, source, n, s))
                 builder.clause([-snd, -self.at[c, n, s], both])
                 self.arriving.setdefault((i, s), []).append(both)
 

@@ -25,7 +25,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.formula import Assignment, Formula, FormulaBuilder
+from syncoll.formula import Assignment, Formula, FormulaBuilder, Labels
 from syncoll.model import Algorithm, Instance, rows_within
 from syncoll.plugins import OptionValue
 
@@ -45,11 +45,13 @@ class StepEncoded:
         formula: satisfiable exactly when the instance has an algorithm.
         sends: ``[V, 4]``, the send (chunk, source, destination, step) of Boolean ``1 + row``.
         steps: S; integer variable s is r_s.
+        ordered: whether interchangeable chunks are.
     """
 
     formula: Formula
     sends: IntArray
     steps: int
+    ordered: bool = False
 
     def decode(self, assignment: Assignment) -> Algorithm:
         """The algorithm that a model describes."""
@@ -60,6 +62,14 @@ class StepEncoded:
         """For each variable whether the algorithm makes that send; see `syncoll.plugins`."""
         ids = np.arange(1, len(self.sends) + 1)
         return np.where(rows_within(self.sends, algorithm.sends), ids, -ids)
+
+    def labels(self) -> Labels | None:
+        """The send of each Boolean, and the step of each integer; see `syncoll.plugins`."""
+        if self.ordered:
+            return None
+        rounds = np.full((self.steps, 4), -1)
+        rounds[:, 3] = np.arange(self.steps)
+        return Labels("cnns", self.sends, rounds)
 
 
 class StepEncoding:
@@ -103,9 +113,10 @@ class StepEncoding:
             low=instance.rounds,
             high=instance.rounds,
         )
-        if options["symmetry"] == "arrival":
+        ordered = options["symmetry"] == "arrival"
+        if ordered:
             _order_chunks(builder, instance, sends, ids)
-        return StepEncoded(builder.build(), sends, steps)
+        return StepEncoded(builder.build(), sends, steps, ordered)
 
     def literals(self, instance: Instance, options: Mapping[str, OptionValue]) -> int:
         """About how many literals the rows have, counted for some classes of equal chunks.

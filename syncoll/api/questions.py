@@ -167,6 +167,7 @@ def solve(
     steps: int,
     rounds: int,
     time_limit: float | str | None = None,
+    symmetric: bool = False,
     **settings: Unpack[SettingsOptions],
 ) -> SolutionResult:
     """Whether there is an algorithm of at most S steps and R rounds with C chunks per node.
@@ -178,6 +179,9 @@ def solve(
         steps: S.
         rounds: R.
         time_limit: seconds for all of it, or a text such as ``2min``.
+        symmetric: whether only algorithms are looked for that a free group of automorphisms maps
+            to themselves (see `symmetry_of`): far fewer variables, and where there is none the
+            answer is unknown, since others may exist.
         settings: see `Settings`.
 
     Raises:
@@ -191,7 +195,7 @@ def solve(
         with interrupted_at(until):
             what = session.collective(collective)
             instance = session.instance(topology, what, chunks=chunks, steps=steps, rounds=rounds)
-        solution = session.solve(instance, what, until, solver)
+        solution = session.solve(instance, what, until, solver, symmetric=symmetric)
     return dressed(SolutionResult, solution, session=session)
 
 

@@ -4,6 +4,10 @@ shows it.  The exit code tells the verdict: 0 sat, 1 unsat, 3 unknown (a limit w
 
   syncoll solve dgx1 allgather -C 6 -S 3 -R 7
   syncoll solve dgx1 alltoall -C 24 -S 8 -R 8 --backend pysat --time-limit 60
+  syncoll solve "a100(boxes=2)" allgather -C 4 -S 6 -R 7 --symmetric
+
+--symmetric decides less with less: an algorithm that is found counts as any other, but that there
+is no symmetric one refutes nothing.
 """
 
 from __future__ import annotations
@@ -32,6 +36,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own."""
     add_problem(parser)
     add_instance(parser)
+    parser.add_argument(
+        "--symmetric",
+        action="store_true",
+        help="look only for algorithms that a group of automorphisms maps to themselves: far "
+        "fewer variables; where there is none others may exist, and the answer is unknown",
+    )
     add_time_limit(parser, " (default: none)")
     add_format(parser)
     parser.add_argument(
@@ -62,8 +72,11 @@ def run(arguments: argparse.Namespace) -> int:
         steps=arguments.steps,
         rounds=arguments.rounds,
         time_limit=arguments.time_limit,
+        symmetric=arguments.symmetric,
     )
     print_result(arguments, solution)
+    if arguments.symmetric and solution.restriction is None and solution.size.variables:
+        note("no symmetry was found: decided as without --symmetric")
     verdict = str(solution.verdict)
     if arguments.proof is not None and verdict == "unsat":
         done = solution.prove(arguments.proof, time_limit=arguments.time_limit)

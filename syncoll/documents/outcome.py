@@ -43,6 +43,8 @@ class _AnyOutcome(ProblemFileRecord, frozen=True, kw_only=True, tag_field="verdi
         phases: seconds of encode, lower, start, load, solve, verify …
         variables: of the formula; missing where there was none.
         constraints: of the formula, likewise.
+        symmetry: the order of the group, where only algorithms were looked for that it maps to
+            themselves.
     """
 
     schema: Literal["syncoll/outcome/1"]
@@ -53,6 +55,7 @@ class _AnyOutcome(ProblemFileRecord, frozen=True, kw_only=True, tag_field="verdi
     phases: dict[str, float] | UnsetType = UNSET
     variables: Count | UnsetType = UNSET
     constraints: Count | UnsetType = UNSET
+    symmetry: Annotated[int, Meta(ge=2)] | UnsetType = UNSET
 
 
 class SatRecord(_AnyOutcome, frozen=True, tag="sat", kw_only=True):
@@ -165,6 +168,8 @@ def outcome_document(solution: Solution) -> dict[str, Any]:
     if outcome.reason is not StopReason.INTERRUPTED or size.variables + size.constraints:
         # Of one that was interrupted before there was a formula nothing is known.
         found |= {"variables": size.variables, "constraints": size.constraints}
+    if solution.restriction is not None:
+        found["symmetry"] = solution.restriction.order
     record = _RECORDS[outcome.verdict](
         **file_entries("outcome", instance.topology, instance.collective),
         **problem_entries(instance),

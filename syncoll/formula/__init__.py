@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         Formula,
         LinearRow,
     )
+    from syncoll.formula.labels import Labels
     from syncoll.formula.outcome import Limits, Outcome, StopReason, Verdict
 else:
     __getattr__ = lazily(
@@ -26,6 +27,7 @@ else:
             "features": "Feature FormulaSize",
             "formula": "NO_HIGH NO_LOW Assignment CardinalityRow ClauseRow DifferenceRow Formula "
             "LinearRow",
+            "labels": "Labels",
             "outcome": "Limits Outcome StopReason Verdict",
         },
     )
@@ -41,6 +43,7 @@ __all__ = [
     "Formula",
     "FormulaBuilder",
     "FormulaSize",
+    "Labels",
     "Limits",
     "LinearRow",
     "Outcome",

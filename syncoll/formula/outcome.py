@@ -28,6 +28,7 @@ class StopReason(StrEnum):
     MEMORY_LIMIT = "memory limit"
     INTERRUPTED = "interrupted"
     LICENCE = "licence"
+    NOT_SYMMETRIC = "no symmetric algorithm"  # nothing was asked about others
     GAVE_UP = "gave up"  # the solver says itself that it cannot decide this
     CRASHED = "crashed"
 

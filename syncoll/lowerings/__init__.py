@@ -18,6 +18,7 @@ from syncoll.lowerings.lowering import (
     Lowering,
     registered,
 )
+from syncoll.lowerings.quotient import Split, merged
 
 __all__ = [
     "LOWERINGS",
@@ -26,10 +27,12 @@ __all__ = [
     "KeepFirst",
     "Lowered",
     "Lowering",
+    "Split",
     "Stage",
     "big_m",
     "clauses",
     "lower",
+    "merged",
     "order",
     "plan",
     "registered",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from syncoll.formula import Verdict
+from syncoll.formula import StopReason, Verdict
 from syncoll.model import Algorithm, Instance
 from syncoll.pages.page import Page
 from syncoll.results import Solution
@@ -58,6 +58,8 @@ def solution_page(solution: Solution) -> Page:
     if solution.algorithm is not None:
         page.add(algorithm_page(instance, solution.algorithm)).text()
         page.text(f"sat: {question}; verified.")
+        if solution.restriction is not None:
+            page.text(f"Found among what a group of order {solution.restriction.order} keeps.")
     elif outcome.verdict is Verdict.UNSAT:
         page.text(f"unsat: {question} has no algorithm.")
         if instance.steps < instance.least_steps:
@@ -65,6 +67,9 @@ def solution_page(solution: Solution) -> Page:
                 f"No algorithm with C = {instance.chunks} has fewer than "
                 f"{counted(instance.least_steps, 'step')}."
             )
+    elif outcome.reason is StopReason.NOT_SYMMETRIC:
+        page.text(f"unknown: {question} has no symmetric algorithm; others may exist.")
+        page.text(outcome.message)
     else:
         page.text(f"unknown: {question} was not decided ({outcome.reason}).")
         if outcome.message:  # what a crashed solver wrote, stacks and all, is in the JSON
@@ -83,5 +88,8 @@ def _effort(solution: Solution) -> str:
         )
     phases = [(name, f"{value:.2f}") for name, value in solution.seconds.items()]
     told = ", ".join(f"{name} {value}" for name, value in phases if float(value))
+    if solution.restriction is not None:
+        whole = solution.restriction.whole
+        size += f" (without symmetry {whole.variables} and {whole.constraints})"
     total = sum(solution.seconds.values())
     return f"{size}; {total:.2f} seconds" + (f" ({told})" if told else "")

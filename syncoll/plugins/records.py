@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from syncoll.formula import Assignment, Formula, FormulaSize, Limits, Outcome
+    from syncoll.formula import Assignment, Formula, FormulaSize, Labels, Limits, Outcome
     from syncoll.model import Algorithm, Collective, Instance, Topology
     from syncoll.model.fabric import Fabric
     from syncoll.results.forest import ForestCollective, PackedForest
@@ -42,6 +42,7 @@ __all__ = [
     "EncodingRecord",
     "EstimatesSize",
     "ForestPacker",
+    "LabelsVariables",
     "Proposal",
     "Rank",
     "Seed",
@@ -93,6 +94,18 @@ class TakesHints(Protocol):
             algorithm: of the instance's topology and chunks, perhaps with fewer steps, and with
                 more rounds than the instance has; a solver may find a better one near it.
         """
+
+
+@runtime_checkable
+class LabelsVariables(Protocol):
+    """What an `Encoded` may be besides: it says what its variables are about.
+
+    Then syncoll can look for symmetric algorithms alone, with one variable for each orbit.
+    """
+
+    def labels(self) -> Labels | None:
+        """A row for every variable; None where the formula, as by an option that puts chunks in
+        an order, has no longer the symmetry of its instance."""
 
 
 class Encoding(Protocol):

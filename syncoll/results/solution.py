@@ -16,6 +16,7 @@ __all__ = [
     "NO_FORMULA",
     "ExplainedStage",
     "Explanation",
+    "Restriction",
     "Solution",
     "undecided",
     "without_caches",
@@ -27,6 +28,19 @@ NO_FORMULA = FormulaSize(0, 0, 0, 0, 0, 0, 0, frozenset())
 
 
 _T = TypeVar("_T", bound=Any)
+
+
+@dataclass(frozen=True)
+class Restriction:
+    """That only algorithms were looked for which a group of automorphisms maps to themselves.
+
+    Args:
+        order: of the group, which acts freely on the nodes; at least 2.
+        whole: the size of the formula of all algorithms.
+    """
+
+    order: int
+    whole: FormulaSize
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,11 +57,17 @@ class Solution:
         algorithm: verified; present exactly when the verdict is sat.
         encoding: name of the encoding.
         backend: name of the backend that answered; that of the whole portfolio when none did.
-        size: of the encoding's formula.
+        size: of the encoding's formula; of a restricted one, with one variable for each orbit.
         lowered_size: of the backend's formula.
         seconds: by phase: ``encode``, ``lower``, ``start``, ``load``, ``solve``, ``verify`` …;
             ``wait`` is how long others of a portfolio had been at it before the backend that
             answered was asked.
+        restriction: to symmetric algorithms; None where all were looked for.  There is no
+            restricted solution that is unsat: others may exist, so that is unknown, with the
+            reason `StopReason.NOT_SYMMETRIC`.
+
+    Raises:
+        ValueError: on one that is.
     """
 
     instance: Instance
@@ -58,6 +78,11 @@ class Solution:
     size: FormulaSize
     lowered_size: FormulaSize
     seconds: Mapping[str, float] = field(default_factory=dict)
+    restriction: Restriction | None = None
+
+    def __post_init__(self) -> None:
+        if self.restriction is not None and self.verdict is Verdict.UNSAT:
+            raise ValueError("that no symmetric algorithm exists refutes nothing")
 
     @property
     def verdict(self) -> Verdict:

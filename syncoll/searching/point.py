@@ -8,26 +8,32 @@ the collective is encoded directly.
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from syncoll.deadline import NEVER, Deadline
-from syncoll.formula import Verdict
+from syncoll.formula import StopReason, Verdict
 from syncoll.model import Algorithm, Collective, Instance, Topology
 from syncoll.model.derived import dual_instance, part_chunks
+from syncoll.model.rows import RelationTable
 from syncoll.results import Solution
 from syncoll.searching.decompose import Decomposition, composed, inverted_solution
 from syncoll.solving import Solver
+from syncoll.symmetry import Action, free_symmetry
 
 if TYPE_CHECKING:  # what the bounds of parts need is loaded for compositions alone
     from syncoll.searching.bounds_table import BoundsTable
 
-__all__ = ["decided_as", "solve_directly", "solve_one"]
+__all__ = ["decided_as", "solve_directly", "solve_one", "solve_symmetrically"]
 
 _SHARE_OF_EVEN = 0.6
 """The part of a time limit that is spent on given rounds."""
+
+_SHARE_OF_GROUP = 0.2
+"""The part of it that is spent on finding symmetry, at most."""
 
 
 def solve_one(
@@ -40,18 +46,21 @@ def solve_one(
     rounds: int,
     seconds: float | None = None,
     deadline: Deadline = NEVER,
+    symmetric: bool = False,
 ) -> Solution:
     """Decides whether a collective has an algorithm of S steps and R rounds with C chunks.
 
     Args:
         seconds: time limit for all of it; None for the solver's own for each instance.
+        symmetric: whether only algorithms are looked for that a group of automorphisms maps to
+            themselves, each part's own group where it is composed.
 
     Raises:
         ModelError: when the collective is not defined for these numbers on the topology.
         BackendError: when the backend's answer turns out to be wrong.
     """
     instance = collective.instantiate(topology, chunks=chunks, steps=steps, rounds=rounds)
-    return _One(solver, deadline.sooner(seconds)).answer(instance, collective)
+    return _One(solver, deadline.sooner(seconds), symmetric).answer(instance, collective)
 
 
 def decided_as(instance: Instance, collective: Collective) -> tuple[Instance, str]:
@@ -76,6 +85,7 @@ def solve_directly(
     seconds: float | None,
     hint: Algorithm | None = None,
     until: Deadline = NEVER,
+    symmetry: Action | None = None,
 ) -> Solution:
     """Decides an instance by the solver alone, with given rounds tried first where that pays.
 
@@ -87,9 +97,10 @@ def solve_directly(
         seconds: time limit; None for the solver's own.
         hint: an algorithm for the same chunks, near which there may be one.
         until: when all of it must be over, building the formula too.
+        symmetry: only algorithms that its group maps to themselves are looked for.
     """
     if not instance.combining or instance.rounds_per_step is not None or instance.steps == 0:
-        return solver.solve(instance, seconds=seconds, hint=hint, until=until)
+        return solver.solve(instance, seconds=seconds, hint=hint, until=until, symmetry=symmetry)
     own = Deadline.after(seconds)
     # The odd rounds in the middle, where most partial results are about.
     each, odd = divmod(instance.rounds, instance.steps)
@@ -99,20 +110,47 @@ def solve_directly(
         replace(instance, rounds_per_step=even),
         seconds=None if seconds is None else seconds * _SHARE_OF_EVEN,
         until=until.share(_SHARE_OF_EVEN),
+        symmetry=symmetry,
     )
     if solution.verdict is Verdict.SAT:
         return replace(solution, instance=instance)
-    return solver.solve(instance, seconds=own.seconds, until=until)
+    return solver.solve(instance, seconds=own.seconds, until=until, symmetry=symmetry)
+
+
+def solve_symmetrically(solver: Solver, instance: Instance, until: Deadline) -> Solution:
+    """Looks for algorithms that a free group maps to themselves, then those of its subgroups.
+
+    Without any symmetry the instance is decided as a whole.
+    """
+    began = time.perf_counter()
+    table = RelationTable(instance.pre, instance.post)
+    group = free_symmetry(instance.topology, table, until.share(_SHARE_OF_GROUP))
+    spent: Counter[str] = Counter({"symmetry": time.perf_counter() - began})
+    solution = None
+    for one in group.chain():
+        solution = solve_directly(
+            solver, instance, until.seconds, until=until, symmetry=Action.on(one, table)
+        )
+        spent.update(solution.seconds)
+        if solution.outcome.reason is not StopReason.NOT_SYMMETRIC:
+            break
+    if solution is None:
+        solution = solve_directly(solver, instance, until.seconds, until=until)
+        spent.update(solution.seconds)
+    return replace(solution, seconds=dict(spent))
 
 
 class _One(Decomposition[Instance, Solution]):
     """One question, with the time that is left for it."""
 
-    def __init__(self, solver: Solver, deadline: Deadline) -> None:
-        self._solver, self._deadline = solver, deadline
+    def __init__(self, solver: Solver, deadline: Deadline, symmetric: bool) -> None:
+        self._solver, self._deadline, self._symmetric = solver, deadline, symmetric
 
     def direct(self, question: Instance, collective: Collective) -> Solution:
-        return solve_directly(self._solver, question, self._deadline.seconds, until=self._deadline)
+        until = self._deadline
+        if self._symmetric:
+            return solve_symmetrically(self._solver, question, until)
+        return solve_directly(self._solver, question, until.seconds, until=until)
 
     def inverse(self, question: Instance, collective: Collective, dual: Collective) -> Solution:
         asked = dual_instance(question, collective, dual)

@@ -324,10 +324,13 @@ class Session:
         collective: Collective,
         until: Deadline,
         solver: Solver | None = None,
+        *,
+        symmetric: bool = False,
     ) -> Solution:
         """Decides one (S, R, C); after Ctrl-C an answer that says so.
 
         Args:
+            symmetric: whether only symmetric algorithms are looked for.
             solver: of this session, which may have been starting meanwhile; None for a new one.
 
         Raises:
@@ -349,6 +352,7 @@ class Session:
                     steps=instance.steps,
                     rounds=instance.rounds,
                     deadline=until,
+                    symmetric=symmetric,
                 )
             except KeyboardInterrupt:
                 return undecided(

@@ -15,9 +15,9 @@ from typing import Any
 
 import syncoll
 from syncoll.deadline import NEVER, Deadline, OutOfTimeError, interrupted_at
-from syncoll.errors import BackendError, FormulaTooLargeError, VerificationError
+from syncoll.errors import BackendError, FormulaTooLargeError, UsageError, VerificationError
 from syncoll.formula import Formula, FormulaSize, Limits, Outcome, StopReason, Verdict
-from syncoll.lowerings import Lowered, lower
+from syncoll.lowerings import AnswerMap, KeepFirst, Lowered, lower, merged
 from syncoll.memory import budget
 from syncoll.model import Algorithm, Instance
 from syncoll.plugins import (
@@ -26,13 +26,14 @@ from syncoll.plugins import (
     Encoding,
     EncodingRecord,
     EstimatesSize,
+    LabelsVariables,
     OptionValue,
     PluginManager,
     TakesHints,
     resolve_options,
 )
 from syncoll.plugins.guard import calling
-from syncoll.results.solution import NO_FORMULA, Solution, undecided
+from syncoll.results.solution import NO_FORMULA, Restriction, Solution, undecided
 from syncoll.solving.members import (
     Member,
     SolverSettings,
@@ -43,6 +44,7 @@ from syncoll.solving.members import (
 )
 from syncoll.solving.portfolio import HEAD_START_SECONDS, Reply, ask_one, losses_of, no_answer, race
 from syncoll.solving.process import SolverProcess
+from syncoll.symmetry import Action
 from syncoll.trust import require_valid
 
 __all__ = ["Preparation", "Solver"]
@@ -77,6 +79,22 @@ class Preparation:
     size: FormulaSize
     lowered_size: FormulaSize
     seconds: Mapping[str, float]
+
+
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """What backends are asked: the encoding's formula, or that of symmetric algorithms.
+
+    Args:
+        inverse: from its models to those of the encoding's formula.
+        order: of the group.
+        seconds: that merging took.
+    """
+
+    formula: Formula
+    inverse: AnswerMap
+    order: int = 1
+    seconds: float = 0.0
 
 
 class Solver:
@@ -197,6 +215,7 @@ class Solver:
         should_stop: Callable[[], bool] | None = None,
         hint: Algorithm | None = None,
         until: Deadline = NEVER,
+        symmetry: Action | None = None,
     ) -> Solution:
         """Decides an instance.
 
@@ -207,8 +226,12 @@ class Solver:
                 `stop_when`, which is for callers that do not call this themselves.
             hint: an algorithm for the same chunks, near which there may be one; an encoding or a
                 backend that takes no hints passes over it.
+            symmetry: only algorithms that its group maps to themselves are looked for, with one
+                variable for each orbit; that there is none is unknown then.
 
         Raises:
+            UsageError: when the encoding does not say what its variables are about, and symmetric
+                algorithms are looked for.
             BackendError: when a backend's answer turns out to be wrong; no worker is left then.
             KeyboardInterrupt: passed on after the workers have been ended.
         """
@@ -225,14 +248,12 @@ class Solver:
             try:
                 with interrupted_at(until):
                     encoded, spent = self._encode(instance)
+                    asked = self._asked(instance, encoded, symmetry, hint)
             except OutOfTimeError:
                 text = "the time was over before its formula was built"
                 return self._undecided(instance, StopReason.TIME_LIMIT, text)
-            formula = encoded.formula
-            if hint is not None and isinstance(encoded, TakesHints):
-                with calling(f"encoding {self.encoding_for(instance).name}", "hint"):
-                    formula = formula.with_hint(encoded.hint(hint))
-            reply, outcome = self._decide(instance, formula, self._limits(seconds), stop, until)
+            limits = self._limits(seconds)
+            reply, outcome = self._decide(instance, asked.formula, limits, stop, until)
         except FormulaTooLargeError as error:
             return self._undecided(instance, StopReason.GAVE_UP, str(error))
         except MemoryError as error:  # numpy and the limits of a command say more than Python does
@@ -243,26 +264,40 @@ class Solver:
         if reply is not None and outcome.assignment is not None:
             try:
                 with interrupted_at(until.before(-_VERIFY_SECONDS)):
-                    algorithm = self._algorithm(instance, encoded, reply)
+                    algorithm = self._algorithm(instance, encoded, asked.inverse, reply)
             except OutOfTimeError:
                 text = "an algorithm was found, but the time was over before it was verified"
                 return self._undecided(instance, StopReason.TIME_LIMIT, text)
             except BaseException:
                 self.close()
                 raise
+        restriction = None
+        if asked.order > 1:
+            restriction = Restriction(asked.order, encoded.formula.size())
+            if outcome.verdict is Verdict.UNSAT:
+                outcome = replace(
+                    outcome,
+                    verdict=Verdict.UNKNOWN,
+                    reason=StopReason.NOT_SYMMETRIC,
+                    message=f"a group of order {asked.order} maps no algorithm to itself; "
+                    "others may exist",
+                    proof=None,
+                )
         return Solution(
             instance,
             outcome,
             algorithm,
             self.encoding_for(instance).name,
             self.backend_name if reply is None else reply.member.name,
-            encoded.formula.size(),
+            asked.formula.size(),
             NO_FORMULA if reply is None else reply.size,
             {
                 "encode": spent,
+                **({} if restriction is None else {"merge": asked.seconds}),
                 **(outcome.seconds if reply is None else reply.seconds),
                 "verify": time.perf_counter() - began,
             },
+            restriction,
         )
 
     def _encode(self, instance: Instance) -> tuple[Encoded, float]:
@@ -274,6 +309,31 @@ class Solver:
         _require_room(encoding, instance, options)
         encoded = encoding.encode(instance, options)
         return encoded, time.perf_counter() - began
+
+    def _asked(
+        self, instance: Instance, encoded: Encoded, symmetry: Action | None, hint: Algorithm | None
+    ) -> _Asked:
+        """The encoding's formula as it stands, or with one variable for each orbit; with a hint."""
+        who, formula = f"encoding {self.encoding_for(instance).name}", encoded.formula
+        if hint is not None and isinstance(encoded, TakesHints):
+            with calling(who, "hint"):
+                formula = formula.with_hint(encoded.hint(hint))
+        if symmetry is None or symmetry.group.order == 1:
+            return _Asked(formula, KeepFirst(formula.num_booleans, formula.num_integers))
+        began, labels = time.perf_counter(), None
+        if isinstance(encoded, LabelsVariables):
+            with calling(who, "labels"):
+                labels = encoded.labels()
+        if labels is None:
+            raise UsageError(
+                f"{who}, with these options, does not say what its variables are about, which has "
+                "to be known to look for symmetric algorithms"
+            )
+        with calling(who, "labels"):
+            orbits = symmetry.orbits(labels)
+        applied = merged(formula, *orbits)
+        spent = time.perf_counter() - began
+        return _Asked(applied.formula, applied.inverse, symmetry.group.order, spent)
 
     def _decide(
         self,
@@ -319,12 +379,15 @@ class Solver:
             backend=self.backend_name,
         )
 
-    def _algorithm(self, instance: Instance, encoded: Encoded, reply: Reply) -> Algorithm:
+    def _algorithm(
+        self, instance: Instance, encoded: Encoded, inverse: AnswerMap, reply: Reply
+    ) -> Algorithm:
         """Decodes and checks; the algorithm has exactly the instance's steps and rounds."""
         assert reply.lowered is not None
         assert reply.outcome.assignment is not None
         who = f"encoding {self.encoding_for(instance).name} with backend {reply.member.name}"
-        assignment = reply.lowered.raise_assignment(reply.outcome.assignment)
+        lowered = reply.lowered.raise_assignment(reply.outcome.assignment)
+        assignment = inverse.raise_assignment(lowered)
         if wrong := encoded.formula.violation(assignment):
             raise BackendError(
                 f"{who}: the answer is not a model of the encoding's formula: {wrong}"

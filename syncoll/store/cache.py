@@ -75,8 +75,10 @@ class CachedSolutions:
             seconds: the time limit that the run had, if tighter than the limits'.
 
         Returns:
-            Whether it is kept, see `Store.keep_answer`.
+            Whether it is kept, see `Store.keep_answer`; of restricted solutions only algorithms.
         """
+        if solution.restriction is not None and solution.verdict is not Verdict.SAT:
+            return False
         instance = solution.instance
         answer = StoredAnswer(
             verdict=solution.verdict,

@@ -6,6 +6,7 @@ only: the chunk (v, i) goes to (g v, i).
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -33,6 +34,26 @@ class FreeGroup:
     def trivial(cls, nodes: int) -> FreeGroup:
         """The group of the identity alone."""
         return cls(np.arange(nodes)[None, :], np.zeros((0, nodes), dtype=np.int64))
+
+    @classmethod
+    def generated(cls, nodes: int, generators: Sequence[IntArray]) -> FreeGroup | None:
+        """The group that permutations generate, or None where it is not free."""
+        group: FreeGroup | None = cls.trivial(nodes)
+        for images in generators:
+            group = group and group.with_generator(images)
+        return group
+
+    def chain(self) -> Iterator[FreeGroup]:
+        """This group and subgroups, each of the one before, down to the last but the identity."""
+        group = self
+        while group.order > 1:
+            yield group
+            *others, last = group.generators
+            smaller = FreeGroup.generated(self.num_nodes, [*others, _prime_power(last)])
+            if smaller is None or smaller.order == group.order:
+                smaller = FreeGroup.generated(self.num_nodes, others)
+            assert smaller is not None  # a subgroup of a free group
+            group = smaller
 
     @property
     def order(self) -> int:
@@ -99,3 +120,15 @@ class FreeGroup:
                 leaders.append(product)
                 total += self.order
         return FreeGroup(np.concatenate(found), generators)
+
+
+def _prime_power(images: IntArray) -> IntArray:
+    """The least prime power of a permutation with cycles of one length that shortens them."""
+    length, node = 1, int(images[0])
+    while node:
+        length, node = length + 1, int(images[node])
+    prime = next(p for p in range(2, length + 1) if length % p == 0)
+    power = images
+    for _ in range(prime - 1):
+        power = images[power]
+    return power

@@ -15,6 +15,7 @@ from syncoll.plugins import (
     BackendRecord,
     EncodingRecord,
     EstimatesSize,
+    LabelsVariables,
     PluginManager,
     TakesHints,
     hookimpl,
@@ -160,8 +161,25 @@ def check_hints(record: EncodingRecord) -> None:
             demand(inside, "a hint names a variable that the formula has not")
 
 
+def check_labels(record: EncodingRecord) -> None:
+    """What says what its variables are about has one row for each, and no two alike."""
+    encoding, options = record.load(), resolve_options(record.options, {}, record.name)
+    for instance, _ in _cases(record, _INSTANCES_EACH):
+        encoded = encoding.encode(instance, options)
+        labels = encoded.labels() if isinstance(encoded, LabelsVariables) else None
+        if labels is None:
+            return
+        for rows, count in (
+            (labels.booleans, encoded.formula.num_booleans),
+            (labels.integers, encoded.formula.num_integers),
+        ):
+            demand(len(rows) == count, f"{len(rows)} labels for {count} variables")
+            distinct = len(np.unique(rows, axis=0))
+            demand(distinct == count, f"{count} variables have {distinct} labels")
+
+
 ENCODING_CHECKS = checks_of(
-    check_options, check_light, check_truth, check_repeatable, check_size, check_hints
+    check_options, check_light, check_truth, check_repeatable, check_size, check_hints, check_labels
 )
 """Every check by its name."""
 

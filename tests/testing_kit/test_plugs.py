@@ -171,6 +171,18 @@ def without_room(encode: Any, instance: Any, options: Any) -> Any:
     return Encoded(encoded, formula=replace(formula, integer_high=formula.integer_low))
 
 
+def alike(encode: Any, instance: Any, options: Any) -> Any:
+    encoded = encode(instance, options)
+    labels = encoded.labels()
+    return Encoded(encoded, labels=lambda: replace(labels, booleans=labels.booleans * 0))
+
+
+def too_few_labels(encode: Any, instance: Any, options: Any) -> Any:
+    encoded = encode(instance, options)
+    labels = encoded.labels()
+    return Encoded(encoded, labels=lambda: replace(labels, integers=labels.integers[:0]))
+
+
 STEP: Any = MANAGER.encodings["step"]
 PARTIAL: Any = MANAGER.encodings["partial"]
 MORE = {"encode": lambda encode, i, o: encode(replace(i, rounds=i.rounds + 1), o)}
@@ -199,6 +211,8 @@ FEWER = {"encode": lambda encode, i, o: encode(replace(i, rounds=max(0, i.rounds
             "a hint names a variable twice",
         ),
         (replace(STEP, summary="two\nlines"), "options", "not one line"),
+        (changed(STEP, encode=alike), "labels", "variables have 1 labels"),
+        (changed(STEP, encode=too_few_labels), "labels", "labels for [0-9]+ variables"),
     ],
 )
 def test_wrong_encodings_fail(record: EncodingRecord, check: str, words: str) -> None:

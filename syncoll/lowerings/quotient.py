@@ -1,0 +1,221 @@
+"""Merging: variables of a formula that are to have equal values become one.
+
+A symmetric algorithm gives equal values to the variables of an orbit.  Taken for one, they leave
+many constraints that say the same, of which one stays.  A model of what is left is one of the given
+formula; that there is none says nothing about models with other values.
+
+Rows are compared by sums of random 64-bit keys.  Two that differ are taken for the same with a
+chance of about one in 10^19; models are checked on the given formula, whatever was left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.formula import NO_HIGH, NO_LOW, Assignment, Formula
+from syncoll.lowerings.lowering import Applied
+
+__all__ = ["Split", "merged"]
+
+IntArray = npt.NDArray[np.int64]
+KeyArray = npt.NDArray[np.uint64]
+
+
+@dataclass(frozen=True)
+class Split:
+    """The inverse of a merging: every variable has the value of the one that stands for it.
+
+    Args:
+        booleans: ``[num_booleans + 1]``, the variable that stands for each; entry 0 is 0.
+        integers: ``[num_integers]``.
+    """
+
+    booleans: IntArray
+    integers: IntArray
+
+    def raise_assignment(self, assignment: Assignment) -> Assignment:
+        """The assignment of the given formula."""
+        return Assignment(assignment.booleans[self.booleans], assignment.integers[self.integers])
+
+
+def merged(formula: Formula, booleans: IntArray, integers: IntArray) -> Applied:
+    """The formula with one variable for each group of variables.
+
+    Args:
+        formula: any.
+        booleans: ``[num_booleans]``, the number of each one's group, counted from 0.
+        integers: ``[num_integers]``, likewise.
+    """
+    variable = np.concatenate([[0], booleans + 1])
+
+    def renamed(literals: IntArray) -> IntArray:
+        return variable[np.abs(literals)] * np.sign(literals)
+
+    count = int(integers.max(initial=-1)) + 1
+    low, high = np.full(count, NO_LOW), np.full(count, NO_HIGH)
+    np.maximum.at(low, integers, formula.integer_low)
+    np.minimum.at(high, integers, formula.integer_high)
+    keys = _Keys(int(booleans.max(initial=-1)) + 1, count)
+
+    clauses = renamed(formula.clause_literals)
+    falsities = [0] * int((low > high).any())
+    enforcers = renamed(formula.clause_enforcers)
+    kept = keys.distinct(
+        keys.sums(formula.clause_starts, keys.literal(clauses)),
+        np.diff(formula.clause_starts),
+        enforcers,
+    )
+    clause_starts, cells = _taken(formula.clause_starts, kept)
+    clause_literals, clause_enforcers = clauses[cells], enforcers[kept]
+
+    differences = formula.difference_rows.copy()
+    differences[:, [0, 2]] = integers[differences[:, [0, 2]]]
+    differences[:, 3] = renamed(differences[:, 3])
+    within = differences[:, 0] == differences[:, 2]
+    # x + distance <= x is true, or false and then forbids its enforcer.
+    forbidden = np.unique(differences[within & (differences[:, 1] > 0), 3]).tolist()
+    falsities += forbidden
+    differences = np.unique(differences[~within], axis=0)
+    for enforcer in falsities:
+        own = [-enforcer] if enforcer else []
+        clause_literals = np.concatenate([clause_literals, np.array(own, dtype=np.int64)])
+        clause_starts = np.concatenate([clause_starts, [len(clause_literals)]])
+        clause_enforcers = np.concatenate([clause_enforcers, [0]])
+
+    counted = renamed(formula.cardinality_literals)
+    enforcers = renamed(formula.cardinality_enforcers)
+    kept = keys.distinct(
+        keys.sums(formula.cardinality_starts, keys.literal(counted)),
+        formula.cardinality_lows,
+        formula.cardinality_highs,
+        enforcers,
+    )
+    cardinality_starts, cells = _taken(formula.cardinality_starts, kept)
+    return Applied(
+        replace(
+            _with_linear_rows(formula, renamed, integers, keys),
+            num_booleans=keys.num_booleans,
+            integer_low=low,
+            integer_high=np.maximum(low, high),
+            clause_starts=clause_starts,
+            clause_literals=clause_literals,
+            clause_enforcers=clause_enforcers,
+            cardinality_starts=cardinality_starts,
+            cardinality_literals=counted[cells],
+            cardinality_lows=formula.cardinality_lows[kept],
+            cardinality_highs=formula.cardinality_highs[kept],
+            cardinality_enforcers=enforcers[kept],
+            difference_rows=differences,
+            hint=_hint(renamed(formula.hint)),
+        ),
+        Split(variable, integers),
+    )
+
+
+class _Keys:
+    """Random keys of literals and integers, and what is made of them."""
+
+    def __init__(self, num_booleans: int, num_integers: int) -> None:
+        self.num_booleans = num_booleans
+        random = np.random.default_rng(20220103)
+        self._literals = random.integers(1 << 63, size=2 * num_booleans + 1, dtype=np.uint64)
+        self._integers = random.integers(1 << 63, size=num_integers, dtype=np.uint64)
+        self._fields = random.integers(1 << 63, size=8, dtype=np.uint64) | np.uint64(1)
+
+    def literal(self, literals: IntArray) -> KeyArray:
+        """The key of each literal."""
+        return self._literals[literals + self.num_booleans]
+
+    def integer(self, integers: IntArray) -> KeyArray:
+        """The key of each integer."""
+        return self._integers[integers]
+
+    @staticmethod
+    def sums(starts: IntArray, cells: KeyArray) -> KeyArray:
+        """Of each row; they wrap around."""
+        totals = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(cells, dtype=np.uint64)])
+        sums: KeyArray = totals[starts[1:]] - totals[starts[:-1]]
+        return sums
+
+    def distinct(self, sums: KeyArray, *fields: IntArray) -> IntArray:
+        """The positions of the first rows of each kind, ascending."""
+        keys = sums.copy()
+        for field, factor in zip(fields, self._fields, strict=False):
+            keys += field.astype(np.uint64) * factor
+        return np.sort(np.unique(keys, return_index=True)[1])
+
+
+def _with_linear_rows(
+    formula: Formula, renamed: Callable[[IntArray], IntArray], integers: IntArray, keys: _Keys
+) -> Formula:
+    """The formula with the linear rows of the merged variables, each said once and divided by the
+    greatest common divisor of its coefficients."""
+    starts, literals, coefficients = _added_up(
+        formula.linear_starts, renamed(formula.linear_literals), formula.linear_coefficients
+    )
+    int_starts, numbers, int_coefficients = _added_up(
+        formula.linear_integer_starts,
+        integers[formula.linear_integers],
+        formula.linear_integer_coefficients,
+    )
+    rows = len(formula.linear_lows)
+    divisor = np.zeros(rows, dtype=np.int64)
+    np.gcd.at(divisor, np.repeat(np.arange(rows), np.diff(starts)), coefficients)
+    np.gcd.at(divisor, np.repeat(np.arange(rows), np.diff(int_starts)), int_coefficients)
+    divisor = np.maximum(divisor, 1)
+    coefficients = coefficients // np.repeat(divisor, np.diff(starts))
+    int_coefficients = int_coefficients // np.repeat(divisor, np.diff(int_starts))
+    lows, highs = formula.linear_lows, formula.linear_highs
+    lows = np.where(lows <= NO_LOW, NO_LOW, -(-lows // divisor))
+    highs = np.where(highs >= NO_HIGH, NO_HIGH, highs // divisor)
+    enforcers = renamed(formula.linear_enforcers)
+    sums = keys.sums(starts, keys.literal(literals) * coefficients.astype(np.uint64))
+    sums += keys.sums(int_starts, keys.integer(numbers) * int_coefficients.astype(np.uint64))
+    kept = keys.distinct(sums, lows, highs, enforcers)
+    linear_starts, cells = _taken(starts, kept)
+    linear_integer_starts, int_cells = _taken(int_starts, kept)
+    return replace(
+        formula,
+        linear_starts=linear_starts,
+        linear_literals=literals[cells],
+        linear_coefficients=coefficients[cells],
+        linear_integer_starts=linear_integer_starts,
+        linear_integers=numbers[int_cells],
+        linear_integer_coefficients=int_coefficients[int_cells],
+        linear_lows=lows[kept],
+        linear_highs=highs[kept],
+        linear_enforcers=enforcers[kept],
+    )
+
+
+def _added_up(
+    starts: IntArray, names: IntArray, coefficients: IntArray
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Rows with the coefficients of equal names in a row added up, without those that become 0."""
+    rows = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    least = int(names.min(initial=0))
+    width = int(names.max(initial=0)) - least + 1
+    cells, inverse = np.unique(rows * width + names - least, return_inverse=True)
+    sums = np.zeros(len(cells), dtype=np.int64)
+    np.add.at(sums, inverse, coefficients)
+    cells, sums = cells[sums != 0], sums[sums != 0]
+    found = np.searchsorted(cells, np.arange(len(starts)) * width)
+    return found, cells % width + least, sums
+
+
+def _taken(starts: IntArray, kept: IntArray) -> tuple[IntArray, IntArray]:
+    """The starts of some of the rows, and the positions of their cells."""
+    lengths = np.diff(starts)[kept]
+    new = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    cells = np.repeat(starts[:-1][kept] - new[:-1], lengths) + np.arange(new[-1])
+    return new, cells
+
+
+def _hint(literals: IntArray) -> IntArray:
+    """A hint with each variable once; one that holds anywhere in a group holds."""
+    chosen = np.unique(literals)
+    return chosen[(chosen > 0) | ~np.isin(-chosen, chosen)]

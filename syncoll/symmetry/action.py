@@ -1,0 +1,160 @@
+"""What a free group does to the chunks of an instance, and to the variables of its formula.
+
+Chunks that start at one node have one image only: the chunk (v, i) goes to (g v, i).  Those that a
+part of the group leaves where they start and end, such as all of an allreduce, are taken round
+among themselves as far as there are enough of them, and stay where there are not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.deadline import NEVER, Deadline
+from syncoll.formula.labels import Labels
+from syncoll.model import Instance, RelationTable
+from syncoll.symmetry.free_group import FreeGroup
+from syncoll.symmetry.search import free_symmetry
+
+__all__ = ["Action"]
+
+IntArray = npt.NDArray[np.int64]
+KeyArray = npt.NDArray[np.uint64]
+
+
+@dataclass(frozen=True, eq=False)
+class Action:
+    """A free group of automorphisms with its action on chunks.
+
+    Args:
+        group: whose generators these are.
+        chunks: ``[n, G]``, for each generator the chunk that each chunk goes to.
+    """
+
+    group: FreeGroup
+    chunks: IntArray
+
+    @classmethod
+    def of(cls, instance: Instance, until: Deadline = NEVER) -> Action:
+        """That of a large free group of an instance, which may be the identity alone.
+
+        Args:
+            until: when to be content with what was found.
+        """
+        table = RelationTable(instance.pre, instance.post)
+        return cls.on(free_symmetry(instance.topology, table, until), table)
+
+    @classmethod
+    def on(cls, group: FreeGroup, table: RelationTable) -> Action:
+        """The action of a group that keeps a table on its chunks.
+
+        Raises:
+            ValueError: when the group does not keep the table.
+        """
+        elements, first = group.elements, group.elements[:, 0]
+        where = np.full(group.num_nodes, -1)
+        where[first] = np.arange(group.order)
+        products = [where[generator[first]] for generator in group.generators]
+        members: dict[bytes, list[int]] = {}
+        relations = table.rows
+        for chunk, row in enumerate(relations):
+            members.setdefault(row.tobytes(), []).append(chunk)
+        chunks = np.tile(np.arange(len(table.pre)), (len(products), 1))
+        done: set[bytes] = set()
+        for kind, some in members.items():
+            if kind in done:
+                continue
+            rows = np.empty((group.order, 2, group.num_nodes), dtype=bool)
+            own = relations[some[0]].reshape(2, -1)
+            np.put_along_axis(rows, elements[:, None, :].repeat(2, axis=1), own[None], axis=2)
+            images = [row.tobytes() for row in rows]
+            done.update(images)
+            try:
+                found = np.array([members[image] for image in images], dtype=np.int64)
+            except (KeyError, ValueError):  # no such chunks, or not as many
+                raise ValueError("the group does not keep the chunks") from None
+            # Chunk (b, x) for each element x: block b of those that have the kind x K, and of that
+            # block the one that x is among the elements with this kind.  The rest stays.
+            together = images.count(images[0])
+            seen: dict[bytes, int] = {}
+            turn = np.zeros(group.order, dtype=np.int64)
+            for x, image in enumerate(images):
+                turn[x] = seen[image] = seen.get(image, -1) + 1
+            blocks = len(some) // together
+            places = np.arange(blocks) * together + turn[:, None]
+            moving = np.take_along_axis(found, places, axis=1)
+            staying = found[:, blocks * together :]
+            for images_of, product in zip(chunks, products, strict=True):
+                images_of[moving] = moving[product]
+                images_of[staying] = staying[product]
+        return cls(group, chunks)
+
+    def keeps(self, sends: IntArray) -> bool:
+        """Whether the group maps sends to themselves.
+
+        Args:
+            sends: ``[K, 4]`` with chunk, source, destination, step.
+        """
+        own = np.unique(sends, axis=0)
+        for nodes, chunks in zip(self.group.generators, self.chunks, strict=True):
+            c, u, v, step = own.T
+            moved = np.stack([chunks[c], nodes[u], nodes[v], step], axis=1)
+            if not np.array_equal(np.unique(moved, axis=0), own):
+                return False
+        return True
+
+    def orbits(self, labels: Labels) -> tuple[IntArray, IntArray]:
+        """For each Boolean and each integer the number of its orbit, counted from 0.
+
+        A variable without an image stays alone.
+
+        Raises:
+            ValueError: when two variables have the same label.
+        """
+        return (
+            self._orbits(labels.columns, labels.booleans),
+            self._orbits(labels.columns, labels.integers),
+        )
+
+    def _orbits(self, columns: str, rows: IntArray) -> IntArray:
+        most = int(rows.max(initial=0)) + 2
+        most = max(most, self.group.num_nodes + 1, self.chunks.shape[1] + 1)
+        random = np.random.default_rng(20220103)
+        keys = random.integers(1 << 63, size=(len(columns), most), dtype=np.uint64)
+        own = _hashes(rows, keys)
+        order = np.argsort(own)
+        ordered = own[order]
+        if (ordered[1:] == ordered[:-1]).any():
+            raise ValueError("two variables have the same label")
+        label = np.arange(len(rows))
+        maps = []
+        for nodes, chunks in zip(self.group.generators, self.chunks, strict=True):
+            moved = keys.copy()
+            for i, letter in enumerate(columns):
+                images = {"n": nodes, "c": chunks}.get(letter)
+                if images is not None:
+                    moved[i, 1 : 1 + len(images)] = keys[i, 1 + images]
+            wanted = _hashes(rows, moved)
+            at = np.minimum(np.searchsorted(ordered, wanted), max(0, len(rows) - 1))
+            there = ordered[at] == wanted if len(rows) else np.zeros(0, dtype=bool)
+            maps.append(np.where(there, order[at] if len(rows) else at, label))
+        while True:
+            before = label.copy()
+            for images in maps:
+                np.minimum.at(label, images, label.copy())
+                np.minimum(label, label[images], out=label)
+            np.minimum(label, label[label], out=label)
+            if np.array_equal(label, before):
+                break
+        orbits: IntArray = np.unique(label, return_inverse=True)[1]
+        return orbits
+
+
+def _hashes(rows: IntArray, keys: KeyArray) -> KeyArray:
+    """A key of each row; entries count from -1."""
+    found = np.zeros(len(rows), dtype=np.uint64)
+    for column, key in zip(rows.T, keys, strict=True):
+        found += key[column + 1]
+    return found
