@@ -112,7 +112,10 @@ class BoundsTable:
 
     def is_met(self, chunks: int) -> bool:
         """Whether a cut, found at once, proves that nothing beats an algorithm of fewest steps."""
-        return self._met(self._cut(self.shape(chunks)), chunks, self.least_steps(chunks))
+        if self.irregular:
+            return False
+        shape = self.shape(chunks)
+        return self._met(self._cut(shape), shape.chunks, self.least_steps(chunks))
 
     def _met(self, bound: RoundsBound, chunks: int, steps: int | None) -> bool:
         """Whether an algorithm of at most so many steps costs no more than the bound."""

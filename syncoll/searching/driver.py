@@ -128,7 +128,8 @@ class _Search:
             most = self.source.most_rounds(point.steps)
             if (most is None or point.rounds <= most) and self.source.covers(point.chunks):
                 self._merge(point)
-                if point.steps <= self.source.least_steps and self.bounds.is_met(point.chunks):
+                least = self.source.least_chunks  # whose shape stands for every C, also in files
+                if point.steps <= self.source.least_steps and self.bounds.is_met(least):
                     break  # nothing is better in either cost
             if alone and self.on_points and time.perf_counter() >= saved + _SAVE_SECONDS:
                 self.bounds.deadline = NEVER.sooner(0.0)  # what is proved comes later

@@ -7,6 +7,7 @@ import re
 import signal
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from syncoll.deadline import Deadline
 from syncoll.errors import PluginError
 from syncoll.model import Algorithm, Collective, Topology
 from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits, SeedRecord
-from syncoll.searching import AnswerSource, ChosenSeed, SearchRequest, Seeding, search
+from syncoll.searching import AnswerSource, BoundsTable, ChosenSeed, SearchRequest, Seeding, search
 from tests.oracles.classics import allgather, broadcast, one_way_ring, ring
 
 Propose = Callable[[Topology, Collective, SeedLimits], Iterator[Proposal]]
@@ -193,6 +194,16 @@ def test_after_what_nothing_can_beat_no_seed_is_asked(
     assert [(p.steps, str(p.bandwidth), p.backend) for p in frontier.points] == [(3, "3", "first")]
     assert asked == ([] if best else ["later"])
     assert bool(frontier.open) is not best
+
+
+@pytest.mark.parametrize("first", [1, 6])
+def test_what_meets_a_cut_does_so_whatever_the_chunks(first: int) -> None:
+    table = BoundsTable(one_way_ring(4), allgather())
+    assert table.shape(first).chunks == first
+    table.found(3, Fraction(7, 2))
+    assert not any(table.is_met(chunks) for chunks in (1, 4, 6, 8))
+    table.found(3, Fraction(3))
+    assert all(table.is_met(chunks) for chunks in (1, 4, 6, 8))
 
 
 def test_alone_they_leave_open_what_nobody_searched() -> None:
