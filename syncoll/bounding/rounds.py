@@ -112,6 +112,7 @@ class _FlowBounds:
         best = RoundsBound(Fraction(0), steps, None)
         try:
             with interrupted_at(deadline):
+                deadline.check()
                 self._begin(deadline)
                 best = max(best, self.any_steps, key=_rounds)
                 for bound in self._proved(steps, best, thorough, deadline):
@@ -132,7 +133,6 @@ class _FlowBounds:
         """What costs next to nothing: symmetry, cuts around nodes, what eager sends reach."""
         if self._began:
             return
-        deadline.check()
         self.any_steps = least_cut(self.topology, self.demands)
         self._quotient = Quotient.of(self.topology, self.demands, deadline.share(0.3))
         if self.several and self.single:

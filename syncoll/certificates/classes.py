@@ -114,9 +114,10 @@ class ChunkClasses:
         for pre, post in zip(np.packbits(table.pre, 1), np.packbits(table.post, 1), strict=True):
             counter[pre.tobytes(), post.tobytes()] += 1
         nodes = table.pre.shape[1]
+        sets = [_nodes([pair[i] for pair in counter], nodes) for i in (0, 1)]
         classes = (
-            ChunkClass(_nodes(pre, nodes), _nodes(post, nodes), count)
-            for (pre, post), count in counter.items()
+            ChunkClass(pre, post, count)
+            for pre, post, count in zip(*sets, counter.values(), strict=True)
         )
         return cls(chunks, tuple(sorted(classes)), combining)
 
@@ -209,5 +210,11 @@ def _positions(row: BoolArray) -> tuple[int, ...]:
     return tuple(np.flatnonzero(row).tolist())
 
 
-def _nodes(packed: bytes, nodes: int) -> tuple[int, ...]:
-    return _positions(np.unpackbits(np.frombuffer(packed, dtype=np.uint8), count=nodes) > 0)
+def _nodes(packed: list[bytes], nodes: int) -> list[tuple[int, ...]]:
+    """The nodes of packed rows."""
+    known: dict[bytes, tuple[int, ...]] = {}
+    for row in packed:
+        if row not in known:
+            bits = np.unpackbits(np.frombuffer(row, dtype=np.uint8), count=nodes)
+            known[row] = _positions(bits > 0)
+    return [known[row] for row in packed]

@@ -87,12 +87,12 @@ class PriceCertificate:
         for group in self._groups(tables, len(topology.links)):
             costs = ways.costs([tables[id(one.prices)] for one in group], group)
             for column, share in enumerate(group):
-                total = sources.total(share.demands, costs[:, column], ways.unreached)
-                if total is None:
+                total, lost = sources.total(share.demands, costs[:, column], ways.unreached)
+                if lost is not None:
                     within = "" if self.steps is None else f" within {self.steps} steps"
                     raise VerificationError(
-                        f"no way leads to node {share.destination} from where demands of its "
-                        f"share start{within}"
+                        f"no way leads from nodes {demands[lost].sources} to node "
+                        f"{share.destination}{within}"
                     )
                 bound += Fraction(total, tables[id(share.prices)].scale)
         return bound
@@ -280,16 +280,15 @@ class _Sources:
         )
         self._counts = [one.count for one in demands]
 
-    def total(self, which: Sequence[int], cost: npt.NDArray[Any], unreached: int) -> int | None:
-        """What these demands pay together; None where there is no way for one of them."""
-        members = np.array(which, dtype=np.int64)
-        single = self._single[members]
-        ways = cost[single].tolist()
+    def total(
+        self, which: Sequence[int], cost: npt.NDArray[Any], unreached: int
+    ) -> tuple[int, int | None]:
+        """What these demands pay together; and one for which there is no way."""
+        single = self._single[np.array(which, dtype=np.int64)]
+        ways: list[int] = cost[single].tolist()
         for i in np.flatnonzero(single < 0).tolist():
             ways[i] = min(
                 (int(cost[n]) for n in self._demands[which[i]].sources), default=unreached
             )
-        if max(ways, default=0) >= unreached:
-            return None
-        total: int = sum(way * self._counts[k] for way, k in zip(ways, which, strict=True))
-        return total
+        lost = next((k for way, k in zip(ways, which, strict=True) if way >= unreached), None)
+        return sum(way * self._counts[k] for way, k in zip(ways, which, strict=True)), lost

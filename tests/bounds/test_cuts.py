@@ -270,8 +270,8 @@ def test_around_single_nodes() -> None:
     assert looked > 40
 
 
-def test_a_program_that_is_too_large_is_not_built() -> None:
-    """It would take gigabytes; the cut around a node proves the optimum of a torus."""
+def test_a_cut_that_is_reached_needs_no_program() -> None:
+    """The program of 1024 nodes would take gigabytes."""
     links = {
         (32 * x + y, z): 1
         for x in range(32)
@@ -286,5 +286,5 @@ def test_a_program_that_is_too_large_is_not_built() -> None:
     torus = Topology.from_links("torus", 1024, links)
     needs = tuple(Demand((n,), tuple(d for d in range(1024) if d != n), 1) for n in range(1024))
     for steps in (None, 32):
-        assert rounds_bound(torus, needs, steps).rounds == 0
+        assert rounds_bound(torus, needs, steps).rounds == F(1023, 4)
     assert least_cut(torus, needs).rounds == F(1023, 4)
