@@ -29,6 +29,7 @@ from syncoll.searching import (
 )
 from syncoll.searching.answers import PendingAnswer
 from syncoll.solving import Solver
+from syncoll.symmetry import Action
 from syncoll.testing.brute_force import TooLargeError, has_algorithm
 from syncoll.trust import require_valid
 from tests.oracles.classics import (
@@ -72,7 +73,9 @@ class Told:
         seconds: float | None = None,
         hint: Algorithm | None = None,
         until: Deadline = NEVER,
+        symmetry: Action | None = None,
     ) -> Solution:
+        assert symmetry is None, "a search asks for all algorithms"
         self.asked.append((instance.steps, instance.rounds, instance.chunks))
         self.seconds.append(seconds)
         outcome = self.rule(instance)
@@ -97,6 +100,7 @@ class Planned(Told):
         seconds: float | None = None,
         hint: Algorithm | None = None,
         until: Deadline = NEVER,
+        symmetry: Action | None = None,
     ) -> Solution:
         sends = self.plan(instance)
         if sends is None:
