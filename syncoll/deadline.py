@@ -199,9 +199,11 @@ def may_raise(frame: FrameType | None) -> bool:
         return False
     collecting = {getattr(one, "__code__", None) for one in gc.callbacks}
     while frame is not None:
-        importing = frame.f_globals.get("__name__") == "importlib._bootstrap"
-        if importing or frame.f_code.co_name == "__del__" or frame.f_code in collecting:
+        module, name = frame.f_globals.get("__name__"), frame.f_code.co_name
+        if module == "importlib._bootstrap" or name == "__del__" or frame.f_code in collecting:
             return False
+        if module in ("weakref", "_weakrefset") and name in ("remove", "_remove"):
+            return False  # called when something is collected
         frame = frame.f_back
     return True
 

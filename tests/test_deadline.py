@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import math
 import pickle
@@ -9,6 +10,7 @@ import signal
 import sys
 import threading
 import time
+import weakref
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -141,6 +143,27 @@ class TestInterrupted:
         with pytest.raises(OutOfTimeError), interrupted_at(Deadline.after(0.0)):
             work()
         assert hasattr(sys.modules.pop("slow_to_import"), "ends")
+
+    def test_what_collected_objects_call_back_is_not_cut_short(self) -> None:
+        """Python would only print an error that is raised there."""
+
+        class Thing:
+            pass
+
+        met: list[bool] = []
+
+        class Watching(dict[Any, Any]):
+            def __delitem__(self, key: object) -> None:
+                met.append(may_raise(sys._getframe()))
+                super().__delitem__(key)
+
+        known: weakref.WeakKeyDictionary[Thing, int] = weakref.WeakKeyDictionary()
+        known.data = Watching()  # type: ignore[attr-defined]
+        thing = Thing()
+        known[thing] = 1
+        del thing
+        gc.collect()
+        assert met == [False]
 
     def test_what_stands_around_a_plugin_is_entered_and_left_in_full(self) -> None:
         """Whatever line of it an alarm meets, standard output is afterwards what it was."""

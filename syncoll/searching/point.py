@@ -124,7 +124,7 @@ def solve_symmetrically(solver: Solver, instance: Instance, until: Deadline) -> 
     """
     began = time.perf_counter()
     table = RelationTable(instance.pre, instance.post)
-    group = free_symmetry(instance.topology, table, until.share(_SHARE_OF_GROUP))
+    group = free_symmetry(instance.topology, table, until.share(_SHARE_OF_GROUP), thorough=True)
     spent: Counter[str] = Counter({"symmetry": time.perf_counter() - began})
     solution = None
     for one in group.chain():

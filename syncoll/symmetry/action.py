@@ -44,7 +44,7 @@ class Action:
             until: when to be content with what was found.
         """
         table = RelationTable(instance.pre, instance.post)
-        return cls.on(free_symmetry(instance.topology, table, until), table)
+        return cls.on(free_symmetry(instance.topology, table, until, thorough=True), table)
 
     @classmethod
     def on(cls, group: FreeGroup, table: RelationTable) -> Action:

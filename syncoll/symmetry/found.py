@@ -71,7 +71,7 @@ def find_symmetry(
         until: when to be content with the group that was found.
     """
     structure = Structure(topology, table)
-    group = free_symmetry(topology, table, until)
+    group = free_symmetry(topology, table, until, thorough=True)
     graph = automorphism_graph(structure)
     generators = automorphisms = None
     if graph is not None:

@@ -23,12 +23,19 @@ IntArray = npt.NDArray[np.int64]
 _SECONDS = 5.0
 """What the search with igraph's generators may take on a machine however busy."""
 
+_SMALL = 1_200
+"""Links times nodes, up to which importing igraph takes longer than what symmetry saves."""
+
 _MOST_CANDIDATES = 60
 _TRIES = 200
 
 
 def free_symmetry(
-    topology: Topology, table: RelationTable | None = None, until: Deadline = NEVER
+    topology: Topology,
+    table: RelationTable | None = None,
+    until: Deadline = NEVER,
+    *,
+    thorough: bool = False,
 ) -> FreeGroup:
     """A group of automorphisms that acts freely on the nodes, as large as could be found soon.
 
@@ -36,6 +43,8 @@ def free_symmetry(
         topology: the links and B that it keeps.
         table: pre and post that it keeps, for some C; None for any permutation of the chunks.
         until: when to be content with what there is.
+        thorough: whether to ask igraph on a small machine, too, where the numbers of its nodes do
+            not show a group that takes each node to every other.
     """
     structure = Structure(topology, table)
     best = FreeGroup.trivial(topology.num_nodes)
@@ -43,6 +52,8 @@ def free_symmetry(
         best = best.with_generator(images) or best
         if best.order == topology.num_nodes:
             return best
+    if not thorough and len(topology.links) * topology.num_nodes <= _SMALL:
+        return best
     random = np.random.default_rng(0)
     generators = [one for one in automorphism_generators(structure) if structure.keeps(one)]
     until = until.sooner(_SECONDS)
