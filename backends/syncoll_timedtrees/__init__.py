@@ -39,7 +39,7 @@ RECORD = SeedRecord(
         Option("seconds", 30.0, "end after so many where the search has no limit", low=0.0),
     ),
     fits=_fits,
-    first_seconds=3.0,
+    first_seconds=1.5,
     weight=6.0,
 )
 

@@ -11,6 +11,7 @@ work, so that what comes out does not depend on how busy the machine is.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -108,17 +109,19 @@ class Seeding:
         """
         until = deadline.share(_SHARE_OF_SEEDS_ALONE if alone else _SHARE_FOR_SEEDS)
         left = max(0.0, deadline.left())
-        work = until.seconds
+        work, slowest = until.seconds, math.inf
         if not alone:
             topology = request.topology
             large = len(topology.links) * topology.num_nodes > _SMALL
             work = _SEED_SECONDS[large]
+            if not large:
+                slowest = _SEED_SECONDS[0]  # a solver is sooner
             if not deadline.is_never:
                 least, most = (left * part for part in _SHARE_OF_SEEDS[large])
                 work = min(max(work, least), most)
         limits = SeedLimits(max_steps, request.max_rounds, request.max_chunks, work, until)
         patience = min(_PATIENCE_SECONDS, left * _SHARE_OF_PATIENCE)
-        return self.points(request.topology, request.collective, limits, patience)
+        return self.points(request.topology, request.collective, limits, patience, slowest)
 
     def points(
         self,
@@ -126,6 +129,7 @@ class Seeding:
         collective: Collective,
         limits: SeedLimits,
         patience: float = 0.0,
+        slowest: float = math.inf,
     ) -> Iterator[Point]:
         """Verified points, as they come.
 
@@ -133,6 +137,7 @@ class Seeding:
             limits: no point is beyond them; the time is that of all seeds together.
             patience: seconds of work that a seed may take until it has its first algorithm within
                 the limits, where that is more than its share.
+            slowest: seeds that promise their first algorithm later are asked only when named.
 
         Raises:
             PluginError: when a seed that a user named is broken; others are reported.
@@ -141,6 +146,8 @@ class Seeding:
         for i, seed in enumerate(self.seeds):
             if replace(ends, works=None).passed:
                 return  # even to import another seed would take too long
+            if not seed.named and seed.record.first_seconds > slowest:
+                continue
             name, left = seed.record.name, len(self.seeds) - i
             weights = [other.record.weight for other in self.seeds[i:]]
             share, first = _share(ends, weights), _share(ends, weights, patience)

@@ -129,6 +129,18 @@ def test_shares_are_in_proportion_to_weights(clocks: dict[str, float]) -> None:
     assert spends.given == {"one": 1.0, "two": pytest.approx(60 / 11), "three": 12.0}
 
 
+def test_slow_ones_are_for_large_machines_or_for_who_names_them(clocks: dict[str, float]) -> None:
+    spends = Spends(clocks)
+    slow = spends.seed("slow", 0.0, first_seconds=2.0)
+    for named in (False, True):
+        seeding = Seeding([replace(slow, named=named), spends.seed("quick", 0.0)])
+        request = SearchRequest(ring(4), broadcast())
+        found = [
+            p.backend for p in seeding.search(request, Deadline.after(None), None, alone=False)
+        ]
+        assert found == (["quick", "slow"] if named else ["quick"])
+
+
 def test_the_quick_ones_come_first(clocks: dict[str, float]) -> None:
     spends = Spends(clocks)
     seeds = [spends.seed(name, 0.0, first_seconds=s) for name, s in (("a", 3.0), ("b", 0.1))]
