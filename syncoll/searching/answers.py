@@ -6,6 +6,7 @@ solver an instance is decided when its answer is wanted; with a pool several are
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
@@ -228,9 +229,11 @@ class _DualSeeding(Seeding):
         collective: Collective,
         limits: SeedLimits,
         patience: float = 0.0,
+        slowest: float = math.inf,
     ) -> Iterator[Point]:
-        wide = replace(limits, max_chunks=None)
-        for point in self._seeding.points(topology.reversed(), self._dual, wide, patience):
+        wide, turned_round = replace(limits, max_chunks=None), topology.reversed()
+        found = self._seeding.points(turned_round, self._dual, wide, patience, slowest)
+        for point in found:
             try:
                 turned = inverted_point(point, self._request)
             except ModelError:  # the inverse's chunks are those of another C of the dual
