@@ -21,7 +21,7 @@ from syncoll.model import BandwidthBound, Topology
 
 CASES = [
     ("ring(12)", 6), ("torus(3,4)", 3), ("torus(4,4)", 5), ("hypercube(4)", 4),
-    ("a100(boxes=2)", 2), ("mesh(4,4)", 6), ("circulant(13, 1, 5)", 3),
+    ("a100(boxes=2)", 2), ("mesh(4,6)", 8), ("circulant(13, 1, 5)", 3),
 ]  # fmt: skip
 
 
