@@ -21,7 +21,7 @@ from syncoll.model import BandwidthBound, Topology
 
 CASES = [
     ("ring(12)", 6), ("torus(3,4)", 3), ("torus(4,4)", 5), ("hypercube(4)", 4),
-    ("a100(boxes=2)", 2), ("mesh(4,6)", 8), ("circulant(13, 1, 5)", 3),
+    ("a100(boxes=2)", 2), ("mesh(4,4)", 6), ("circulant(13, 1, 5)", 3),
 ]  # fmt: skip
 
 
@@ -34,7 +34,10 @@ def asked(topology: Topology, name: str) -> tuple[Demand, ...]:
 
 @pytest.mark.parametrize(("name", "steps"), CASES)
 @pytest.mark.parametrize("collective", ["allgather", "alltoall"])
-def test_orbits_prove_as_much(name: str, steps: int, collective: str) -> None:
+def test_orbits_prove_as_much(
+    name: str, steps: int, collective: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("syncoll.symmetry.search._SMALL", 0)  # a mesh's symmetry takes igraph
     topology = syncoll.topology(name)
     needs = asked(topology, collective)
     quotient = Quotient.of(topology, needs)
