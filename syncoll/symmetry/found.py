@@ -22,7 +22,7 @@ IntArray = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Symmetry:
-    """The free group of automorphisms that searches use, and what igraph says of all of them.
+    """The largest free group of automorphisms found, and what igraph says of all of them.
 
     Args:
         topology: whose.
