@@ -28,20 +28,18 @@ _MOST_SENDS = 1 << 24
 _MOST_CHUNKS = 840
 """C at most: divisible by every number up to 8."""
 
-_MOST_CHUNKS_TRIED = 4096
-
 
 def fits(topology: Topology, collective: Collective) -> Answer:
     """Whether every chunk goes from one node to all, and each node receives for itself."""
     if collective.combining:
         return Answer(False, "it combines; broadcasts move data, and the search turns them round")
     if topology.num_nodes < 2:
-        return Answer(False, "a single node has nobody to send to")
+        return Answer(False, "a single node has no other to send to")
     if max(map(len, topology.in_links)) > _MOST_LINKS:
         return Answer(False, f"a node has more than {_MOST_LINKS} links into it")
     if _rates(topology) is None:
         return Answer(False, "links into different nodes share bandwidths")
-    chunks = _least_chunks(topology, collective)
+    chunks = collective.least_chunks(topology.num_nodes)
     if chunks is None or not _spreads(collective.tabulate(topology.num_nodes, chunks)):
         return Answer(False, "not every chunk goes from one node to all")
     return Answer(True)
@@ -59,7 +57,7 @@ class BreadthFirstSeed:
     ) -> Iterator[Proposal]:
         """See `syncoll.plugins.Seed`."""
         answer = fits(topology, collective)
-        least, rates = _least_chunks(topology, collective), _rates(topology)
+        least, rates = collective.least_chunks(topology.num_nodes), _rates(topology)
         if not answer.ok or least is None or rates is None:
             raise ModelError(f"{collective.name} on {topology.name}: {answer.reason}")
         table = collective.tabulate(topology.num_nodes, least)
@@ -77,17 +75,12 @@ class BreadthFirstSeed:
         times = range(1, max(1, most // least) + 1)
         best = min(
             times,
-            key=lambda m: (sum((ceil(load * m) for load in loads.values()), 0) * Fraction(1, m), m),
+            key=lambda m: (Fraction(sum(ceil(load * m) for load in loads.values()), m), m),
         )
         rounds = {step: ceil(load * best) for step, load in loads.items()}
         chunks = best * least
         algorithm = _algorithm(topology, collective, group, arrivals, chunks, best * weight, rounds)
         yield Proposal(chunks, algorithm, f"carried round by {group.order} automorphisms")
-
-
-def _least_chunks(topology: Topology, collective: Collective) -> int | None:
-    tried = range(1, _MOST_CHUNKS_TRIED + 1)
-    return next((c for c in tried if collective.admits(topology.num_nodes, c)), None)
 
 
 def _spreads(table: RelationTable) -> bool:

@@ -12,7 +12,7 @@ from syncoll.deadline import Deadline
 from syncoll.model import Algorithm, Collective, Topology
 from syncoll.plugins import OptionValue, Proposal, SeedLimits
 from syncoll_classics.combining import Carrying, joined
-from syncoll_classics.demand import Demand, least_chunks, read_demand
+from syncoll_classics.demand import Demand, read_demand
 from syncoll_classics.dissemination import Dissemination, logical_sends
 from syncoll_classics.routing import Router
 
@@ -61,7 +61,7 @@ class Ask:
     @cached_property
     def least(self) -> Demand:
         """The demand for the least C."""
-        chunks = least_chunks(self.collective, self.nodes)
+        chunks = self.collective.least_chunks(self.nodes, 4 * self.nodes)
         assert chunks is not None  # `refusal` looked
         return read_demand(self.collective, self.nodes, chunks)
 

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from syncoll.errors import LocatedError
 from syncoll.model import BoolArray, Collective, Topology
 
-__all__ = ["Demand", "least_chunks", "read_demand", "refusal"]
+__all__ = ["Demand", "read_demand", "refusal"]
 
 IntArray = npt.NDArray[np.int64]
 
@@ -62,11 +62,6 @@ class Demand:
         return int(found[0]) if len(found) == 1 else None
 
 
-def least_chunks(collective: Collective, nodes: int) -> int | None:
-    """The least C, up to 4 P, that the collective admits for so many nodes; None if none."""
-    return next((c for c in range(1, 4 * nodes + 1) if collective.admits(nodes, c)), None)
-
-
 def read_demand(collective: Collective, nodes: int, chunks: int) -> Demand:
     """The demand of a collective for which `refusal` had nothing to say.
 
@@ -107,7 +102,7 @@ def refusal(topology: Topology, collective: Collective, *, adds_up: bool) -> str
             f"{collective.name} combines; the search makes it of collectives that move data, "
             "where it is an inverse or a sequence of such"
         )
-    chunks = least_chunks(collective, nodes)
+    chunks = collective.least_chunks(nodes, 4 * nodes)
     if chunks is None:
         return f"{collective.name} admits no C up to {4 * nodes} on {nodes} nodes"
     if chunks * nodes * nodes > _MOST_CELLS:

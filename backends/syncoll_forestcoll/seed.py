@@ -24,9 +24,6 @@ from syncoll_forestcoll.shortening import shortened
 
 __all__ = ["ForestSeed", "fits"]
 
-_MOST_CHUNKS_TRIED = 4096
-"""The least C that a collective admits is sought up to here."""
-
 _FEW_TREES = (1, 2, 3, 4, 6, 8, 12, 16)
 """Numbers of trees for each root that are tried below the optimal one."""
 
@@ -241,8 +238,7 @@ def _least_sends(topology: Topology, shares: Sequence[int]) -> int:
 def _shares(topology: Topology, collective: Collective) -> tuple[int, ...] | None:
     """How much starts at each node, where everything has one source and goes to everybody."""
     nodes = topology.num_nodes
-    tried = range(1, _MOST_CHUNKS_TRIED + 1)
-    chunks = next((c for c in tried if collective.admits(nodes, c)), None)
+    chunks = collective.least_chunks(nodes)
     if chunks is None:
         return None
     table: RelationTable = collective.tabulate(nodes, chunks)

@@ -14,14 +14,11 @@ from syncoll.errors import ModelError
 from syncoll.model import Collective, RelationTable, Topology
 from syncoll.symmetry import FreeGroup, LinkOrbits, free_symmetry
 
-__all__ = ["Demand", "Problem", "least_chunks"]
+__all__ = ["Demand", "Problem"]
 
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 FloatArray = npt.NDArray[np.float64]
-
-_MOST_CHUNKS_TRIED = 4096
-"""The least C that a collective admits is sought up to here."""
 
 
 @dataclass(frozen=True)
@@ -39,18 +36,6 @@ class Demand:
     count: int
 
 
-def least_chunks(topology: Topology, collective: Collective) -> int:
-    """The least C that the collective admits.
-
-    Raises:
-        ModelError: when there is none.
-    """
-    for chunks in range(1, _MOST_CHUNKS_TRIED + 1):
-        if collective.admits(topology.num_nodes, chunks):
-            return chunks
-    raise ModelError(f"{collective.name} admits no C up to {_MOST_CHUNKS_TRIED}")
-
-
 class Problem:
     """A non-combining collective on a topology, up to a group of automorphisms of both.
 
@@ -62,7 +47,11 @@ class Problem:
         collective: what.
         until: when to be content with the symmetry found.
 
+    Raises:
+        ModelError: when no C is admitted.
+
     Attributes:
+        into_nodes: what R/C has to be for the links into each node to bring what it needs.
         group: the group.
         demands: one of each orbit.
         rate: ``[B]``, chunks per round of one bound of each orbit.
@@ -70,7 +59,10 @@ class Problem:
 
     def __init__(self, topology: Topology, collective: Collective, until: Deadline) -> None:
         self.topology, self.collective = topology, collective
-        self.least_chunks = least_chunks(topology, collective)
+        least = collective.least_chunks(topology.num_nodes)
+        if least is None:
+            raise ModelError(f"{collective.name} admits no C that is tried")
+        self.least_chunks = least
         table = collective.tabulate(topology.num_nodes, self.least_chunks)
         self.group = FreeGroup.trivial(topology.num_nodes)
         if (table.pre.sum(axis=1) == 1).all():  # where a chunk is, its image is not
@@ -80,6 +72,7 @@ class Problem:
         self.exact_rate: tuple[Fraction, ...] = tuple(b.chunks_per_round for b in bounds)
         self.rate: FloatArray = np.array([float(rate) for rate in self.exact_rate])
         self.demands = tuple(self._demands(table))
+        self.into_nodes = self._into_nodes(table)
         links = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
         order = np.lexsort((links[:, 0], links[:, 1]))
         self.source, self.target = links[order].T
@@ -98,9 +91,7 @@ class Problem:
         )
         return instance.least_steps
 
-    def into_nodes(self) -> float:
-        """What R/C has to be for the links into each node to bring what the node needs."""
-        table = self.collective.tabulate(self.num_nodes, self.least_chunks)
+    def _into_nodes(self, table: RelationTable) -> float:
         needed = (table.post & ~table.pre).sum(axis=0) / self.least_chunks
         single = np.full(len(self.topology.links), np.inf)
         whole = np.full(self.num_nodes, np.inf)

@@ -108,7 +108,7 @@ def deal(packing: Packing, chunks: int, until: Deadline, *, thorough: bool = Tru
             break
         # The same with whole rounds in every step, and trees made for these.
         rounds = _rounded((packing.rounds * chunks).tolist(), total)
-        trees = [[tree for tree, share in some] for some in packing.of_use(_MOST_TREES)]
+        trees = [[tree for tree, _ in some] for some in packing.of_use(_MOST_TREES)]
         fixed = Packing(
             packing.problem, packing.steps, trees, [Fraction(r, chunks) for r in rounds]
         )

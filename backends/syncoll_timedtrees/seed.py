@@ -51,7 +51,7 @@ def fits(topology: Topology, collective: Collective) -> Answer:
     if collective.combining:
         return Answer(False, "it combines; trees move data, and the search turns them round")
     if topology.num_nodes < 2:
-        return Answer(False, "a single node has nobody to send to")
+        return Answer(False, "a single node has no other to send to")
     if len(topology.links) * topology.num_nodes > _MOST_CELLS:
         return Answer(False, "the network is too large for its tables of links and nodes")
     return Answer(True)
@@ -94,7 +94,7 @@ class _Run:
         self.most_chunks = most_chunks
         self.packings: dict[int, Packing] = {}
         self.best: dict[int, Fraction] = {}
-        self.least = problem.into_nodes()
+        self.least = problem.into_nodes
         self.most_steps = limits.max_steps or problem.num_nodes * 2
 
     def proposals(self) -> Iterator[Proposal]:

@@ -35,7 +35,7 @@ class Demand:
     @classmethod
     def of(cls, collective: Collective, nodes: int) -> Demand | str:
         """The demand, or in words why trees that span all nodes do not serve the collective."""
-        chunks = _least_chunks(collective, nodes)
+        chunks = collective.least_chunks(nodes, _MOST_TRIED)
         if chunks is None:
             return f"no C up to {_MOST_TRIED} is admitted"
         try:
@@ -64,9 +64,3 @@ class Demand:
         """The part of all data that starts at each source."""
         total = sum(self.sources.values())
         return {node: Fraction(count, total) for node, count in self.sources.items()}
-
-
-def _least_chunks(collective: Collective, nodes: int) -> int | None:
-    """The least C that the collective admits; None if none is near."""
-    tried = range(1, _MOST_TRIED + 1)
-    return next((chunks for chunks in tried if collective.admits(nodes, chunks)), None)

@@ -60,6 +60,10 @@ class Collective:
         """In a line."""
         return f"<collective {self.name}>"
 
+    def least_chunks(self, nodes: int, most: int = 4096) -> int | None:
+        """The least C, up to `most`, that is admitted on so many nodes; None where none is."""
+        return next((c for c in range(1, most + 1) if self.admits(nodes, c)), None)
+
     @classmethod
     def from_relations(
         cls,

@@ -324,8 +324,7 @@ class _Lookup:
     def least(self, nodes: int) -> tuple[int, RelationTable] | None:
         """The least C and its table; None where none is admitted."""
         if nodes not in self._least:
-            tried = range(1, _LAST_TRIED + 1)
-            found = next((c for c in tried if self.collective.admits(nodes, c)), None)
+            found = self.collective.least_chunks(nodes, _LAST_TRIED)
             table = None if found is None else (found, self.collective.tabulate(nodes, found))
             self._least[nodes] = table
         return self._least[nodes]
