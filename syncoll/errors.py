@@ -8,7 +8,8 @@
     │   │   └── SpecLimitError  it would make tables too large, or take too long to evaluate
     │   └── ModelError        a topology, collective or instance makes no sense
     ├── UsageError            the request is wrong (an option, a combination of options)
-    │   └── FormulaTooLargeError  an encoding would need more memory than there is
+    │   ├── FormulaTooLargeError  an encoding would need more memory than there is
+    │   └── UnlabelledError       an encoding does not say what its variables are about
     ├── FileFormatError       a stored file is truncated, hand-broken, or from a newer version
     │   └── ImportFormatError     a tool's description of a machine is not one, or says too little
     ├── ExportError           a format cannot express an algorithm
@@ -47,6 +48,7 @@ __all__ = [
     "SyncollError",
     "UncheckedError",
     "UnknownPluginError",
+    "UnlabelledError",
     "UsageError",
     "VerificationError",
 ]
@@ -130,6 +132,10 @@ class UsageError(SyncollError):
 
 class FormulaTooLargeError(UsageError):
     """An instance's formula would be larger than any machine could hold or solve."""
+
+
+class UnlabelledError(UsageError):
+    """An encoding does not say what its variables are about, which symmetric search needs."""
 
 
 class FileFormatError(SyncollError):

@@ -6,12 +6,14 @@ from syncoll.lazy import lazily
 
 if TYPE_CHECKING:
     from syncoll.model.algorithm import Algorithm
+    from syncoll.model.carriers import Carriers
     from syncoll.model.collective import Collective
     from syncoll.model.derivation import compose, invert, refine, renumber
     from syncoll.model.derived import inverse_of, sequence_of
     from syncoll.model.fabric import Fabric, FabricLink
     from syncoll.model.forest import Forest, Tree
     from syncoll.model.instance import BoolArray, Instance
+    from syncoll.model.orbit_algorithm import OrbitAlgorithm
     from syncoll.model.rows import RelationTable, rows_within
     from syncoll.model.topology import UNREACHABLE, BandwidthBound, Link, Topology
 else:
@@ -19,12 +21,14 @@ else:
         __name__,
         {
             "algorithm": "Algorithm",
+            "carriers": "Carriers",
             "collective": "Collective",
             "derivation": "compose invert refine renumber",
             "derived": "inverse_of sequence_of",
             "fabric": "Fabric FabricLink",
             "forest": "Forest Tree",
             "instance": "BoolArray Instance",
+            "orbit_algorithm": "OrbitAlgorithm",
             "rows": "RelationTable rows_within",
             "topology": "UNREACHABLE BandwidthBound Link Topology",
         },
@@ -35,12 +39,14 @@ __all__ = [
     "Algorithm",
     "BandwidthBound",
     "BoolArray",
+    "Carriers",
     "Collective",
     "Fabric",
     "FabricLink",
     "Forest",
     "Instance",
     "Link",
+    "OrbitAlgorithm",
     "RelationTable",
     "Topology",
     "Tree",

@@ -51,11 +51,11 @@ class Algorithm:
         """In a line."""
         return (
             f"<algorithm: {counted(self.steps, 'step')}, {counted(self.rounds, 'round')}, "
-            f"{counted(len(self.sends), 'send')}>"
+            f"{counted(self.num_sends, 'send')}>"
         )
 
     def __post_init__(self) -> None:
-        sends = np.array(self.sends, dtype=np.int64)
+        sends = np.array(self.sends, dtype=np.int64)  # a copy: they are frozen
         if sends.size == 0:
             sends = sends.reshape(0, 4)
         if sends.ndim != 2 or sends.shape[1] != 4:
@@ -82,8 +82,8 @@ class Algorithm:
         object.__setattr__(self, "rounds_per_step", tuple(int(r) for r in self.rounds_per_step))
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Algorithm):
-            return NotImplemented
+        if type(other) is not Algorithm:
+            return NotImplemented  # an orbit compares itself with a list
         one, two = self.contributions, other.contributions
         return (
             self.rounds_per_step == other.rounds_per_step
@@ -93,7 +93,7 @@ class Algorithm:
         )
 
     def __hash__(self) -> int:
-        return hash((self.rounds_per_step, self.sends.tobytes()))
+        return hash((self.rounds_per_step, self.num_sends))
 
     @property
     def steps(self) -> int:
@@ -105,8 +105,17 @@ class Algorithm:
         """R, the sum over all steps."""
         return sum(self.rounds_per_step)
 
-    def least_rounds(self, topology: Topology) -> list[int]:
-        """For each step the fewest rounds whose capacity holds its sends."""
+    @property
+    def num_sends(self) -> int:
+        """How many sends there are, without a list of them."""
+        return len(self.sends)
+
+    def link_loads(self, topology: Topology) -> IntArray:
+        """``[L, S]``: how many chunks each link carries in each step.
+
+        Raises:
+            KeyError: when a send is over what is no link.
+        """
         nodes, steps = topology.num_nodes, self.steps
         known = np.array([a * nodes + b for a, b in topology.links], dtype=np.int64)
         codes = self.sends[:, 1] * nodes + self.sends[:, 2]
@@ -114,7 +123,11 @@ class Algorithm:
         for i in np.flatnonzero(np.append(known, -1)[links] != codes)[:1].tolist():
             raise KeyError(tuple(self.sends[i, 1:3].tolist()))
         cells = np.bincount(links * steps + self.sends[:, 3], minlength=len(known) * steps)
-        loads = cells.reshape(len(known), steps)
+        return cells.reshape(len(known), steps)
+
+    def least_rounds(self, topology: Topology) -> list[int]:
+        """For each step the fewest rounds whose capacity holds its sends."""
+        loads = self.link_loads(topology)
         least = np.zeros(self.steps, dtype=np.int64)
         for bound, members in zip(topology.bounds, topology.bound_links, strict=True):
             b = bound.chunks_per_round
@@ -163,7 +176,7 @@ class Algorithm:
             if not self.steps:
                 raise ModelError(f"{total} rounds, but no step to have them", None, "0 rounds")
             rounds[-1] += spare
-        return replace(self, rounds_per_step=tuple(rounds))
+        return self._with(tuple(rounds))
 
     def tightened(self, topology: Topology) -> Algorithm:
         """The same sends with the fewest rounds, and without steps in which nothing is sent."""
@@ -171,9 +184,15 @@ class Algorithm:
         busy = [step for step in range(self.steps) if rounds[step]]
         renumber = np.zeros(self.steps, dtype=np.int64)
         renumber[busy] = np.arange(len(busy))
+        return self._with(tuple(rounds[step] for step in busy), renumber)
+
+    def _with(self, rounds: tuple[int, ...], steps: IntArray | None = None) -> Algorithm:
+        """The same sends with other rounds, and each in the step that stands for its own."""
+        if steps is None or np.array_equal(steps, np.arange(len(steps))):
+            return replace(self, rounds_per_step=rounds)
         sends = self.sends.copy()
-        sends[:, 3] = renumber[sends[:, 3]] if len(sends) else sends[:, 3]
-        return Algorithm(tuple(rounds[step] for step in busy), sends, self.contributions)
+        sends[:, 3] = steps[sends[:, 3]] if len(sends) else sends[:, 3]
+        return replace(self, rounds_per_step=rounds, sends=sends)
 
 
 def _in_order(sends: IntArray) -> IntArray:

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from syncoll.errors import ModelError, Origin
-from syncoll.model.instance import BoolArray, Instance
+from syncoll.model.instance import BoolArray, Instance, nothing_to_do
+from syncoll.model.reach import Reach
 from syncoll.model.rows import RelationTable
 from syncoll.wording import counted
 
@@ -147,22 +148,26 @@ class Collective:
 
         return cls(name, tabulate, irregular=False)
 
+    def table_on(self, topology: Topology, chunks: int) -> RelationTable:
+        """The table for C = `chunks`, of which every post can be reached on this topology.
+
+        Raises:
+            ModelError: when C is not admitted, post is empty, or a post cannot be reached.
+        """
+        table = self._table(topology, chunks)
+        if not table.ends.sets.any():
+            raise nothing_to_do(self.name, self.origin)
+        Reach(topology, table, self.combining).require(self.name, self.origin)
+        return table
+
     def instantiate(self, topology: Topology, *, chunks: int, steps: int, rounds: int) -> Instance:
         """The synthesis problem (G, S, R, P, B, pre, post) for C = `chunks`.
 
         Raises:
-            ModelError: when C is not admitted, post is empty, or a post cannot be reached on this
-                topology.
+            ModelError: when C is not admitted, post is empty, a post cannot be reached on this
+                topology, or pre and post are too large to look for an algorithm.
         """
-        nodes = topology.num_nodes
-        if chunks < 1 or not self.admits(nodes, chunks):
-            raise ModelError(
-                f"collective {self.name} is not defined for C = {chunks} on "
-                f"{counted(nodes, 'node')}",
-                self.requirement_origin or self.origin,
-                self.requirement or "at least 1 chunk",
-            )
-        table = self.tabulate(nodes, chunks)
+        table = self._table(topology, chunks)
         return Instance(
             topology,
             self.name,
@@ -174,6 +179,17 @@ class Collective:
             combining=self.combining,
             origin=self.origin,
         )
+
+    def _table(self, topology: Topology, chunks: int) -> RelationTable:
+        nodes = topology.num_nodes
+        if chunks < 1 or not self.admits(nodes, chunks):
+            raise ModelError(
+                f"collective {self.name} is not defined for C = {chunks} on "
+                f"{counted(nodes, 'node')}",
+                self.requirement_origin or self.origin,
+                self.requirement or "at least 1 chunk",
+            )
+        return self.tabulate(nodes, chunks)
 
 
 def _refusal(_guilty: str, message: str, expected: str) -> ModelError:

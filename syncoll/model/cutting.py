@@ -22,7 +22,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from syncoll.errors import LocatedError, ModelError, SpecLimitError
-from syncoll.model.rows import MOST_CELLS, RelationTable, matching
+from syncoll.model.node_sets import paired
+from syncoll.model.rows import MOST_CELLS, RelationTable
 from syncoll.wording import counted
 
 __all__ = ["Cutting"]
@@ -80,7 +81,7 @@ class Cutting:
             return self.table(nodes, chunks)  # which says why, where it knows
         base, least = self._base(nodes, chunks), self._least[nodes]
         if chunks == least:
-            return base.cut(1)  # a copy, which is the caller's
+            return base
         table = self._said(nodes, chunks)
         self._compare(base, table, nodes, chunks)
         return table
@@ -118,7 +119,7 @@ class Cutting:
                     self._require_multiple(nodes, chunks)
             most = MOST_CELLS
             for chunks in range(2 * least, _MOST_TIMES * least + 1, least):
-                if base.pre.size * (chunks // least) > most:
+                if base.cells * (chunks // least) > most:
                     break
                 if self.meets(nodes, chunks):
                     try:
@@ -126,7 +127,7 @@ class Cutting:
                     except SpecLimitError:  # for this C there is no table, whoever asks for it
                         break
                     most = _FEW_CELLS
-            self._bases[nodes] = base
+            self._bases[nodes] = base.cut(1)  # which nobody can change
         return self._bases[nodes]
 
     def _said(self, nodes: int, chunks: int) -> RelationTable:
@@ -148,12 +149,12 @@ class Cutting:
         """Passes when a table is that of the least C with every chunk cut, in whatever order."""
         least = self._least[nodes]
         cut = base.cut(chunks // least)
-        if len(table.pre) != len(cut.pre):
+        if len(table) != len(cut):
             guilty = "chunks"
-            what = f"{counted(len(table.pre), 'chunk')} instead of {len(cut.pre)}"
+            what = f"{counted(len(table), 'chunk')} instead of {len(cut)}"
         elif table.same_as(cut):
             return
-        elif matching(table.pre, cut.pre) is None:
+        elif paired((table.starts,), (cut.starts,)) is None:
             guilty, what = "pre", "chunks start elsewhere"
         else:
             guilty, what = "post", "chunks end elsewhere"

@@ -26,7 +26,8 @@ import numpy.typing as npt
 from syncoll.errors import ModelError
 from syncoll.model.algorithm import Algorithm
 from syncoll.model.instance import Instance
-from syncoll.model.rows import matching
+from syncoll.model.node_sets import paired
+from syncoll.model.orbit_algorithm import OrbitAlgorithm
 
 __all__ = ["compose", "invert", "refine", "renumber"]
 
@@ -48,11 +49,19 @@ def refine(instance: Instance, algorithm: Algorithm, parts: int) -> tuple[Instan
         pre=np.tile(instance.pre, (parts, 1)),
         post=np.tile(instance.post, (parts, 1)),
     )
-    count = len(algorithm.sends)
+    return finer, _refined(algorithm, parts, instance.num_chunks)
+
+
+def _refined(algorithm: Algorithm, parts: int, chunks: int) -> Algorithm:
+    if isinstance(algorithm, OrbitAlgorithm):
+        carriers, own = algorithm.carriers, _refined(algorithm.representative, parts, chunks)
+        first = np.repeat(np.arange(parts) * chunks, chunks)
+        maps = np.tile(carriers.chunks, (1, parts)) + first
+        return OrbitAlgorithm(own, replace(carriers, chunks=maps))
     sends = np.tile(algorithm.sends, (parts, 1)).copy()
-    sends[:, 0] += np.repeat(np.arange(parts) * instance.num_chunks, count)
+    sends[:, 0] += np.repeat(np.arange(parts) * chunks, algorithm.num_sends)
     carried = algorithm.contributions
-    return finer, Algorithm(
+    return Algorithm(
         tuple(r * parts for r in algorithm.rounds_per_step),
         sends,
         None if carried is None else np.tile(carried, (parts, 1)),
@@ -65,12 +74,18 @@ def renumber(
     """Chunk c becomes chunk ``number[c]``; `number` is a permutation."""
     pre, post = np.empty_like(instance.pre), np.empty_like(instance.post)
     pre[number], post[number] = instance.pre, instance.post
+    return replace(instance, pre=pre, post=post), _renumbered(algorithm, number)
+
+
+def _renumbered(algorithm: Algorithm, number: IntArray) -> Algorithm:
+    if isinstance(algorithm, OrbitAlgorithm):
+        carriers, own = algorithm.carriers, _renumbered(algorithm.representative, number)
+        maps = np.empty_like(carriers.chunks)
+        maps[:, number] = number[carriers.chunks]
+        return OrbitAlgorithm(own, replace(carriers, chunks=maps))
     sends = algorithm.sends.copy()
     sends[:, 0] = number[sends[:, 0]]
-    return (
-        replace(instance, pre=pre, post=post),
-        Algorithm(algorithm.rounds_per_step, sends, algorithm.contributions),
-    )
+    return Algorithm(algorithm.rounds_per_step, sends, algorithm.contributions)
 
 
 def compose(
@@ -105,7 +120,7 @@ def compose(
     common = lcm(first[0].num_chunks, second[0].num_chunks)
     one, head = refine(*first, common // first[0].num_chunks)
     two, tail = refine(*second, common // second[0].num_chunks)
-    number = matching(two.pre, one.post)
+    number = paired((two.table.starts,), (one.table.ends,))
     if number is None:
         raise ModelError(
             f"{collective}: {two.collective} does not start where {one.collective} ends",
@@ -123,13 +138,25 @@ def compose(
         two.post,
         combining=one.combining,
     )
+    return instance, _sequence(one, head, tail)
+
+
+def _sequence(one: Instance, head: Algorithm, tail: Algorithm) -> Algorithm:
+    """An algorithm of the first problem, and then one of the second."""
+    if (
+        isinstance(head, OrbitAlgorithm)
+        and isinstance(tail, OrbitAlgorithm)
+        and head.carriers.same_as(tail.carriers)
+    ):
+        own = _sequence(one, head.representative, tail.representative)
+        return OrbitAlgorithm(own, head.carriers)
     later = tail.sends.copy()
     later[:, 3] += one.steps
     carried = None
     if one.combining:
         assert head.contributions is not None
         carried = np.concatenate([head.contributions, one.pre[later[:, 0]]])
-    return instance, Algorithm(
+    return Algorithm(
         head.rounds_per_step + tail.rounds_per_step,
         np.concatenate([head.sends, later]),
         carried,
@@ -171,12 +198,19 @@ def invert(instance: Instance, algorithm: Algorithm, collective: str) -> tuple[I
         instance.pre,
         combining=combining,
     )
+    return inverse, _inverted(instance, algorithm, inverse)
+
+
+def _inverted(instance: Instance, algorithm: Algorithm, inverse: Instance) -> Algorithm:
+    if isinstance(algorithm, OrbitAlgorithm):
+        own = _inverted(instance, algorithm.representative, inverse)
+        return OrbitAlgorithm(own, algorithm.carriers)
     sends = algorithm.sends[:, [0, 2, 1, 3]].copy()
     sends[:, 3] = instance.steps - 1 - sends[:, 3]
     backwards = sends[np.argsort(sends[:, 3], kind="stable")]
     _require_trees(instance, algorithm)
-    carried = _subtrees(inverse, backwards) if combining else None
-    return inverse, Algorithm(algorithm.rounds_per_step[::-1], backwards, carried)
+    carried = _subtrees(inverse, backwards) if inverse.combining else None
+    return Algorithm(algorithm.rounds_per_step[::-1], backwards, carried)
 
 
 def _require_trees(instance: Instance, algorithm: Algorithm) -> None:
@@ -198,8 +232,9 @@ def _subtrees(
     gathered: dict[tuple[int, int], np.ndarray[tuple[int, ...], np.dtype[np.bool_]]] = defaultdict(
         lambda: np.zeros(nodes, dtype=bool)
     )
-    for c, n in np.argwhere(inverse.pre).tolist():
-        gathered[c, n][n] = True
+    for c in np.unique(sends[:, 0]).tolist():
+        for n in np.flatnonzero(inverse.pre[c]).tolist():
+            gathered[c, n][n] = True
     carried = np.zeros((len(sends), nodes), dtype=bool)
     for i, (chunk, source, destination, _) in enumerate(sends.tolist()):  # in order of steps
         carried[i] = gathered[chunk, source]

@@ -13,7 +13,7 @@ then allgather, and also reduce then broadcast.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -25,7 +25,8 @@ import numpy as np
 from syncoll.errors import LocatedError, ModelError, Origin
 from syncoll.model.collective import Collective
 from syncoll.model.instance import Instance
-from syncoll.model.rows import MOST_CELLS, RelationTable, matching
+from syncoll.model.node_sets import paired
+from syncoll.model.rows import MOST_CELLS, RelationTable
 from syncoll.model.topology import Topology
 from syncoll.wording import counted
 
@@ -130,7 +131,7 @@ class _Inverse:
                 self.origin,
             )
         table = self.dual.tabulate(nodes, found)
-        roots = (table.post if self.dual.combining else table.pre).sum(axis=1)
+        roots = (table.ends if self.dual.combining else table.starts).sizes
         if (roots != 1).any():
             chunk = int(np.flatnonzero(roots != 1)[0])
             raise ModelError(
@@ -139,7 +140,7 @@ class _Inverse:
                 self.origin,
                 "exactly one node where each chunk starts",
             )
-        return RelationTable(table.post, table.pre)
+        return RelationTable(table.ends, table.starts)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -223,13 +224,13 @@ class _Sequence:
         What holds of each way for the least C for which its parts have equally many chunks holds
         of all C that it admits, as these are multiples of that one.
         """
-        shares: dict[int, dict[bytes, Fraction]] = {}
+        shares: dict[int, dict[tuple[bytes, bytes], Fraction]] = {}
         for way, lookups in enumerate(self.lookups):
             found = [lookup.least(nodes) for lookup in lookups]
             least = [one for one in found if one is not None]
-            if len(least) < len(found) or not all(len(table.pre) for _, table in least):
+            if len(least) < len(found) or not all(len(table) for _, table in least):
                 continue  # a part is defined for no C here, or has no chunks
-            common = lcm(*(len(table.pre) for _, table in least))
+            common = lcm(*(len(table) for _, table in least))
             if common * nodes > MOST_CELLS:
                 raise ModelError(
                     f"collective {self.name}: the parts of {self._spelled(way)} fit together for "
@@ -237,11 +238,13 @@ class _Sequence:
                     self.place(way),
                     f"at most {MOST_CELLS} pairs of chunk and node",
                 )
-            tables = [table.cut(common // len(table.pre)) for _, table in least]
-            chunks = least[0][0] * (common // len(least[0][1].pre))
+            tables = [table.cut(common // len(table)) for _, table in least]
+            chunks = least[0][0] * (common // len(least[0][1]))
             table = self._joined(way, tables, nodes, chunks)
-            counts = Counter(row.tobytes() for row in table.rows)
-            shares[way] = {row: Fraction(count, chunks) for row, count in counts.items()}
+            shares[way] = {
+                (table.starts.sets[i].tobytes(), table.ends.sets[j].tobytes()): Fraction(k, chunks)
+                for i, j, k in zip(*(part.tolist() for part in table.kinds), strict=True)
+            }
             first = next(iter(shares))
             if shares[way] != shares[first]:
                 raise self._differing(way, first, counted(nodes, "node"))
@@ -264,7 +267,7 @@ class _Sequence:
             return None
         tables = [first.table(nodes, chunks)]
         for lookup in later:
-            theirs = lookup(nodes, len(tables[0].pre))
+            theirs = lookup(nodes, len(tables[0]))
             if theirs is None:
                 return None
             tables.append(lookup.table(nodes, theirs))
@@ -280,7 +283,7 @@ class _Sequence:
         """
         whole = tables[0]
         for place, table in enumerate(tables[1:], start=1):
-            number = matching(whole.post, table.pre)
+            number = paired((whole.ends,), (table.starts,))
             if number is None:
                 raise ModelError(
                     f"collective {self.name}: {self.ways[way][place].name} does not start where "
@@ -288,7 +291,7 @@ class _Sequence:
                     self.place(way, place),
                     "a part whose pre is the post of the part before it",
                 )
-            whole = RelationTable(whole.pre, table.post[number])
+            whole = RelationTable(whole.starts, table.ends.take(number))
         return whole
 
 
@@ -299,11 +302,11 @@ def part_chunks(part: Collective, nodes: int, global_chunks: int) -> int | None:
 
 def _global_chunks(table: RelationTable) -> int:
     """G."""
-    return len(table.pre)
+    return len(table)
 
 
 def _largest_post(table: RelationTable) -> int:
-    return max(1, int(table.post.sum(axis=0).max(initial=0)))
+    return max(1, int(table.ends.per_node.max(initial=0)))
 
 
 class _Lookup:
@@ -380,7 +383,7 @@ class _Lookup:
                 if self.collective.admits(nodes, chunks):
                     table = self.collective.tabulate(nodes, chunks)
                     value = self._measure(table)
-                    self._cells[nodes] += table.pre.size
+                    self._cells[nodes] += table.cells
             except LocatedError as error:  # no C that could be the one
                 self._refusals[nodes].append(error)
             self._known[nodes, chunks] = value
@@ -449,6 +452,7 @@ def require_sense(collective: Collective, topology: Topology, chunks: int) -> No
     Raises:
         LocatedError: when its parts do not fit together, or what must get somewhere cannot.
     """
-    instance = collective.instantiate(topology, chunks=chunks, steps=0, rounds=0)
-    if collective.dual is not None:  # which is what solvers will be asked about
-        dual_instance(instance, collective, collective.dual)
+    collective.table_on(topology, chunks)
+    dual = collective.dual
+    if dual is not None:  # which is what solvers will be asked about
+        dual.table_on(topology.reversed(), dual_of(collective, dual, topology.num_nodes, chunks))

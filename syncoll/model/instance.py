@@ -10,10 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from syncoll.errors import ModelError, Origin
+from syncoll.model.reach import Reach
+from syncoll.model.rows import RelationTable
 from syncoll.model.topology import UNREACHABLE, Topology
 from syncoll.wording import counted
 
-__all__ = ["BoolArray", "Instance"]
+__all__ = ["BoolArray", "Instance", "nothing_to_do"]
 
 BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int64]
@@ -73,8 +75,10 @@ class Instance:
 
     def __post_init__(self) -> None:
         for name in ("pre", "post"):
-            array = np.array(getattr(self, name), dtype=bool)
-            array.setflags(write=False)
+            array = getattr(self, name)
+            if not (isinstance(array, np.ndarray) and array.dtype == bool and _kept(array)):
+                array = np.array(array, dtype=bool)
+                array.setflags(write=False)
             object.__setattr__(self, name, array)
         nodes = self.topology.num_nodes
         if self.pre.ndim != 2 or self.pre.shape != self.post.shape or self.pre.shape[1] != nodes:
@@ -101,27 +105,17 @@ class Instance:
                 "S numbers of at least 0 that add up to R",
             )
         if not self.post.any():
-            raise ModelError(
-                f"the post of collective {self.collective} is empty: nothing is to do",
-                self.origin,
-                "at least one chunk that must reach a node",
-            )
-        lost = np.argwhere(self.post & (self.distance_to_complete >= UNREACHABLE))
-        if len(lost):
-            chunk, node = (int(x) for x in lost[0])
-            starts = np.flatnonzero(self.pre[chunk]).tolist()
-            if self.combining:
-                cut = [i for i in starts if self.topology.distances[i, node] >= UNREACHABLE]
-                where = f"no path leads there from {_nodes(cut or starts)}, which contribute to it"
-            else:
-                begins = f"starts at {_nodes(starts)}" if starts else "starts nowhere"
-                where = f"it {begins}, from where no path leads there"
-            raise ModelError(
-                f"collective {self.collective} on {self.topology.name}: chunk {chunk} must reach "
-                f"node {node}, but {where}",
-                self.origin,
-                "a post that can be reached over the topology's links",
-            )
+            raise nothing_to_do(self.collective, self.origin)
+        self._reach.require(self.collective, self.origin)
+
+    @cached_property
+    def table(self) -> RelationTable:
+        """Pre and post."""
+        return RelationTable(self.pre, self.post)
+
+    @cached_property
+    def _reach(self) -> Reach:
+        return Reach(self.topology, self.table, self.combining)
 
     @property
     def num_chunks(self) -> int:
@@ -153,11 +147,7 @@ class Instance:
         """
         if not self.combining:
             return self.distance_from_pre
-        distances = self.topology.distances
-        result = np.full(self.pre.shape, UNREACHABLE, dtype=np.int64)
-        for row, members in self._rows(self.pre):
-            result[members] = distances[row].max(axis=0, initial=0)
-        return _frozen(result)
+        return _frozen(self._reach.distances[self.table.starts.number])
 
     @cached_property
     def distance_to_post(self) -> IntArray:
@@ -172,13 +162,17 @@ class Instance:
     @cached_property
     def least_steps(self) -> int:
         """The distance bound a_l on S: no chunk travels faster than one link a step."""
-        return int(self.distance_to_complete[self.post].max())
+        return self._reach.least_steps
 
     @cached_property
     def chunk_classes(self) -> tuple[IntArray, ...]:
         """The chunks in classes of equal pre and post rows: members of one are interchangeable."""
-        both = np.concatenate([self.pre, self.post], axis=1)
-        return tuple(members for _, members in self._rows(both))
+        starts, ends = self.table.starts.number, self.table.ends
+        kind = starts * max(1, len(ends.sets)) + ends.number
+        _, first, kind = np.unique(kind, return_index=True, return_inverse=True)
+        order = np.argsort(first[kind], kind="stable")  # kinds in order of appearance
+        cuts = np.flatnonzero(np.diff(first[kind][order])) + 1
+        return tuple(map(_frozen, np.split(order, cuts)))
 
     @staticmethod
     def _rows(array: BoolArray) -> list[tuple[BoolArray, IntArray]]:
@@ -189,11 +183,20 @@ class Instance:
         return [(array[members[0]], _frozen(np.array(members))) for members in groups.values()]
 
 
+def nothing_to_do(collective: str, origin: Origin | None) -> ModelError:
+    """The error for an empty post."""
+    return ModelError(
+        f"the post of collective {collective} is empty: nothing is to do",
+        origin,
+        "at least one chunk that must reach a node",
+    )
+
+
 def _frozen(array: IntArray) -> IntArray:
     array.setflags(write=False)
     return array
 
 
-def _nodes(nodes: list[int]) -> str:
-    shown = ", ".join(str(n) for n in nodes[:6]) + (", …" if len(nodes) > 6 else "")
-    return f"node {shown}" if len(nodes) == 1 else f"nodes {shown}"
+def _kept(array: npt.NDArray[np.generic]) -> bool:
+    """Whether nobody can write to an array, so that it need not be copied."""
+    return not array.flags.writeable and array.base is None

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["MOST_CELLS", "RelationTable", "matching", "rows_within"]
+from syncoll.model.node_sets import NodeSets, paired
+
+__all__ = ["MOST_CELLS", "RelationTable", "rows_within"]
 
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
@@ -17,53 +18,78 @@ MOST_CELLS = 20_000_000
 """Cells of the largest table that is made for a comparison alone."""
 
 
-@dataclass(frozen=True)
 class RelationTable:
     """The pre- and postcondition of a collective for one P and one C.
 
     Args:
-        pre: ``[G, P]``, chunk c starts at node n.
-        post: ``[G, P]``, chunk c must end at node n.
+        pre: chunk c starts at node n, ``[G, P]`` or the sets of nodes.
+        post: chunk c must end at node n, in either form.
     """
 
-    pre: BoolArray
-    post: BoolArray
+    def __init__(self, pre: BoolArray | NodeSets, post: BoolArray | NodeSets) -> None:
+        self._pre, self._post = pre, post
+
+    def __len__(self) -> int:
+        """G."""
+        return len(self._pre)
+
+    @property
+    def num_nodes(self) -> int:
+        """P."""
+        return self._pre.num_nodes if isinstance(self._pre, NodeSets) else self._pre.shape[1]
+
+    @property
+    def cells(self) -> int:
+        """G * P."""
+        return len(self) * self.num_nodes
+
+    @property
+    def pre(self) -> BoolArray:
+        """``[G, P]``: chunk c starts at node n; raises `ModelError` where that is too large."""
+        return self._pre.dense if isinstance(self._pre, NodeSets) else self._pre
+
+    @property
+    def post(self) -> BoolArray:
+        """``[G, P]``: chunk c must end at node n; raises `ModelError` where that is too large."""
+        return self._post.dense if isinstance(self._post, NodeSets) else self._post
+
+    @cached_property
+    def starts(self) -> NodeSets:
+        """Where each chunk starts."""
+        return self._pre if isinstance(self._pre, NodeSets) else NodeSets.of(self._pre)
+
+    @cached_property
+    def ends(self) -> NodeSets:
+        """Where each chunk must end."""
+        return self._post if isinstance(self._post, NodeSets) else NodeSets.of(self._post)
+
+    @cached_property
+    def kinds(self) -> tuple[IntArray, IntArray, IntArray]:
+        """Chunks that start and end alike.
+
+        Returns:
+            For each kind the position of its set in `starts.sets`, in `ends.sets`, and how many
+            chunks it has; ascending.
+        """
+        width = max(1, len(self.ends.sets))
+        codes = self.starts.number * width + self.ends.number
+        kinds, counts = np.unique(codes, return_counts=True)
+        return kinds // width, kinds % width, counts
 
     def cut(self, pieces: int) -> RelationTable:
         """The table with every chunk cut: chunk c becomes c, c + G, c + 2 G and so on."""
-        return RelationTable(np.tile(self.pre, (pieces, 1)), np.tile(self.post, (pieces, 1)))
-
-    @property
-    def rows(self) -> BoolArray:
-        """``[G, 2 P]``: where each chunk starts, and where it must end."""
-        return np.concatenate([self.pre, self.post], axis=1)
+        return RelationTable(self.starts.tile(pieces), self.ends.tile(pieces))
 
     def same_as(self, other: RelationTable) -> bool:
         """Whether the chunks are the same but for their numbers."""
-        same = np.array_equal(self.pre, other.pre) and np.array_equal(self.post, other.post)
-        return same or matching(self.rows, other.rows) is not None
+        return self.matching(other) is not None
 
+    def matching(self, other: RelationTable) -> IntArray | None:
+        """For each chunk one of another table that starts and ends alike, each used once.
 
-def matching(ours: BoolArray, theirs: BoolArray) -> IntArray | None:
-    """For each row of `ours` the position of an equal row of `theirs`, each used once.
-
-    The identity where that fits, since then every chunk keeps its place; else rows are paired in
-    order.  None when the two do not have the same rows equally often.
-    """
-    if ours.shape != theirs.shape:
-        return None
-    if np.array_equal(ours, theirs):
-        return np.arange(len(ours))
-    places: dict[bytes, list[int]] = defaultdict(list)
-    for i in range(len(theirs) - 1, -1, -1):
-        places[theirs[i].tobytes()].append(i)
-    result = np.empty(len(ours), dtype=np.int64)
-    for i, row in enumerate(ours):
-        free = places.get(row.tobytes())
-        if not free:
-            return None
-        result[i] = free.pop()
-    return result
+        The identity where that fits; None when the two do not have the same chunks.
+        """
+        return paired((self.starts, self.ends), (other.starts, other.ends))
 
 
 def rows_within(ours: IntArray, theirs: IntArray) -> BoolArray:

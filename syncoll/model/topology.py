@@ -226,6 +226,15 @@ class Topology:
         return positions
 
     @cached_property
+    def link_bounds(self) -> tuple[tuple[int, ...], ...]:
+        """For each link the positions of the bounds that it is in."""
+        found: list[list[int]] = [[] for _ in self.links]
+        for i, members in enumerate(self.bound_links):
+            for link in members.tolist():
+                found[link].append(i)
+        return tuple(map(tuple, found))
+
+    @cached_property
     def out_links(self) -> tuple[tuple[int, ...], ...]:
         """For each node the positions of the links that leave it."""
         return self._links_at(0)

@@ -295,7 +295,7 @@ class Trials:
                 hopeless.add(nodes)
                 continue
             tried, failure = True, None
-            if not table.post.any():
+            if not table.ends.sets.any():
                 raise span.error(
                     f"the post of collective {definition.name} is empty for P = {nodes} and "
                     f"C = {chunks}: nothing is to do",

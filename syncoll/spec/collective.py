@@ -14,9 +14,10 @@ import numpy as np
 from syncoll.errors import SpecError, SpecLimitError
 from syncoll.model import Collective, RelationTable
 from syncoll.model.cutting import Cutting
-from syncoll.model.instance import BoolArray
+from syncoll.model.node_sets import NodeSets
 from syncoll.spec import limits, syntax
 from syncoll.spec.blame import BlamedCall, blaming
+from syncoll.spec.chunk_keys import alike
 from syncoll.spec.environment import Ambient
 from syncoll.spec.evaluator import Evaluator
 from syncoll.spec.membership import holds
@@ -115,12 +116,12 @@ class _CollectiveSpec:
         total = evaluator.ambient.total
         assert total is not None
         span = self.definition.chunks.value.span
-        if total * nodes > limits.MAX_CELLS:
+        if total > limits.MAX_CHUNKS:
             raise SpecLimitError(
                 f"{self.name} has {counted(total, 'chunk')} on {counted(nodes, 'node')}, "
                 "too many to expand",
                 span.origin,
-                f"at most {limits.MAX_CELLS} pairs of chunk and node",
+                f"at most {limits.MAX_CHUNKS} chunks",
             )
         tables = []
         for statement in (self.definition.pre, self.definition.post):
@@ -159,24 +160,36 @@ class _CollectiveSpec:
 
 def table_of(
     evaluator: Evaluator, relation: Relation, total: int, nodes: int, span: Span
-) -> BoolArray:
-    """Which pairs a relation holds, as an array of shape [`total`, `nodes`].
+) -> NodeSets:
+    """At which nodes a relation holds, for each of `total` chunks.
 
     Raises:
-        SpecError: when the relation has no answer for one of them.
+        SpecError: when the relation has no answer for a chunk and a node.
+        SpecLimitError: when it is too large to be asked.
     """
-    table = np.empty((total, nodes), dtype=bool)
+    first, kind = alike(evaluator, relation, total, span)
+    if len(first) * nodes > limits.MAX_CELLS:
+        raise SpecLimitError(
+            f"{evaluator.ambient.owner} has {counted(len(first), 'kind')} of chunks here, on "
+            f"{counted(nodes, 'node')}, too many to expand",
+            span.origin,
+            f"at most {limits.MAX_CELLS} pairs of a kind and a node",
+        )
+    packed = np.empty((len(first), -(-nodes // 8)), dtype=np.uint8)
     n = np.arange(nodes, dtype=np.int64)[None, :]
     height = max(1, _BLOCK // nodes)
-    for start in range(0, total, height):
-        c = np.arange(start, min(total, start + height), dtype=np.int64)[:, None]
+    for start in range(0, len(first), height):
+        c = first[start : start + height, None]
+        part = np.empty((len(c), nodes), dtype=bool)
         try:
-            table[start : start + height] = holds(evaluator, relation, c, n, None, span)
+            part[:] = holds(evaluator, relation, c, n, None, span)
         except NotVectorisable:
-            for chunk in c[:, 0].tolist():
+            for row, chunk in zip(part, c[:, 0].tolist(), strict=True):
                 for node in range(nodes):
-                    table[chunk, node] = holds(evaluator, relation, chunk, node, None, span)
-    return table
+                    row[node] = holds(evaluator, relation, chunk, node, None, span)
+        packed[start : start + height] = np.packbits(part, axis=1)
+    kinds = NodeSets.of_packed(packed, nodes)
+    return kinds.take(kind)
 
 
 def mentions(

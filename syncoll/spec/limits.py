@@ -18,9 +18,12 @@ MAX_SHARED_PAIRS = 1 << 22
 MAX_ROWS = 1 << 22
 """Combinations that the `for` clauses of one statement may run through, before their `if`."""
 
-MAX_CELLS = 20_000_000
-"""G * P, the cells of a pre or a post: a byte each, and several arrays of that size while
-searching."""
+MAX_CHUNKS = 1 << 22
+"""G: an alltoall among 2048 nodes.  Several numbers for each."""
+
+MAX_CELLS = 200_000_000
+"""Kinds of chunks, which a pre or a post cannot tell apart, times P: a bit each.  What an algorithm
+may have is `syncoll.model.node_sets.MOST_DENSE_CELLS`."""
 
 MAX_LIST = 1 << 16
 """Elements of a list."""

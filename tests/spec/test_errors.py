@@ -235,7 +235,7 @@ COLLECTIVE_CASES = {
     ),
     "no chunks": ("chunks C - 2\npre All\npost All", 2, 8, "C - 2", "has 0 chunks", "at least 1"),
     "too many chunks": (
-        "chunks 10 ** 12\npre All\npost All", 2, 8, "10 ** 12", "too many to expand", "20000000",
+        "chunks 10 ** 12\npre All\npost All", 2, 8, "10 ** 12", "too many to expand", "4194304",
     ),
     "overflow": (
         "chunks C\npre All\npost { (c, n) : (c + 1) * 2 ** 61 > 0 }", 4, 25, "*",

@@ -1,0 +1,177 @@
+"""A set of nodes for every chunk, kept as the distinct sets and which of them each chunk has.
+
+An alltoall among 1024 nodes has a million chunks, which start and end at one node each: a table of
+chunks and nodes has 2^30 cells, the distinct sets 2^20.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.errors import ModelError
+from syncoll.wording import counted
+
+__all__ = ["MOST_DENSE_CELLS", "NodeSets", "paired"]
+
+IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+ByteArray = npt.NDArray[np.uint8]
+_Scalar = TypeVar("_Scalar", bound=np.generic)
+
+MOST_DENSE_CELLS = 1 << 28
+"""Chunks times nodes of a table that is made in full, a byte each; an algorithm needs several."""
+
+
+@dataclass(frozen=True, eq=False)
+class NodeSets:
+    """For every chunk a set of nodes.
+
+    Args:
+        sets: ``[K, P]``, the sets that chunks have, none twice.
+        number: ``[G]``, the position of each chunk's set.
+    """
+
+    sets: BoolArray
+    number: IntArray
+
+    @classmethod
+    def of(cls, table: BoolArray) -> NodeSets:
+        """The rows of a table ``[G, P]``."""
+        return cls.of_packed(np.packbits(table, axis=1), table.shape[1])
+
+    @classmethod
+    def of_packed(cls, rows: ByteArray, nodes: int) -> NodeSets:
+        """Rows of P bits each, as `numpy.packbits` packs them."""
+        first, number = _distinct(rows)
+        sets = np.unpackbits(rows[first], axis=1, count=nodes).view(bool)
+        return cls(_frozen(sets), _frozen(number))
+
+    def __len__(self) -> int:
+        """G."""
+        return len(self.number)
+
+    @property
+    def num_nodes(self) -> int:
+        """P."""
+        return int(self.sets.shape[1])
+
+    @property
+    def cells(self) -> int:
+        """G * P."""
+        return len(self) * self.num_nodes
+
+    @cached_property
+    def dense(self) -> BoolArray:
+        """``[G, P]``, read-only.
+
+        Raises:
+            ModelError: when it would be too large.
+        """
+        self.require_dense()
+        return _frozen(self.sets[self.number])
+
+    def require_dense(self) -> None:
+        """Passes when there is room for the table in full.
+
+        Raises:
+            ModelError: when there is not.
+        """
+        if self.cells > MOST_DENSE_CELLS:
+            raise ModelError(
+                f"{counted(len(self), 'chunk')} on {counted(self.num_nodes, 'node')}: too many for "
+                "an algorithm",
+                None,
+                f"at most {MOST_DENSE_CELLS} pairs of chunk and node (`syncoll bounds` takes more)",
+            )
+
+    @cached_property
+    def sizes(self) -> IntArray:
+        """``[G]``, how many nodes each chunk's set has."""
+        found: IntArray = self.sets.sum(axis=1)[self.number]
+        return found
+
+    @cached_property
+    def per_node(self) -> IntArray:
+        """``[P]``, how many chunks have each node in their set."""
+        found: IntArray = np.bincount(self.number, minlength=len(self.sets)) @ self.sets
+        return found
+
+    def take(self, chunks: IntArray) -> NodeSets:
+        """The sets of some chunks, in this order; sets that none has are left out."""
+        used, number = np.unique(self.number[chunks], return_inverse=True)
+        return NodeSets(_frozen(self.sets[used]), _frozen(number))
+
+    def pruned(self) -> NodeSets:
+        """The same without sets that no chunk has."""
+        return self.take(np.arange(len(self)))
+
+    def tile(self, pieces: int) -> NodeSets:
+        """Every chunk cut: chunk c becomes c, c + G, c + 2 G and so on."""
+        return NodeSets(self.sets, _frozen(np.tile(self.number, pieces)))
+
+
+def paired(ours: tuple[NodeSets, ...], theirs: tuple[NodeSets, ...]) -> IntArray | None:
+    """For each of our chunks one of theirs with the same sets, each used once.
+
+    The identity where that fits, since then every chunk keeps its place; else chunks are paired in
+    order.  None when the two do not have the same chunks equally often.
+
+    Args:
+        ours: one or several sets of each chunk.
+        theirs: as many.
+    """
+    if len(ours[0]) != len(theirs[0]) or ours[0].num_nodes != theirs[0].num_nodes:
+        return None
+    count = len(ours[0])
+    kind = np.zeros(2 * count, dtype=np.int64)
+    for one, other in zip(ours, theirs, strict=True):
+        packed = np.packbits(np.concatenate([one.sets, other.sets]), axis=1)
+        _, common = _distinct(packed)
+        own = common[np.concatenate([one.number, other.number + len(one.sets)])]
+        _, kind = np.unique(kind * (len(packed) + 1) + own, return_inverse=True)
+    mine, yours = kind[:count], kind[count:]
+    if np.array_equal(mine, yours):
+        return np.arange(count)
+    order, place = np.argsort(mine, kind="stable"), np.argsort(yours, kind="stable")
+    if not np.array_equal(mine[order], yours[place]):
+        return None
+    result = np.empty(count, dtype=np.int64)
+    result[order] = place
+    return result
+
+
+def _distinct(rows: ByteArray) -> tuple[IntArray, IntArray]:
+    """Where each distinct row stands first, in ascending order, and each row's place among them.
+
+    Rows are grouped by a random 64-bit key and then compared, since a sort of millions of rows
+    takes many seconds.
+    """
+    count, width = rows.shape
+    if not width or not count:
+        first = np.zeros(min(1, count), dtype=np.int64)
+        return first, np.zeros(count, dtype=np.int64)
+    padded = np.zeros((count, -(-width // 8) * 8), dtype=np.uint8)
+    padded[:, :width] = rows
+    words = padded.view(np.uint64)
+    factors = np.random.default_rng(20220103).integers(
+        1 << 63, size=words.shape[1], dtype=np.uint64
+    ) | np.uint64(1)
+    keys = (words ^ (words >> np.uint64(31))) @ factors
+    _, first, number = np.unique(keys, return_index=True, return_inverse=True)
+    if not np.array_equal(words[first][number], words):  # two rows have one key
+        whole = words.view(f"V{8 * words.shape[1]}").ravel()
+        _, first, number = np.unique(whole, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    return first[order], place[number]
+
+
+def _frozen(array: npt.NDArray[_Scalar]) -> npt.NDArray[_Scalar]:
+    array.setflags(write=False)
+    return array

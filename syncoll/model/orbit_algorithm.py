@@ -1,0 +1,158 @@
+"""OrbitAlgorithm: an algorithm that is said by the sends of some chunks and how to carry them."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.errors import UsageError
+from syncoll.model.algorithm import Algorithm
+from syncoll.model.carriers import Carriers
+
+if TYPE_CHECKING:
+    from syncoll.model.instance import BoolArray, Instance
+    from syncoll.model.topology import Topology
+
+__all__ = ["MOST_LISTED", "MOST_PLAIN", "OrbitAlgorithm"]
+
+IntArray = npt.NDArray[np.int64]
+
+MOST_PLAIN = 1 << 20
+"""Sends of an algorithm that is rather said in full."""
+
+MOST_LISTED = 1 << 24
+"""Sends that are listed for what needs each of them: in Python they take some gigabytes."""
+
+_MOST_CONTRIBUTIONS = 1 << 30
+"""Sends times nodes for which it is listed whose contributions each carries: a byte each."""
+
+
+class OrbitAlgorithm(Algorithm):
+    """An algorithm whose sends are those of one, and their images under all carriers.
+
+    A send of chunk c from node u to node v in step s has for each element (p, q) of the carriers
+    the image of chunk q(c) from p(u) to p(v) in step s; the contributions that it carries go along.
+    Its rounds are those of the whole.  Like any other it is only a candidate: that carriers make
+    sense, and do not carry two chunks to one, is for the verifier to see.
+
+    Args:
+        representative: the rounds, and the sends that the others are images of.
+        carriers: of the same P, and of G chunks.
+
+    Examples:
+        >>> from syncoll.model import Algorithm, Carriers, OrbitAlgorithm
+        >>> shift = Carriers([[1, 2, 0]], [[1, 2, 0]], [[0, 0], [0, 1]])
+        >>> algorithm = OrbitAlgorithm(Algorithm((1,), [[0, 0, 1, 0]]), shift)
+        >>> algorithm.num_sends, algorithm.sends.tolist()
+        (3, [[0, 0, 1, 0], [1, 1, 2, 0], [2, 2, 0, 0]])
+    """
+
+    representative: Algorithm
+    carriers: Carriers
+
+    def __init__(self, representative: Algorithm, carriers: Carriers) -> None:
+        for name, value in (
+            ("rounds_per_step", representative.rounds_per_step),
+            ("representative", representative),
+            ("carriers", carriers),
+        ):
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def plain_if_small(cls, representative: Algorithm, carriers: Carriers) -> Algorithm:
+        """The same algorithm, with all its sends where these are no more than `MOST_PLAIN`."""
+        orbit = cls(representative, carriers)
+        if carriers.order == 1:
+            return representative
+        return orbit.expanded() if orbit.num_sends <= MOST_PLAIN else orbit
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Algorithm):
+            return NotImplemented
+        if (self.rounds_per_step, self.num_sends) != (other.rounds_per_step, other.num_sends):
+            return False
+        if not isinstance(other, OrbitAlgorithm):
+            return self.expanded() == other
+        if self.representative == other.representative and self.carriers.same_as(other.carriers):
+            return True
+        return self.expanded() == other.expanded()
+
+    __hash__ = Algorithm.__hash__
+
+    @property
+    def num_sends(self) -> int:
+        """How many sends there are, without a list of them."""
+        return self.representative.num_sends * self.carriers.order
+
+    @property
+    def sends(self) -> IntArray:
+        """All sends ``[M, 4]``, in order; see `expanded`."""
+        return self.expanded().sends
+
+    @property
+    def contributions(self) -> BoolArray | None:
+        """``[M, P]`` for a combining algorithm; see `expanded`."""
+        if self.representative.contributions is None:
+            return None
+        return self.expanded().contributions
+
+    def expanded(self) -> Algorithm:
+        """The same algorithm with every send listed.
+
+        Raises:
+            UsageError: when there are too many of them.
+        """
+        carried = self.representative.contributions
+        cells = 0 if carried is None else self.num_sends * carried.shape[1]
+        if self.num_sends > MOST_LISTED or cells > _MOST_CONTRIBUTIONS:
+            raise UsageError(
+                f"the algorithm has {self.num_sends:,} sends, kept as {self.carriers.order:,} "
+                f"images of {self.representative.num_sends:,}; at most {MOST_LISTED:,}"
+                + (f" ({_MOST_CONTRIBUTIONS:,} contributions)" if cells else "")
+                + " can be listed one by one, which this needs"
+            )
+        return self._expanded
+
+    @cached_property
+    def _expanded(self) -> Algorithm:
+        own, carriers = self.representative.sends, self.carriers
+        carried = self.representative.contributions
+        chunks, place = np.unique(own[:, 0], return_inverse=True)
+        images = carriers.images(chunks)
+        sends = np.empty((carriers.order, len(own), 4), dtype=np.int64)
+        sends[..., 3] = own[:, 3]
+        for part, ends in carriers.carried(own[:, 1:3]):
+            sends[part, :, 0] = images[part][:, place]
+            sends[part, :, 1:3] = ends
+        whose = None
+        if carried is not None:
+            whose = np.empty((carriers.order, *carried.shape), dtype=bool)
+            for element, nodes in enumerate(carriers.elements):
+                whose[element][:, nodes] = carried
+            whose = whose.reshape(-1, carried.shape[1])
+        return Algorithm(self.rounds_per_step, sends.reshape(-1, 4), whose)
+
+    def link_loads(self, topology: Topology) -> IntArray:
+        """``[L, S]``: how many chunks each link carries in each step, images and all."""
+        nodes, steps = topology.num_nodes, self.steps
+        count = len(topology.links)
+        number = np.full(nodes * nodes, -1, dtype=np.int32)
+        number[[a * nodes + b for a, b in topology.links]] = np.arange(count)
+        own = self.representative.sends
+        cells = np.zeros(count * steps, dtype=np.int64)
+        for _, ends in self.carriers.carried(own[:, 1:3]):
+            links = number[ends[..., 0] * np.int32(nodes) + ends[..., 1]]
+            if (links < 0).any():
+                raise KeyError(tuple(ends[links < 0][0].tolist()))
+            cells += np.bincount((links * steps + own[:, 3]).ravel(), minlength=len(cells))
+        return cells.reshape(count, steps)
+
+    def without_useless_sends(self, instance: Instance) -> Algorithm:
+        """See `Algorithm.without_useless_sends`; of all sends."""
+        return self.expanded().without_useless_sends(instance)
+
+    def _with(self, rounds: tuple[int, ...], steps: IntArray | None = None) -> Algorithm:
+        return OrbitAlgorithm(self.representative._with(rounds, steps), self.carriers)

@@ -1,0 +1,161 @@
+"""What a relation looks at of a chunk: chunks that agree in it are at the same nodes.
+
+``{ (c, n) : n == (c div P) mod P }`` asks of a chunk nothing but ``(c div P) mod P``, which takes P
+values.  So the largest parts of a condition that speak of the chunk but not of the node are
+evaluated once for all chunks, and the whole condition only for one chunk of each combination of
+their values.  Expressions have no side effects, so that nothing else can make a difference.
+
+What cannot be evaluated for every chunk (because it counts only under a condition, say) has no
+keys, and each chunk stands for itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.errors import SpecError
+from syncoll.spec import syntax
+from syncoll.spec.arithmetic import is_boolean, is_number
+from syncoll.spec.limits import WORK_PER_SCALAR
+from syncoll.spec.source import Span
+from syncoll.spec.syntax import Expr, Node
+from syncoll.spec.values import (
+    CombinedRelation,
+    ListedRelation,
+    NameScope,
+    NotVectorisable,
+    Pair,
+    Relation,
+    WhereRelation,
+)
+
+if TYPE_CHECKING:
+    from syncoll.spec.evaluator import Evaluator
+
+__all__ = ["alike"]
+
+IntArray = npt.NDArray[np.int64]
+
+
+_WORK_PER_PART = 200 * WORK_PER_SCALAR
+"""The cost of going through one relation of a definition."""
+
+
+class _NoKeysError(Exception):
+    """A part that cannot be evaluated for all chunks at once."""
+
+
+def alike(
+    evaluator: Evaluator, relation: Relation, total: int, span: Span
+) -> tuple[IntArray, IntArray]:
+    """Which chunks a relation cannot tell apart.
+
+    Args:
+        total: G.
+
+    Returns:
+        The first chunk of each kind, ascending, and ``[G]`` the kind of each chunk.
+    """
+    every = np.arange(total, dtype=np.int64)
+    kind = np.zeros(total, dtype=np.int64)
+    try:
+        with evaluator.nested(1, span):
+            for key in _of_relation(evaluator, relation, every[:, None], span):
+                evaluator.spend_on(key, span=span)
+                _, own = np.unique(key, return_inverse=True)
+                _, kind = np.unique(kind * total + own.ravel(), return_inverse=True)
+    except (_NoKeysError, NotVectorisable, SpecError):  # errors are told where they count
+        return every, every
+    _, first, kind = np.unique(kind, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    return first[order], place[kind]
+
+
+def _of_relation(
+    evaluator: Evaluator, relation: Relation, chunk: IntArray, span: Span
+) -> Iterator[IntArray]:
+    """The keys of a relation that is asked for these chunks and every node."""
+    # A relation that is named twice is gone through twice, and so may be one within another.
+    evaluator.spend(_WORK_PER_PART, span)
+    total = evaluator.ambient.get("G", span)
+    if isinstance(relation, CombinedRelation):
+        yield from _of_relation(evaluator, relation.left, chunk, span)
+        yield from _of_relation(evaluator, relation.right, chunk, span)
+    elif isinstance(relation, ListedRelation):
+        named = np.isin(chunk, relation.chunks)
+        yield np.where(named, chunk, -1)
+    else:
+        assert isinstance(relation, WhereRelation)
+        yield ((chunk >= 0) & (chunk < total)).astype(np.int64)
+        where = relation.syntax
+        scope = relation.scope.having(**{where.chunk: chunk})
+        yield from _of(evaluator, where.condition, scope, where.chunk, frozenset({where.node}))
+
+
+def _of(
+    evaluator: Evaluator, expr: Node, scope: NameScope, chunk: str, unknown: frozenset[str]
+) -> Iterator[IntArray]:
+    """The keys of an expression, in which some names have a value for each cell only."""
+    names = _names(expr)
+    if chunk not in names:
+        return
+    if isinstance(expr, Expr) and not names & unknown:
+        value = evaluator.value(expr, scope, None)
+        yield from _columns(value)
+        return
+    if isinstance(expr, syntax.Name):
+        raise _NoKeysError  # another variable of the same name
+    if isinstance(expr, syntax.Compare) and expr.ops in (("in",), ("not in",)):
+        pair, relation = expr.operands
+        if (
+            isinstance(pair, syntax.PairOf)
+            and not _names(pair.first) & unknown
+            and chunk in _names(pair.first)
+            and not _names(relation) & (unknown | {chunk})
+        ):
+            inside = evaluator.value(relation, scope, None)
+            if isinstance(inside, Relation):
+                first = evaluator.whole(pair.first, scope)
+                yield from _of_relation(evaluator, inside, first, relation.span)
+                yield from _of(evaluator, pair.second, scope, chunk, unknown)
+                return
+    for child in expr.children():
+        yield from _of(evaluator, child, scope, chunk, unknown | _bound(expr))
+
+
+def _columns(value: object) -> Iterator[IntArray]:
+    """What there is of columns in a value."""
+    if isinstance(value, Pair):
+        value = value.first, value.second
+    if isinstance(value, tuple):
+        for item in value:
+            yield from _columns(item)
+    elif isinstance(value, np.ndarray):
+        if value.dtype == object:  # fractions
+            raise _NoKeysError
+        yield value
+    elif not (is_number(value) or is_boolean(value) or isinstance(value, range)):
+        raise _NoKeysError
+
+
+def _names(expr: Node) -> frozenset[str]:
+    return frozenset(
+        node.id for node in expr.walk() if isinstance(node, (syntax.Name, syntax.Call))
+    )
+
+
+def _bound(expr: Node) -> frozenset[str]:
+    """The variables that an expression binds somewhere inside it."""
+    found = set[str]()
+    for node in expr.walk():
+        if isinstance(node, syntax.Binder):
+            found.add(node.name)
+        elif isinstance(node, syntax.SetWhere):
+            found |= {node.chunk, node.node}
+    return frozenset(found)
