@@ -12,7 +12,7 @@ from syncoll.api.base import Shown, What, Where, deadline_of, dressed, session_f
 from syncoll.deadline import interrupted_at
 from syncoll.errors import UsageError
 from syncoll.importing import import_spec, read_description
-from syncoll.model import Collective, Fabric, RelationTable, Topology
+from syncoll.model import Collective, Fabric, Topology
 from syncoll.pages import Page
 from syncoll.pages.collective import collective_page, least_size
 from syncoll.pages.frontier import stored_page
@@ -214,9 +214,7 @@ def symmetry_of(
             return dressed(SymmetryResult, find_symmetry(where, until=until))
         what = session.collective(collective)
         _, chunks = least_size(what, where.num_nodes, None)
-        # An instance, so that a chunk that cannot get to where it must is an error.
-        one = what.instantiate(where, chunks=chunks, steps=0, rounds=0)
-        table = RelationTable(one.pre, one.post)
+        table = what.table_on(where, chunks)
     return dressed(SymmetryResult, find_symmetry(where, what.name, table, until))
 
 

@@ -128,6 +128,22 @@ class BoundsResult(Shown, LowerBounds):
             raise UsageError(f"steps is {steps!r}; expected one of {[s for s, _ in self.by_steps]}")
         return price_records(bound, self.topology)
 
+    def document(self) -> dict[str, Any]:
+        """What `save` writes: a frontier without points, with the certificates of the bounds.
+
+        Raises:
+            UsageError: for an irregular collective.
+        """
+        return documents.frontier_document(self.frontier())
+
+    def save(self, path: str | Path) -> None:
+        """Writes it as JSON, for `check`.
+
+        Raises:
+            UsageError: for an irregular collective, or when the file cannot be written.
+        """
+        documents.write_document(Path(path), self.document())
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ForestsResult(Shown, Forests):

@@ -12,13 +12,14 @@ up where:
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 
 from syncoll.bounding.partition import find_partition
 from syncoll.bounding.quotient import LEAST_NODES
-from syncoll.bounding.rounds import rounds_bound
+from syncoll.bounding.rounds import least_cut, rounds_bound
 from syncoll.certificates.certificate import RoundsBound
 from syncoll.certificates.classes import ChunkClasses, Demand, DemandView
 from syncoll.deadline import Deadline, OutOfTimeError, interrupted_at
@@ -26,7 +27,7 @@ from syncoll.linear.colour_refinement import Graph, hashes, mix, refine
 from syncoll.model import RelationTable, Topology
 from syncoll.symmetry import free_symmetry
 
-__all__ = ["combining_rounds_bound", "signature"]
+__all__ = ["combining_rounds_bound", "least_combining_cut", "signature"]
 
 _SHARE_OF_PARTITIONS = 0.5
 """The part of the time in which partitions are looked for."""
@@ -53,7 +54,7 @@ def combining_rounds_bound(
     """
     deadline = Deadline.after(seconds)
     shape = table if isinstance(table, ChunkClasses) else ChunkClasses.of(table, 1, combining=True)
-    if all(len(one.post) <= 1 for one in shape.classes):
+    if shape.ends_alone:
         readings: list[tuple[DemandView, int | None]] = [(DemandView.INVERSE, None)]
     else:
         nodes = _unlike(topology, shape, deadline)
@@ -85,11 +86,31 @@ def combining_rounds_bound(
     return best
 
 
+def least_combining_cut(topology: Topology, shape: ChunkClasses) -> RoundsBound:
+    """The bound of the best cut around a single node: no linear program, for any size.
+
+    What one node contributes must get into every other node, and what another contributes out of
+    it, so that the readings of one node say it of all.
+    """
+    if shape.ends_alone:
+        readings: list[tuple[DemandView, int | None]] = [(DemandView.INVERSE, None)]
+    else:
+        node = shape.classes.sets[int(shape.classes.second[0])][:1]
+        readings = [(r, n) for r in (DemandView.SPREAD, DemandView.COLLECT) for n in node]
+    best = RoundsBound(Fraction(0), None, None)
+    for reading, one in readings:
+        where = topology.reversed() if reading.mirrored else topology
+        bound = least_cut(where, shape.demands(reading, one))
+        if bound.rounds > best.rounds:
+            best = replace(bound, reading=reading, node=one)
+    return best
+
+
 def _unlike(topology: Topology, shape: ChunkClasses, deadline: Deadline) -> list[int]:
     """Nodes of which no two are exchanged by the automorphisms that were found."""
     nodes = topology.num_nodes
     everywhere = tuple(range(nodes))
-    if any((one.pre, one.post) != (everywhere, everywhere) for one in shape.classes):
+    if shape.classes.sets != (everywhere,):
         return list(everywhere)
     if topology.num_nodes < LEAST_NODES:
         return list(everywhere)

@@ -7,13 +7,15 @@ more than every cut says (Leighton & Rao 1999).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.certificates.classes import Demand
+from syncoll.certificates.classes import Demand, DemandList
 from syncoll.certificates.cuts import CutCertificate
 from syncoll.certificates.prices import PriceCertificate
 from syncoll.model import BoolArray, Topology
@@ -26,6 +28,10 @@ ALL_SUBSETS = 12
 _MOST_CENTRES = 64
 _FEW_CENTRES = 8
 """With more nodes balls and halves are those of this number of nodes."""
+
+_MANY = 256
+_VERY_FEW_CENTRES = 2
+"""With more nodes each takes seconds."""
 
 _MOST_COVERS = 2_000
 """This number of candidates get an exact cover before the search ends."""
@@ -66,7 +72,7 @@ def find_cut(
     for bound, members in zip(topology.bounds, topology.bound_links, strict=True):
         cost = float(bound.chunks_per_round) / len(members)
         part[members] = np.minimum(part[members], cost)
-    promising = (amounts > 0) & (amounts >= float(at_least) * (crossing @ part) * (1 - 1e-9))
+    promising = (amounts > 0) & (amounts >= float(at_least) * (crossing @ part) * (1 - 1e-5))
     for i in np.flatnonzero(promising)[:_MOST_COVERS].tolist():
         if not crossing[i].any():
             continue  # nothing gets out: no algorithm exists, and there is no bound to prove
@@ -80,17 +86,15 @@ def find_cut(
 def around_nodes(topology: Topology, demands: Sequence[Demand]) -> CutCertificate | None:
     """The best cut between one node and all others, one way or the other; None where none bounds.
 
-    What it costs grows with the nodes times the demands: it is for networks that are too large for
-    anything better.
+    It is for networks that are too large for anything better.
     """
     nodes = topology.num_nodes
     if nodes < 2 or not demands:
         return None
-    sides = np.concatenate([np.eye(nodes, dtype=bool), ~np.eye(nodes, dtype=bool)])
-    amounts = _amounts(sides, demands)
+    amounts = _around(DemandList.of(demands), nodes)
     ends = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
     best: tuple[Fraction, CutCertificate] | None = None
-    known: set[tuple[float, tuple[Fraction, ...]]] = set()
+    known: set[tuple[float, tuple[tuple[Fraction, int], ...]]] = set()
     own: dict[int, int] = {}  # for a link that shares nothing its narrowest bound
     shared: set[int] = set()
     for j, members in enumerate(topology.bound_links):
@@ -106,21 +110,37 @@ def around_nodes(topology: Topology, demands: Sequence[Demand]) -> CutCertificat
         crossing = np.flatnonzero(side == end).tolist()
         if not crossing:
             continue
+        # Around nodes that look alike there is as much room.
+        held = Counter(j for link in crossing for j in topology.link_bounds[link])
+        key = (
+            float(amounts[i]),
+            tuple(sorted((topology.bounds[j].chunks_per_round, n) for j, n in held.items())),
+        )
+        if key in known:
+            continue
+        known.add(key)
         if shared.isdisjoint(crossing):
             cover = tuple(sorted(own[link] for link in crossing))
         else:
             cover = least_cover(topology, crossing)
-        # Equal rooms and amounts prove the same.
-        key = float(amounts[i]), tuple(sorted(topology.bounds[j].chunks_per_round for j in cover))
-        if key in known:
-            continue
-        known.add(key)
         room = sum((topology.bounds[j].chunks_per_round for j in cover), Fraction(0))
         rounds = Fraction(int(amounts[i])) / room
         if best is None or rounds > best[0]:
-            inside = np.flatnonzero(sides[i]).tolist()
+            inside = [n for n in range(nodes) if (n == end) == (i < nodes)]
             best = rounds, CutCertificate(tuple(inside), cover)
     return None if best is None else best[1]
+
+
+def _around(demands: DemandList, nodes: int) -> npt.NDArray[np.float64]:
+    """``[2 P]``: how many chunks must leave each node, and then how many must get into each."""
+    counts = demands.counts.astype(np.float64)
+    own = demands.first_node
+    leaving = np.bincount(own[own >= 0], counts[own >= 0], minlength=nodes)
+    needed = np.bincount(demands.second, counts, minlength=len(demands.sets))
+    sizes = [len(one) for one in demands.sets]
+    members = np.fromiter(chain.from_iterable(demands.sets), np.int64, sum(sizes))
+    entering = np.bincount(members, np.repeat(needed, sizes), minlength=nodes)
+    return np.concatenate([leaving, entering])
 
 
 def _candidates(topology: Topology, prices: PriceCertificate | None) -> BoolArray:
@@ -132,7 +152,8 @@ def _candidates(topology: Topology, prices: PriceCertificate | None) -> BoolArra
     distances = topology.distances
     centres = np.arange(nodes)
     if nodes > _MOST_CENTRES:
-        centres = centres[:: -(-nodes // _FEW_CENTRES)]
+        few = _FEW_CENTRES if nodes <= _MANY else _VERY_FEW_CENTRES
+        centres = centres[:: -(-nodes // few)]
     found: list[BoolArray] = [np.eye(nodes, dtype=bool)]
     for matrix in (distances, distances.T):
         for radius in range(int(distances[distances < nodes].max()) + 1):
@@ -170,21 +191,20 @@ def _free_reach(topology: Topology, prices: PriceCertificate) -> BoolArray:
 
 def _amounts(sides: BoolArray, demands: Sequence[Demand]) -> npt.NDArray[np.float64]:
     """For each set how many chunks must cross from it."""
-    nodes = sides.shape[1]
-    if all(len(one.sources) == len(one.destinations) == 1 for one in demands):
-        pairs = np.array([(*d.sources, *d.destinations) for d in demands], dtype=np.int64)
-        between = np.zeros((nodes, nodes))
-        between[pairs[:, 0], pairs[:, 1]] = [float(demand.count) for demand in demands]
-        found: npt.NDArray[np.float64] = ((sides @ between) * ~sides).sum(axis=1)
+    demands, nodes = DemandList.of(demands), sides.shape[1]
+    counts = demands.counts.astype(np.float64)
+    if demands.plain:
+        # Exact below 2^24, and else close enough to see which sets are promising.
+        between = np.zeros((nodes, nodes), dtype=np.float32)
+        between[demands.first_node, demands.second_node] = counts
+        leaves = sides.astype(np.float32) @ between
+        found: npt.NDArray[np.float64] = np.einsum("ij,ij->i", leaves, ~sides, dtype=np.float64)
         return found
-    sources = np.zeros((nodes, len(demands)), dtype=np.float32)
-    destinations = np.zeros_like(sources)
-    for k, demand in enumerate(demands):
-        sources[list(demand.sources), k] = 1
-        destinations[list(demand.destinations), k] = 1
-    counts = np.array([float(demand.count) for demand in demands])
-    outside = (~sides).astype(np.float32)
-    crossing = (outside @ sources == 0) & (outside @ destinations > 0)
+    members = np.zeros((nodes, len(demands.sets)), dtype=np.float32)
+    for i, one in enumerate(demands.sets):
+        members[list(one), i] = 1
+    leaving = (~sides).astype(np.float32) @ members > 0
+    crossing = ~leaving[:, demands.first] & leaving[:, demands.second]
     amounts: npt.NDArray[np.float64] = crossing @ counts
     return amounts
 
@@ -199,26 +219,28 @@ def least_cover(topology: Topology, links: Sequence[int]) -> tuple[int, ...]:
         Positions of bounds, ascending.  A least one, unless there are so many overlapping bounds
         that the search is cut short; then still a cover.
     """
-    wanted = set(links)
-    reach = {
-        i: frozenset(wanted.intersection(members.tolist()))
-        for i, members in enumerate(topology.bound_links)
-    }
-    cost = {i: topology.bounds[i].chunks_per_round for i, part in reach.items() if part}
-    useful = [i for i in cost if not _is_dominated(i, reach, cost)]
+    within: dict[int, list[int]] = {}
+    for link in links:
+        for i in topology.link_bounds[link]:
+            within.setdefault(i, []).append(link)
+    reach = {i: frozenset(within[i]) for i in sorted(within)}
+    cost = {i: topology.bounds[i].chunks_per_round for i in reach}
+    useful = [i for i in cost if not _is_dominated(topology, i, reach, cost)]
     chosen = []
     for part in _components({i: reach[i] for i in useful}):
         chosen += _least_cover_of(part, {i: reach[i] for i in useful if reach[i] & part}, cost)
     return tuple(sorted(chosen))
 
 
-def _is_dominated(i: int, reach: dict[int, frozenset[int]], cost: dict[int, Fraction]) -> bool:
+def _is_dominated(
+    topology: Topology, i: int, reach: dict[int, frozenset[int]], cost: dict[int, Fraction]
+) -> bool:
     """Whether another bound covers as much for no more; of equal ones the first one stays."""
     return any(
         reach[i] <= reach[j]
         and cost[j] <= cost[i]
         and ((cost[j], -len(reach[j]), j) < (cost[i], -len(reach[i]), i))
-        for j in cost
+        for j in min((topology.link_bounds[link] for link in reach[i]), key=len)
         if j != i
     )
 

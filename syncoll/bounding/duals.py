@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from math import lcm
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +29,9 @@ _DENOMINATORS = (12, 840, 27720, 10**6, 10**9)
 _LONGEST_DENOMINATOR = 1_000_000
 _GRID = 720_720
 """Divisible by every number up to 16: prices on this grid often add up to small fractions."""
+
+_LARGEST = 1 << 62
+"""Sums below this are exact in machine words."""
 
 _MOST_DUALS = 200
 """This number of different duals is looked at to see which denominator they have."""
@@ -94,10 +98,13 @@ def prices_of(program: FlowProgram, row_duals: FloatArray, denominator: int) -> 
             Share(c.destination, c.demands, on_links[c.destination]) for c in relaxation.commodities
         ]
         return PriceCertificate(program.network.steps, dict(totals), tuple(shares))
-    whole, paid = on_links[None], defaultdict(list)
-    for k, demand in enumerate(relaxation.demands):
-        if not relaxation.is_copied(demand):
-            paid[demand.destinations[0]].append(k)
+    whole, paid = on_links[None], dict[int, list[int]]()
+    to = relaxation.demands.second_node  # -1 where there are copies
+    order = np.argsort(to, kind="stable")
+    ends, starts = np.unique(to[order], return_index=True)
+    for d, ks in zip(ends.tolist(), np.split(order, starts[1:]), strict=True):
+        if d >= 0:
+            paid[d] = ks.tolist()
     shares = [Share(d, tuple(ks), whole) for d, ks in sorted(paid.items())]
     shares += _copy_shares(program, duals, denominator, whole)
     return PriceCertificate(program.network.steps, dict(totals), tuple(shares))
@@ -116,11 +123,23 @@ def _of_all_bounds(quotient: Quotient, prices: _Prices) -> _Prices:
 
 
 def _on_links(program: FlowProgram, prices: _Prices) -> _Prices:
-    on_links: _Prices = defaultdict(Fraction)
-    for (i, step), price in prices.items():
-        for link in program.network.topology.bound_links[i].tolist():
-            on_links[link, step] += price
-    return dict(on_links)
+    if not prices:
+        return {}
+    topology = program.network.topology
+    # Whole numbers over a common denominator: there may be millions of parts to add up.
+    scale = lcm(*{price.denominator for price in prices.values()})
+    wholes = [price.numerator * (scale // price.denominator) for price in prices.values()]
+    kind: type = np.int64 if sum(wholes) < _LARGEST else object
+    total: npt.NDArray[Any] = np.zeros((program.network.layers, len(topology.links)), dtype=kind)
+    for (i, step), whole in zip(prices, wholes, strict=True):
+        total[step, topology.bound_links[i]] += whole
+    steps, links = np.nonzero(total)
+    values = total[steps, links].tolist()
+    known = {value: Fraction(value, scale) for value in set(values)}
+    return {
+        (link, step): known[value]
+        for link, step, value in zip(links.tolist(), steps.tolist(), values, strict=True)
+    }
 
 
 def _copy_shares(
@@ -130,9 +149,12 @@ def _copy_shares(
     price: _Prices,
 ) -> list[Share]:
     """Shares of copied demands, cut where they add up to more than the price."""
+    if not program.copy_rows:
+        return []
     quotient = program.relaxation.quotient
     order = 1 if quotient is None else quotient.group.order  # flows of an orbit divide the price
-    whole = {key: part * order for key, part in price.items() if part > 0}
+    times = {part: part * order for part in set(price.values()) if part > 0}
+    whole = {key: times[part] for key, part in price.items() if part > 0}
     rational: dict[float, Fraction] = {}  # symmetric programs have few different duals
     raw: list[tuple[Commodity, _Prices]] = []
     spent: dict[int, _Prices] = defaultdict(dict)

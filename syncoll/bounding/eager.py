@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from syncoll.bounding.quotient import Quotient
-from syncoll.certificates.classes import Demand
+from syncoll.certificates.classes import Demand, DemandList
 from syncoll.linear import LinearProgram
 from syncoll.model import Topology
 from syncoll.model.topology import UNREACHABLE
@@ -36,11 +36,11 @@ def eager_rounds(
         demands: of one source each.
     """
     nodes, links = topology.num_nodes, np.array(topology.links, dtype=np.int64).reshape(-1, 2)
-    if any(len(one.sources) != 1 for one in demands) or not len(links):
+    demands = DemandList.of(demands)
+    if (demands.first_node < 0).any() or not len(links):
         return None
-    counts = np.zeros(nodes)
-    for one in demands:
-        counts[one.sources[0]] += one.count
+    amounts = demands.counts.astype(np.float64)
+    counts = np.bincount(demands.first_node, amounts, minlength=nodes)
     distances = topology.distances
     receivers = np.arange(nodes) if quotient is None else quotient.group.representatives
     into = np.flatnonzero(np.isin(links[:, 1], receivers))

@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.certificates.classes import Demand
+from syncoll.certificates.classes import Demand, DemandList
 from syncoll.deadline import NEVER, Deadline
 from syncoll.model import Topology
 from syncoll.symmetry import FreeGroup, LinkOrbits, free_symmetry
@@ -39,7 +39,7 @@ class Quotient:
     """
 
     topology: Topology
-    demands: tuple[Demand, ...]
+    demands: DemandList
     group: FreeGroup
     orbits: LinkOrbits
 
@@ -50,9 +50,10 @@ class Quotient:
         """The largest that is found soon; None where nothing but the identity is."""
         if topology.num_nodes < LEAST_NODES or not topology.links or not demands:
             return None
-        if any(len(demand.sources) != 1 for demand in demands):
+        demands = DemandList.of(demands)
+        if (demands.first_node < 0).any():
             return None
-        if len({demand.sources for demand in demands}) == 1:
+        if len(np.unique(demands.first)) == 1:
             return None  # its source would have to move
         group = free_symmetry(topology, until=until)
         kept = FreeGroup.trivial(topology.num_nodes)
@@ -61,7 +62,7 @@ class Quotient:
                 kept = kept.with_generator(images) or kept
         if kept.order == 1:
             return None
-        return cls(topology, tuple(demands), kept, LinkOrbits.of(topology, kept))
+        return cls(topology, demands, kept, LinkOrbits.of(topology, kept))
 
     @cached_property
     def link_images(self) -> IntArray:
@@ -98,24 +99,19 @@ class Quotient:
         return self.positions[where, to]
 
 
-def _keeps(images: IntArray, demands: Sequence[Demand]) -> bool:
+def _keeps(images: IntArray, demands: DemandList) -> bool:
     """Whether a permutation of the nodes takes demands to demands with equal counts."""
-    nodes = len(images)
-    if all(len(demand.destinations) == 1 for demand in demands):
-        amounts: dict[int, int] = {
-            demand.sources[0] * nodes + demand.destinations[0]: demand.count for demand in demands
-        }
-        codes = np.fromiter(amounts, dtype=np.int64, count=len(amounts))
-        counts = np.fromiter(amounts.values(), dtype=np.int64, count=len(amounts))
-        moved = images[codes // nodes] * nodes + images[codes % nodes]
-        order, other = np.argsort(codes), np.argsort(moved)
-        return np.array_equal(codes[order], moved[other]) and np.array_equal(
-            counts[order], counts[other]
-        )
-    wanted = {(one.sources, one.destinations, one.count) for one in demands}
-    for one in demands:
-        sources = tuple(np.sort(images[list(one.sources)]).tolist())
-        destinations = tuple(np.sort(images[list(one.destinations)]).tolist())
-        if (sources, destinations, one.count) not in wanted:
-            return False
-    return True
+    places = {nodes: i for i, nodes in enumerate(demands.sets)}
+    moved = [
+        places.get(tuple(np.sort(images[np.array(nodes, dtype=np.int64)]).tolist()), -1)
+        for nodes in demands.sets
+    ]
+    if min(moved) < 0:
+        return False
+    place, width = np.array(moved, dtype=np.int64), len(demands.sets)
+    codes = demands.first * width + demands.second  # ascending
+    goes = place[demands.first] * width + place[demands.second]
+    order = np.argsort(goes)
+    return np.array_equal(codes, goes[order]) and np.array_equal(
+        demands.counts, demands.counts[order]
+    )

@@ -34,7 +34,7 @@ import numpy.typing as npt
 from syncoll.bounding.duals import denominators, prices_of
 from syncoll.bounding.network import TimeExpandedNetwork
 from syncoll.bounding.quotient import Quotient
-from syncoll.certificates.classes import Demand
+from syncoll.certificates.classes import Demand, DemandList
 from syncoll.certificates.prices import PriceCertificate
 from syncoll.deadline import NEVER, Deadline
 from syncoll.linear import LinearProgram
@@ -68,10 +68,12 @@ class RelaxationKind(StrEnum):
 
 def num_flows(demands: Sequence[Demand], kind: RelaxationKind) -> int:
     """How many flows a relaxation has: one for each destination, or for each copy of a chunk."""
+    demands = DemandList.of(demands)
+    ends = np.unique(demands.second).tolist()
     if kind is RelaxationKind.TOGETHER:
-        return len({d for demand in demands for d in demand.destinations})
-    copied = sum(len(one.destinations) for one in demands if len(one.destinations) > 1)
-    return copied + len({one.destinations for one in demands if len(one.destinations) == 1})
+        return len({d for j in ends for d in demands.sets[j]})
+    copies = np.array([len(one) if len(one) > 1 else 0 for one in demands.sets], dtype=np.int64)
+    return int(copies[demands.second].sum()) + sum(len(demands.sets[j]) == 1 for j in ends)
 
 
 def most_variables(
@@ -112,7 +114,7 @@ class Relaxation:
         quotient: Quotient | None = None,
         destinations: Collection[int] | None = None,
     ) -> None:
-        self.network, self.demands, self.kind = network, tuple(demands), kind
+        self.network, self.demands, self.kind = network, DemandList.of(demands), kind
         self.quotient, self._destinations = quotient, destinations
         topology = network.topology
         if self.shares_capacity and quotient is not None:
@@ -183,25 +185,36 @@ class Relaxation:
             yield int(of_sources[sources][commodity.destination])
 
     def _split(self) -> Iterator[Commodity]:
-        by_destination: dict[int, list[int]] = defaultdict(list)
-        quotient, among = self.quotient, self._destinations
-        for k, demand in enumerate(self.demands):
-            copied = self.is_copied(demand)
-            if copied and quotient is not None and not quotient.stands_for(demand.sources[0]):
-                continue
-            for d in demand.destinations:
-                if copied:
+        quotient, demands = self.quotient, self.demands
+        together: dict[int, list[IntArray]] = defaultdict(list)
+        copied = self.kind is RelaxationKind.COPIES
+        for k in np.flatnonzero(demands.second_node < 0).tolist() if copied else ():
+            demand = demands[k]
+            if quotient is None or quotient.stands_for(demand.sources[0]):
+                for d in demand.destinations:
                     yield Commodity(d, (k,))
-                elif (among is None or d in among) and (quotient is None or quotient.stands_for(d)):
-                    by_destination[d].append(k)
-        for d, members in sorted(by_destination.items()):
-            yield Commodity(d, tuple(members))
+        order = np.argsort(demands.second, kind="stable")
+        ends, first = np.unique(demands.second[order], return_index=True)
+        for j, members in zip(ends.tolist(), np.split(order, first[1:]), strict=True):
+            if not copied or len(demands.sets[j]) == 1:
+                for d in filter(self._is_looked_at, demands.sets[j]):
+                    together[d].append(members)
+        for d, parts in sorted(together.items()):
+            yield Commodity(d, tuple(np.sort(np.concatenate(parts)).tolist()))
+
+    def _is_looked_at(self, destination: int) -> bool:
+        """Whether flows that go together to this node are."""
+        among, quotient = self._destinations, self.quotient
+        return (among is None or destination in among) and (
+            quotient is None or quotient.stands_for(destination)
+        )
 
     def _useful(self, commodity: Commodity) -> IntArray:
         return self.network.useful(self._sources(commodity), commodity.destination)
 
     def _sources(self, commodity: Commodity) -> tuple[int, ...]:
-        return tuple(sorted({n for k in commodity.demands for n in self.demands[k].sources}))
+        first = np.unique(self.demands.first[np.array(commodity.demands, dtype=np.int64)])
+        return tuple(sorted({n for i in first.tolist() for n in self.demands.sets[i]}))
 
     def is_copied(self, demand: Demand) -> bool:
         """Whether its flows share sends, and each destination has a flow of its own."""

@@ -7,6 +7,8 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import ClassVar
 
+import numpy as np
+
 from syncoll.bounding.cuts import around_nodes, find_cut
 from syncoll.bounding.eager import eager_rounds
 from syncoll.bounding.network import TimeExpandedNetwork
@@ -15,7 +17,7 @@ from syncoll.bounding.relaxation import Relaxation, RelaxationKind
 from syncoll.bounding.timed_cuts import TimedCuts
 from syncoll.bounding.trees import find_tree_prices
 from syncoll.certificates.certificate import RoundsBound
-from syncoll.certificates.classes import Demand, DemandView
+from syncoll.certificates.classes import Demand, DemandList, DemandView
 from syncoll.certificates.prices import PriceCertificate
 from syncoll.deadline import Deadline, OutOfTimeError, interrupted_at
 from syncoll.memory import budget, on_refusal
@@ -65,7 +67,7 @@ def rounds_bound(
     """
     if not demands:
         return RoundsBound(Fraction(0), steps, None, reading, node)
-    known = _FlowBounds.of(topology, tuple(demands))
+    known = _FlowBounds.of(topology, DemandList.of(demands))
     bound = known.bound(steps, thorough=thorough, seconds=seconds)
     return replace(bound, reading=reading, node=node)
 
@@ -79,10 +81,10 @@ class _FlowBounds:
 
     _recent: ClassVar[list[_FlowBounds]] = []
 
-    def __init__(self, topology: Topology, demands: tuple[Demand, ...]) -> None:
+    def __init__(self, topology: Topology, demands: DemandList) -> None:
         self.topology, self.demands = topology, demands
-        self.single = all(len(demand.sources) == 1 for demand in demands)
-        self.several = any(len(demand.destinations) > 1 for demand in demands)
+        self.single = bool((demands.first_node >= 0).all())
+        self.several = bool((demands.second_node < 0).any())
         self.separate = all(len(members) == 1 for members in topology.bound_links)
         self.any_steps = RoundsBound(Fraction(0), None, None)
         self._began = False
@@ -95,7 +97,7 @@ class _FlowBounds:
         """For which S copies were too large, or took longer than so many seconds."""
 
     @classmethod
-    def of(cls, topology: Topology, demands: tuple[Demand, ...]) -> _FlowBounds:
+    def of(cls, topology: Topology, demands: DemandList) -> _FlowBounds:
         """Those of one of the last problems, or new ones."""
         for one in cls._recent:
             if (one.topology is topology or one.topology == topology) and (
@@ -181,12 +183,14 @@ class _FlowBounds:
     def _spans(self) -> bool:
         """Whether every demand must reach all nodes."""
         others = self.topology.num_nodes - 1
-        return all(len(demand.destinations) == others for demand in self.demands)
+        ends = np.unique(self.demands.second).tolist()
+        return all(len(self.demands.sets[j]) == others for j in ends)
 
     def _flows_together(
         self, network: TimeExpandedNetwork, best: RoundsBound, most: int, deadline: Deadline
     ) -> Iterator[RoundsBound]:
-        destinations = sorted({d for demand in self.demands for d in demand.destinations})
+        ends = np.unique(self.demands.second).tolist()
+        destinations = sorted({d for j in ends for d in self.demands.sets[j]})
         if self._quotient is not None:
             destinations = [d for d in destinations if self._quotient.stands_for(d)]
         steps = network.steps

@@ -7,17 +7,30 @@ asked only, see `DemandView`.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
+from math import gcd
 
 import numpy as np
+import numpy.typing as npt
 
+from syncoll.certificates.pairs import NodeSetPairs
 from syncoll.errors import ModelError
 from syncoll.model import BoolArray, Instance, RelationTable
+from syncoll.model.node_sets import NodeSets
 
-__all__ = ["ChunkClass", "ChunkClasses", "Demand", "DemandView", "demands"]
+__all__ = [
+    "ChunkClass",
+    "ChunkClasses",
+    "ClassList",
+    "Demand",
+    "DemandList",
+    "DemandView",
+    "demands",
+]
 
 
 @dataclass(frozen=True, order=True)
@@ -34,18 +47,66 @@ class Demand:
     count: int
 
 
-def demands(table: RelationTable | Instance, *, combining: bool = False) -> tuple[Demand, ...]:
+class DemandList(NodeSetPairs[Demand]):
+    """Demands in ascending order."""
+
+    @staticmethod
+    def record(first: tuple[int, ...], second: tuple[int, ...], count: int) -> Demand:
+        """A demand."""
+        return Demand(first, second, count)
+
+    @staticmethod
+    def parts(record: Demand) -> tuple[tuple[int, ...], tuple[int, ...], int]:
+        """Sources, destinations and count."""
+        return record.sources, record.destinations, record.count
+
+
+def demands(table: RelationTable | Instance, *, combining: bool = False) -> DemandList:
     """The demands of a pre and a post in a fixed order; chunks that are at their goal have none.
 
     For a combining collective every chunk that is needed at all counts, with all nodes that need
     it as destinations, since a contributor needs the others' contributions.
     """
-    missing = table.post if combining else table.post & ~table.pre
-    counter: Counter[tuple[tuple[int, ...], tuple[int, ...]]] = Counter()
-    for starts, needs in zip(table.pre, missing, strict=True):
-        if needs.any():
-            counter[_positions(starts), _positions(needs)] += 1
-    return tuple(sorted(Demand(a, b, count) for (a, b), count in counter.items()))
+    classes = ChunkClasses.of(table, 1).classes
+    return _missing(classes, keep_all=combining)
+
+
+def _missing(classes: ClassList, *, keep_all: bool = False, turned: bool = False) -> DemandList:
+    """What some classes demand; of what is at its goal nothing, unless all is to be kept.
+
+    Args:
+        turned: from where chunks must end to where they start.
+    """
+    sets, first, second, count = classes.sets, classes.first, classes.second, classes.counts
+    if turned:
+        first, second = second, first
+    sizes = np.array([len(one) for one in sets], dtype=np.int64)
+    if keep_all:
+        kept = sizes[second] > 0
+        return DemandList.made(sets, first[kept], second[kept], count[kept])
+    single = classes.singles
+    plain = (single[first] >= 0) & (single[second] >= 0)
+    moving = plain & (first != second)
+    rest = np.flatnonzero(~plain)
+    if not len(rest):
+        return DemandList.made(sets, first[moving], second[moving], count[moving])
+    parts = [
+        (sets[i], sets[j], n)
+        for i, j, n in zip(*(x[moving].tolist() for x in (first, second, count)), strict=True)
+    ]
+    for i, j, n in zip(*(x[rest].tolist() for x in (first, second, count)), strict=True):
+        needed = sets[j]
+        if len(sets[i]) == 1:
+            (held,) = sets[i]
+            at = bisect_left(needed, held)
+            if at < len(needed) and needed[at] == held:
+                needed = needed[:at] + needed[at + 1 :]
+        else:
+            several = frozenset(sets[i])
+            needed = tuple(node for node in needed if node not in several)
+        if needed:
+            parts.append((sets[i], needed, n))
+    return DemandList.of_parts(parts)
 
 
 class DemandView(StrEnum):
@@ -92,50 +153,77 @@ class ChunkClass:
     count: int
 
 
+class ClassList(NodeSetPairs[ChunkClass]):
+    """Classes of chunks in ascending order."""
+
+    @staticmethod
+    def record(first: tuple[int, ...], second: tuple[int, ...], count: int) -> ChunkClass:
+        """A class."""
+        return ChunkClass(first, second, count)
+
+    @staticmethod
+    def parts(record: ChunkClass) -> tuple[tuple[int, ...], tuple[int, ...], int]:
+        """Pre, post and count."""
+        return record.pre, record.post, record.count
+
+
 @dataclass(frozen=True)
 class ChunkClasses:
     """The chunk classes for one C.
 
     Args:
-        classes: in ascending order, no pre and post twice.
+        classes: in ascending order, no pre and post twice; a list of them becomes a `ClassList`.
         combining: whether pre says who contributes.
     """
 
     chunks: int
-    classes: tuple[ChunkClass, ...]
+    classes: ClassList
     combining: bool = False
+
+    def __init__(self, chunks: int, classes: Iterable[ChunkClass], combining: bool = False) -> None:
+        object.__setattr__(self, "chunks", chunks)
+        object.__setattr__(self, "classes", ClassList.of(classes))
+        object.__setattr__(self, "combining", combining)
 
     @classmethod
     def of(
         cls, table: RelationTable | Instance, chunks: int, *, combining: bool = False
     ) -> ChunkClasses:
         """The shape of a table, or of an instance."""
-        counter: Counter[tuple[bytes, bytes]] = Counter()
-        for pre, post in zip(np.packbits(table.pre, 1), np.packbits(table.post, 1), strict=True):
-            counter[pre.tobytes(), post.tobytes()] += 1
-        nodes = table.pre.shape[1]
-        sets = [_nodes([pair[i] for pair in counter], nodes) for i in (0, 1)]
-        classes = (
-            ChunkClass(pre, post, count)
-            for pre, post, count in zip(*sets, counter.values(), strict=True)
-        )
-        return cls(chunks, tuple(sorted(classes)), combining)
+        if isinstance(table, Instance):
+            table = table.table
+        sets = [_positions(row) for part in (table.starts, table.ends) for row in part.sets]
+        first, second, count = table.kinds
+        classes = ClassList.made(sets, first, len(table.starts.sets) + second, count)
+        return cls(chunks, classes, combining)
 
     def proportional(self, other: ChunkClasses) -> bool:
         """Whether the classes are the same, with counts in proportion to C."""
         return (
             self.combining == other.combining
-            and len(self.classes) == len(other.classes)
-            and all(
-                (a.pre, a.post) == (b.pre, b.post)
-                and a.count * other.chunks == b.count * self.chunks
-                for a, b in zip(self.classes, other.classes, strict=True)
-            )
+            and self.classes.same_pairs(other.classes)
+            and bool((self._times(other.chunks) == other._times(self.chunks)).all())
         )
+
+    @cached_property
+    def _common(self) -> int:
+        """The greatest common divisor of the counts."""
+        return gcd(*np.unique(self.classes.counts).tolist())
+
+    def _times(self, factor: int) -> npt.NDArray[np.object_]:
+        """The counts times a number, of whatever size."""
+        result: npt.NDArray[np.object_] = self.classes.counts.astype(object) * factor
+        return result
+
+    @property
+    def ends_alone(self) -> bool:
+        """Whether every chunk is needed at one node at most."""
+        sizes = np.array([len(one) for one in self.classes.sets], dtype=np.int64)
+        return bool((sizes[self.classes.second] <= 1).all())
 
     def allows(self, chunks: int) -> bool:
         """Whether the classes in proportion to C = `chunks` have whole counts."""
-        return all(one.count * chunks % self.chunks == 0 for one in self.classes)
+        return self._common * chunks % self.chunks == 0
 
     def scaled(self, chunks: int) -> ChunkClasses:
         """The classes in proportion to another C.
@@ -145,17 +233,19 @@ class ChunkClasses:
         """
         if not self.allows(chunks):
             raise ModelError(f"C = {chunks} cannot have the shape of C = {self.chunks}")
-        classes = (
-            ChunkClass(one.pre, one.post, one.count * chunks // self.chunks) for one in self.classes
-        )
-        return ChunkClasses(chunks, tuple(classes), self.combining)
+        own = self.classes
+        counts = (self._times(chunks) // self.chunks).tolist()
+        parts = zip(own.first.tolist(), own.second.tolist(), counts, strict=True)
+        classes = ClassList.of_parts((own.sets[i], own.sets[j], n) for i, j, n in parts)
+        return ChunkClasses(chunks, classes, self.combining)
 
     def inverse(self, chunks: int) -> ChunkClasses:
         """Pre and post exchanged, for an inverse whose C is `chunks`."""
-        classes = (ChunkClass(one.post, one.pre, one.count) for one in self.classes)
-        return ChunkClasses(chunks, tuple(sorted(classes)), not self.combining)
+        own = self.classes
+        classes = ClassList.made(own.sets, own.second, own.first, own.counts)
+        return ChunkClasses(chunks, classes, not self.combining)
 
-    def demands(self, reading: DemandView, node: int | None = None) -> tuple[Demand, ...]:
+    def demands(self, reading: DemandView, node: int | None = None) -> DemandList:
         """The demands that a bound speaks of, in a fixed order.
 
         Args:
@@ -165,56 +255,49 @@ class ChunkClasses:
         Raises:
             ModelError: when the shape cannot be read so.
         """
-        counter: Counter[tuple[tuple[int, ...], tuple[int, ...]]] = Counter()
-        for sources, destinations, count in self._read(reading, node):
-            missing = tuple(n for n in destinations if n not in sources)
-            if missing:
-                counter[sources, missing] += count
-        return tuple(sorted(Demand(a, b, count) for (a, b), count in counter.items()))
-
-    def _read(
-        self, reading: DemandView, node: int | None
-    ) -> Iterator[tuple[tuple[int, ...], tuple[int, ...], int]]:
         if (reading is DemandView.MOVING) == self.combining:
             raise ModelError(f"a bound by {reading} about a collective of the other kind")
         if (node is None) == reading.of_one_node:
             named = "no node" if node is None else f"node {node}"
             raise ModelError(f"a bound by {reading} that names {named}")
-        for one in self.classes:
-            if reading is DemandView.MOVING:
-                yield one.pre, one.post, one.count
-            elif reading is DemandView.INVERSE:
-                if len(one.post) > 1:
-                    raise ModelError(f"a bound by {reading}, but a chunk is needed at {one.post}")
-                if one.post:
-                    yield one.post, one.pre, one.count
-            elif node is None:
-                continue
-            elif reading is DemandView.SPREAD and node in one.pre:
-                yield (node,), one.post, one.count
-            elif reading is DemandView.COLLECT and node in one.post:
-                yield (node,), one.pre, one.count
+        own = self.classes
+        if reading is DemandView.MOVING:
+            return self._moving
+        if reading is DemandView.INVERSE:
+            several = next((one.post for one in own if len(one.post) > 1), None)
+            if several is not None:
+                raise ModelError(f"a bound by {reading}, but a chunk is needed at {several}")
+            kept = np.array([len(one) > 0 for one in own.sets], dtype=bool)[own.second]
+            needed = ClassList(own.sets, own.first[kept], own.second[kept], own.counts[kept])
+            return _missing(needed, turned=True)
+        assert node is not None
+        return DemandList.of_parts(self._of_one(reading, node))
+
+    @cached_property
+    def _moving(self) -> DemandList:
+        return _missing(self.classes)
+
+    def _of_one(
+        self, reading: DemandView, node: int
+    ) -> Iterator[tuple[tuple[int, ...], tuple[int, ...], int]]:
+        for pre, post, count in self.classes.triples():
+            inside, others = (pre, post) if reading is DemandView.SPREAD else (post, pre)
+            if node in inside:
+                missing = tuple(n for n in others if n != node)
+                if missing:
+                    yield (node,), missing, count
 
     def table(self, nodes: int) -> RelationTable:
         """A table of this shape, its chunks class by class."""
-        counts = [one.count for one in self.classes]
-        first = np.zeros((len(self.classes), nodes), dtype=bool)
-        last = np.zeros_like(first)
-        for i, one in enumerate(self.classes):
-            first[i, list(one.pre)] = True
-            last[i, list(one.post)] = True
-        return RelationTable(np.repeat(first, counts, 0), np.repeat(last, counts, 0))
+        own = self.classes
+        sets = np.zeros((len(own.sets), nodes), dtype=bool)
+        for i, one in enumerate(own.sets):
+            sets[i, list(one)] = True
+        counts = own.counts.astype(np.int64)
+        return RelationTable(
+            *(NodeSets(sets, np.repeat(part, counts)).pruned() for part in (own.first, own.second))
+        )
 
 
 def _positions(row: BoolArray) -> tuple[int, ...]:
     return tuple(np.flatnonzero(row).tolist())
-
-
-def _nodes(packed: list[bytes], nodes: int) -> list[tuple[int, ...]]:
-    """The nodes of packed rows."""
-    known: dict[bytes, tuple[int, ...]] = {}
-    for row in packed:
-        if row not in known:
-            bits = np.unpackbits(np.frombuffer(row, dtype=np.uint8), count=nodes)
-            known[row] = _positions(bits > 0)
-    return [known[row] for row in packed]

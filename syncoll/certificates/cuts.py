@@ -12,7 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from syncoll.certificates.classes import Demand
+import numpy as np
+
+from syncoll.certificates.classes import Demand, DemandList
 from syncoll.errors import VerificationError
 from syncoll.model import Topology
 
@@ -54,11 +56,10 @@ class CutCertificate:
                 raise VerificationError(
                     f"link {link} leaves the cut's nodes, but its cover lacks it"
                 )
-        amount = sum(
-            demand.count
-            for demand in demands
-            if inside.issuperset(demand.sources) and not inside.issuperset(demand.destinations)
-        )
+        demands = DemandList.of(demands)
+        within = np.array([inside.issuperset(nodes) for nodes in demands.sets], dtype=bool)
+        crossing = within[demands.first] & ~within[demands.second]
+        amount = int(demands.counts[crossing].sum())
         if amount == 0:
             return Fraction(0)
         room = sum((topology.bounds[i].chunks_per_round for i in self.cover), Fraction(0))

@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from syncoll.certificates.classes import ChunkClass
+from syncoll.certificates.classes import ChunkClass, ClassList
 from syncoll.errors import VerificationError
 from syncoll.model import Topology
 
@@ -75,10 +75,12 @@ class PartitionCertificate:
 
 def sends_between(parts: Sequence[int], classes: Sequence[ChunkClass]) -> int:
     """How many sends between the parts these chunks need at least."""
+    classes = ClassList.of(classes)
+    touched = [len({parts[n] for n in nodes}) for nodes in classes.sets]
     sends = 0
-    for one in classes:
-        if one.pre and one.post:
-            contributing = {parts[n] for n in one.pre}
-            needing = {parts[n] for n in one.post}
-            sends += one.count * (len(contributing) + len(needing) - 2)
+    for i, j, count in zip(
+        *(part.tolist() for part in (classes.first, classes.second, classes.counts)), strict=True
+    ):
+        if touched[i] and touched[j]:
+            sends += count * (touched[i] + touched[j] - 2)
     return sends

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.certificates.classes import Demand
+from syncoll.certificates.classes import Demand, DemandList
 from syncoll.errors import VerificationError
 from syncoll.model import Topology
 
@@ -36,6 +36,9 @@ __all__ = ["PriceCertificate", "Share"]
 
 _LARGEST = 1 << 62
 """Sums below this are exact in machine words; larger ones are added up as Python's integers."""
+
+_SMALL = 1 << 30
+"""The same for half a machine word."""
 
 _MOST_CELLS = 1 << 22
 """Shares times links times steps whose ways are looked for together."""
@@ -75,6 +78,7 @@ class PriceCertificate:
         Raises:
             VerificationError: when the prices break one of their rules.
         """
+        demands = DemandList.of(demands)
         self._check_totals(topology)
         tables: dict[int, _Table] = {}  # shares that are alike have one
         for share in self.shares:
@@ -143,26 +147,44 @@ class PriceCertificate:
                 raise VerificationError(f"a round of step {step} costs {total}, more than 1")
 
     def _check_shares(
-        self, topology: Topology, demands: Sequence[Demand], tables: dict[int, _Table]
+        self, topology: Topology, demands: DemandList, tables: dict[int, _Table]
     ) -> None:
-        shares_of: dict[int, list[int]] = defaultdict(list)
-        claimed: set[tuple[int, int]] = set()
+        names = {name: i for i, name in enumerate(tables)}
+        members = [frozenset(nodes) for nodes in demands.sets]
+        which, keys = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
         for share in self.shares:
             if not 0 <= share.destination < topology.num_nodes:
                 raise VerificationError(f"a share for node {share.destination}: there is none")
-            for k in share.demands:
-                if not 0 <= k < len(demands):
-                    raise VerificationError(f"a share for demand {k}: there is none")
-                if share.destination not in demands[k].destinations:
+            ks = np.array(share.demands, dtype=np.int64)
+            for k in ks[(ks < 0) | (ks >= len(demands))][:1].tolist():
+                raise VerificationError(f"a share for demand {k}: there is none")
+            needed, first = np.unique(demands.second[ks], return_index=True)
+            for j, i in zip(needed.tolist(), first.tolist(), strict=True):
+                if share.destination not in members[j]:
                     raise VerificationError(
-                        f"a share for node {share.destination}, which demand {k} does not need"
+                        f"a share for node {share.destination}, which demand {ks[i]} does not need"
                     )
-                if (k, share.destination) in claimed:
-                    raise VerificationError(
-                        f"demand {k} has two shares for node {share.destination}"
-                    )
-                claimed.add((k, share.destination))
-                shares_of[k].append(id(share.prices))
+            which.append(np.full(len(ks), names[id(share.prices)]))
+            keys.append(ks * topology.num_nodes + share.destination)
+        table_of, key = np.concatenate(which), np.concatenate(keys)
+        order = np.argsort(key, kind="stable")
+        twice = np.flatnonzero(key[order][1:] == key[order][:-1])
+        if len(twice):
+            k, node = divmod(int(key[order][twice[0]]), topology.num_nodes)
+            raise VerificationError(f"demand {k} has two shares for node {node}")
+        # Demands with the same shares, as in an alltoall, are compared with the prices once.
+        owner, table_of = key[order] // topology.num_nodes, table_of[order]
+        ks, starts, sizes = np.unique(owner, return_index=True, return_counts=True)
+        own = list(tables)
+        alike: dict[tuple[int, ...], int] = {}
+        single = sizes == 1
+        kinds, first = np.unique(table_of[starts[single]], return_index=True)
+        for i, k in zip(kinds.tolist(), ks[single][first].tolist(), strict=True):
+            alike[(own[i],)] = k
+        for k, low, size in zip(
+            *(part[~single].tolist() for part in (ks, starts, sizes)), strict=True
+        ):
+            alike[tuple(own[i] for i in table_of[low : low + size].tolist())] = k
         # Whole numbers over a common denominator: there may be millions of parts to add up.
         scale = lcm(
             *{price.denominator for price in self.totals.values()},
@@ -172,15 +194,13 @@ class PriceCertificate:
         price = np.zeros(self._layers * links, dtype=object)
         for (i, step), total in self.totals.items():
             price[step * links + topology.bound_links[i]] += int(total * scale)
-        # Demands with the same shares, as in an alltoall, are compared with the prices once.
-        alike = {tuple(names): k for k, names in shares_of.items()}
         most = max((table.most * (scale // table.scale) for table in tables.values()), default=0)
         largest = max(most * max(map(len, alike), default=0), price.max(initial=0))
         kind = np.int64 if largest < _LARGEST else object
         price = price.astype(kind)
-        for names, k in alike.items():
+        for together, k in alike.items():
             spent = np.zeros(len(price), dtype=kind)
-            for name in names:
+            for name in together:
                 table = tables[name]
                 spent[table.places] += table.wholes.astype(kind) * (scale // table.scale)
             if (spent > price).any():
@@ -244,12 +264,14 @@ class _Ways:
         layers, links = 1 if self.steps is None else self.steps, len(self._heads)
         most = max(table.most for table in tables)
         self.unreached = most * (max(self.nodes, layers) + 1) + 1
-        kind = np.int64 if self.unreached + most < _LARGEST else object
-        prices = np.zeros((layers * links, len(tables)), dtype=kind)
+        kind: type = np.int64 if self.unreached + most < _LARGEST else object
+        if self.unreached + most < _SMALL:
+            kind = np.int32  # half the memory to go through
+        prices: npt.NDArray[Any] = np.zeros((layers * links, len(tables)), dtype=kind)
         for column, table in enumerate(tables):
             prices[table.places, column] = table.wholes
         prices = prices.reshape(layers, links, -1)[:, self._order]
-        cost = np.full((self.nodes, len(shares)), self.unreached, dtype=kind)
+        cost: npt.NDArray[Any] = np.full((self.nodes, len(shares)), self.unreached, dtype=kind)
         cost[[share.destination for share in shares], np.arange(len(shares))] = 0
         if not links:
             return cost
@@ -273,22 +295,21 @@ class _Ways:
 class _Sources:
     """Where demands start, and how many chunks they have."""
 
-    def __init__(self, demands: Sequence[Demand]) -> None:
+    def __init__(self, demands: DemandList) -> None:
         self._demands = demands
-        self._single = np.array(
-            [one.sources[0] if len(one.sources) == 1 else -1 for one in demands], dtype=np.int64
-        )
-        self._counts = [one.count for one in demands]
 
     def total(
         self, which: Sequence[int], cost: npt.NDArray[Any], unreached: int
     ) -> tuple[int, int | None]:
         """What these demands pay together; and one for which there is no way."""
-        single = self._single[np.array(which, dtype=np.int64)]
-        ways: list[int] = cost[single].tolist()
+        ks = np.array(which, dtype=np.int64)
+        single = self._demands.first_node[ks]
+        ways = cost[single].astype(np.int64 if cost.dtype == np.int32 else cost.dtype)
         for i in np.flatnonzero(single < 0).tolist():
-            ways[i] = min(
-                (int(cost[n]) for n in self._demands[which[i]].sources), default=unreached
-            )
-        lost = next((k for way, k in zip(ways, which, strict=True) if way >= unreached), None)
-        return sum(way * self._counts[k] for way, k in zip(ways, which, strict=True)), lost
+            sources = self._demands.sets[self._demands.first[which[i]]]
+            ways[i] = min((int(cost[n]) for n in sources), default=unreached)
+        lost = ks[ways >= unreached][:1].tolist()
+        counts = self._demands.counts[ks]
+        if int(ways.max(initial=0)) * int(counts.max(initial=0)) * len(ks) >= _LARGEST:
+            ways, counts = ways.astype(object), counts.astype(object)
+        return int((ways * counts).sum()), next(iter(lost), None)

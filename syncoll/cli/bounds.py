@@ -6,6 +6,9 @@ costs at least the bound.
   syncoll bounds dgx1 allgather
   syncoll bounds dgx1 alltoall -C 8 --max-steps 4
   syncoll bounds dgx1 allgather --prices
+  syncoll bounds dgx1 allgather -o bounds.json
+
+What -o saves is a frontier without points, whose certificates `syncoll check` checks.
 """
 
 from __future__ import annotations
@@ -14,9 +17,18 @@ import argparse
 from typing import Any
 
 import syncoll
-from syncoll.cli.arguments import add_format, add_problem, add_time_limit, amount, count
+from syncoll.cli.arguments import (
+    STANDARD_OUTPUT,
+    add_format,
+    add_problem,
+    add_time_limit,
+    amount,
+    count,
+    output_file,
+)
 from syncoll.cli.exits import Exit
-from syncoll.cli.output import print_json, print_page
+from syncoll.cli.output import note, print_json, print_page
+from syncoll.documents import require_writable
 
 __all__ = ["add_arguments", "run"]
 
@@ -42,11 +54,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "; what is not proved by then is left out (default: about 20 s for each bound)",
     )
     parser.add_argument("--prices", action="store_true", help="show the prices that prove each")
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=output_file,
+        metavar="FILE",
+        help="save the bounds with their certificates, for `syncoll check`; - for standard output, "
+        "in place of the table",
+    )
     add_format(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Runs the command; its exit code."""
+    if arguments.output is not None:
+        require_writable(arguments.output)
     bounds = syncoll.bounds(
         arguments.topology,
         arguments.collective,
@@ -54,6 +76,12 @@ def run(arguments: argparse.Namespace) -> int:
         max_steps=arguments.max_steps,
         time_limit=arguments.time_limit,
     )
+    if arguments.output == STANDARD_OUTPUT:
+        print_json(bounds.document())
+        return Exit.OK
+    if arguments.output is not None:
+        bounds.save(arguments.output)
+        note(f"saved in {arguments.output}")
     if arguments.format != "json":
         print_page(bounds.page(prices=arguments.prices))
         return Exit.OK

@@ -17,6 +17,7 @@ from msgspec.structs import asdict
 
 from syncoll.certificates import Certificate, ChunkClass, ChunkClasses
 from syncoll.documents.certificates import CertificateRecord, bound_of, certificate_record
+from syncoll.documents.node_set import NodeEntry, nodes_of, set_entries
 from syncoll.documents.record import ClosedRecord, Count, Node, PositiveCount
 from syncoll.errors import FileFormatError
 from syncoll.results.evidence import Distance, Evidence, ScaledShape
@@ -80,10 +81,14 @@ class ProofRecord(ClosedRecord, frozen=True):
 
 
 class ShapeClassRecord(ClosedRecord, frozen=True):
-    """So many chunks with equal pre and post."""
+    """So many chunks with equal pre and post.
 
-    pre: tuple[Node, ...]
-    post: tuple[Node, ...]
+    Args:
+        pre: a pair is a run of nodes, its first and its last.
+    """
+
+    pre: tuple[NodeEntry, ...]
+    post: tuple[NodeEntry, ...]
     count: PositiveCount
 
 
@@ -131,14 +136,18 @@ class EvidenceRecord(ClosedRecord, frozen=True):
 # To records ---------------------------------------------------------------------------------------
 
 
-def evidence_record(evidence: Evidence) -> EvidenceRecord:
-    """Everything but the proofs themselves, of which `proof_record` makes records."""
+def evidence_record(evidence: Evidence, nodes: int) -> EvidenceRecord:
+    """Everything but the proofs themselves, of which `proof_record` makes records.
+
+    Args:
+        nodes: P.
+    """
     shapes = [one.shape for one in evidence.shapes]
     return EvidenceRecord(
         tuple(
             ShapeRecord.of(
                 one.shape,
-                classes=tuple(map(ShapeClassRecord.of, one.shape.classes)),
+                classes=_class_records(one.shape, nodes),
                 compared=one.compared,
                 scales=one.scales,
             )
@@ -151,6 +160,17 @@ def evidence_record(evidence: Evidence) -> EvidenceRecord:
             certificate_record(one.bound, shapes.index(one.shape)) for one in evidence.certificates
         ),
         _positions(evidence.bandwidth, evidence),
+    )
+
+
+def _class_records(shape: ChunkClasses, nodes: int) -> tuple[ShapeClassRecord, ...]:
+    written: dict[tuple[int, ...], tuple[NodeEntry, ...]] = {}
+    for one in shape.classes:
+        for named in (one.pre, one.post):
+            if named not in written:
+                written[named] = set_entries(named, nodes)
+    return tuple(
+        ShapeClassRecord(written[one.pre], written[one.post], one.count) for one in shape.classes
     )
 
 
@@ -204,14 +224,21 @@ def evidence_of(
 
 
 def _shape_of(record: ShapeRecord, nodes: int) -> ScaledShape:
-    classes = tuple(ChunkClass(**asdict(one)) for one in record.classes)
-    for one in classes:
-        for named in (one.pre, one.post):
-            if any(n >= nodes for n in named) or list(named) != sorted(set(named)):
-                raise FileFormatError(
-                    f"a shape names the nodes {list(named)}; expected numbers from 0 to "
-                    f"{nodes - 1} in ascending order"
-                )
+    known: dict[object, tuple[int, ...]] = {}
+    classes = tuple(
+        ChunkClass(
+            nodes_of(one.pre, nodes, "a shape", known),
+            nodes_of(one.post, nodes, "a shape", known),
+            one.count,
+        )
+        for one in record.classes
+    )
+    for named in known.values():
+        if list(named) != sorted(set(named)):
+            raise FileFormatError(
+                f"a shape names the nodes {list(named)}; expected numbers from 0 to "
+                f"{nodes - 1} in ascending order"
+            )
     pairs = [(one.pre, one.post) for one in classes]
     if pairs != sorted(set(pairs)):
         raise FileFormatError("the classes of a shape are not in ascending order, each once")

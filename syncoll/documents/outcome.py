@@ -47,7 +47,7 @@ class _AnyOutcome(ProblemFileRecord, frozen=True, kw_only=True, tag_field="verdi
             themselves.
     """
 
-    schema: Literal["syncoll/outcome/1"]
+    schema: Literal["syncoll/outcome/1", "syncoll/outcome/2"]
     message: str
     encoding: str
     backend: str
@@ -90,7 +90,7 @@ _RECORDS = {"sat": SatRecord, "unsat": UnsatRecord, "unknown": UnknownRecord}
 class AlgorithmFileRecord(ProblemFileRecord, frozen=True, kw_only=True):
     """One algorithm with everything that is needed to verify it."""
 
-    schema: Literal["syncoll/algorithm/1"]
+    schema: Literal["syncoll/algorithm/1", "syncoll/algorithm/2"]
     algorithm: AlgorithmRecord
 
 
@@ -149,7 +149,7 @@ class RefutationRecord(ProblemFileRecord, frozen=True, kw_only=True, forbid_unkn
         digest: of the other entries; finds what was changed by accident.
     """
 
-    schema: Literal["syncoll/refutation/1"]
+    schema: Literal["syncoll/refutation/1", "syncoll/refutation/2"]
     encoding: str
     encoding_options: dict[str, OptionEntry]
     lowerings: tuple[str, ...]
@@ -160,7 +160,7 @@ class RefutationRecord(ProblemFileRecord, frozen=True, kw_only=True, forbid_unkn
 
 
 def outcome_document(solution: Solution) -> dict[str, Any]:
-    """A solution as the document ``syncoll/outcome/1``."""
+    """A solution as the document ``syncoll/outcome/1``, see `file_entries`."""
     instance, outcome, size = solution.instance, solution.outcome, solution.size
     found: dict[str, Any] = {"algorithm": None}
     if solution.algorithm is not None:
@@ -171,7 +171,12 @@ def outcome_document(solution: Solution) -> dict[str, Any]:
     if solution.restriction is not None:
         found["symmetry"] = solution.restriction.order
     record = _RECORDS[outcome.verdict](
-        **file_entries("outcome", instance.topology, instance.collective),
+        **file_entries(
+            "outcome",
+            instance.topology,
+            instance.collective,
+            () if solution.algorithm is None else (solution.algorithm,),
+        ),
         **problem_entries(instance),
         reason=str(outcome.reason),
         message=outcome.message,
@@ -185,7 +190,7 @@ def outcome_document(solution: Solution) -> dict[str, Any]:
 
 
 def algorithm_document(instance: Instance, algorithm: Algorithm) -> dict[str, Any]:
-    """An algorithm with its problem as the document ``syncoll/algorithm/1``.
+    """An algorithm with its problem as the document ``syncoll/algorithm/1``, see `file_entries`.
 
     Raises:
         VerificationError: when the algorithm does not solve the instance.
@@ -193,7 +198,7 @@ def algorithm_document(instance: Instance, algorithm: Algorithm) -> dict[str, An
     require_valid(instance, algorithm)
     return written(
         AlgorithmFileRecord(
-            **file_entries("algorithm", instance.topology, instance.collective),
+            **file_entries("algorithm", instance.topology, instance.collective, (algorithm,)),
             **problem_entries(instance),
             algorithm=algorithm_record(algorithm),
         )

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     )
     from syncoll.results.forest import ForestCollective, Forests, PackedForest
     from syncoll.results.frontier import Costs, Frontier, OpenClaim, Point
-    from syncoll.results.proof import LowerBounds, Method, Proof, Refuted, Scope
+    from syncoll.results.lower_bounds import LowerBounds
+    from syncoll.results.proof import Method, Proof, Refuted, Scope
     from syncoll.results.solution import NO_FORMULA, Solution, undecided, without_caches
 else:
     __getattr__ = lazily(
@@ -24,7 +25,8 @@ else:
             "evidence": "BY_CUTTING Distance Evidence ScaledShape refuted_instance with_files",
             "forest": "ForestCollective Forests PackedForest",
             "frontier": "Costs Frontier OpenClaim Point",
-            "proof": "LowerBounds Method Proof Refuted Scope",
+            "lower_bounds": "LowerBounds",
+            "proof": "Method Proof Refuted Scope",
             "solution": "NO_FORMULA Solution undecided without_caches",
         },
     )

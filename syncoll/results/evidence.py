@@ -7,9 +7,12 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
 
+import numpy as np
+
 from syncoll.certificates import Certificate, ChunkClasses
 from syncoll.errors import ModelError
 from syncoll.model import Instance, Topology
+from syncoll.model.reach import Reach
 from syncoll.results.proof import Proof, Refuted
 
 __all__ = [
@@ -57,20 +60,18 @@ class Distance:
     steps: int
 
     @classmethod
-    def of(cls, instance: Instance) -> Distance | None:
+    def of(cls, reach: Reach) -> Distance | None:
         """The longest way that a chunk, or a contribution, must go; None if nothing must move."""
-        best = cls((), 0, 0)
-        distances = instance.topology.distances
-        for members in instance.chunk_classes:
-            pre, post = instance.pre[members[0]], instance.post[members[0]]
-            sources = tuple(pre.nonzero()[0].tolist())
-            starts = [(n,) for n in sources] if instance.combining else [sources]
-            for start in starts:
-                for destination in post.nonzero()[0].tolist():
-                    steps = int(min(distances[n, destination] for n in start))
-                    if steps > best.steps:
-                        best = cls(start, destination, steps)
-        return best if best.steps else None
+        farthest = reach.farthest
+        if farthest is None:
+            return None
+        chunk, destination = farthest
+        starts = reach.table.starts
+        sources = np.flatnonzero(starts.sets[starts.number[chunk]])
+        if reach.combining:
+            far = reach.topology.distances[sources, destination]
+            sources = sources[np.argmax(far)][None]
+        return cls(tuple(sources.tolist()), destination, reach.least_steps)
 
 
 @dataclass(frozen=True)
@@ -172,7 +173,7 @@ def refuted_instance(
     shape = evidence.shape(refuted.chunks)
     if shape is None:
         raise ModelError(f"what C = {refuted.chunks} asks for is not known")
-    if shape.combining and all(len(one.post) <= 1 for one in shape.classes):
+    if shape.combining and shape.ends_alone:
         shape, topology = shape.inverse(shape.chunks), topology.reversed()
         name = f"{name}, reversed"
     table = shape.scaled(refuted.chunks).table(topology.num_nodes)

@@ -14,13 +14,11 @@ from syncoll.certificates import (
     Certificate,
     CutCertificate,
     PartitionCertificate,
-    RoundsBound,
     TreeCertificate,
 )
-from syncoll.model import Topology
 from syncoll.wording import counted
 
-__all__ = ["LowerBounds", "Method", "Proof", "Refuted", "Scope", "covers"]
+__all__ = ["Method", "Proof", "Refuted", "Scope", "covers"]
 
 
 class Scope(StrEnum):
@@ -180,39 +178,3 @@ class Proof:
             f"{among} has a bandwidth cost below {self.bound}, {whatever}; none with "
             f"{' and '.join(limits)} {what}{told}"
         )
-
-
-@dataclass(frozen=True, eq=False)
-class LowerBounds:
-    """Proved lower bounds for one C.
-
-    Args:
-        topology: where.
-        collective: its name.
-        chunks: C.
-        steps: S at least, by distances.
-        any_steps: on R with any number of steps.
-        by_steps: on R for at most S steps, for each S from the least to `max_steps`.
-        max_steps: the largest S that was looked at.
-    """
-
-    topology: Topology
-    collective: str
-    chunks: int
-    steps: int
-    any_steps: RoundsBound
-    by_steps: tuple[tuple[int, RoundsBound], ...]
-    max_steps: int
-
-    @property
-    def bandwidth(self) -> Fraction:
-        """The lower bound on R/C with any number of steps."""
-        return self.any_steps.rounds / self.chunks
-
-    def bandwidth_in(self, steps: int) -> Fraction:
-        """The lower bound on R/C with at most so many steps.
-
-        Raises:
-            KeyError: on a number of steps that was not looked at.
-        """
-        return dict(self.by_steps)[steps].rounds / self.chunks

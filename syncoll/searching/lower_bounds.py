@@ -3,13 +3,29 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from syncoll.bounding import combining_rounds_bound, least_cut, rounds_bound, with_cut
-from syncoll.certificates import ChunkClasses, DemandView, RoundsBound
+from syncoll.bounding import (
+    combining_rounds_bound,
+    least_combining_cut,
+    least_cut,
+    rounds_bound,
+    with_cut,
+)
+from syncoll.certificates import Certificate, ChunkClasses, DemandView, RoundsBound
 from syncoll.deadline import NEVER, Deadline, interrupted_at
-from syncoll.model import Collective, RelationTable, Topology
-from syncoll.results import LowerBounds
+from syncoll.model import Collective, Topology
+from syncoll.model.reach import Reach
+from syncoll.results import (
+    BY_CUTTING,
+    Distance,
+    Evidence,
+    LowerBounds,
+    Proof,
+    ScaledShape,
+    Scope,
+)
+from syncoll.results.evidence import undefined_chunks
 from syncoll.searching.bounds_table import BoundsTable
 from syncoll.searching.candidates import CandidateSource
 from syncoll.searching.request import SearchRequest
@@ -51,22 +67,22 @@ def lower_bounds(
         bounds = BoundsTable(topology, collective)
         chunks = CandidateSource(SearchRequest(topology, collective), bounds).least_chunks
     with interrupted_at(until):
-        instance = collective.instantiate(topology, chunks=chunks, steps=0, rounds=0)
-        least = instance.least_steps
-        table = RelationTable(instance.pre, instance.post)
-        shape = ChunkClasses.of(table, chunks, combining=instance.combining)
-        needs = () if instance.combining else shape.demands(DemandView.MOVING)
+        table, combining = collective.table_on(topology, chunks), collective.combining
+        reach = Reach(topology, table, combining)
+        least = reach.least_steps
+        shape = ChunkClasses.of(table, chunks, combining=combining)
+        needs = () if combining else shape.demands(DemandView.MOVING)
     last = least + 3 if max_steps is None else max_steps
     late: list[str] = []
 
     def prove(steps: int | None, others: int, known: RoundsBound | None) -> RoundsBound:
         until.check()
         began, seconds = time.perf_counter(), _SECONDS
-        if instance.combining and topology.num_nodes > _LARGE:
+        if combining and topology.num_nodes > _LARGE:
             seconds = _SECONDS_OF_LARGE
         if not until.is_never:
             seconds = min(seconds, until.left() / (others + 1))
-        if instance.combining:
+        if combining:
             bound = combining_rounds_bound(topology, shape, steps, seconds=seconds, known=known)
         else:
             bound = rounds_bound(topology, needs, steps, seconds=seconds)
@@ -78,10 +94,49 @@ def lower_bounds(
         return with_cut(topology, needs, bound, until.seconds)
 
     any_steps = prove(None, max(0, last - least + 1), None)
-    if not any_steps.rounds and not instance.combining:
+    if not any_steps.rounds:
         with interrupted_at(until):
-            any_steps = least_cut(topology, needs)
-    by_steps = tuple((s, prove(s, last - s, any_steps)) for s in range(least, last + 1))
+            if combining:
+                any_steps = least_combining_cut(topology, shape)
+            else:
+                any_steps = least_cut(topology, needs)
+    by_steps: list[tuple[int, RoundsBound]] = []
+    for s in range(least, last + 1):
+        # Where S steps need no more rounds than any number of steps, more steps do not either.
+        settled = by_steps and by_steps[-1][1] is any_steps
+        by_steps.append((s, any_steps if settled else prove(s, last - s, any_steps)))
     if late:
         on_message(f"more may be provable, but the time was over: {', '.join(late)}")
-    return LowerBounds(topology, collective.name, chunks, least, any_steps, by_steps, last)
+    with interrupted_at(until):
+        evidence = None
+        if not collective.irregular:
+            evidence = _evidence(collective, shape, reach, any_steps, by_steps)
+    return LowerBounds(
+        topology, collective.name, chunks, least, any_steps, tuple(by_steps), last, evidence
+    )
+
+
+def _evidence(
+    collective: Collective,
+    shape: ChunkClasses,
+    reach: Reach,
+    any_steps: RoundsBound,
+    by_steps: Sequence[tuple[int, RoundsBound]],
+) -> Evidence:
+    """What proves the bounds of a regular collective, for every C."""
+    nodes, most = reach.topology.num_nodes, shape.chunks
+    admitted = [c for c in range(1, most + 1) if shape.allows(c) and collective.admits(nodes, c)]
+    shapes = (ScaledShape(shape, tuple(admitted), BY_CUTTING),)
+    proofs = []
+    for steps, bound in by_steps:
+        low = bound.rounds / most
+        certificates = (Certificate(shape, bound),)
+        proofs.append(Proof(steps, None, low, certificates, Scope.OPEN, low))
+    return Evidence(
+        shapes,
+        most,
+        undefined_chunks(shapes, most, admitted.__contains__),
+        Distance.of(reach),
+        (Certificate(shape, any_steps),),
+        tuple(proofs),
+    )

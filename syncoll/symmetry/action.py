@@ -43,7 +43,7 @@ class Action:
         Args:
             until: when to be content with what was found.
         """
-        table = RelationTable(instance.pre, instance.post)
+        table = instance.table
         return cls.on(free_symmetry(instance.topology, table, until, thorough=True), table)
 
     @classmethod
@@ -58,18 +58,23 @@ class Action:
         where[first] = np.arange(group.order)
         products = [where[generator[first]] for generator in group.generators]
         members: dict[bytes, list[int]] = {}
-        relations = table.rows
-        for chunk, row in enumerate(relations):
-            members.setdefault(row.tobytes(), []).append(chunk)
-        chunks = np.tile(np.arange(len(table.pre)), (len(products), 1))
+        starts, ends = table.starts, table.ends
+        first_sets, last_sets = (
+            [row.tobytes() for row in np.packbits(one.sets, axis=1)] for one in (starts, ends)
+        )
+        pairs = zip(starts.number.tolist(), ends.number.tolist(), strict=True)
+        for chunk, (i, j) in enumerate(pairs):
+            members.setdefault(first_sets[i] + last_sets[j], []).append(chunk)
+        chunks = np.tile(np.arange(len(table)), (len(products), 1))
         done: set[bytes] = set()
         for kind, some in members.items():
             if kind in done:
                 continue
             rows = np.empty((group.order, 2, group.num_nodes), dtype=bool)
-            own = relations[some[0]].reshape(2, -1)
+            i, j = starts.number[some[0]], ends.number[some[0]]
+            own = np.stack([starts.sets[i], ends.sets[j]])
             np.put_along_axis(rows, elements[:, None, :].repeat(2, axis=1), own[None], axis=2)
-            images = [row.tobytes() for row in rows]
+            images = [row.tobytes() for row in np.packbits(rows, axis=2)]
             done.update(images)
             try:
                 found = np.array([members[image] for image in images], dtype=np.int64)

@@ -87,6 +87,23 @@ class FreeGroup:
         )
         return inverses
 
+    @cached_property
+    def products(self) -> IntArray:
+        """``[H - 1, 2]``: every element but the identity as a generator after an earlier one.
+
+        Elements are numbered in an order of their own here, that of `syncoll.model.Carriers`.
+        """
+        number = np.full(self.num_nodes, -1)
+        number[0] = 0
+        rows, images = [], [0]  # of node 0, by which elements are told apart
+        for element, image in enumerate(images):  # grows
+            for generator, moved in enumerate(self.generators[:, image].tolist()):
+                if number[moved] < 0:
+                    number[moved] = len(images)
+                    images.append(moved)
+                    rows.append((generator, element))
+        return np.array(rows, dtype=np.int64).reshape(-1, 2)
+
     def with_generator(self, images: IntArray) -> FreeGroup | None:
         """The group that a permutation and this one generate, or None where it is not free.
 

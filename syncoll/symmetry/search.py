@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import weakref
+
 import numpy as np
 import numpy.typing as npt
 
@@ -26,6 +28,10 @@ _SECONDS = 5.0
 _SMALL = 1_200
 """Links times nodes, up to which importing igraph takes longer than what symmetry saves."""
 
+_known: dict[int, tuple[weakref.ref[Topology], dict[bool, FreeGroup]]] = {}
+"""The groups of topologies in use, by whether the search was thorough: seeds and bounds for every S
+ask for the same."""
+
 _MOST_CANDIDATES = 60
 _TRIES = 200
 
@@ -47,6 +53,28 @@ def free_symmetry(
             not show a group that takes each node to every other.
     """
     structure = Structure(topology, table)
+    known = _groups(topology)
+    for group in (known[kind] for kind in (True, thorough) if kind in known):
+        if table is None or all(structure.keeps(images) for images in group.generators):
+            return group
+    until = until.sooner(_SECONDS)
+    best = _search(structure, until, thorough=thorough)
+    largest = best.order == topology.num_nodes
+    if largest or (table is None and not until.passed):
+        known[thorough or largest] = best
+    return best
+
+
+def _groups(topology: Topology) -> dict[bool, FreeGroup]:
+    """What is known of this topology, for as long as it is in use."""
+    key = id(topology)
+    if key not in _known:
+        _known[key] = weakref.ref(topology, lambda _: _known.pop(key, None)), {}
+    return _known[key][1]
+
+
+def _search(structure: Structure, until: Deadline, *, thorough: bool) -> FreeGroup:
+    topology = structure.topology
     best = FreeGroup.trivial(topology.num_nodes)
     for images in digit_shifts(structure):
         best = best.with_generator(images) or best
@@ -56,7 +84,6 @@ def free_symmetry(
         return best
     random = np.random.default_rng(0)
     generators = [one for one in automorphism_generators(structure) if structure.keeps(one)]
-    until = until.sooner(_SECONDS)
     found = _free(generators, random, until.share(0.5))
     for _ in range(_TRIES):
         if best.order == topology.num_nodes or until.passed or not found:

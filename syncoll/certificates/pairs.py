@@ -1,0 +1,158 @@
+"""Pairs of sets of nodes with counts: what an alltoall has a million of, as arrays."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import Generic, Self, TypeVar, overload
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["NodeSetPairs"]
+
+IntArray = npt.NDArray[np.int64]
+NodeSet = tuple[int, ...]
+
+_Record = TypeVar("_Record")
+_LARGEST_COUNT = 1 << 32
+"""Sums of counts below this fit machine words; larger counts are Python's integers."""
+
+
+class NodeSetPairs(Sequence[_Record], Generic[_Record]):
+    """Records of two sets of nodes and a count, ascending by their sets, no two sets twice.
+
+    A sequence of the records, which are made when they are asked for.
+
+    Args:
+        sets: the sets that are named, ascending, each with its nodes ascending.
+        first: ``[K]``, the position of each record's first set.
+        second: ``[K]``, the position of its second set.
+        counts: ``[K]``.
+    """
+
+    def __init__(
+        self, sets: tuple[NodeSet, ...], first: IntArray, second: IntArray, counts: IntArray
+    ) -> None:
+        self.sets, self.first, self.second, self.counts = sets, first, second, counts
+
+    @staticmethod
+    @abstractmethod
+    def record(first: NodeSet, second: NodeSet, count: int) -> _Record:
+        """A record."""
+
+    @staticmethod
+    @abstractmethod
+    def parts(record: _Record) -> tuple[NodeSet, NodeSet, int]:
+        """What a record is made of."""
+
+    @classmethod
+    def of(cls, records: Iterable[_Record]) -> Self:
+        """Some records; those with the same sets become one."""
+        if isinstance(records, cls):
+            return records
+        return cls.of_parts(cls.parts(one) for one in records)
+
+    @classmethod
+    def of_parts(cls, parts: Iterable[tuple[NodeSet, NodeSet, int]]) -> Self:
+        """Records from what they are made of; those with the same sets become one."""
+        numbers: dict[NodeSet, int] = {}
+        rows = [
+            (numbers.setdefault(a, len(numbers)), numbers.setdefault(b, len(numbers)), count)
+            for a, b, count in parts
+        ]
+        kind = np.int64 if max((row[2] for row in rows), default=0) < _LARGEST_COUNT else object
+        first, second = (np.array([row[i] for row in rows], dtype=np.int64) for i in (0, 1))
+        return cls.made(list(numbers), first, second, np.array([row[2] for row in rows], kind))
+
+    @classmethod
+    def made(
+        cls, sets: Sequence[NodeSet], first: IntArray, second: IntArray, counts: IntArray
+    ) -> Self:
+        """Records with these positions among these sets, which may be in any order."""
+        used = np.unique(np.concatenate([first, second]))
+        order = sorted({sets[i] for i in used.tolist()})
+        places = {one: i for i, one in enumerate(order)}
+        place = np.zeros(len(sets), dtype=np.int64)
+        place[used] = [places[sets[i]] for i in used.tolist()]
+        width = max(1, len(order))
+        codes, number = np.unique(place[first] * width + place[second], return_inverse=True)
+        if len(codes) == len(number):
+            total = np.empty_like(counts)
+            total[number] = counts
+        else:
+            total = np.zeros(len(codes), dtype=counts.dtype)
+            np.add.at(total, number, counts)
+        return cls(tuple(order), codes // width, codes % width, total)
+
+    @cached_property
+    def singles(self) -> IntArray:
+        """For each set its node, if it has one; else -1."""
+        return np.array([s[0] if len(s) == 1 else -1 for s in self.sets], dtype=np.int64)
+
+    @cached_property
+    def first_node(self) -> IntArray:
+        """``[K]``, the node of the first set, if it has one; else -1."""
+        return self.singles[self.first]
+
+    @cached_property
+    def second_node(self) -> IntArray:
+        """``[K]``, the node of the second set, if it has one; else -1."""
+        return self.singles[self.second]
+
+    @property
+    def plain(self) -> bool:
+        """Whether all sets are single nodes."""
+        return bool((self.singles >= 0).all())
+
+    def __len__(self) -> int:
+        """K."""
+        return len(self.first)
+
+    @overload
+    def __getitem__(self, index: int) -> _Record: ...
+    @overload
+    def __getitem__(self, index: slice) -> Self: ...
+    def __getitem__(self, index: int | slice) -> _Record | Self:
+        """A record, or some of them."""
+        if isinstance(index, slice):
+            return self.made(self.sets, self.first[index], self.second[index], self.counts[index])
+        a, b = self.sets[self.first[index]], self.sets[self.second[index]]
+        return self.record(a, b, int(self.counts[index]))
+
+    def __iter__(self) -> Iterator[_Record]:
+        """All of them in order."""
+        for a, b, count in self.triples():
+            yield self.record(a, b, count)
+
+    def triples(self) -> Iterator[tuple[NodeSet, NodeSet, int]]:
+        """What all of them are made of."""
+        sets = self.sets
+        parts = self.first.tolist(), self.second.tolist(), self.counts.tolist()
+        for i, j, count in zip(*parts, strict=True):
+            yield sets[i], sets[j], count
+
+    def __eq__(self, other: object) -> bool:
+        """Whether these are the same records."""
+        if self is other:
+            return True
+        if not isinstance(other, NodeSetPairs):
+            return isinstance(other, Sequence) and list(self) == list(other)
+        return self.same_pairs(other) and np.array_equal(self.counts, other.counts)
+
+    def same_pairs(self, other: NodeSetPairs[_Record]) -> bool:
+        """Whether these are the same records but for the counts."""
+        return (
+            self.sets == other.sets
+            and np.array_equal(self.first, other.first)
+            and np.array_equal(self.second, other.second)
+        )
+
+    def __hash__(self) -> int:
+        """Equal for equal records."""
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.sets, self.first.tobytes(), self.second.tobytes()))

@@ -1,0 +1,84 @@
+"""Lower bounds of a collective on a topology, with what proves them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from syncoll.certificates import RoundsBound
+from syncoll.errors import UsageError
+from syncoll.model import Topology
+from syncoll.results.evidence import Evidence
+from syncoll.results.frontier import Frontier, OpenClaim
+
+__all__ = ["LowerBounds"]
+
+_NOT_SEARCHED = "not searched"
+
+
+@dataclass(frozen=True, eq=False)
+class LowerBounds:
+    """Proved lower bounds for one C.
+
+    Args:
+        topology: where.
+        collective: its name.
+        chunks: C.
+        steps: S at least, by distances.
+        any_steps: on R with any number of steps.
+        by_steps: on R for at most S steps, for each S from the least to `max_steps`.
+        max_steps: the largest S that was looked at.
+        evidence: all of it with what proves it, to be saved and checked; None for an irregular
+            collective, of which bounds for one C say nothing about others.
+    """
+
+    topology: Topology
+    collective: str
+    chunks: int
+    steps: int
+    any_steps: RoundsBound
+    by_steps: tuple[tuple[int, RoundsBound], ...]
+    max_steps: int
+    evidence: Evidence | None = None
+
+    @property
+    def bandwidth(self) -> Fraction:
+        """The lower bound on R/C with any number of steps."""
+        return self.any_steps.rounds / self.chunks
+
+    def bandwidth_in(self, steps: int) -> Fraction:
+        """The lower bound on R/C with at most so many steps.
+
+        Raises:
+            KeyError: on a number of steps that was not looked at.
+        """
+        return dict(self.by_steps)[steps].rounds / self.chunks
+
+    def frontier(self) -> Frontier:
+        """The same as a frontier without points: what is proved, and that all above it is open.
+
+        Raises:
+            UsageError: for an irregular collective.
+        """
+        if self.evidence is None:
+            raise UsageError(
+                f"{self.collective} is irregular: bounds for C = {self.chunks} say nothing about "
+                "other C, and are not saved"
+            )
+        claims = [
+            OpenClaim(s, s, bound.rounds / self.chunks, None, _NOT_SEARCHED)
+            for s, bound in self.by_steps
+        ]
+        beyond = self.by_steps[-1][0] + 1 if self.by_steps else self.steps
+        claims.append(OpenClaim(beyond, None, self.bandwidth, None, _NOT_SEARCHED))
+        return Frontier(
+            self.topology,
+            self.collective,
+            (),
+            tuple(claims),
+            "no algorithms: lower bounds alone",
+            {"chunks": self.chunks, "max_steps": self.max_steps},
+            self.steps,
+            self.bandwidth,
+            evidence=self.evidence,
+        )
