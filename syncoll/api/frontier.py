@@ -99,7 +99,7 @@ class PointResult(AlgorithmVerbs, Point):
         """In a line, for lists of points; `print` shows every send."""
         return (
             f"<point {self.number}: S = {self.steps}, R = {self.rounds}, C = {self.chunks}, "
-            f"R/C = {self.bandwidth}, {counted(len(self.algorithm.sends), 'send')}>"
+            f"R/C = {self.bandwidth}, {counted(self.algorithm.num_sends, 'send')}>"
         )
 
     @property
@@ -197,7 +197,7 @@ class FrontierResult(Shown, Frontier):
                 "bound": [None if p.bound is None else float(p.bound) for p in self.points],
                 "exact_bound": [None if p.bound is None else str(p.bound) for p in self.points],
                 "optimal_for": [None if proof is None else proof.scope_text for proof in proofs],
-                "sends": [len(point.algorithm.sends) for point in self.points],
+                "sends": [point.algorithm.num_sends for point in self.points],
                 "encoding": [point.encoding for point in self.points],
                 "backend": [point.backend for point in self.points],
                 "seconds": [point.seconds for point in self.points],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -25,6 +26,9 @@ from syncoll.wording import argument
 
 __all__ = ["pareto", "search"]
 
+_TIMES_A_SAVE = 10.0
+"""After a frontier was saved the next one is saved so many times as long later."""
+
 _STYLES = ("auto", "live", "plain", "none")
 _LIMITS = ("k", "max_steps", "max_rounds", "max_chunks", "time_limit", "point_limit")
 
@@ -40,6 +44,7 @@ def pareto(
     max_chunks: int | None = None,
     time_limit: float | str | None = None,
     point_limit: float | str | None = None,
+    symmetric: bool = True,
     output: str | Path | None = None,
     proofs: str | Path | None = None,
     progress: str | Observer = "auto",
@@ -57,9 +62,12 @@ def pareto(
         k: only k-synchronous algorithms, R <= S + k.
         max_steps: S at most; None for 3 more than the least possible.
         max_rounds: R at most; None for no limit.
-        max_chunks: C at most; None for 24 times the least possible.
+        max_chunks: C at most; None for 24 times the least possible, up to 96 times where the
+            bound's denominator asks for it, and what seeds construct.
         time_limit: seconds for all of it, or a text such as ``2min``.
         point_limit: seconds for each (S, R, C).
+        symmetric: whether symmetric algorithms are looked for first where that is quicker; found
+            or not, they refute nothing.
         output: a file where the frontier is kept as JSON as it grows.
         proofs: a folder for a proof of each refutation that a claim rests on (solves them again).
         progress: ``auto``, ``live``, ``plain`` or ``none``, or an `Observer`.
@@ -77,7 +85,7 @@ def pareto(
     with interrupted_at(until):
         where, what = session.topology(topology), session.collective(collective)
     limits = (k, max_steps, max_rounds, max_chunks, seconds_of(time_limit), seconds_of(point_limit))
-    request = SearchRequest(where, what, _strategy(strategy), *limits)
+    request = SearchRequest(where, what, _strategy(strategy), *limits, symmetric)
     return _searched(session, request, until, output, proofs, progress)
 
 
@@ -97,6 +105,7 @@ def search(
     solver: Solver | AnswerSource | None = None,
     *,
     strategy: str = "certified",
+    symmetric: bool = True,
     output: str | Path | None = None,
     proofs: str | Path | None = None,
     progress: str | Observer = "auto",
@@ -109,6 +118,7 @@ def search(
         solver: decides a request, with no seeds, store or pool beside it; None for what `pareto`
             asks.
         strategy: see `pareto`.
+        symmetric: see `pareto`.
         output: see `pareto`.
         proofs: see `pareto`.
         progress: see `pareto`.
@@ -125,7 +135,8 @@ def search(
     limits = {name: settings.pop(name, None) for name in _LIMITS}
     if isinstance(what, SearchRequest):
         own = [name for name, value in limits.items() if value is not None]
-        own += ["strategy"] * (strategy != "certified") + (list(settings) if solver else [])
+        own += ["strategy"] * (strategy != "certified") + ["symmetric"] * (not symmetric)
+        own += list(settings) if solver else []
         if own:
             owner = "the request" if own[0] not in settings else "the solver"
             raise UsageError(f"{', '.join(own)}: {owner} says that itself")
@@ -136,6 +147,7 @@ def search(
     session = session_for(settings)  # type: ignore[arg-type]
     limits |= {name: seconds_of(limits[name]) for name in ("time_limit", "point_limit")}
     request, spec = written_search(session.specs, what, _strategy(strategy), limits)
+    request = replace(request, symmetric=symmetric)
     until = deadline_of(request.time_limit, began)
     return _searched(
         session,
@@ -175,6 +187,15 @@ def _searched(
 ) -> FrontierResult:
     """Searches, keeps what is found in a file, and proves it; a full disk costs no result."""
     failures = [""]
+    seldom = Deadline.after(0.0)
+
+    def keep_now_and_then(frontier: Frontier) -> None:
+        """Saves, if that takes a small part of the time: files may have millions of sends."""
+        nonlocal seldom
+        if seldom.passed:
+            began = time.perf_counter()
+            keep(frontier)
+            seldom = Deadline.after(_TIMES_A_SAVE * (time.perf_counter() - began))
 
     def keep(frontier: Frontier) -> None:
         if output is None:
@@ -191,14 +212,14 @@ def _searched(
     before = until.share(SHARE_BEFORE_PROOFS) if proofs is not None else until
     with nullcontext(progress) if isinstance(progress, Observer) else progress_of(progress) as seen:
         if solver is not None:
-            found = search_with(request, solver, seen, on_points=keep, deadline=before)
+            found = search_with(request, solver, seen, on_points=keep_now_and_then, deadline=before)
         else:
             found = session.pareto(
                 request,
                 encoding=encoding,
                 backend=backend,
                 observer=seen,
-                on_points=keep,
+                on_points=keep_now_and_then,
                 until=before,
             )
     unproved = ""

@@ -108,7 +108,7 @@ class FrontierRecord(FileRecord, frozen=True, kw_only=True):
         digest: SHA-256 of the document without this entry, as JSON with sorted keys and no spaces.
     """
 
-    schema: Literal["syncoll/frontier/1"]
+    schema: Literal["syncoll/frontier/1", "syncoll/frontier/2"]
     bounds: BoundsRecord
     search: Annotated[
         dict[str, Any],
@@ -140,12 +140,13 @@ FrontierFile = Annotated[
 
 
 def frontier_document(frontier: Frontier) -> dict[str, Any]:
-    """A frontier as the document ``syncoll/frontier/1``."""
-    evidence = frontier.evidence
+    """A frontier as the document ``syncoll/frontier/1``, see `file_entries`."""
+    evidence, nodes = frontier.evidence, frontier.topology.num_nodes
     at_points = {point.steps for point in frontier.points}
+    algorithms = [point.algorithm for point in frontier.points]
     record = FrontierRecord.of(
         frontier,
-        **file_entries("frontier", frontier.topology, frontier.collective),
+        **file_entries("frontier", frontier.topology, frontier.collective, algorithms),
         bounds=BoundsRecord(frontier.least_steps, frontier.least_bandwidth, frontier.max_chunks),
         search={**frontier.settings, "scope": frontier.scope},
         points=tuple(_point_record(point, frontier) for point in frontier.points),
@@ -163,7 +164,7 @@ def frontier_document(frontier: Frontier) -> dict[str, Any]:
             for proof in evidence.proofs
             if proof.steps not in at_points
         ),
-        evidence=UNSET if evidence is None else evidence_record(evidence),
+        evidence=UNSET if evidence is None else evidence_record(evidence, nodes),
     )
     document = written(record)
     return {**document, "digest": digest(document)}

@@ -5,6 +5,7 @@ Everything that the verifier needs is in the file: a reader needs neither the sp
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import astuple
 from fractions import Fraction
 from itertools import chain
@@ -15,16 +16,20 @@ from msgspec import UNSET, Meta, UnsetType
 from msgspec.structs import asdict
 
 import syncoll
-from syncoll.documents.record import Count, Node, Nodes, PositiveCount, Record
+from syncoll.documents.node_set import MOST_LISTED_NODES, NodeEntry, nodes_of, set_entries
+from syncoll.documents.record import ClosedRecord, Count, Node, Nodes, PositiveCount, Record
 from syncoll.errors import FileFormatError
 from syncoll.model import (
     Algorithm,
     BandwidthBound,
+    Carriers,
     Fabric,
     FabricLink,
     Instance,
+    OrbitAlgorithm,
     Topology,
 )
+from syncoll.model.node_sets import MOST_DENSE_CELLS
 
 __all__ = [
     "VERSION",
@@ -43,11 +48,11 @@ __all__ = [
     "topology_of",
 ]
 
-VERSION = 1
-"""The version of all kinds of files that this syncoll writes."""
+VERSION = 2
+"""The newest version of all kinds of files; what says nothing new is written as version 1."""
 
-_MOST_CELLS = 100_000_000
-"""G * P, and P * P, of the largest problem that a file may ask for: a gigabyte to verify it."""
+_MOST_NODES = 10_000
+"""P of the largest problem that a file may ask for: its distances take a gigabyte."""
 
 LinkRow = tuple[Node, Node]
 SendRow = tuple[Count, Count, Count, Count]
@@ -101,13 +106,27 @@ class ChunkClassRecord(Record, frozen=True):
     """Chunks with equal pre and post.
 
     Args:
-        pre: nodes where the chunks start.
+        pre: nodes where the chunks start; a pair is a run of nodes, its first and its last.
         post: nodes where the chunks must end.
     """
 
-    pre: tuple[Node, ...]
-    post: tuple[Node, ...]
+    pre: tuple[NodeEntry, ...]
+    post: tuple[NodeEntry, ...]
     chunks: tuple[Count, ...]
+
+
+class CarriersRecord(ClosedRecord, frozen=True):
+    """Permutations of nodes and chunks, element 0 being the identity.
+
+    Args:
+        nodes: for each generator the node that each node goes to.
+        chunks: for each generator the chunk that each chunk goes to.
+        products: elements 1, 2, …: rows of a generator and an earlier element that it comes after.
+    """
+
+    nodes: list[list[Node]]
+    chunks: list[list[Count]]
+    products: list[tuple[Count, Count]]
 
 
 class AlgorithmRecord(Record, frozen=True):
@@ -118,11 +137,14 @@ class AlgorithmRecord(Record, frozen=True):
         sends: T: rows of chunk, source, destination, step; steps count from 0.
         contributions: for a combining algorithm, send by send the nodes whose contributions it
             carries, reduced.
+        carriers: missing where all sends are listed; else T is the images of these under each
+            element.
     """
 
     rounds_per_step: tuple[Count, ...]
     sends: list[SendRow]
     contributions: list[list[Node]] | UnsetType = UNSET
+    carriers: CarriersRecord | UnsetType = UNSET
 
 
 class ProblemRecord(Record, frozen=True, kw_only=True):
@@ -181,10 +203,20 @@ class ProblemFileRecord(ProblemRecord, frozen=True, kw_only=True):
     interconnect: InterconnectRecord
 
 
-def file_entries(kind: str, topology: Topology, collective: str) -> dict[str, Any]:
-    """What every file begins with."""
+def file_entries(
+    kind: str, topology: Topology, collective: str, algorithms: Iterable[Algorithm] = ()
+) -> dict[str, Any]:
+    """What every file begins with.
+
+    Files are of version 1, which older syncolls read, unless they have carriers or runs of nodes.
+
+    Args:
+        algorithms: those in the file.
+    """
+    runs = topology.num_nodes > MOST_LISTED_NODES
+    new = runs or any(isinstance(one, OrbitAlgorithm) for one in algorithms)
     return {
-        "schema": f"syncoll/{kind}/{VERSION}",
+        "schema": f"syncoll/{kind}/{VERSION if new else 1}",
         "version": syncoll.__version__,
         "topology": topology.name,
         "collective": collective,
@@ -215,7 +247,7 @@ def topology_of(record: FileRecord | ProblemFileRecord) -> Topology:
         ModelError: when it makes no sense.
     """
     nodes, written = record.nodes, record.interconnect
-    if nodes * nodes > _MOST_CELLS:
+    if nodes > _MOST_NODES:
         raise FileFormatError(f"{nodes} nodes are more than syncoll can verify")
     fabric = None
     if written.fabric:
@@ -234,13 +266,15 @@ def topology_of(record: FileRecord | ProblemFileRecord) -> Topology:
 
 def problem_entries(instance: Instance) -> dict[str, Any]:
     """C, S, R, whether it combines, and the chunks in classes of equal pre and post."""
+    starts, ends = instance.table.starts, instance.table.ends
+    pre, post = (
+        [set_entries(np.flatnonzero(row).tolist(), instance.topology.num_nodes) for row in sets]
+        for sets in (starts.sets, ends.sets)
+    )
     classes = tuple(
-        ChunkClassRecord(
-            pre=tuple(np.flatnonzero(instance.pre[members[0]]).tolist()),
-            post=tuple(np.flatnonzero(instance.post[members[0]]).tolist()),
-            chunks=members.tolist(),
-        )
+        ChunkClassRecord(pre[starts.number[first]], post[ends.number[first]], members.tolist())
         for members in instance.chunk_classes
+        for first in members[:1]
     )
     bandwidth = Fraction(instance.rounds, instance.chunks)
     return asdict(ProblemRecord.of(instance, bandwidth=bandwidth, chunk_classes=classes))
@@ -255,21 +289,20 @@ def instance_of(record: ProblemRecord, topology: Topology, collective: str) -> I
         ModelError: when the instance makes no sense.
     """
     nodes, numbers = topology.num_nodes, [c for one in record.chunk_classes for c in one.chunks]
-    if len(numbers) * nodes > _MOST_CELLS:
+    if len(numbers) * nodes > MOST_DENSE_CELLS:
         raise FileFormatError(f"{len(numbers)} chunks on {nodes} nodes are more than fit in memory")
     if sorted(numbers) != list(range(len(numbers))):
         raise FileFormatError("the chunk classes do not name each chunk from 0 up exactly once")
     pre = np.zeros((len(numbers), nodes), dtype=bool)
     post = np.zeros_like(pre)
+    known: dict[object, tuple[int, ...]] = {}
     for one in record.chunk_classes:
-        for array, name, places in ((pre, "pre", one.pre), (post, "post", one.post)):
-            if any(n >= nodes for n in places):
-                raise FileFormatError(
-                    f"the {name} of a chunk class names node {max(places)}; "
-                    f"the nodes are 0 to {nodes - 1}"
-                )
+        for array, name, entries in ((pre, "pre", one.pre), (post, "post", one.post)):
+            places = nodes_of(entries, nodes, f"the {name} of a chunk class", known)
             if places and one.chunks:
                 array[np.ix_(one.chunks, places)] = True
+    pre.setflags(write=False)
+    post.setflags(write=False)
     chunks, steps, rounds = record.chunks, record.steps, record.rounds
     cost, combining = Fraction(rounds, chunks), record.combining
     if record.bandwidth != cost:
@@ -279,6 +312,11 @@ def instance_of(record: ProblemRecord, topology: Topology, collective: str) -> I
 
 def algorithm_record(algorithm: Algorithm) -> AlgorithmRecord:
     """Q and T, and for a combining algorithm whose contributions each send carries."""
+    carriers: CarriersRecord | UnsetType = UNSET
+    if isinstance(algorithm, OrbitAlgorithm):
+        maps = (algorithm.carriers.nodes, algorithm.carriers.chunks, algorithm.carriers.products)
+        carriers = CarriersRecord(*(array.tolist() for array in maps))
+        algorithm = algorithm.representative
     carried = algorithm.contributions
     return AlgorithmRecord(
         rounds_per_step=algorithm.rounds_per_step,
@@ -286,6 +324,7 @@ def algorithm_record(algorithm: Algorithm) -> AlgorithmRecord:
         contributions=UNSET
         if carried is None
         else [np.flatnonzero(row).tolist() for row in carried],
+        carriers=carriers,
     )
 
 
@@ -296,6 +335,19 @@ def algorithm_of(record: AlgorithmRecord, nodes: int) -> Algorithm:
         FileFormatError: when its contributions do not fit its sends, or the nodes.
         ModelError: when it makes no sense.
     """
+    own = _listed(record, nodes)
+    if record.carriers is UNSET:
+        return own
+    maps = asdict(record.carriers)
+    for name, rows in maps.items():
+        if len({len(row) for row in rows}) > 1:
+            raise FileFormatError(f"{name} of the carriers are rows of several lengths")
+    arrays = {name: np.array(rows, dtype=np.int64) for name, rows in maps.items()}
+    return OrbitAlgorithm(own, Carriers(**arrays))
+
+
+def _listed(record: AlgorithmRecord, nodes: int) -> Algorithm:
+    """The sends that a record lists."""
     count, listed = len(record.sends), record.contributions
     sends = np.fromiter(chain.from_iterable(record.sends), np.int64, 4 * count).reshape(-1, 4)
     if listed is UNSET:

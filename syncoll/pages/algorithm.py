@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 
+import numpy as np
+
 from syncoll.formula import StopReason, Verdict
-from syncoll.model import Algorithm, Instance
+from syncoll.model import Algorithm, Instance, OrbitAlgorithm
 from syncoll.pages.page import Page
 from syncoll.results import Solution
 from syncoll.wording import counted
@@ -23,8 +25,17 @@ def algorithm_page(instance: Instance, algorithm: Algorithm) -> Page:
         f"{instance.collective} on {instance.topology.name}: "
         f"{counted(instance.num_chunks, 'chunk')} in all (C = {instance.chunks}), "
         f"{counted(algorithm.steps, 'step')}, {counted(algorithm.rounds, 'round')}, "
-        f"{counted(len(algorithm.sends), 'send')}"
+        f"{counted(algorithm.num_sends, 'send')}"
     )
+    if isinstance(algorithm, OrbitAlgorithm):
+        carriers, algorithm = algorithm.carriers, algorithm.representative
+        own = np.unique(algorithm.sends[:, 0]).tolist()
+        numbers = ", ".join(map(str, own[:8])) + (", …" if len(own) > 8 else "")
+        noun = "chunk" if len(own) == 1 else "chunks"
+        page.text(
+            f"the {counted(algorithm.num_sends, 'send')} of {noun} {numbers}; "
+            f"{carriers.order} automorphisms, the identity among them, carry these to all others"
+        )
     by_step: dict[int, dict[tuple[int, int], list[str]]] = defaultdict(lambda: defaultdict(list))
     for i, (chunk, source, destination, step) in enumerate(algorithm.sends.tolist()):
         by_step[step][source, destination].append(_carried(instance, algorithm, i, chunk))

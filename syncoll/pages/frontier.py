@@ -7,7 +7,7 @@ from syncoll.pages.algorithm import algorithm_page
 from syncoll.pages.page import Page
 from syncoll.results import Frontier, Point, Proof
 from syncoll.trust.claims import Checked
-from syncoll.wording import counted
+from syncoll.wording import counted, nearness
 
 __all__ = ["check_page", "frontier_page", "stored_page"]
 
@@ -19,7 +19,7 @@ def _optimal_for(point: Point, proof: Proof | None) -> str:
         return "every C"
     words = [scope.replace("chunks<=", "C <= ").replace("rounds<=", "R <= ")]
     if point.bound and point.bound < point.bandwidth:
-        words.append(f"within {100 * float(point.bandwidth / point.bound - 1):.2g} %")
+        words.append(nearness(point.bandwidth, point.bound))
     words = [word for word in words if word != "open"]
     return "; ".join(words) or "not proved"
 
@@ -36,7 +36,7 @@ def frontier_page(frontier: Frontier) -> Page:
             p.bound if p.bound is not None else "",
             _optimal_for(p, frontier.proof(p)),
             " ".join(str(r) for r in p.algorithm.rounds_per_step),
-            len(p.algorithm.sends),
+            p.algorithm.num_sends,
             f"{p.encoding}/{p.backend}",
             f"{p.seconds:.2f}",
         )

@@ -31,7 +31,7 @@ def verified_page(found: VerifiedExports | CheckedRefutation | StoredFile) -> Pa
         instance = one.instance
         page.text(
             f"  {one.where}: verified, C = {instance.chunks}, S = {instance.steps}, "
-            f"R = {instance.rounds}, {counted(len(one.algorithm.sends), 'send')}"
+            f"R = {instance.rounds}, {counted(one.algorithm.num_sends, 'send')}"
         )
     if not found.algorithms:
         page.text("  no algorithm in it; nothing to verify")

@@ -22,7 +22,7 @@ from pathlib import Path
 
 import platformdirs
 
-from syncoll.certificates.classes import Demand
+from syncoll.certificates.classes import Demand, DemandList
 from syncoll.certificates.cuts import CutCertificate
 from syncoll.errors import FileFormatError, UsageError
 from syncoll.formula import Limits, Verdict
@@ -219,6 +219,7 @@ class Store(Rows):
             None where there is none.  A certificate has been checked, and proves `rounds` for
             these demands.
         """
+        demands = DemandList.of(demands)  # by whose positions certificates speak of them
         question = bound_question(topology, demands, steps, effort)
 
         def read(row: Row) -> Callable[[Numbering], StoredCertificate] | None:
@@ -260,6 +261,7 @@ class Store(Rows):
         Returns:
             False where the store is in trouble.
         """
+        demands = DemandList.of(demands)  # by whose positions certificates speak of them
         question = bound_question(topology, demands, steps, effort)
         allowed = None if seconds is None else float(seconds)
         return self._put_certificate(question, certificate, allowed, repeats=False)

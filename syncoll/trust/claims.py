@@ -25,6 +25,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 
+import numpy as np
+
 from syncoll.certificates import Certificate, ChunkClasses
 from syncoll.errors import VerificationError
 from syncoll.model import Collective, Topology
@@ -212,12 +214,10 @@ class _Check:
         if witness is None:
             _require(not least, "no distance proves the least number of steps")
             return
-        ways = {
-            (sources, to) for one in self.evidence.shapes for sources, to in _journeys(one.shape)
-        }
         way = f"from nodes {witness.sources} to node {witness.destination}"
         inside = max((*witness.sources, witness.destination)) < self.topology.num_nodes
-        needed = inside and (witness.sources, witness.destination) in ways
+        journey = witness.sources, witness.destination
+        needed = inside and any(_is_journey(o.shape, *journey) for o in self.evidence.shapes)
         _require(needed, f"nothing must get {way}")
         far = min(int(self.topology.distances[n, witness.destination]) for n in witness.sources)
         _require(
@@ -420,14 +420,14 @@ def _copies(asked: ChunkClasses, had: ChunkClasses) -> int | None:
 
     Chunks that are not asked for can be left out.  None when no number of copies does.
     """
-    counts = {(one.pre, one.post): one.count for one in had.classes}
+    counts = {(pre, post): count for pre, post, count in had.classes.triples()}
     copies = 1
-    for one in asked.classes:
-        if not one.post or (not asked.combining and set(one.post) <= set(one.pre)):
+    for pre, post, count in asked.classes.triples():
+        if not post or (not asked.combining and set(post) <= set(pre)):
             continue  # nothing has to get anywhere
-        if (one.pre, one.post) not in counts:
+        if (pre, post) not in counts:
             return None
-        copies = max(copies, -(-one.count // counts[one.pre, one.post]))
+        copies = max(copies, -(-count // counts[pre, post]))
     return copies
 
 
@@ -440,23 +440,27 @@ def _shown(claims: Sequence[tuple[int, int | None, Fraction, Fraction | None]]) 
     return "; ".join(str(OpenClaim(*claim, "")).rstrip(": ") for claim in claims) or "nothing"
 
 
-def _journeys(shape: ChunkClasses) -> list[tuple[tuple[int, ...], int]]:
-    """From where to where something must get: the nodes of which one suffices, and the goal."""
-    return [
-        (sources, to)
-        for one in shape.classes
-        for to in one.post
-        for sources in ([(n,) for n in one.pre] if shape.combining else [one.pre])
-    ]
+def _is_journey(shape: ChunkClasses, sources: tuple[int, ...], to: int) -> bool:
+    """Whether something must get to a node from one of these: they suffice, but not fewer."""
+    if shape.combining:
+        return len(sources) == 1 and any(
+            sources[0] in one.pre and to in one.post for one in shape.classes
+        )
+    return any(one.pre == sources and to in one.post for one in shape.classes)
 
 
 def _least_steps(shape: ChunkClasses, topology: Topology) -> int:
     """The longest of the shortest ways that something must take."""
-    distances = topology.distances
-    for sources, to in _journeys(shape):
-        if not sources:
+    own, least = shape.classes, 0
+    sets = [np.array(one, dtype=np.int64) for one in own.sets]
+    for i, j in zip(own.first.tolist(), own.second.tolist(), strict=True):
+        if not len(sets[j]):
+            continue
+        if len(sets[i]):
+            far = topology.distances[sets[i]]
+            far = far.max(axis=0) if shape.combining else far.min(axis=0)
+            least = max(least, int(far[sets[j]].max()))
+        elif not shape.combining:
+            to = own.sets[j][0]
             raise VerificationError(f"a shape needs a chunk at node {to} that starts nowhere")
-    return max(
-        (int(min(distances[n, to] for n in sources)) for sources, to in _journeys(shape)),
-        default=0,
-    )
+    return least

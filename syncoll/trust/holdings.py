@@ -47,19 +47,22 @@ class Violation:
 
 
 class Copies:
-    """The paper's V_s: ``[G, P]``, starting at pre.
+    """The paper's V_s: ``[K, P]``, starting at pre.
 
     Args:
         instance: whose pre it starts from.
+        chunks: ``[K]``, those that are looked at.
     """
 
-    def __init__(self, instance: Instance) -> None:
-        self._holds = instance.pre.copy()
+    def __init__(self, instance: Instance, chunks: IntArray) -> None:
+        self._chunks, self._row = chunks, np.full(instance.num_chunks, -1)
+        self._row[chunks] = np.arange(len(chunks))
+        self._holds = instance.pre[chunks]
 
     def missing(self, step: int, sends: IntArray, first: int) -> Iterator[Violation]:
         """The sends of a step whose chunk the sender does not hold when the step begins."""
         chunk, source, destination, _ = sends.T
-        for i in np.flatnonzero(~self._holds[chunk, source]):
+        for i in np.flatnonzero(~self._holds[self._row[chunk], source]):
             yield Violation(
                 "causality",
                 f"step {step} sends chunk {chunk[i]} from node {source[i]} to node "
@@ -68,12 +71,12 @@ class Copies:
 
     def arrive(self, sends: IntArray, first: int) -> None:
         """What the sends of a step bring is held when the step has ended."""
-        self._holds[sends[:, 0], sends[:, 2]] = True
+        self._holds[self._row[sends[:, 0]], sends[:, 2]] = True
 
     def unmet(self, instance: Instance) -> Iterator[Violation]:
         """What post demands and no node holds at the end."""
-        for c, n in np.argwhere(instance.post & ~self._holds).tolist():
-            yield Violation("post", f"chunk {c} never reaches node {n}")
+        for i, n in np.argwhere(instance.post[self._chunks] & ~self._holds).tolist():
+            yield Violation("post", f"chunk {self._chunks[i]} never reaches node {n}")
 
 
 class Partials:
@@ -82,16 +85,20 @@ class Partials:
     Args:
         instance: whose pre says who contributes to which chunk.
         algorithm: whose `contributions` say what each send carries.
+        chunks: ``[K]``, those that are looked at.
         in_order: whether the reduction may not be commutative: then only runs of contributors that
             follow one another in the order of their numbers may be reduced, and only with the next
             run.
     """
 
-    def __init__(self, instance: Instance, algorithm: Algorithm, *, in_order: bool) -> None:
-        self._in_order = in_order
+    def __init__(
+        self, instance: Instance, algorithm: Algorithm, chunks: IntArray, *, in_order: bool
+    ) -> None:
+        self._in_order, numbers, pre = in_order, chunks.tolist(), instance.pre[chunks]
         assert algorithm.contributions is not None
-        self._everyone, self._carried = _masks(instance.pre), _masks(algorithm.contributions)
-        self._held = {(c, n): [1 << n] for c, n in np.argwhere(instance.pre).tolist()}
+        self._everyone: dict[int, int] = dict(zip(numbers, _masks(pre), strict=True))
+        self._carried = _masks(algorithm.contributions)
+        self._held = {(numbers[i], n): [1 << n] for i, n in np.argwhere(pre).tolist()}
 
     def missing(self, step: int, sends: IntArray, first: int) -> Iterator[Violation]:
         """The sends of a step whose partial result the sender cannot form when the step begins."""
@@ -141,7 +148,9 @@ class Partials:
 
     def unmet(self, instance: Instance) -> Iterator[Violation]:
         """Nodes of post that cannot form the reduction of everybody's contribution."""
-        for c, n in np.argwhere(instance.post).tolist():
+        watched = list(self._everyone)
+        for i, n in np.argwhere(instance.post[watched]).tolist():
+            c = watched[i]
             held, everyone = self._held.get((c, n), []), self._everyone[c]
             if _can_form(everyone, held):
                 continue

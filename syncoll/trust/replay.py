@@ -5,7 +5,9 @@ begins; what arrives is held from the next step on. At the end every node of pos
 a combining collective be able to form, what it was promised. In every step the sends over each link
 set L of the bandwidth relation are counted against b * r_s. The only inputs are the instance and
 the algorithm: neither an encoding's pruning nor a backend's word is used, so an error in either
-shows here.
+shows here.  Of an algorithm that is said by some chunks and how to carry them to the others, those
+chunks are replayed, with the loads of all images; see `syncoll.trust.carriers` for why that is
+enough.
 """
 
 from __future__ import annotations
@@ -15,11 +17,15 @@ from itertools import islice
 import numpy as np
 
 from syncoll.errors import VerificationError
-from syncoll.model import Algorithm, Instance
+from syncoll.model import Algorithm, Instance, OrbitAlgorithm, Topology
+from syncoll.trust.carriers import carrier_violations, watched_chunks
 from syncoll.trust.holdings import Copies, Partials, Violation
 from syncoll.wording import counted
 
 __all__ = ["require_valid", "violations"]
+
+_MOST = 1 << 62
+"""More chunks than are ever sent, and a number that arrays hold."""
 
 
 def require_valid(instance: Instance, algorithm: Algorithm, *, in_order: bool = False) -> None:
@@ -72,38 +78,32 @@ def violations(
         in_order: for combining instances: whether the order of the contributors must be kept, as
             a reduction that is not commutative needs it.
     """
+    if isinstance(algorithm, OrbitAlgorithm) and in_order and instance.combining:
+        algorithm = algorithm.expanded()  # carriers need not keep the order of nodes
+    own, watched = algorithm, np.arange(instance.num_chunks)
     found = _shape(instance, algorithm, limit)
+    if isinstance(algorithm, OrbitAlgorithm):
+        found, own = (
+            found or carrier_violations(instance, algorithm, limit),
+            (algorithm.representative),
+        )
     if found:  # without a sane shape the replay below would index out of its arrays
         return found[:limit]
-    topology, sends = instance.topology, algorithm.sends
-    number = np.full((topology.num_nodes, topology.num_nodes), -1, dtype=np.int64)
-    for i, (a, b) in enumerate(topology.links):
-        number[a, b] = i
-    bounds = [
-        (bound, np.array([number[link] for link in bound.links])) for bound in topology.bounds
-    ]
+    if isinstance(algorithm, OrbitAlgorithm):
+        watched = watched_chunks(algorithm)
+    topology, sends = instance.topology, own.sends
+    exceeded = _exceeded(topology, algorithm)
     holdings = (
-        Partials(instance, algorithm, in_order=in_order) if instance.combining else Copies(instance)
+        Partials(instance, own, watched, in_order=in_order)
+        if instance.combining
+        else Copies(instance, watched)
     )
     starts = np.searchsorted(sends[:, 3], np.arange(instance.steps + 1)).tolist()
-    for step, rounds in enumerate(algorithm.rounds_per_step):
+    for step in range(algorithm.steps):
         first = starts[step]
         now = sends[first : starts[step + 1]]
         found += islice(holdings.missing(step, now, first), limit)
-        load = np.bincount(number[now[:, 1], now[:, 2]], minlength=len(topology.links))
-        for bound, members in bounds:
-            total, per_round = int(load[members].sum()), bound.chunks_per_round
-            if total * per_round.denominator > per_round.numerator * rounds:
-                what = bound.label or ", ".join(f"{a}->{z}" for a, z in bound.links[:4])
-                what += ", …" if not bound.label and len(bound.links) > 4 else ""
-                found.append(
-                    Violation(
-                        "bandwidth",
-                        f"step {step} of {counted(rounds, 'round')} sends "
-                        f"{counted(total, 'chunk')} over {what}, "
-                        f"more than {per_round} a round",
-                    )
-                )
+        found += islice(exceeded.get(step, ()), limit)
         holdings.arrive(now, first)
         if len(found) >= limit:
             return found[:limit]
@@ -111,9 +111,43 @@ def violations(
     return found[:limit]
 
 
+def _exceeded(topology: Topology, algorithm: Algorithm) -> dict[int, list[Violation]]:
+    """For each step the bounds over which it sends more than its rounds allow."""
+    loads = algorithm.link_loads(topology)
+    found: dict[int, list[Violation]] = {}
+    if not topology.bounds or not algorithm.steps:
+        return found
+    members = np.concatenate(topology.bound_links)
+    first = np.cumsum([0, *map(len, topology.bound_links[:-1])])
+    totals = np.add.reduceat(loads[members], first, axis=0)
+    rates = [bound.chunks_per_round for bound in topology.bounds]
+    kinds = {rate: i for i, rate in enumerate(set(rates))}
+    room = np.array(
+        [
+            [min(_MOST, r * rate.numerator // rate.denominator) for r in algorithm.rounds_per_step]
+            for rate in kinds
+        ]
+    )[[kinds[rate] for rate in rates]]
+    for i, step in np.argwhere(totals > room).tolist():
+        bound, rounds = topology.bounds[i], algorithm.rounds_per_step[step]
+        what = bound.label or ", ".join(f"{a}->{z}" for a, z in bound.links[:4])
+        what += ", …" if not bound.label and len(bound.links) > 4 else ""
+        found.setdefault(step, []).append(
+            Violation(
+                "bandwidth",
+                f"step {step} of {counted(rounds, 'round')} sends "
+                f"{counted(int(totals[i, step]), 'chunk')} over {what}, "
+                f"more than {bound.chunks_per_round} a round",
+            )
+        )
+    return found
+
+
 def _shape(instance: Instance, algorithm: Algorithm, limit: int) -> list[Violation]:
     """Numbers of steps and rounds, ranges of the columns, links that exist, repeats."""
     found: list[Violation] = []
+    if isinstance(algorithm, OrbitAlgorithm):
+        algorithm = algorithm.representative
     topology, sends = instance.topology, algorithm.sends
     if algorithm.steps != instance.steps:
         steps = counted(algorithm.steps, "step")

@@ -79,8 +79,8 @@ def execute(instance: Instance, algorithm: Algorithm, workload: Workload) -> Exe
     """
     if wrong := _senseless(instance, algorithm):
         return Execution(0, 0, 0.0, wrong)
-    labels = _labels(algorithm)
     _require_memory(instance, algorithm, workload)
+    labels = _labels(algorithm)
     inputs = Inputs(instance, workload)
     nodes = [NodeMemory(workload.operation) for _ in range(instance.topology.num_nodes)]
     for chunk, node in np.argwhere(instance.pre).tolist():
@@ -119,7 +119,7 @@ def execute(instance: Instance, algorithm: Algorithm, workload: Workload) -> Exe
 def _labels(algorithm: Algorithm) -> list[Label]:
     """Whose contributions each send carries."""
     if algorithm.contributions is None:
-        return [COPY] * len(algorithm.sends)
+        return [COPY] * algorithm.num_sends
     rows, kind = np.unique(algorithm.contributions, axis=0, return_inverse=True)
     labels = [frozenset(np.flatnonzero(row).tolist()) for row in rows]
     return [labels[i] for i in kind.ravel().tolist()]
@@ -133,7 +133,7 @@ def _everybody(instance: Instance, chunk: int) -> Label:
 
 
 def _require_memory(instance: Instance, algorithm: Algorithm, workload: Workload) -> None:
-    pieces = int(instance.pre.sum()) * (2 if instance.combining else 1) + len(algorithm.sends)
+    pieces = int(instance.pre.sum()) * (2 if instance.combining else 1) + algorithm.num_sends
     chunk = max(1, workload.size // max(instance.chunks, int(instance.pre.sum(axis=0).max())))
     available = psutil.virtual_memory().available
     if pieces * chunk > available:

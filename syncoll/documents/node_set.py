@@ -1,0 +1,68 @@
+"""Sets of nodes in files: each node, or where there are many of them, runs of nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import numpy as np
+from msgspec import Meta
+
+from syncoll.documents.record import Node
+from syncoll.errors import FileFormatError
+
+__all__ = ["MOST_LISTED_NODES", "NodeEntry", "nodes_of", "set_entries"]
+
+NodeEntry = Node | Annotated[list[Node], Meta(min_length=2, max_length=2)]
+"""A node, or the first and the last of a run of nodes (as a list: beside a tuple of so many entries
+msgspec 0.22 takes their number for a limit of the other's)."""
+
+MOST_LISTED_NODES = 512
+"""P up to which files list every node, and are of version 1 for that matter."""
+
+
+def set_entries(nodes: Sequence[int], of: int) -> tuple[NodeEntry, ...]:
+    """The entries of a set.
+
+    Args:
+        nodes: ascending.
+        of: P.
+    """
+    if of <= MOST_LISTED_NODES or len(nodes) < 3:
+        return tuple(nodes)
+    numbers = np.asarray(nodes)
+    breaks = np.flatnonzero(np.diff(numbers) != 1)
+    first = numbers[np.concatenate([[0], breaks + 1])].tolist()
+    last = numbers[np.concatenate([breaks, [-1]])].tolist()
+    return tuple(a if a == z else [a, z] for a, z in zip(first, last, strict=True))
+
+
+def nodes_of(
+    entries: Sequence[NodeEntry], of: int, what: str, known: dict[object, tuple[int, ...]]
+) -> tuple[int, ...]:
+    """The set, its nodes in the order of the entries.
+
+    Args:
+        of: P.
+        what: the set is, in errors.
+        known: sets that were read before, so that equal ones are kept once.
+
+    Raises:
+        FileFormatError: when it names nodes that there are not, or a run is none.
+    """
+    key = tuple(one if isinstance(one, int) else tuple(one) for one in entries)
+    if key not in known:
+        found: list[int] = []
+        for entry in key:
+            first, last = (entry, entry) if isinstance(entry, int) else entry
+            if max(first, last) >= of:
+                raise FileFormatError(
+                    f"{what} names node {max(first, last)}; the nodes are 0 to {of - 1}"
+                )
+            if last < first:
+                raise FileFormatError(f"{what} has a run of nodes from {first} to {last}")
+            found += range(first, last + 1)
+            if len(found) > of:
+                raise FileFormatError(f"{what} names a node twice")
+        known[key] = tuple(found)
+    return known[key]

@@ -1,0 +1,123 @@
+"""Files of algorithms said by one node's chunks, and of many nodes: small, and read as written."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import Any
+
+import pytest
+
+from syncoll.documents import algorithm_document
+from syncoll.documents.node_set import nodes_of, set_entries
+from syncoll.documents.stored import load_text
+from syncoll.errors import FileFormatError, SyncollError, VerificationError
+from syncoll.model import Algorithm, Instance, OrbitAlgorithm, Topology, invert
+from tests.oracles.orbits import random_orbit
+
+Json = dict[str, Any]
+
+
+def document(seed: int = 1) -> Json:
+    written: Json = json.loads(json.dumps(algorithm_document(*random_orbit(seed))))
+    return written
+
+
+def read(document: Json) -> Algorithm:
+    (stored,) = load_text(json.dumps(document), "some.json").algorithms
+    return stored.algorithm
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_round_trip(seed: int) -> None:
+    instance, algorithm = random_orbit(seed)
+    for solved in ((instance, algorithm), invert(instance, algorithm, "reducescatter")):
+        written = algorithm_document(*solved)
+        assert written["schema"] == "syncoll/algorithm/2"
+        found = read(written)
+        assert isinstance(found, OrbitAlgorithm)
+        assert found == solved[1]
+
+
+def test_what_says_nothing_new_is_of_version_1() -> None:
+    instance, algorithm = random_orbit(1)
+    written = algorithm_document(instance, algorithm.expanded())
+    assert written["schema"] == "syncoll/algorithm/1"
+    assert "carriers" not in written["algorithm"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"nodes": [[0] * 5]}, "no permutation of the nodes"),
+        ({"nodes": [[0, 1], [0]]}, "rows of several lengths"),
+        ({"chunks": []}, "expected rows of one length"),
+        ({"products": [[0, 7]]}, "generator 0 after element 7"),
+        ({"products": [[0]]}, "expected"),
+        ({"products": []}, "never reaches"),
+        ({"more": 1}, "'more'"),
+    ],
+)
+def test_refused(change: Json, message: str) -> None:
+    broken = document()
+    broken["algorithm"]["carriers"].update(change)
+    with pytest.raises((FileFormatError, VerificationError), match=message):
+        read(broken)
+
+
+def test_mutated() -> None:
+    """Whatever number is changed: refused in words, or what it says is an algorithm all the same.
+
+    All sends of what is read are listed, and verified as such.
+    """
+    whole, refused = document(4), 0
+    for place in ("sends", "nodes", "chunks", "products"):
+        rows = whole["algorithm"] if place == "sends" else whole["algorithm"]["carriers"]
+        for i, row in enumerate(rows[place]):
+            for j in range(len(row)):
+                for value in (0, row[j] + 1, 10**6):
+                    broken = copy.deepcopy(whole)
+                    into = broken["algorithm"]
+                    (into if place == "sends" else into["carriers"])[place][i][j] = value
+                    try:
+                        found = read(broken)
+                    except SyncollError:
+                        refused += 1
+                        continue
+                    assert isinstance(found, OrbitAlgorithm)
+                    broken["algorithm"]["sends"] = found.sends.tolist()
+                    del broken["algorithm"]["carriers"]
+                    read(broken)
+    assert refused > 50
+
+
+def test_many_nodes() -> None:
+    """Sets of nodes are runs."""
+    nodes = 600
+    links = {(v, v + 1): 1 for v in range(nodes - 1)}
+    line = Topology.from_links("line", nodes, links)
+    pre, post = [[False] * nodes], [[n != 7 for n in range(nodes)]]
+    pre[0][0] = True
+    instance = Instance(line, "most", 1, nodes - 1, nodes - 1, pre, post)  # type: ignore[arg-type]
+    sends = [[0, v, v + 1, v] for v in range(nodes - 1)]
+    written = algorithm_document(instance, Algorithm((1,) * (nodes - 1), sends))  # type: ignore[arg-type]
+    assert written["schema"] == "syncoll/algorithm/2"
+    assert written["chunk_classes"][0]["post"] == [[0, 6], [8, 599]]
+    (found,) = load_text(json.dumps(written), "line.json").algorithms
+    assert found.instance.post.tolist() == post
+    written["chunk_classes"][0]["post"] = [[0, 600]]
+    with pytest.raises(FileFormatError, match="names node 600; the nodes are 0 to 599"):
+        load_text(json.dumps(written), "line.json")
+    written["chunk_classes"][0]["post"] = [[6, 0]]
+    with pytest.raises(FileFormatError, match="a run of nodes from 6 to 0"):
+        load_text(json.dumps(written), "line.json")
+    written["chunk_classes"][0]["post"] = [[0, 6, 8]]
+    with pytest.raises(FileFormatError, match="post"):
+        load_text(json.dumps(written), "line.json")
+
+
+@pytest.mark.parametrize("nodes", [[], [5], [3, 4], [0, 1, 2, 7, 9, 10], list(range(1000))])
+def test_entries(nodes: list[int]) -> None:
+    entries = set_entries(nodes, 1000)
+    assert list(nodes_of(entries, 1000, "a set", {})) == nodes
+    assert list(set_entries(nodes, 512)) == nodes
