@@ -15,9 +15,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
+
+from syncoll_bfb.receptions import Reception
 
 __all__ = ["Arrivals"]
 
@@ -29,22 +32,21 @@ class Arrivals:
     """What arrives at one node in one step.
 
     Args:
-        node: u.
-        step: from 0.
-        senders: ``[d]``, the sources of the links into the node.
+        reception: the node, the step, and what may come over which links.
         rates: chunks per round of each of these links.
         total: chunks per round of all of them together; None for no such bound.
-        sources: ``[n]``, whose chunks arrive.
-        masks: ``[n]``, bit j says that they may come over link j.
     """
 
-    node: int
-    step: int
-    senders: IntArray
+    reception: Reception
     rates: tuple[Fraction, ...]
     total: Fraction | None
-    sources: IntArray
-    masks: IntArray
+
+    @cached_property
+    def masks(self) -> IntArray:
+        """``[n]``, bit j says that the chunks of a source may come over link j."""
+        usable = self.reception.usable
+        masks: IntArray = (usable.astype(np.int64) << np.arange(usable.shape[1])).sum(axis=1)
+        return masks
 
     def load(self) -> Fraction:
         """The rounds that one chunk of each source takes, as if chunks could be split."""
@@ -56,7 +58,7 @@ class Arrivals:
             rate += [known + one for known in rate]
         busy = np.flatnonzero(within).tolist()
         most = max((within[w] / rate[w] for w in busy), default=Fraction(0))
-        return most if self.total is None else max(most, len(self.sources) / self.total)
+        return most if self.total is None else max(most, len(self.reception.sources) / self.total)
 
     def deal(self, chunks: int, rounds: int) -> IntArray | None:
         """``[n, C]``: the node that sends each chunk; None where so few rounds do not do.
@@ -83,14 +85,14 @@ class Arrivals:
         flow.add_arcs_with_capacity(first + links, np.full(len(links), end), room)
         if flow.solve(start, end) != flow.OPTIMAL:
             return None
-        if flow.optimal_flow() != len(self.sources) * chunks:
+        if flow.optimal_flow() != len(self.reception.sources) * chunks:
             return None
         if self.total is not None and flow.optimal_flow() > int(self.total * rounds):
             return None
         amounts = flow.flows(arcs)
-        senders = np.empty((len(self.sources), chunks), dtype=np.int64)
+        senders = np.empty((len(self.reception.sources), chunks), dtype=np.int64)
         for i in range(len(kinds)):
             mine = pairs[:, 0] == i
-            dealt = np.repeat(self.senders[pairs[mine, 1]], amounts[mine])
+            dealt = np.repeat(self.reception.senders[pairs[mine, 1]], amounts[mine])
             senders[kind == i] = dealt.reshape(-1, chunks)
         return senders

@@ -1,4 +1,9 @@
-"""Breadth-first broadcasts of collectives in which every chunk goes from one node to all."""
+"""Breadth-first broadcasts of collectives in which every chunk goes from one node to all.
+
+Where bandwidths are those of a link, or of all links into a node, every node is a problem of its
+own, solved exactly (`arrivals`).  Elsewhere, and where very many links lead into a node, a step is
+one linear program for all nodes (`sharing`).
+"""
 
 from __future__ import annotations
 
@@ -9,36 +14,45 @@ from math import ceil
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.deadline import Deadline
 from syncoll.errors import ModelError
-from syncoll.model import Algorithm, Collective, RelationTable, Topology
+from syncoll.model import Algorithm, Carriers, Collective, OrbitAlgorithm, RelationTable, Topology
 from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits
-from syncoll.symmetry import FreeGroup, free_symmetry
+from syncoll.symmetry import FreeGroup, LinkOrbits, free_symmetry
 from syncoll_bfb.arrivals import Arrivals
+from syncoll_bfb.choice import choices
+from syncoll_bfb.receptions import Reception, receptions
+from syncoll_bfb.sharing import SharedStep, Ways
 
 __all__ = ["BreadthFirstSeed", "fits"]
 
 IntArray = npt.NDArray[np.int64]
 
 _MOST_LINKS = 14
-"""Into a node; the kinds of sources double with each."""
+"""Into a node that is solved exactly; the kinds of sources double with each."""
 
-_MOST_SENDS = 1 << 24
-"""Algorithms of more sends are not made."""
+_MOST_CELLS = 1 << 24
+"""Of a table of links, with one of each orbit, and sources, which linear programs are made of."""
+
+_MOST_OWN_SENDS = 1 << 24
+"""Algorithms of more sends are not made, those left out that symmetry makes of others, ..."""
+
+_MOST_SENDS = 1 << 27
+"""... nor of more than this with them: the verifier counts them all."""
 
 _MOST_CHUNKS = 840
 """C at most: divisible by every number up to 8."""
 
 
 def fits(topology: Topology, collective: Collective) -> Answer:
-    """Whether every chunk goes from one node to all, and each node receives for itself."""
+    """Whether every chunk goes from one node to all."""
     if collective.combining:
         return Answer(False, "it combines; broadcasts move data, and the search turns them round")
     if topology.num_nodes < 2:
         return Answer(False, "a single node has no other to send to")
-    if max(map(len, topology.in_links)) > _MOST_LINKS:
-        return Answer(False, f"a node has more than {_MOST_LINKS} links into it")
-    if _rates(topology) is None:
-        return Answer(False, "links into different nodes share bandwidths")
+    # A free group has at most as many elements as there are nodes.
+    if _rates(topology) is None and len(topology.links) > _MOST_CELLS:
+        return Answer(False, f"more than {_MOST_CELLS} links, too many for its linear programs")
     chunks = collective.least_chunks(topology.num_nodes)
     if chunks is None or not _spreads(collective.tabulate(topology.num_nodes, chunks)):
         return Answer(False, "not every chunk goes from one node to all")
@@ -57,30 +71,95 @@ class BreadthFirstSeed:
     ) -> Iterator[Proposal]:
         """See `syncoll.plugins.Seed`."""
         answer = fits(topology, collective)
-        least, rates = collective.least_chunks(topology.num_nodes), _rates(topology)
-        if not answer.ok or least is None or rates is None:
+        least = collective.least_chunks(topology.num_nodes)
+        if not answer.ok or least is None:
             raise ModelError(f"{collective.name} on {topology.name}: {answer.reason}")
+        until = limits.deadline()
         table = collective.tabulate(topology.num_nodes, least)
-        group = free_symmetry(topology, table, limits.deadline())
+        group = free_symmetry(topology, table, until)
         sources = np.unique(np.nonzero(table.pre)[1])
         weight = len(table.pre) // len(sources)  # chunks of a node, for the least C
-        arrivals = list(_arrivals(topology, group, sources, rates))
-        loads: dict[int, Fraction] = {}
-        for one in arrivals:
-            loads[one.step] = max(loads.get(one.step, Fraction(0)), one.load() * weight)
-        if limits.max_steps is not None and len(loads) > limits.max_steps:
+        rates = _rates(topology)
+        cells = len(topology.links) * len(sources) // group.order
+        if rates is None and cells > _MOST_CELLS:
+            raise ModelError(
+                f"{topology.name}: the linear programs of its steps would be made of {cells} "
+                f"pairs of links and sources, more than {_MOST_CELLS}"
+            )
+        arriving = list(receptions(topology, group, sources))
+        steps = 1 + max(one.step for one in arriving)
+        if limits.max_steps is not None and steps > limits.max_steps:
             return
         most = limits.max_chunks or least * _MOST_CHUNKS
-        most = min(most, _MOST_SENDS // (len(table.pre) * topology.num_nodes) * least)
+        most_sends = min(_MOST_SENDS, _MOST_OWN_SENDS * group.order)
+        most = min(most, most_sends // (len(table.pre) * topology.num_nodes) * least)
         times = range(1, max(1, most // least) + 1)
-        best = min(
-            times,
-            key=lambda m: (Fraction(sum(ceil(load * m) for load in loads.values()), m), m),
+        dealings = (
+            _shared(topology, group, arriving, weight, times, until)
+            if rates is None
+            else _separate(arriving, rates, weight, times)
         )
-        rounds = {step: ceil(load * best) for step, load in loads.items()}
-        chunks = best * least
-        algorithm = _algorithm(topology, collective, group, arrivals, chunks, best * weight, rounds)
-        yield Proposal(chunks, algorithm, f"carried round by {group.order} automorphisms")
+        for best, senders in dealings:
+            chunks = best * least
+            sent = list(zip(arriving, senders, strict=True))
+            algorithm = _algorithm(topology, collective, group, sent, chunks)
+            note = f"carried round by {group.order} automorphisms"
+            yield Proposal(chunks, algorithm, note)
+
+
+Dealing = tuple[int, list[IntArray]]
+"""How many times the least C, and ``[n, chunks]`` for each reception: who sends each chunk."""
+
+
+def _separate(
+    arriving: list[Reception],
+    rates: tuple[list[Fraction], dict[int, Fraction]],
+    weight: int,
+    times: range,
+) -> Iterator[Dealing]:
+    """The best way to deal chunks where every node receives for itself."""
+    arrivals = [
+        Arrivals(one, tuple(rates[0][i] for i in one.links.tolist()), rates[1].get(one.node))
+        for one in arriving
+    ]
+    loads: dict[int, Fraction] = {}
+    for one in arrivals:
+        step = one.reception.step
+        loads[step] = max(loads.get(step, Fraction(0)), one.load() * weight)
+    best = min(
+        times,
+        key=lambda m: (Fraction(sum(ceil(load * m) for load in loads.values()), m), m),
+    )
+    senders = []
+    for one in arrivals:
+        needed = ceil(loads[one.reception.step] * best)
+        while (dealt := one.deal(best * weight, needed)) is None:
+            needed += 1  # parts of chunks per round add up in whole chunks only
+        senders.append(dealt)
+    yield best, senders
+
+
+def _shared(
+    topology: Topology,
+    group: FreeGroup,
+    arriving: list[Reception],
+    weight: int,
+    times: range,
+    until: Deadline,
+) -> Iterator[Dealing]:
+    """Good ways to deal chunks where nodes share bandwidths, from few chunks to many."""
+    ways = Ways.of(topology, LinkOrbits.of(topology, group))
+    numbers = sorted({one.step for one in arriving})
+    together = [[i for i, one in enumerate(arriving) if one.step == step] for step in numbers]
+    steps = [SharedStep([arriving[i] for i in some], ways) for some in together]
+    if not all(step.solve(until) for step in steps):
+        return  # there was not even time for that
+    for choice in choices(steps, weight, times, until):
+        senders: list[IntArray] = [np.zeros((0, 0), dtype=np.int64)] * len(arriving)
+        for step, some, whole in zip(steps, together, choice.dealt, strict=True):
+            for i, own in zip(some, step.deal(whole, choice.times * weight), strict=True):
+                senders[i] = own
+        yield choice.times, senders
 
 
 def _spreads(table: RelationTable) -> bool:
@@ -97,8 +176,10 @@ def _spreads(table: RelationTable) -> bool:
 def _rates(topology: Topology) -> tuple[list[Fraction], dict[int, Fraction]] | None:
     """Chunks per round of each link, and of all links into a node where something bounds these.
 
-    None where a bound is of another kind.
+    None where a bound is of another kind, or too many links lead into a node.
     """
+    if max(map(len, topology.in_links)) > _MOST_LINKS:
+        return None
     single: list[Fraction | None] = [None] * len(topology.links)
     whole: dict[int, Fraction] = {}
     for bound, members in zip(topology.bounds, topology.bound_links, strict=True):
@@ -118,57 +199,12 @@ def _rates(topology: Topology) -> tuple[list[Fraction], dict[int, Fraction]] | N
     return rates, whole
 
 
-def _arrivals(
-    topology: Topology,
-    group: FreeGroup,
-    sources: IntArray,
-    rates: tuple[list[Fraction], dict[int, Fraction]],
-) -> Iterator[Arrivals]:
-    """What arrives in each step at one node of each orbit."""
-    distance: dict[int, IntArray] = {}
-
-    def towards(node: int) -> IntArray:
-        if node not in distance:
-            distance[node] = _distances(topology, node)
-        return distance[node]
-
-    for node in group.representatives.tolist():
-        into = list(topology.in_links[node])
-        senders = np.array([topology.links[link][0] for link in into])
-        to_node = towards(node)[sources]
-        if (to_node < 0).any():
-            raise ModelError(f"node {node} cannot be reached from every node", topology.origin)
-        nearer = np.stack([towards(int(w))[sources] == to_node - 1 for w in senders], axis=1)
-        masks = (nearer.astype(np.int64) << np.arange(len(senders))).sum(axis=1)
-        link_rates = tuple(rates[0][link] for link in into)
-        for step in range(int(to_node.max())):
-            there = to_node == step + 1
-            yield Arrivals(
-                node, step, senders, link_rates, rates[1].get(node), sources[there], masks[there]
-            )
-
-
-def _distances(topology: Topology, node: int) -> IntArray:
-    """``[P]``: how far each node is from this one, along the links; -1 for out of reach."""
-    distance = np.full(topology.num_nodes, -1)
-    distance[node] = 0
-    layer, depth = [node], 0
-    while layer:
-        depth += 1
-        before = {topology.links[link][0] for one in layer for link in topology.in_links[one]}
-        layer = [one for one in before if distance[one] < 0]
-        distance[layer] = depth
-    return distance
-
-
 def _algorithm(
     topology: Topology,
     collective: Collective,
     group: FreeGroup,
-    arrivals: list[Arrivals],
+    sent: list[tuple[Reception, IntArray]],
     chunks: int,
-    each: int,
-    rounds: dict[int, int],
 ) -> Algorithm:
     """The algorithm: what arrives at one node of each orbit arrives alike at the others.
 
@@ -176,28 +212,31 @@ def _algorithm(
         topology: where.
         collective: what.
         group: carries nodes to nodes.
-        arrivals: at one node of each orbit.
+        sent: what arrives at one node of each orbit, and who sends each chunk of each source.
         chunks: C.
-        each: how many chunks start at each source.
-        rounds: of each step.
     """
     table = collective.tabulate(topology.num_nodes, chunks)
     owner = table.pre.argmax(axis=1)
-    order = np.argsort(owner, kind="stable")
-    first = np.zeros(topology.num_nodes, dtype=np.int64)
-    owners, start = np.unique(owner[order], return_index=True)
-    first[owners] = start
+    order = np.argsort(owner, kind="stable")  # the chunks of each source follow one another
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    first = np.searchsorted(owner[order], np.arange(topology.num_nodes))
     parts = []
-    for one in arrivals:
-        needed = rounds[one.step]
-        while (senders := one.deal(each, needed)) is None:
-            needed += 1  # parts of chunks per round add up in whole chunks only
-        source = group.elements[:, one.sources][:, :, None]  # [H, n, 1]
-        sends = np.empty((group.order, len(one.sources), each, 4), dtype=np.int64)
+    for one, senders in sent:
+        # Own sends are those of the sources that stand for their orbits: of what arrives from
+        # another source the image under the element that takes it there.
+        home = group.inverses[group.carriers[one.sources]]
+        rows = np.arange(len(one.sources))[:, None]
+        source = home[rows, one.sources[:, None]]
+        each = senders.shape[1]
+        sends = np.empty((len(one.sources), each, 4), dtype=np.int64)
         sends[..., 0] = order[first[source] + np.arange(each)]
-        sends[..., 1] = group.elements[:, senders]
-        sends[..., 2] = group.elements[:, one.node][:, None, None]
+        sends[..., 1] = home[rows, senders]
+        sends[..., 2] = home[:, one.node][:, None]
         sends[..., 3] = one.step
         parts.append(sends.reshape(-1, 4))
-    steps = len(rounds)
-    return Algorithm((0,) * steps, np.concatenate(parts)).tightened(topology)
+    steps = 1 + max(one.step for one, _ in sent)
+    own = Algorithm((0,) * steps, np.concatenate(parts))
+    chunk_maps = order[first[group.generators[:, owner]] + place - first[owner]]
+    carriers = Carriers(group.generators, chunk_maps, group.products)
+    return OrbitAlgorithm.plain_if_small(own, carriers).tightened(topology)

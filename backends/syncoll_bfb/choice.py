@@ -1,0 +1,99 @@
+"""Which C, where whole chunks cost more than split ones: few chunks, finer ones, the best.
+
+No C = m times the least takes fewer rounds than the sum over steps of ``ceil(load * m)``; that is
+its promise.  What promises most is rounded first, until nothing promises more than was reached.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from syncoll.deadline import Deadline
+from syncoll_bfb.sharing import SharedStep, WholeChunks
+
+__all__ = ["Choice", "choices"]
+
+_FEW_TIMES = 8
+"""So many times the least C is few."""
+
+_FEWER, _BEST = Fraction(1005, 1000), Fraction(10005, 10000)
+"""Fewer chunks are worth while where they lose no more than this part; the least C within the
+second stands for the best."""
+
+_TRIES = 24
+"""So many C are rounded for each of the three."""
+
+_SECONDS = 10.0
+"""Of work on rounding, also where nothing limits the time."""
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """Whole chunks for one C.
+
+    Args:
+        times: C, as a multiple of the least.
+        dealt: for each step.
+    """
+
+    times: int
+    dealt: tuple[WholeChunks, ...]
+
+    @property
+    def cost(self) -> Fraction:
+        """R/C, for the least C 1."""
+        return Fraction(sum(one.rounds for one in self.dealt), self.times)
+
+
+def choices(
+    steps: Sequence[SharedStep], weight: int, times: range, until: Deadline
+) -> Iterator[Choice]:
+    """Whole chunks for up to three C, each with a smaller R/C than the one before.
+
+    Args:
+        steps: solved.
+        weight: chunks of each source, for the least C.
+        times: C as multiples of the least, from 1.
+        until: when to be content with what there is.
+    """
+    until = until.working(_SECONDS)
+    promise = {m: Fraction(sum(step.least_rounds(m * weight) for step in steps), m) for m in times}
+    known: dict[int, Choice] = {}
+
+    def rounded(m: int) -> Choice:
+        if m not in known:
+            known[m] = Choice(m, tuple(step.whole(m * weight, until) for step in steps))
+        return known[m]
+
+    def best(candidates: Sequence[int]) -> Choice:
+        """The least R/C, and of equal ones the least C."""
+        found: Choice | None = None
+        for m in sorted(candidates, key=lambda m: (promise[m], m))[:_TRIES]:
+            if found is not None and (promise[m] >= found.cost or until.passed):
+                break
+            if found is None or rounded(m).cost < found.cost:
+                found = rounded(m)
+        assert found is not None
+        return found
+
+    def least(within: Fraction) -> Choice | None:
+        """The least C that is tried with so small a R/C."""
+        near = [m for m in times if promise[m] <= within]
+        for m in near[:_TRIES]:
+            if until.passed:
+                break
+            if rounded(m).cost <= within:
+                return known[m]
+        return None
+
+    few = best(times[:_FEW_TIMES])
+    yield few
+    finest = best(times)
+    last = few
+    for part in (_FEWER, _BEST):
+        found = least(finest.cost * part) or finest
+        if found.cost < last.cost:
+            yield found
+            last = found

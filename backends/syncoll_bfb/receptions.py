@@ -1,0 +1,105 @@
+"""Who may send what to whom in each step: along shortest paths, as early as distances allow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.errors import ModelError
+from syncoll.model import Topology
+from syncoll.symmetry import FreeGroup
+
+__all__ = ["Reception", "receptions"]
+
+IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Reception:
+    """What arrives at one node in one step.
+
+    Args:
+        node: u.
+        step: from 0.
+        links: ``[d]``, into the node, by their positions in the topology.
+        senders: ``[d]``, where they come from.
+        sources: ``[n]``, whose chunks arrive.
+        usable: ``[n, d]``, whether the chunks of a source may come over a link: its sender has
+            them one step earlier.
+    """
+
+    node: int
+    step: int
+    links: IntArray
+    senders: IntArray
+    sources: IntArray
+    usable: BoolArray
+
+
+def receptions(topology: Topology, group: FreeGroup, sources: IntArray) -> Iterator[Reception]:
+    """What arrives in each step at one node of each orbit.
+
+    Args:
+        topology: where.
+        group: carries nodes to nodes.
+        sources: the nodes where chunks start.
+
+    Raises:
+        ModelError: when a node is out of reach.
+    """
+    into_nodes = _Senders.of(topology)
+    distance: dict[int, IntArray] = {}
+
+    def towards(node: int) -> IntArray:
+        if node not in distance:
+            distance[node] = into_nodes.distances(node)
+        return distance[node]
+
+    for node in group.representatives.tolist():
+        into = np.array(topology.in_links[node], dtype=np.int64)
+        senders = np.array([topology.links[link][0] for link in into.tolist()], dtype=np.int64)
+        to_node = towards(node)[sources]
+        if (to_node < 0).any():
+            raise ModelError(f"node {node} cannot be reached from every node", topology.origin)
+        nearer = np.stack([towards(w)[sources] == to_node - 1 for w in senders.tolist()], axis=1)
+        for step in range(int(to_node.max())):
+            there = to_node == step + 1
+            yield Reception(node, step, into, senders, sources[there], nearer[there])
+
+
+@dataclass(frozen=True, eq=False)
+class _Senders:
+    """For each node the nodes with a link to it, one node after another: ``nodes[first[u]:]``."""
+
+    nodes: IntArray
+    first: IntArray
+    count: IntArray
+
+    @classmethod
+    def of(cls, topology: Topology) -> _Senders:
+        links = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
+        count = np.bincount(links[:, 1], minlength=topology.num_nodes)
+        order = np.argsort(links[:, 1], kind="stable")
+        return cls(links[order, 0], np.cumsum(count) - count, count)
+
+    def to(self, nodes: IntArray) -> IntArray:
+        """Those of some nodes, one after another."""
+        count = self.count[nodes]
+        start = np.repeat(self.first[nodes] - (np.cumsum(count) - count), count)
+        return self.nodes[start + np.arange(len(start))]
+
+    def distances(self, node: int) -> IntArray:
+        """``[P]``: how far each node is from this one, along the links; -1 for out of reach."""
+        distance = np.full(len(self.count), -1)
+        distance[node] = 0
+        layer, depth = np.array([node]), 0
+        while len(layer) and (distance < 0).any():
+            depth += 1
+            before = self.to(layer)
+            layer = np.unique(before[distance[before] < 0])
+            distance[layer] = depth
+        return distance

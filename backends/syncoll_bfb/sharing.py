@@ -1,0 +1,343 @@
+"""What arrives everywhere in one step, where links into different nodes share bandwidths.
+
+Receivers then depend on one another, and a step is one linear program: over all receivers u, the
+sources v whose chunks arrive there, and the links into u that these may come over,
+
+    minimise U, where the shares of each (v, u) add up to 1 and the links of each bound carry at
+    most U times its chunks per round
+
+(Pal et al., arXiv 2202.03356, section 5.1, with shared bounds).  It is taken on orbits: u stands
+for its orbit, and one row for an orbit of bounds.  Links that load all bounds alike are one way,
+and all (v, u) with the same ways are one row, so that it stays small however many links there are.
+
+Whole chunks: a vertex splits few rows, at most as many as there are tight bounds.  These are
+rounded by largest remainders, then chunks change their way while that relieves bounds that are
+over-full.  Where this comes to a halt, an integer program decides near the vertex.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, isinf
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.deadline import Deadline
+from syncoll.errors import ModelError
+from syncoll.linear import GrowingProgram, Optimum
+from syncoll.model import Topology
+from syncoll.symmetry import LinkOrbits
+from syncoll_bfb.receptions import Reception
+
+__all__ = ["SharedStep", "Ways", "WholeChunks"]
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+Entries = tuple[npt.ArrayLike, npt.ArrayLike, npt.ArrayLike]
+"""As `GrowingProgram` takes them: how many each variable has, in which rows, and their values."""
+
+_MOST_ENTRIES = 1 << 19
+"""Of a linear program, for which HiGHS takes some 400 bytes each."""
+
+_MOST_MOVES = 1 << 22
+"""Entries of the table of changes of way that are compared at once."""
+
+_MOST_INTEGERS = 2_000
+"""Larger integer programs are not tried."""
+
+_INTEGER_SECONDS = 0.5
+
+_LEAST_SECONDS = 0.05
+
+_FEW = 2
+"""An integer program looks for amounts no further than this from those of the vertex."""
+
+_NOISE = 1e-7
+"""HiGHS meets an optimum to about so much of it."""
+
+
+@dataclass(frozen=True, eq=False)
+class WholeChunks:
+    """How many chunks come each way in a step.
+
+    Args:
+        amounts: for each variable of the step's program.
+        rounds: of the step.
+    """
+
+    amounts: IntArray
+    rounds: int
+
+
+@dataclass(frozen=True, eq=False)
+class Ways:
+    """Links by what a send over one of them, with all its images, loads.
+
+    Args:
+        members: ``[W, B]``, how often that loads one bound of each orbit.
+        of_link: ``[L]``, the way that each link is.
+        rates: ``[B]``, chunks per round of these bounds.
+    """
+
+    members: IntArray
+    of_link: IntArray
+    rates: tuple[Fraction, ...]
+
+    @classmethod
+    def of(cls, topology: Topology, orbits: LinkOrbits) -> Ways:
+        """The ways of a topology, given its orbits of links and bounds."""
+        number: dict[bytes, int] = {}
+        way = [number.setdefault(row.tobytes(), len(number)) for row in orbits.members]
+        first = np.unique(way, return_index=True)[1]
+        rates = tuple(topology.bounds[i].chunks_per_round for i in orbits.bounds.tolist())
+        return cls(orbits.members[first], np.array(way, dtype=np.int64)[orbits.link], rates)
+
+
+class SharedStep:
+    """One step of a breadth-first broadcast.
+
+    Args:
+        receptions: what arrives in it at one node of each orbit.
+        topology_ways: the ways of all links.
+
+    Raises:
+        ModelError: when the linear program would be too large.
+    """
+
+    def __init__(self, receptions: Sequence[Reception], topology_ways: Ways) -> None:
+        self.receptions = receptions
+        self._over = np.array([rate.denominator for rate in topology_ways.rates], dtype=np.int64)
+        self._rate = np.array([rate.numerator for rate in topology_ways.rates], dtype=np.int64)
+        members, self._way_of_link = topology_ways.members, topology_ways.of_link
+        rows: dict[bytes, int] = {}
+        ways: list[IntArray] = []
+        self._rows = [self._rows_of(one, rows, ways) for one in receptions]
+        self._count = np.bincount(np.concatenate(self._rows), minlength=len(ways))
+        sizes = np.array([len(some) for some in ways])
+        self._row = np.repeat(np.arange(len(ways)), sizes)
+        self._way = np.concatenate(ways)
+        self._first = np.cumsum(sizes) - sizes
+        # What a chunk on each way loads, row by row of `members`.
+        way, self._bound = np.nonzero(members)
+        self._loads = np.bincount(way, minlength=len(members))
+        self._begin = np.cumsum(self._loads) - self._loads
+        entries = int(self._loads[self._way].sum()) + len(self._way)
+        if entries > _MOST_ENTRIES:
+            raise ModelError(
+                f"{len(self._way)} ways of chunks into nodes in step {receptions[0].step} make a "
+                f"linear program of {entries} entries, more than {_MOST_ENTRIES}"
+            )
+        self._members: IntArray = members
+        self.shares: FloatArray = self._count.astype(np.float64)
+        self.load = 0.0
+
+    def _rows_of(self, one: Reception, rows: dict[bytes, int], ways: list[IntArray]) -> IntArray:
+        """``[n]``: the row of each source, where rows not known before are added."""
+        local, place = np.unique(self._way_of_link[one.links], return_inverse=True)
+        kinds, kind = np.unique(np.packbits(one.usable, axis=1), axis=0, return_inverse=True)
+        links = len(one.links)
+        row_of_kind = np.empty(len(kinds), dtype=np.int64)
+        for i, packed in enumerate(kinds):
+            usable = np.unpackbits(packed, count=links).astype(bool)
+            own = local[np.unique(place[usable])]
+            number = rows.setdefault(own.tobytes(), len(ways))
+            if number == len(ways):
+                ways.append(own)
+            row_of_kind[i] = number
+        return row_of_kind[kind.reshape(-1)]
+
+    def solve(self, until: Deadline) -> bool:
+        """Solves the linear program; whether there was time for it.
+
+        Sets `shares`, how much comes each way for one chunk a source, and `load`, the rounds that
+        this takes if chunks can be split.
+
+        Raises:
+            ModelError: when HiGHS fails.
+            OutOfTimeError: when the deadline of the whole computation is over.
+        """
+        if len(self._way) > len(self._count):
+            optimum = _minimised(self._program(), until)
+            if optimum is None:
+                return False
+            shares = np.maximum(0.0, optimum.columns[1:])
+            sums = np.add.reduceat(shares, self._first)
+            self.shares = shares * (self._count / sums)[self._row]
+        load = self._load(self.shares)
+        self.load = float((load * self._over / self._rate).max(initial=0.0))
+        return True
+
+    def _program(self) -> GrowingProgram:
+        """Minimise U, the first variable.
+
+        The simplex method takes about as long as interior points, which have called such a program
+        infeasible.
+        """
+        program = GrowingProgram(solver="simplex")
+        bounds = len(self._rate)
+        count = self._count.astype(np.float64)
+        program.add_rows(
+            np.concatenate([count, np.zeros(bounds)]),
+            np.concatenate([count, np.full(bounds, np.inf)]),
+        )
+        rates = self._rate / self._over
+        program.add_columns([1.0], entries=([bounds], len(count) + np.arange(bounds), rates))
+        program.add_columns(np.zeros(len(self._way)), entries=self._entries(-1.0))
+        return program
+
+    def _entries(self, sign: float) -> Entries:
+        """Each variable's entries: 1 in its row, and with this sign how often it loads a bound."""
+        sizes = 1 + self._loads[self._way]
+        column = np.repeat(np.arange(len(self._way)), sizes)
+        place = np.arange(len(column)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        own = place == 0
+        bound = self._bound[np.where(own, 0, self._begin[self._way[column]] + place - 1)]
+        rows = np.where(own, self._row[column], len(self._count) + bound)
+        values = np.where(own, 1.0, sign * self._members[self._way[column], bound])
+        return sizes, rows, values
+
+    def _load(self, amounts: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """``[B]``: what amounts load one bound of each orbit with."""
+        each_way = np.zeros(len(self._members), dtype=amounts.dtype)
+        np.add.at(each_way, self._way, amounts)
+        return np.asarray(each_way @ self._members)
+
+    def least_rounds(self, each: int) -> int:
+        """What no whole numbers of chunks can beat, for so many chunks of each source."""
+        return max(1, ceil(self.load * each * (1 - _NOISE)))
+
+    def whole(self, each: int, until: Deadline) -> WholeChunks:
+        """Whole numbers of chunks near the shares, and the rounds that they take.
+
+        Args:
+            each: chunks of each source.
+            until: when to be content with what there is.
+        """
+        wanted = self.shares * each
+        amounts = np.floor(wanted).astype(np.int64)
+        short = self._count * each - np.add.reduceat(amounts, self._first)
+        order = np.lexsort((amounts - wanted, self._row))  # largest remainders first
+        rank = np.arange(len(order)) - self._first[self._row[order]]
+        amounts[order] += rank < short[self._row[order]]
+        best = WholeChunks(amounts, self._rounds(amounts))
+        least = self.least_rounds(each)
+        for rounds in range(least, best.rounds):
+            relieved = self._relieved(amounts, rounds, until)
+            if relieved is None:
+                relieved = self._decided(wanted, each, rounds, until)
+            if relieved is not None:
+                return WholeChunks(relieved, self._rounds(relieved))
+        return best
+
+    def _rounds(self, amounts: IntArray) -> int:
+        load = self._load(amounts)
+        return int((-(-load * self._over // self._rate)).max(initial=0))
+
+    def _room(self, rounds: int) -> IntArray:
+        """``[B]``: how many chunks a bound of each orbit carries."""
+        room: IntArray = self._rate * rounds // self._over
+        return room
+
+    def _relieved(self, amounts: IntArray, rounds: int, until: Deadline) -> IntArray | None:
+        """Amounts for so few rounds, chunk by chunk by what relieves bounds most; None if stuck."""
+        amounts, room = amounts.copy(), self._room(rounds)
+        load = self._load(amounts)
+        sizes_of_rows = np.bincount(self._row)
+        while (over := np.maximum(0, load - room)).any():
+            if until.passed:
+                return None
+            worst = int(np.argmax(over))
+            loads = self._members[self._way, worst]
+            give = np.flatnonzero((loads > 0) & (amounts > 0))
+            sizes = sizes_of_rows[self._row[give]]
+            if int(sizes.sum()) * len(room) > _MOST_MOVES:
+                return None
+            take = np.repeat(self._first[self._row[give]], sizes)
+            take += np.arange(len(take)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+            give = np.repeat(give, sizes)
+            change = self._members[self._way[take]] - self._members[self._way[give]]
+            left = np.maximum(0, load + change - room).sum(axis=1)
+            best = int(np.argmin(left)) if len(left) else -1
+            if best < 0 or left[best] >= over.sum():
+                return None
+            amounts[give[best]] -= 1
+            amounts[take[best]] += 1
+            load = load + change[best]
+        return amounts
+
+    def _decided(
+        self, wanted: FloatArray, each: int, rounds: int, until: Deadline
+    ) -> IntArray | None:
+        """Amounts for so few rounds, each at most a few from what is wanted; None if none found."""
+        if len(wanted) > _MOST_INTEGERS or until.passed:
+            return None
+        program = GrowingProgram()
+        total = self._count * each
+        program.add_rows(
+            np.concatenate([total, np.full(len(self._rate), -np.inf)]),
+            np.concatenate([total, self._room(rounds)]),
+        )
+        program.add_columns(
+            np.zeros(len(wanted)),
+            np.maximum(0, np.floor(wanted) - _FEW),
+            np.ceil(wanted) + _FEW,
+            self._entries(1.0),
+            integer=True,
+        )
+        program.run(until.sooner(_INTEGER_SECONDS).seconds)
+        found = program.columns
+        if found is None:
+            return None
+        amounts = np.rint(found).astype(np.int64)
+        if (np.add.reduceat(amounts, self._first) != total).any():
+            return None
+        return amounts if self._rounds(amounts) <= rounds else None
+
+    def deal(self, chunks: WholeChunks, each: int) -> list[IntArray]:
+        """``[n, each]`` for each reception: the node that sends each chunk of each source."""
+        ends = np.cumsum(self._count) * each
+        ways = np.repeat(self._way, chunks.amounts)  # those of one row follow one another
+        order = np.argsort(np.concatenate(self._rows), kind="stable")
+        assert len(ways) == ends[-1]
+        taken = np.empty((len(order), each), dtype=np.int64)
+        taken[order] = ways.reshape(-1, each)
+        parts = np.split(taken, np.cumsum([len(rows) for rows in self._rows])[:-1])
+        return [self._senders(one, own) for one, own in zip(self.receptions, parts, strict=True)]
+
+    def _senders(self, one: Reception, ways: IntArray) -> IntArray:
+        """Of the links of a way each that may be used takes as many chunks."""
+        senders = np.empty_like(ways)
+        link_way = self._way_of_link[one.links]
+        kinds, kind = np.unique(np.packbits(one.usable, axis=1), axis=0, return_inverse=True)
+        kind = kind.reshape(-1)
+        for i, packed in enumerate(kinds):
+            usable = np.unpackbits(packed, count=len(one.links)).astype(bool)
+            own = np.flatnonzero(kind == i)
+            taken = ways[own]
+            chosen = np.empty_like(taken)
+            for way in np.unique(taken).tolist():
+                cells = taken == way
+                links = one.senders[usable & (link_way == way)]
+                chosen[cells] = np.resize(links, int(cells.sum()))
+            senders[own] = chosen
+        return senders
+
+
+def _minimised(program: GrowingProgram, until: Deadline) -> Optimum | None:
+    """An optimum of what has one; None where there is not time enough."""
+    while (left := until.left()) > 0:
+        began = time.perf_counter()
+        limit = None if isinf(left) else max(_LEAST_SECONDS, left)
+        optimum = program.minimise(limit)
+        if optimum is not None:
+            return optimum
+        # HiGHS goes by the clock on the wall, which runs on while others have the processor.
+        if limit is None or time.perf_counter() - began < limit / 2:
+            raise ModelError("HiGHS found no optimum of a step's linear program")
+    return None
