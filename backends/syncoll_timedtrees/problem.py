@@ -136,6 +136,8 @@ class Problem:
             step: ``[K]``.
             steps: S.
         """
-        load = np.zeros((steps, len(self.rate)))
-        np.add.at(load, step, self.orbits.members[self.orbit[link]])
+        members = self.orbits.members
+        cell = step * len(members) + self.orbit[link]
+        sends = np.bincount(cell, minlength=steps * len(members)).astype(np.float64)
+        load: FloatArray = sends.reshape(steps, -1) @ members
         return load.T

@@ -6,38 +6,46 @@ links of a bound in step t is at most b r_t.  Solved is the dual: prices y for e
 of which a round costs at most 1 in every step, that make the cheapest trees as dear as possible.
 Every tree is a row there; trees that are cheap under the present prices are looked for and added,
 until there are none (column generation).
+
+Prices of a vertex jump to and fro, and trees that are cheap under them are of no use for the next:
+they are mixed with those before (smoothing; Pessoa, Sadykov, Uchoa & Vanderbeck 2018, "Automation
+and combination of linear-programming based stabilization techniques").  What demands pay for the
+cheapest trees that are found estimates the optimum from below; a proof it is not, for there may be
+cheaper ones.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.deadline import Deadline
 from syncoll.linear import GrowingProgram
+from syncoll_timedtrees.pricing import TreePricing
 from syncoll_timedtrees.problem import Problem
-from syncoll_timedtrees.trees import TimedTree, TreeFinder
+from syncoll_timedtrees.trees import TimedTree
 
 __all__ = ["Packing"]
 
 FloatArray = npt.NDArray[np.float64]
 
-_EFFORTS = (0, 4, 12)
-"""How hard cheap trees are looked for, one after the other as the program comes to rest."""
+_KEPT = 0.7
+"""How much of the prices before is kept."""
 
-_GAIN = 2e-3
-"""By this part the optimum has to fall, or the next effort is made."""
+_NEAR = 1e-4
+"""A packing that is so near to what is estimated from below is at rest ..."""
 
-_PATIENCE = 2
-"""So many times in turn it may fall less."""
+_GAIN, _PATIENCE = 5e-4, 40
+"""... and one that has fallen by less than this part in so many turns."""
+
+_TINY = 1e-9
 
 _NOISE = 0.5
 """By how much prices are raised at random, at most."""
-
-_SMOOTHED = (0.0, 0.5, 0.0, 0.3, 0.7)
-"""How much of the prices before is kept, in turn: prices of a vertex jump to and fro."""
 
 
 class Packing:
@@ -46,11 +54,16 @@ class Packing:
     Args:
         problem: what to pack, on orbits.
         steps: S.
-        trees: for each demand timed trees of as many steps or fewer, to begin with.
+        trees: for each demand timed trees to begin with, or others of which who sends to whom is of
+            use.
         rounds: for each step r_t, if only packings that keep to these proportions are wanted.
+        timeless: whether what is sent in any step loads a bound alike: the packings then are of
+            trees of at most S links from end to end, in the time that many chunks in a row take.
+        prices: ``[B]``, prices of a bound in any step to begin with.
 
     Attributes:
         value: R/C of the best packing so far; infinity before there is one.
+        estimate: about what it can fall to, or less.
         rounds: r_t of that packing.
         rested: whether no cheaper tree is found any more.
         feasible: whether every demand has a tree.
@@ -62,75 +75,87 @@ class Packing:
         steps: int,
         trees: Sequence[Sequence[TimedTree]] | None = None,
         rounds: Sequence[Fraction] | None = None,
+        *,
+        timeless: bool = False,
+        prices: FloatArray | None = None,
     ) -> None:
         self.problem, self.steps = problem, steps
         self.trees: list[list[TimedTree]] = [[] for _ in problem.demands]
-        self.value = float("inf")
+        self.value, self.estimate = float("inf"), 0.0
         self.rested = False
         self.feasible = True
         self._known: list[set[TimedTree]] = [set() for _ in problem.demands]
         self._random = np.random.default_rng(steps)
-        self._finder = TreeFinder(problem, steps, self._random)
+        self._pricing = TreePricing(problem, steps, self._random)
         self._row_of: list[tuple[int, int]] = []
+        self.shares: FloatArray = np.zeros(0)
         self._bounds = len(problem.rate)
-        self._cells = self._bounds * steps
-        counts = np.array([d.count / problem.least_chunks for d in problem.demands])
-        self._program = GrowingProgram(np.concatenate([np.zeros(self._cells), -counts]))
-        for several in [[step] for step in range(steps)] if rounds is None else [range(steps)]:
-            # What is to be spent costs 1: a round of a step, or all rounds in proportion.
-            row = {
-                b * steps + step: float(rate) * (1.0 if rounds is None else float(rounds[step]))
-                for b, rate in enumerate(problem.rate)
-                for step in several
-            }
-            self._program.add(row, -np.inf, 1.0)
-        self._spent = steps if rounds is None else 1
-        start = 1 / (problem.rate * self._bounds)
+        cell = np.arange(self._bounds * steps)
+        self._column_of = cell // steps if timeless else cell
+        self._columns = int(self._column_of.max()) + 1
+        self._counts = np.array([d.count / problem.least_chunks for d in problem.demands])
+        self._program = GrowingProgram(np.concatenate([np.zeros(self._columns), -self._counts]))
+        self._spend(timeless, rounds)
+        start = 1 / (problem.rate * self._bounds) if prices is None else prices
         self._prices = np.repeat(start[:, None], steps, axis=1)
-        self._effort = self._idle = self._turn = 0
-        self._single = all(len(demand.destinations) == 1 for demand in problem.demands)
+        self._at_estimate = self._prices
+        self._pays: FloatArray | None = None
+        self._turn = 0
+        self._is_smoothed = False
+        self._last_fall = (0, self.value)
         for demand, known in enumerate(trees or []):
             for tree in known:
-                self._add(demand, tree)
+                self._pricing.know(demand, tree)
+                if tree.length <= steps:
+                    self._add(demand, tree)
 
-    def improve(self, seconds: float) -> None:
+    @property
+    def prices(self) -> FloatArray:
+        """``[B]``, the prices that estimate what it can fall to, over all steps."""
+        return np.asarray(self._at_estimate.mean(axis=1))
+
+    def improve(self, until: Deadline) -> None:
         """Looks for cheap trees once for every demand, and solves the program again.
 
         Args:
-            seconds: what HiGHS may take.
+            until: when HiGHS has to be done.
         """
-        added = 0
-        for demand, tree in self._cheap(self._prices):
-            if tree is None:
-                self.feasible = False
-                return
-            added += self._add(demand, tree)
-        optimum = self._program.minimise(seconds)
-        if optimum is None:
-            self.rested = True
+        pays = np.full(len(self._counts), np.inf) if self._pays is None else self._pays
+        found, costs = self._pricing.cheap(self._prices, pays, self._shared(), until)
+        added = sum(self._add(demand, tree) for demand, tree in found)
+        if not np.isfinite(costs).all():
+            self.feasible = until.passed
             return
-        value = -optimum.value
-        fell = value < self.value * (1 - _GAIN)
-        self.value = min(value, self.value)
+        estimate = float(self._counts @ costs)
+        if estimate > self.estimate:
+            self.estimate, self._at_estimate = estimate, self._prices
+        left, began = max(0.05, until.left()), time.perf_counter()
+        optimum = self._program.minimise(left)
+        if optimum is None:
+            self.rested = time.perf_counter() - began < left / 2  # it is not time that it lacks
+            return
+        self.value = min(-optimum.value, self.value)
         self.rounds = np.maximum(0.0, -optimum.row_duals[: self._spent])
         self.shares = np.maximum(0.0, optimum.row_duals[self._spent :])
-        self._idle = 0 if fell else self._idle + 1
-        if self._idle >= _PATIENCE or (not added and self._single):
-            self._idle, self._effort = 0, self._effort + 1
-            self.rested = self._effort >= len(_EFFORTS) or self._single
-        fresh = np.maximum(0.0, optimum.columns[: self._cells]).reshape(self._bounds, self.steps)
-        kept = _SMOOTHED[self._turn % len(_SMOOTHED)] if self._turn else 0.0
+        self._pays = optimum.columns[self._columns :]
         self._turn += 1
-        self._prices = kept * self._prices + (1 - kept) * fresh
+        self.rested = self._is_at_rest(added)
+        fresh = np.maximum(0.0, optimum.columns[: self._columns])[self._column_of]
+        kept = _KEPT if added else 0.0
+        self._is_smoothed = kept > 0
+        self._prices = kept * self._prices + (1 - kept) * fresh.reshape(self._prices.shape)
 
-    def enrich(self, times: int, seconds: float) -> None:
+    def enrich(self, times: int, until: Deadline) -> None:
         """Adds trees that are cheap under prices near the last ones, for what has to be whole."""
         for _ in range(times):
+            if until.passed:
+                break
             noise = 1 + _NOISE * self._random.random(self._prices.shape)
-            for demand, tree in self._cheap(self._prices * noise):
-                if tree is not None:
-                    self._add(demand, tree)
-        optimum = self._program.minimise(seconds)
+            none = np.full(len(self._counts), np.inf)
+            prices, shared = self._prices * noise, self._shared()
+            for demand, tree in self._pricing.cheap(prices, none, shared, until)[0]:
+                self._add(demand, tree)
+        optimum = self._program.minimise(max(0.05, until.left()))
         if optimum is not None:
             self.shares = np.maximum(0.0, optimum.row_duals[self._spent :])
 
@@ -150,36 +175,49 @@ class Packing:
         kept = []
         for trees in found:
             trees.sort(key=lambda item: -item[1])
-            shared = sum(share > 1e-9 for _, share in trees)
+            shared = sum(share > _TINY for _, share in trees)
             kept.append(trees[: max(shared, min(few, len(trees)))])
         return kept
 
-    def _cheap(self, prices: FloatArray) -> list[tuple[int, TimedTree | None]]:
-        """Cheap trees under prices ``[B, S]`` of the bounds."""
-        prices = (self.problem.orbits.members @ prices)[self.problem.orbit].T.copy()
-        demands = self.problem.demands
-        found: list[tuple[int, TimedTree | None]] = []
-        if self._single:
-            by_sources: dict[tuple[int, ...], list[int]] = {}
-            for i, demand in enumerate(demands):
-                by_sources.setdefault(demand.sources, []).append(i)
-            for members in by_sources.values():
-                ways = self._finder.ways([demands[i] for i in members], prices)
-                found += zip(members, ways, strict=True)
-            return found
-        effort = _EFFORTS[min(self._effort, len(_EFFORTS) - 1)]
-        for i, demand in enumerate(demands):
-            trees = self._finder.trees(demand, prices, effort)
-            found += [(i, tree) for tree in trees] or [(i, None)]
-        return found
+    def _spend(self, timeless: bool, rounds: Sequence[Fraction] | None) -> None:
+        """The rows of what costs 1: a round of a step, a round, or all rounds in proportion."""
+        together = [range(self.steps)] if rounds is not None else [[t] for t in range(self.steps)]
+        if timeless:
+            together = [[0]]
+        for steps in together:
+            row = {
+                int(self._column_of[b * self.steps + step]): float(rate)
+                * (1.0 if rounds is None else float(rounds[step]))
+                for b, rate in enumerate(self.problem.rate)
+                for step in steps
+            }
+            self._program.add(row, -np.inf, 1.0)
+        self._spent = len(together)
+
+    def _is_at_rest(self, added: int) -> bool:
+        if self.value <= self.estimate * (1 + _NEAR) or not (added or self._is_smoothed):
+            return True
+        since, value = self._last_fall
+        if self.value < value * (1 - _GAIN):
+            self._last_fall = (self._turn, self.value)
+        return self._turn - since > _PATIENCE
+
+    def _shared(self) -> list[list[TimedTree]]:
+        """For each demand the trees with a share."""
+        shared: list[list[TimedTree]] = [[] for _ in self.problem.demands]
+        for row in np.flatnonzero(self.shares > _TINY).tolist():
+            demand, tree = self._row_of[row]
+            shared[demand].append(self.trees[demand][tree])
+        return shared
 
     def _add(self, demand: int, tree: TimedTree) -> bool:
         if tree in self._known[demand]:
             return False
         self._known[demand].add(tree)
-        load = self.problem.load(tree.links, tree.steps, self.steps).ravel()
-        row = {int(cell): float(load[cell]) for cell in np.flatnonzero(load)}
-        row[self._cells + demand] = -1.0
+        each = self.problem.load(tree.links, tree.steps, self.steps).ravel()
+        load = np.bincount(self._column_of, each, self._columns)
+        row = {int(column): float(load[column]) for column in np.flatnonzero(load)}
+        row[self._columns + demand] = -1.0
         self._program.add(row, 0.0, np.inf)
         self._row_of.append((demand, len(self.trees[demand])))
         self.trees[demand].append(tree)

@@ -9,16 +9,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, floor
+from math import ceil, floor, gcd
 
 import numpy as np
 import numpy.typing as npt
 
 from syncoll.deadline import Deadline
+from syncoll_timedtrees.problem import Problem
 from syncoll_timedtrees.program import Packing
 from syncoll_timedtrees.trees import TimedTree
 
-__all__ = ["Dealt", "deal", "promising"]
+__all__ = ["Dealt", "coarsest", "deal", "kindest", "promising"]
 
 _MOST_TREES = 600
 """To choose from, beyond those with a share."""
@@ -30,6 +31,9 @@ _SMALL = 8
 _MOST_ROUNDS, _MOST_OF_STEP = 400, 100
 """With so many rounds, and so many for each step, one more a step does not matter: C is at most
 what they allow, or small."""
+
+_KIND = 64
+"""Values of C for which shares are rounded to see where little is lost."""
 
 _TOTALS = 2
 """Sums of whole rounds that are tried."""
@@ -90,6 +94,26 @@ def promising(packing: Packing, most_chunks: int, below: Fraction | None) -> lis
     return list(dict.fromkeys((small, exact, large)))
 
 
+def kindest(packing: Packing, most_chunks: int, below: Fraction | None) -> int | None:
+    """A large C for which little is lost when the shares are rounded.
+
+    Args:
+        packing: an optimum.
+        most_chunks: C at most.
+        below: only what promises a R/C less than this.
+    """
+    promised = promising(packing, most_chunks, below)
+    if not promised:
+        return None
+    least, largest = packing.problem.least_chunks, max(promised)
+    choice = _Choice(packing, 0)
+    cost = {
+        chunks: Fraction(choice.rounds(choice.rounded(chunks)), chunks)
+        for chunks in range(max(least, largest - (_KIND - 1) * least), largest + 1, least)
+    }
+    return min(cost, key=lambda chunks: cost[chunks])
+
+
 def deal(packing: Packing, chunks: int, until: Deadline, *, thorough: bool = True) -> Dealt:
     """The best way that is found soon to deal C chunks to timed trees.
 
@@ -97,12 +121,14 @@ def deal(packing: Packing, chunks: int, until: Deadline, *, thorough: bool = Tru
         packing: trees and their shares.
         chunks: C, a multiple of the least.
         until: when to be done.
-        thorough: whether trees may be made for whole rounds.
+        thorough: whether trees without a share are looked at, and made for whole rounds.
     """
-    best = _deal(packing, chunks, until.share(0.3 if thorough else 1.0))
-    if not thorough:
-        return best
+    best = _deal(_Choice(packing, 0), chunks, until.share(0.2 if thorough else 1.0))
     promised = max(packing.steps, ceil(packing.value * chunks - 1e-6))
+    if not thorough or best.rounds <= promised:
+        return best
+    more = _deal(_Choice(packing, _MOST_TREES), chunks, until.share(0.2))
+    best = min(best, more, key=lambda dealt: dealt.rounds)
     for total in range(promised, min(best.rounds, promised + _TOTALS)):
         if until.passed or best.rounds <= promised * _GOOD:
             break
@@ -114,38 +140,90 @@ def deal(packing: Packing, chunks: int, until: Deadline, *, thorough: bool = Tru
         )
         share = until.share(0.5)
         while not fixed.rested and fixed.value > 1 + _TOLERANCE and not share.passed:
-            fixed.improve(max(0.05, until.left()))
+            fixed.improve(share)
         if fixed.value <= 1 + _NEARLY:
-            fixed.enrich(_ENRICHED, max(0.05, until.left()))
-            best = min(best, _deal(fixed, chunks, until.share(0.5)), key=lambda d: d.rounds)
+            fixed.enrich(_ENRICHED, share)
+            dealt = _deal(_Choice(fixed, _MOST_TREES), chunks, until.share(0.5))
+            best = min(best, dealt, key=lambda dealt: dealt.rounds)
     return best
 
 
-def _deal(packing: Packing, chunks: int, until: Deadline) -> Dealt:
-    """The same with the trees of this packing."""
-    problem = packing.problem
-    choice = packing.of_use(_MOST_TREES)
-    times = chunks // problem.least_chunks
-    wanted = [demand.count * times for demand in problem.demands]
-    rounded = [
-        _rounded([share * chunks for _, share in trees], whole)
-        for trees, whole in zip(choice, wanted, strict=True)
-    ]
-    numbers = _solve(packing, choice, wanted, rounded, until.left())
-    return _dealt(packing, choice, numbers, chunks)
+class _Choice:
+    """Trees to choose from.
+
+    Args:
+        packing: where they are from.
+        most: of those without a share.
+
+    Attributes:
+        trees: for each demand, with their shares.
+        loads: ``[T, B, S]``, what one chunk on each tree loads one bound of each orbit with.
+    """
+
+    def __init__(self, packing: Packing, most: int) -> None:
+        self.problem, self.steps = packing.problem, packing.steps
+        self.trees = packing.of_use(most)
+        loads = [
+            self.problem.load(tree.links, tree.steps, self.steps)
+            for some in self.trees
+            for tree, _ in some
+        ]
+        self.loads: IntArray = np.rint(np.stack(loads)).astype(np.int64)
+
+    def wanted(self, chunks: int) -> list[int]:
+        """How many chunks each demand has."""
+        times = chunks // self.problem.least_chunks
+        return [demand.count * times for demand in self.problem.demands]
+
+    def rounded(self, chunks: int) -> list[list[int]]:
+        """The shares as whole numbers of chunks."""
+        return [
+            _rounded([share * chunks for _, share in some], whole)
+            for some, whole in zip(self.trees, self.wanted(chunks), strict=True)
+        ]
+
+    def rounds(self, numbers: list[list[int]]) -> int:
+        """R of chunks dealt so."""
+        flat = np.concatenate([np.array(some, dtype=np.int64) for some in numbers])
+        return _rounds_of(self.problem, np.tensordot(flat, self.loads, axes=1))
 
 
-def _dealt(
-    packing: Packing,
-    choice: list[list[tuple[TimedTree, float]]],
-    numbers: list[list[int]],
-    chunks: int,
-) -> Dealt:
+def _rounds_of(problem: Problem, load: IntArray) -> int:
+    """R of sends that load one bound of each orbit, ``[B, S]``."""
+    over = np.array([rate.denominator for rate in problem.exact_rate])[:, None]
+    rate = np.array([rate.numerator for rate in problem.exact_rate])[:, None]
+    return int((-(-load * over // rate)).max(axis=0).sum())
+
+
+def coarsest(packing: Packing, dealt: Dealt) -> Dealt:
+    """The same with as few chunks as cost no more: where all numbers have a common factor."""
+    least = packing.problem.least_chunks
+    numbers = [number for trees in dealt.trees for _, number in trees]
+    common = gcd(dealt.chunks // least, *numbers)
+    for factor in range(common, 1, -1):
+        if common % factor:
+            continue
+        trees = tuple(tuple((tree, n // factor) for tree, n in some) for some in dealt.trees)
+        load = sum(
+            n * packing.problem.load(tree.links, tree.steps, packing.steps)
+            for some in trees
+            for tree, n in some
+        )
+        rounds = _rounds_of(packing.problem, np.rint(load).astype(np.int64))
+        coarse = Dealt(dealt.chunks // factor, rounds, trees)
+        if coarse.bandwidth <= dealt.bandwidth:
+            return coarse
+    return dealt
+
+
+def _deal(choice: _Choice, chunks: int, until: Deadline) -> Dealt:
+    """The best numbers of chunks for these trees."""
+    numbers = _solve(choice, choice.wanted(chunks), choice.rounded(chunks), until.left())
     trees = tuple(
         tuple((tree, n) for (tree, _), n in zip(some, many, strict=True) if n)
-        for some, many in zip(choice, numbers, strict=True)
+        for some, many in zip(choice.trees, numbers, strict=True)
     )
-    return Dealt(chunks, _rounds(packing, choice, numbers), trees)
+    return Dealt(chunks, choice.rounds(numbers), trees)
 
 
 def _rounded(shares: list[float], whole: int) -> list[int]:
@@ -160,58 +238,31 @@ def _rounded(shares: list[float], whole: int) -> list[int]:
     return numbers
 
 
-def _loads(packing: Packing, tree: TimedTree) -> IntArray:
-    return np.rint(packing.problem.load(tree.links, tree.steps, packing.steps)).astype(np.int64)
-
-
-def _rounds(
-    packing: Packing, choice: list[list[tuple[TimedTree, float]]], numbers: list[list[int]]
-) -> int:
-    """R of chunks dealt so."""
-    problem = packing.problem
-    load = np.zeros((len(problem.rate), packing.steps), dtype=np.int64)
-    for some, many in zip(choice, numbers, strict=True):
-        for (tree, _), n in zip(some, many, strict=True):
-            if n:
-                load += n * _loads(packing, tree)
-    rounds = 0
-    for step in range(packing.steps):
-        rounds += max(
-            ceil(Fraction(int(one)) / rate)
-            for one, rate in zip(load[:, step], problem.exact_rate, strict=True)
-        )
-    return rounds
-
-
 def _solve(
-    packing: Packing,
-    choice: list[list[tuple[TimedTree, float]]],
-    wanted: list[int],
-    hint: list[list[int]],
-    seconds: float,
+    choice: _Choice, wanted: list[int], hint: list[list[int]], seconds: float
 ) -> list[list[int]]:
     """The numbers by CP-SAT; the hint where it finds nothing better in time."""
     from ortools.sat.python import cp_model
 
-    problem = packing.problem
+    rates = choice.problem.exact_rate
     model = cp_model.CpModel()
-    most = _rounds(packing, choice, hint)
-    rounds = [model.new_int_var(0, most, "") for _ in range(packing.steps)]
+    most = choice.rounds(hint)
+    rounds = [model.new_int_var(0, most, "") for _ in range(choice.steps)]
     terms: dict[tuple[int, int], list[tuple[int, cp_model.IntVar]]] = {}
     numbers = []
-    for some, whole, near in zip(choice, wanted, hint, strict=True):
+    loads = iter(choice.loads)
+    for some, whole, near in zip(choice.trees, wanted, hint, strict=True):
         variables = [model.new_int_var(0, whole, "") for _ in some]
         model.add(sum(variables) == whole)
-        for (tree, _), variable, number in zip(some, variables, near, strict=True):
+        for variable, number in zip(variables, near, strict=True):
             model.add_hint(variable, number)
-            load = _loads(packing, tree)
+            load = next(loads)
             for bound, step in zip(*(a.tolist() for a in np.nonzero(load)), strict=True):
                 terms.setdefault((bound, step), []).append((int(load[bound, step]), variable))
         numbers.append(variables)
     for (bound, step), parts in terms.items():
-        rate = problem.exact_rate[bound]
-        load = sum(times * variable for times, variable in parts)
-        model.add(rate.denominator * load <= rate.numerator * rounds[step])
+        total = sum(times * variable for times, variable in parts)
+        model.add(rates[bound].denominator * total <= rates[bound].numerator * rounds[step])
     model.add(sum(rounds) <= most)
     model.minimize(sum(rounds))
     solver = cp_model.CpSolver()

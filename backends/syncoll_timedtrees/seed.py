@@ -1,16 +1,17 @@
-"""Algorithms from packings of timed trees: for one number of steps after the other, then again.
+"""Algorithms from packings of timed trees: steps from few to many, then where most is left.
 
-Every S has its own packing (`program`), which begins with the trees of fewer steps, and is dealt to
-whole chunks (`rounding`) when it is at rest.  The fewest steps come first; with each further one a
-part of the time goes to the next, until more steps are of no use.  Those that had to stop before
-they were at rest get what is left.
+Every S has its own packing (`program`), which begins with trees of other S, and is dealt to whole
+chunks (`rounding`) when it is at rest or its time is over.  The fewest steps come first, then more
+and more in growing strides, until they bring about as much as trees do that know no steps.  Then
+that S is looked at, for the first time or again, where what is known is furthest from what seems
+possible (`schedule`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from fractions import Fraction
-from math import isinf
+from math import ceil, isinf
 
 from syncoll.deadline import NEVER, Deadline
 from syncoll.errors import ModelError
@@ -19,7 +20,9 @@ from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits
 from syncoll_timedtrees.building import algorithm_of
 from syncoll_timedtrees.problem import Problem
 from syncoll_timedtrees.program import Packing
-from syncoll_timedtrees.rounding import deal, promising
+from syncoll_timedtrees.rounding import coarsest, deal, kindest, promising
+from syncoll_timedtrees.schedule import Schedule
+from syncoll_timedtrees.trees import TimedTree
 
 __all__ = ["TimedTreeSeed", "fits"]
 
@@ -31,19 +34,31 @@ _MOST_CELLS = 1 << 24
 nodes."""
 
 _FIRST_SECONDS = 0.3
-_SKETCH_SECONDS, _DEAL_SECONDS = 0.3, 4.0
-_SHARE, _SHARE_OF_DEAL = 0.4, 0.2
+_SKETCH_SECONDS, _QUICK_DEAL_SECONDS, _DEAL_SECONDS = 0.3, 2.0, 6.0
+_SHARE, _SHARE_OF_DEAL = 0.25, 0.25
 """The part of the time that is left which the next S may take, and of that for whole chunks."""
 
+_LEAST_SECONDS = 1.0
+"""What an S gets, if there is time."""
+
+_SHARE_WITHOUT_STEPS = 0.1
+"""The part of the time that trees without steps may take."""
+
+_LINKS_MORE = 6
+"""So many links more than the fewest steps, from end to end, trees without steps may have."""
+
+_NEAR = 1.05
+"""A packing so near to its estimate is worth relying on."""
+
+_BEGUN_WITH = 200
+"""Trees of other S that a packing begins with, beyond those with a share."""
+
 _TOLERANCE = 1e-6
-_EXACT = 1.0005
-"""Nearer to the value of a packing it is not tried to come."""
+_WHOLE = 1e-6
+"""What is so near to a whole number is one."""
 
-_WORTH = 0.998
-"""One more step is of use when it lowers R/C to this part."""
-
-_STEPS_OF_NO_USE = 2
-"""With so many more steps of no use the last S is reached."""
+Turns = Generator[Proposal | None, SeedLimits | None, None]
+"""None where a turn is over; what comes back are the limits of the next."""
 
 
 def fits(topology: Topology, collective: Collective) -> Answer:
@@ -66,7 +81,7 @@ class TimedTreeSeed:
         collective: Collective,
         limits: SeedLimits,
         options: Mapping[str, OptionValue],
-    ) -> Iterator[Proposal]:
+    ) -> Turns:
         """See `syncoll.plugins.Seed`."""
         answer = fits(topology, collective)
         if not answer.ok:
@@ -92,55 +107,96 @@ class _Run:
     ) -> None:
         self.problem, self.limits, self.until = problem, limits, until
         self.most_chunks = most_chunks
-        self.packings: dict[int, Packing] = {}
         self.best: dict[int, Fraction] = {}
-        self.least = problem.into_nodes
-        self.most_steps = limits.max_steps or problem.num_nodes * 2
+        most = limits.max_steps or problem.num_nodes * 2
+        most = min(most, 2 * _MOST_CELLS // problem.num_nodes**2 - 1)
+        self.schedule = Schedule(max(1, problem.least_steps), most, problem.into_nodes)
+        self.timeless: Packing | None = None
 
-    def proposals(self) -> Iterator[Proposal]:
-        """Everything that comes out, until it is late or nothing becomes better."""
-        of_no_use = 0
-        for steps in range(max(1, self.problem.least_steps), self.most_steps + 1):
-            if (steps + 1) * self.problem.num_nodes**2 > 2 * _MOST_CELLS:
+    def proposals(self) -> Turns:
+        """Everything that comes out, until nothing becomes better."""
+        while (steps := self.schedule.following(self.best)) is not None:
+            if not (yield from self._next_turn()):
                 return
-            before = self.packings.get(steps - 1)
-            packing = Packing(self.problem, steps, before.trees if before else None)
-            yield from self._pack(packing, self.until.share(_SHARE))
-            if not packing.feasible or self.until.passed:
+            packing = self.schedule.packings.get(steps)
+            if packing is None:
+                prices = None if self.timeless is None else self.timeless.prices
+                packing = Packing(self.problem, steps, self._begun_with(steps), prices=prices)
+                self.schedule.packings[steps] = packing
+            yield from self._pack(packing, self._part(_SHARE))
+            self.schedule.tried(steps)
+            if not packing.feasible:
                 return
-            self.packings[steps] = packing
-            gained = before is None or packing.value < before.value * _WORTH
-            of_no_use = 0 if gained else of_no_use + 1
-            if of_no_use >= _STEPS_OF_NO_USE or packing.value <= self.least * (1 + _TOLERANCE):
-                break
-        while waiting := [p for p in self.packings.values() if not p.rested]:
-            for i, packing in enumerate(waiting):
-                if self.until.passed:
-                    return
-                yield from self._pack(packing, self.until.share(1 / (len(waiting) - i)))
+            near = packing.rested or packing.value <= packing.estimate * _NEAR
+            if self.timeless is None and near and packing.value > self.schedule.least * _NEAR:
+                self._pack_without_steps(steps)
 
-    def _pack(self, packing: Packing, until: Deadline) -> Iterator[Proposal]:
+    def _next_turn(self) -> Generator[Proposal | None, SeedLimits | None, bool]:
+        """Waits for more time where that is over; whether there is some."""
+        if not self.until.passed:
+            return True
+        limits = yield None
+        if limits is not None:
+            self.limits, self.until = limits, limits.deadline()
+        return limits is not None
+
+    def _begun_with(self, steps: int) -> list[list[TimedTree]]:
+        """Trees of fewer steps, of more, and of none."""
+        known = self.schedule.around(steps)
+        if self.timeless is not None:
+            known.append(self.timeless)
+        trees: list[list[TimedTree]] = [[] for _ in self.problem.demands]
+        for packing in known:
+            for own, found in zip(trees, packing.of_use(_BEGUN_WITH), strict=True):
+                own += [tree for tree, _ in found]
+        return trees
+
+    def _pack_without_steps(self, steps: int) -> None:
+        """What trees can bring in the long run, which no number of steps is thought to beat."""
+        links = min(self.schedule.most, steps + _LINKS_MORE)
+        self.timeless = Packing(self.problem, links, self._begun_with(steps), timeless=True)
+        self._improve(self.timeless, self._part(_SHARE_WITHOUT_STEPS))
+        if self.timeless.value <= self.timeless.estimate * _NEAR:
+            self.schedule.least = max(self.schedule.least, self.timeless.estimate)
+
+    def _part(self, part: float) -> Deadline:
+        """A part of the time that is left, and a little at the least."""
+        left = self.until.left()
+        return self.until if isinf(left) else self.until.working(max(_LEAST_SECONDS, left * part))
+
+    def _pack(self, packing: Packing, until: Deadline) -> Turns:
         """Improves a packing, and deals it: soon, and when it is at rest or its time is over."""
-        self._improve(packing, until.working(_FIRST_SECONDS))
-        if not packing.rested:
-            yield from self._deal(packing, until.sooner(_SKETCH_SECONDS), last=False)
-            self._improve(packing, until.share(1 - _SHARE_OF_DEAL))
-        yield from self._deal(packing, self.until.sooner(_DEAL_SECONDS), last=True)
+        was_at_rest = packing.rested
+        if not self.best:
+            self._improve(packing, until.working(_FIRST_SECONDS))
+            yield from self._deal(packing, until.sooner(_SKETCH_SECONDS), small=True)
+        self._improve(packing, until.working(max(0.0, until.left()) * (1 - _SHARE_OF_DEAL)))
+        if was_at_rest:
+            yield from self._deal(packing, self.until.sooner(_DEAL_SECONDS), thorough=True)
+        else:
+            yield from self._deal(packing, self.until.sooner(_QUICK_DEAL_SECONDS))
 
     def _improve(self, packing: Packing, until: Deadline) -> None:
         while not packing.rested and packing.feasible and not until.passed:
-            packing.improve(max(0.1, until.left()))
+            packing.improve(self.until)  # a program that was not solved would be of no use
 
-    def _deal(self, packing: Packing, until: Deadline, *, last: bool) -> Iterator[Proposal]:
-        """What a packing can be dealt to, if that is better than what is known."""
+    def _deal(
+        self, packing: Packing, until: Deadline, *, small: bool = False, thorough: bool = False
+    ) -> Turns:
+        """What a packing can be dealt to, if that is better than what is known.
+
+        Args:
+            small: with a small C.
+            thorough: with several C, as well as that goes in the time.
+        """
         steps = packing.steps
         known = min((b for s, b in self.best.items() if s <= steps), default=None)
         if isinf(packing.value) or not packing.feasible:
             return  # there was not even time for a first one
         if known is not None and packing.value >= known * (1 - _TOLERANCE):
             return
-        for chunks in promising(packing, self.most_chunks, known)[: None if last else 1]:
-            dealt = deal(packing, chunks, until.share(0.5), thorough=last)
+        for chunks in self._choice(packing, known, small=small, thorough=thorough):
+            dealt = coarsest(packing, deal(packing, chunks, until.share(0.5), thorough=thorough))
             if known is not None and dealt.bandwidth >= known:
                 continue
             known = dealt.bandwidth
@@ -149,6 +205,19 @@ class _Run:
             note = f"{trees} timed trees"
             if self.problem.group.order > 1:
                 note += f", carried round by {self.problem.group.order} automorphisms"
-            yield Proposal(chunks, algorithm_of(self.problem, dealt), note)
-            if known <= packing.value * _EXACT:
+            yield Proposal(dealt.chunks, algorithm_of(self.problem, dealt), note)
+            if known <= packing.value * (1 + _TOLERANCE):
                 return
+
+    def _choice(
+        self, packing: Packing, known: Fraction | None, *, small: bool, thorough: bool
+    ) -> list[int]:
+        """Values of C to deal; see `_deal`."""
+        choice = promising(packing, self.most_chunks, known)
+        if thorough or small or not choice:
+            return choice[:1] if small else choice
+        # A value with a small denominator is met by few C.
+        exact = min(choice, key=lambda c: (ceil(packing.value * c - _WHOLE) / c, c))
+        met = ceil(packing.value * exact - _WHOLE) <= packing.value * exact + _WHOLE
+        kind = kindest(packing, self.most_chunks, known)
+        return ([exact] if met else []) + ([] if kind is None else [kind])

@@ -5,17 +5,18 @@ steps; what a node has it keeps.  With one destination the cheapest is a shortes
 network of links and steps.  With more it is a Steiner arborescence in that network, for which this
 has heuristics: nodes are reached one after the other, each by the cheapest way from those that are
 reached; or first those from which others become cheaper to reach than they cost themselves (as in
-the facility location problem); and a part of a tree is thrown away and made anew.
+the facility location problem).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.deadline import Deadline
 from syncoll_timedtrees.problem import Demand, Problem
 
 __all__ = ["TimedTree", "TreeFinder"]
@@ -27,13 +28,6 @@ BoolArray = npt.NDArray[np.bool_]
 _TINY = 1e-9
 _TIES = 1e-7
 """Random prices, relative to the largest, that decide between equal ones: sends are never free."""
-
-_NOISE = 0.3
-_KEPT = (0.3, 0.5, 0.7, 0.85)
-"""Which part of a tree may stay when the rest is made anew."""
-
-_NEARLY = 1.05
-"""Trees that cost so many times as much as the best are of use, too."""
 
 Send = tuple[int, int]
 """A link, as its position in the problem's arrays, and a step."""
@@ -58,6 +52,11 @@ class TimedTree:
     def steps(self) -> IntArray:
         """``[K]``."""
         return np.array([step for _, step in self.sends], dtype=np.int64)
+
+    @property
+    def length(self) -> int:
+        """So many steps it needs."""
+        return 1 + max((step for _, step in self.sends), default=-1)
 
 
 class TreeFinder:
@@ -85,7 +84,6 @@ class TreeFinder:
 
     def ways(self, demands: Sequence[Demand], prices: FloatArray) -> list[TimedTree | None]:
         """For demands of the same sources and one destination each the cheapest way."""
-        prices = self._untied(prices)
         reached = self._reached(demands[0].sources)
         costs = self._costs(reached, prices)
         return [
@@ -97,38 +95,25 @@ class TreeFinder:
             for demand in demands
         ]
 
-    def trees(self, demand: Demand, prices: FloatArray, effort: int) -> list[TimedTree]:
-        """Cheap trees for a demand, in no order; none where it cannot be met in S steps.
+    def trees(
+        self, demands: Sequence[Demand], prices: FloatArray, until: Deadline
+    ) -> Iterator[list[TimedTree]]:
+        """For each demand two cheap trees; none where it cannot be met in S steps.
 
         Args:
-            demand: where from, where to.
-            prices: ``[S, L]``, 0 or above.
-            effort: how often a part of the best is made anew.
+            demands: where from, where to.
+            prices: ``[S, L]``, above 0.
+            until: when no further demand is begun with.
         """
-        untied = self._untied(prices)
-        best = self._nearest_first(demand, untied)
-        if best is None:
-            return []
-        onward = self._onward(untied)
-        found = [best]
-        least = self.cost(best, prices)
-        for i in range(effort + 1):
-            kept: list[Send] = [] if i == 0 else self._part(demand, best)
-            noisy = i % 2 == 1
-            asked = untied * (1 + 0.2 * self.random.random(untied.shape)) if noisy else untied
-            tree = self._central_first(
-                demand, asked, self._onward(asked) if noisy else onward, kept, _NOISE * (i > 0)
-            )
-            if tree is None:
-                continue
-            cost = self.cost(tree, prices)
-            if cost < least - _TINY:
-                best, least = tree, cost
-            if cost <= _NEARLY * least:
-                found.append(tree)
-        return found
+        onward = self._onward(prices)
+        for demand in demands:
+            if until.passed:
+                return
+            two = self._nearest_first(demand, prices), self._central_first(demand, prices, onward)
+            yield [tree for tree in two if tree is not None]
 
-    def _untied(self, prices: FloatArray) -> FloatArray:
+    def untied(self, prices: FloatArray) -> FloatArray:
+        """Prices 0 or above that are above 0, no two the same."""
         scale = float(prices.max(initial=0.0)) or 1.0
         return prices + _TIES * scale * (1 + self.random.random(prices.shape))
 
@@ -211,17 +196,11 @@ class TreeFinder:
         sends += way
 
     def _central_first(
-        self,
-        demand: Demand,
-        prices: FloatArray,
-        onward: FloatArray,
-        kept: list[Send],
-        noise: float,
+        self, demand: Demand, prices: FloatArray, onward: FloatArray
     ) -> TimedTree | None:
         """A tree that grows by what saves most, each destination being thought to pay its way."""
         reached = self._reached(demand.sources)
         sends: list[Send] = []
-        self._take(kept, sends, reached)
         wanted = list(demand.destinations)
         onward = onward[:, :, wanted]
         pays = np.full(len(wanted), np.inf)
@@ -232,8 +211,6 @@ class TreeFinder:
         while True:
             costs = self._costs(reached, prices)
             gain = np.maximum(0.0, pays - onward).sum(axis=2) - costs
-            if noise:
-                gain *= 1 + noise * self.random.random(gain.shape)
             step, node = divmod(int(gain.argmax()), self.problem.num_nodes)
             if not gain[step, node] > _TINY:
                 break
@@ -244,17 +221,6 @@ class TreeFinder:
             for link, sent in way:
                 np.minimum(pays, onward[sent + 1, self._target[link]], out=pays)
         return self._completed(demand, prices, sends, reached)
-
-    def _part(self, demand: Demand, tree: TimedTree) -> list[Send]:
-        """A random part of a tree that hangs together with its sources."""
-        share = self.random.choice(_KEPT)
-        has = set(demand.sources)
-        kept = []
-        for link, step in sorted(tree.sends, key=lambda send: send[1]):
-            if int(self._source[link]) in has and self.random.random() < share:
-                kept.append((link, step))
-                has.add(int(self._target[link]))
-        return kept
 
     def _tree(self, demand: Demand, sends: list[Send]) -> TimedTree:
         """The sends that are of use: the first to each node that needs the chunk or sends it on."""

@@ -35,7 +35,7 @@ def packed(question: Problem, steps: int) -> Packing:
     """A packing at rest."""
     packing = Packing(question, steps)
     while not packing.rested:
-        packing.improve(10.0)
+        packing.improve(NEVER.sooner(10.0))
         assert packing.feasible
     return packing
 
@@ -66,6 +66,7 @@ def propose(network: str, collective: str, limits: SeedLimits, **given: object) 
         ("dgx1", "allgather", 3, Fraction(7, 6)),
         ("ring(5)", "scatter", 2, Fraction(2, 5)),
         ("ring(5)", "gather", 2, Fraction(2)),
+        ("mesh(4,4)", "allgather", 6, Fraction(15, 2)),
     ],
 )
 def test_packings_meet_the_bound(
@@ -125,6 +126,28 @@ def test_proposals_come_near_and_keep_limits() -> None:
         assert one.algorithm.steps <= 2
         assert one.chunks <= 10
     assert propose("torus(4,4)", "allgather", SeedLimits(max_steps=3)) == []
+
+
+def test_it_goes_on_when_it_is_asked_again() -> None:
+    where, asked = as_topology(SPECS.topology("a100(boxes=2)")), SPECS.collective("allgather")
+    options = resolve_options(RECORD.options, {}, "seed timedtrees")
+    first = SeedLimits(until=NEVER.sooner(0.2))
+    turns = RECORD.load().propose(where, asked, first, options)
+    found = []
+    while (one := next(turns)) is not None:
+        found.append(one)
+    more = turns.send(SeedLimits(until=NEVER.sooner(2.0)))
+    assert more is not None
+    best = min((Fraction(p.algorithm.rounds, p.chunks) for p in found), default=None)
+    assert best is None or Fraction(more.algorithm.rounds, more.chunks) < best
+
+
+def test_trees_without_steps_bring_the_bandwidth_optimum() -> None:
+    """Of a bound that no cut around a node meets."""
+    timeless = Packing(problem("a100(boxes=2)", "allgather"), 4, timeless=True)
+    while not timeless.rested:
+        timeless.improve(NEVER.sooner(10.0))
+    assert timeless.value == pytest.approx(15 / 13, rel=1e-3)
 
 
 def test_what_does_not_fit_is_refused_in_words() -> None:

@@ -1,0 +1,223 @@
+"""Cheaper timed trees from given ones: by when a node has the chunk is what is changed.
+
+Where it is known by when each node has to have a chunk, each takes the cheapest send that comes in
+time from a node that has it by then: what a tree costs is a function of the arrivals alone.  They
+are improved one at a time, always the one that saves most, for many trees at once in flat arrays
+(a local search; a turn takes links times steps for each tree).  And where it is known who sends to
+whom, the steps that cost least follow exactly, from the last step backwards.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.deadline import Deadline
+from syncoll_timedtrees.problem import Problem
+
+__all__ = ["ArrivalSearch"]
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+
+_TINY = 1e-9
+_IMPOSSIBLE = 1e5
+"""What cannot be costs so many times more than any tree: a finite sum tells less of it from more,
+and a descent that begins with it may leave it."""
+
+_MOST_CELLS = 1 << 21
+"""Trees times links times steps that are looked at together."""
+
+_MOST_AT_EASE = 1 << 20
+"""The same, of those that are worth while in one turn of column generation."""
+
+_MOST_TURNS = 10
+"""Arrivals that may change in one descent, for each node."""
+
+
+class ArrivalSearch:
+    """Looks for cheap timed trees of S steps near given ones.
+
+    A batch of K trees is an array ``into``, ``[K, P]``: the link by which each node gets the chunk,
+    as its position in the problem's arrays, and -1 where it does not get it, or has it.
+
+    Args:
+        problem: the links, sorted by target.
+        steps: S.
+    """
+
+    def __init__(self, problem: Problem, steps: int) -> None:
+        self.problem, self.steps = problem, steps
+        self._source, self._target = problem.source, problem.target
+        self._links = np.arange(len(self._source))
+        self._heads, self._first = np.unique(self._target, return_index=True)
+        self._head_of = np.searchsorted(self._heads, self._target)
+        self.by_source = np.argsort(self._source, kind="stable")
+        self._tails, self._first_out = np.unique(self._source[self.by_source], return_index=True)
+        self._never = steps + 1
+
+    @property
+    def batch(self) -> int:
+        """How many trees are improved at once at little cost."""
+        return max(1, _MOST_AT_EASE // max(1, len(self._links) * (self.steps + 2)))
+
+    def timed(self, into: IntArray, prices: FloatArray) -> tuple[FloatArray, IntArray]:
+        """The cheapest steps for trees: what they cost, ``[K]``, and the step of each node's send.
+
+        Args:
+            into: ``[K, P]``.
+            prices: ``[S, L]``, above 0.
+
+        Returns:
+            An infinite cost where S steps are too few; steps ``[K, P]``, -1 where nothing is sent.
+        """
+        count, nodes = into.shape
+        used = into >= 0
+        place = np.flatnonzero(used)
+        link = into[used]
+        sender = place // nodes * nodes + self._source[link]
+        price = prices[:, link]
+        # What the part of a tree costs that hangs from a node, if it gets the chunk by a step.
+        below = np.zeros(count * nodes)
+        below[sender] = np.inf
+        least = np.full(len(place), np.inf)
+        is_best = np.zeros((self.steps, len(place)), dtype=bool)
+        for step in range(self.steps - 1, -1, -1):
+            cost = price[step] + below[place]
+            is_best[step] = cost < least
+            np.minimum(least, cost, out=least)
+            below = np.bincount(sender, least, count * nodes)
+        chosen = np.full(len(place), -1)
+        has = ~used.ravel()
+        for step in range(self.steps):
+            # The first step from which on all later ones are dearer.
+            sent = is_best[step] & has[sender] & (chosen < 0)
+            chosen[sent] = step
+            has[place[sent]] = True
+        costs = np.where(chosen >= 0, price[chosen, np.arange(len(place))], np.inf)
+        steps = np.full(count * nodes, -1)
+        steps[place] = chosen
+        total: FloatArray = np.bincount(place // nodes, costs, count).astype(np.float64)
+        return total, steps.reshape(count, nodes)
+
+    def descended(
+        self,
+        arrivals: IntArray,
+        has: BoolArray,
+        needs: BoolArray,
+        prices: FloatArray,
+        until: Deadline,
+    ) -> IntArray:
+        """Trees that no other arrival at one node makes cheaper.
+
+        Args:
+            arrivals: ``[K, P]``, how many steps are over when a node has the chunk; 0 where it
+                starts, ``S + 1`` where it does not come.
+            has: ``[K, P]``, where it starts.
+            needs: ``[K, P]``, where it has to come.
+            prices: ``[S, L]``, above 0.
+            until: when to be content with what they are then.
+
+        Returns:
+            The trees, ``[K, P]``.
+        """
+        tables = _Tables(self, prices)
+        block = max(1, _MOST_CELLS // max(1, len(self._links) * (self.steps + 2)))
+        blocks = [slice(i, i + block) for i in range(0, len(arrivals), block)]
+        found = [self._descended(arrivals[b], has[b], needs[b], tables, until) for b in blocks]
+        after = np.concatenate(found)
+        return self._into(after, has, tables)
+
+    def _descended(
+        self,
+        arrivals: IntArray,
+        has: BoolArray,
+        needs: BoolArray,
+        tables: _Tables,
+        until: Deadline,
+    ) -> IntArray:
+        arrivals = arrivals.copy()
+        live = np.arange(len(arrivals))
+        for _ in range(_MOST_TURNS * self.problem.num_nodes):
+            gain = self._gains(arrivals[live], has[live], needs[live], tables)
+            best = gain.reshape(len(live), -1).argmax(axis=1)
+            saves = gain.reshape(len(live), -1)[np.arange(len(live)), best] > tables.tiny
+            live, best = live[saves], best[saves]
+            if not len(live) or until.passed:
+                break
+            node, arrival = np.divmod(best, self.steps + 2)
+            arrivals[live, node] = arrival
+        return arrivals
+
+    def _gains(
+        self, arrivals: IntArray, has: BoolArray, needs: BoolArray, tables: _Tables
+    ) -> FloatArray:
+        """``[K, P, S + 2]``: what a tree saves when the chunk comes to one node by another step."""
+        count, nodes = arrivals.shape
+        rows = np.arange(count)[:, None]
+        # What a node pays itself, by when it gets the chunk.
+        pays = np.full((count, nodes, self.steps + 2), tables.impossible)
+        pays[:, self._heads] = np.minimum.reduceat(
+            tables.by_sender[self._links, arrivals[:, self._source]], self._first, axis=1
+        )
+        pays[:, :, 0] = tables.forbidden
+        pays[:, :, self._never] = np.where(needs, tables.forbidden, 0.0)
+        pays[has] = np.where(np.arange(self.steps + 2) == 0, 0.0, tables.forbidden)
+        now = np.take_along_axis(pays, arrivals[:, :, None], 2)[:, :, 0]
+        # What the others would pay without it: the second best where it is their best.
+        each = tables.by_sender[self._links, arrivals[:, self._source], arrivals[:, self._target]]
+        best = self._best(each)
+        others = np.minimum.reduceat(each, self._first, axis=1)[:, self._head_of]
+        without = each.copy()
+        without[rows, best] = tables.forbidden
+        second = np.minimum.reduceat(without, self._first, axis=1)[:, self._head_of]
+        others = np.where(self._links == best[:, self._head_of], second, others)
+        others[has[:, self._target]] = 0.0
+        heads = self._target[self.by_source]
+        onward = tables.by_receiver[self._links, arrivals[:, heads]]
+        np.minimum(onward, others[:, self.by_source, None], out=onward)
+        pays[:, self._tails] += np.add.reduceat(onward, self._first_out, axis=1)
+        total = now.copy()
+        total[:, self._tails] += np.add.reduceat(now[:, heads], self._first_out, axis=1)
+        return np.asarray(total[:, :, None] - pays)
+
+    def _best(self, each: FloatArray) -> IntArray:
+        """``[K, heads]``: the cheapest link into each node."""
+        least = np.minimum.reduceat(each, self._first, axis=1)[:, self._head_of]
+        place = np.where(each == least, self._links, len(self._links))
+        return np.asarray(np.minimum.reduceat(place, self._first, axis=1))
+
+    def _into(self, arrivals: IntArray, has: BoolArray, tables: _Tables) -> IntArray:
+        into = np.full(arrivals.shape, -1)
+        for i, row in enumerate(arrivals):
+            each = tables.by_sender[self._links, row[self._source], row[self._target]]
+            into[i, self._heads] = self._best(each[None, :])[0]
+        into[has | (arrivals == self._never)] = -1
+        return into
+
+
+class _Tables:
+    """The cheapest send over each link between two arrivals.
+
+    Attributes:
+        by_sender: ``[L, S + 2, S + 2]``, for each link, by when its source has the chunk and by
+            when its target has it.
+        by_receiver: the same with arrivals exchanged, for links by source.
+        impossible: what a send costs for which there is no step.
+        forbidden: what is never chosen.
+        tiny: less is not worth while.
+    """
+
+    def __init__(self, search: ArrivalSearch, prices: FloatArray) -> None:
+        steps, nodes = search.steps, search.problem.num_nodes
+        dearest = float(prices.max())
+        self.impossible = _IMPOSSIBLE * dearest * nodes
+        self.forbidden = self.impossible * nodes
+        self.tiny = _TINY * dearest
+        self.by_sender = np.full((prices.shape[1], steps + 2, steps + 2), self.impossible)
+        for step in range(steps):
+            within = np.minimum.accumulate(prices[step:].T, axis=1)
+            self.by_sender[:, step, step + 1 : steps + 1] = within
+        self.by_sender[:, :, steps + 1] = 0.0
+        self.by_receiver = np.ascontiguousarray(self.by_sender.transpose(0, 2, 1)[search.by_source])

@@ -1,0 +1,196 @@
+"""Cheap timed trees under prices of bounds and steps: from trees that are known, or from nothing.
+
+From trees that a packing uses now a local search goes on (`arrivals`), every tree that is known
+gets the steps that cost least, and now and then some are made from nothing (`trees`).  The first
+two look at many trees of all demands at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.deadline import Deadline
+from syncoll_timedtrees.arrivals import ArrivalSearch
+from syncoll_timedtrees.problem import Problem
+from syncoll_timedtrees.trees import TimedTree, TreeFinder
+
+__all__ = ["TreePricing"]
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+
+Found = list[tuple[int, TimedTree]]
+"""Trees, each with its demand's position."""
+
+_TINY = 1e-9
+
+_BATCH = 16
+"""Trees from which a local search goes on in a turn, at least one of each demand."""
+
+_CHANGED = (0.0, 0.1, 0.2)
+"""Which part of their arrivals is changed at random before, in turn."""
+
+_RETIMED = 24
+"""Known trees that are of use with new steps in a turn, at least two of each demand."""
+
+_CONSTRUCT, _CONSTRUCTED = 4, 16
+"""In each so-manieth turn trees are made from nothing, for so many demands."""
+
+
+class TreePricing:
+    """Looks for trees of S steps that cost less than demands pay.
+
+    Args:
+        problem: whose demands.
+        steps: S.
+        random: breaks ties, and changes trees.
+    """
+
+    def __init__(self, problem: Problem, steps: int, random: np.random.Generator) -> None:
+        self.problem, self.steps = problem, steps
+        self._random = random
+        self._finder = TreeFinder(problem, steps, random)
+        self._arrivals = ArrivalSearch(problem, steps)
+        self._single = all(len(demand.destinations) == 1 for demand in problem.demands)
+        self._turn = 0
+        self._has = self._where([demand.sources for demand in problem.demands])
+        self._needs = self._where([demand.destinations for demand in problem.demands])
+        self._shapes: dict[tuple[int, bytes], IntArray] = {}
+
+    def know(self, demand: int, tree: TimedTree) -> None:
+        """Remembers who sends to whom in a tree, which may have any number of steps."""
+        if not self._single:
+            into = self._rows(tree)[0]
+            self._shapes.setdefault((demand, into.tobytes()), into)
+
+    def cheap(
+        self,
+        prices: FloatArray,
+        pays: FloatArray,
+        shared: Sequence[Sequence[TimedTree]],
+        until: Deadline,
+    ) -> tuple[Found, FloatArray]:
+        """Cheap trees, and what the cheapest that was found costs for each demand.
+
+        Args:
+            prices: ``[B, S]``.
+            pays: what each demand pays; dearer trees are of no use.
+            shared: for each demand the trees that are in use now.
+            until: when to be content with what is found.
+        """
+        members = self.problem.orbits.members
+        on_links = self._finder.untied((members @ prices)[self.problem.orbit].T)
+        costs = np.full(len(pays), np.inf)
+        if self._single:
+            return self._ways(on_links, costs), costs
+        found: Found = []
+        if self._shapes:
+            found += self._retimed(on_links, pays, costs)
+        if any(shared):
+            found += self._descended(on_links, pays, shared, costs, until)
+        missing = np.flatnonzero(np.isinf(costs))
+        if not found or self._turn % _CONSTRUCT == 0 or len(missing):
+            some = self._random.permutation(len(costs))[:_CONSTRUCTED]
+            found += self._constructed(on_links, np.union1d(some, missing), costs, until)
+        self._turn += 1
+        for demand, tree in found:
+            self.know(demand, tree)
+        return found, costs
+
+    def _ways(self, prices: FloatArray, costs: FloatArray) -> Found:
+        """The cheapest ways to a single destination each."""
+        by_sources: dict[tuple[int, ...], list[int]] = {}
+        for i, demand in enumerate(self.problem.demands):
+            by_sources.setdefault(demand.sources, []).append(i)
+        found: Found = []
+        for members in by_sources.values():
+            ways = self._finder.ways([self.problem.demands[i] for i in members], prices)
+            for i, way in zip(members, ways, strict=True):
+                if way is not None:
+                    costs[i] = self._finder.cost(way, prices)
+                    found.append((i, way))
+        return found
+
+    def _retimed(self, prices: FloatArray, pays: FloatArray, costs: FloatArray) -> Found:
+        """Known trees with the steps that cost least."""
+        into = np.stack(list(self._shapes.values()))
+        demands = np.array([demand for demand, _ in self._shapes])
+        cost, steps = self._arrivals.timed(into, prices)
+        np.minimum.at(costs, demands, cost)
+        most = max(2, _RETIMED // len(costs))
+        order = np.lexsort((cost, demands))
+        place = np.arange(len(order)) - np.searchsorted(demands[order], demands[order])
+        kept = order[place < most]
+        return self._of_use(demands[kept], into[kept], steps[kept], cost[kept], pays)
+
+    def _descended(
+        self,
+        prices: FloatArray,
+        pays: FloatArray,
+        shared: Sequence[Sequence[TimedTree]],
+        costs: FloatArray,
+        until: Deadline,
+    ) -> Found:
+        """What a local search makes of some trees that are in use."""
+        each = max(1, min(_BATCH, self._arrivals.batch) // len(costs))
+        demands, arrivals = [], []
+        for demand, trees in enumerate(shared):
+            for i in self._random.permutation(len(trees))[:each].tolist():
+                into, steps = self._rows(trees[i])
+                demands.append(demand)
+                arrivals.append(np.where(into >= 0, steps + 1, self.steps + 1))
+        demand_of, arrival = np.array(demands), np.stack(arrivals)
+        has, needs = self._has[demand_of], self._needs[demand_of]
+        arrival[has] = 0
+        part = _CHANGED[self._turn % len(_CHANGED)]
+        if part:
+            changed = needs & (self._random.random(arrival.shape) < part)
+            other = self._random.integers(1, self.steps + 1, arrival.shape)
+            arrival = np.where(changed, other, arrival)
+        into = self._arrivals.descended(arrival, has, needs, prices, until)
+        cost, timed = self._arrivals.timed(into, prices)
+        np.minimum.at(costs, demand_of, cost)
+        return self._of_use(demand_of, into, timed, cost, pays)
+
+    def _constructed(
+        self, prices: FloatArray, which: IntArray, costs: FloatArray, until: Deadline
+    ) -> Found:
+        """Trees from nothing."""
+        found: Found = []
+        demands = [self.problem.demands[i] for i in which.tolist()]
+        # Fewer come out when time is over.
+        made = self._finder.trees(demands, prices, until)
+        for i, trees in zip(which.tolist(), made, strict=False):
+            for tree in trees:
+                costs[i] = min(costs[i], self._finder.cost(tree, prices))
+                found.append((i, tree))
+        return found
+
+    def _of_use(
+        self, demands: IntArray, into: IntArray, steps: IntArray, cost: FloatArray, pays: FloatArray
+    ) -> Found:
+        of_use = np.isfinite(cost) & (cost < pays[demands] - _TINY)
+        found: Found = []
+        for i in np.flatnonzero(of_use).tolist():
+            heads = np.flatnonzero(into[i] >= 0)
+            sends = zip(into[i, heads].tolist(), steps[i, heads].tolist(), strict=True)
+            found.append((int(demands[i]), TimedTree(tuple(sorted(sends)))))
+        return found
+
+    def _rows(self, tree: TimedTree) -> tuple[IntArray, IntArray]:
+        """For each node the link by which it gets the chunk and the step, or -1 twice."""
+        links = tree.links
+        into, steps = np.full((2, self.problem.num_nodes), -1)
+        into[self.problem.target[links]] = links
+        steps[self.problem.target[links]] = tree.steps
+        return into, steps
+
+    def _where(self, nodes: Sequence[Sequence[int]]) -> BoolArray:
+        found = np.zeros((len(nodes), self.problem.num_nodes), dtype=bool)
+        for row, some in zip(found, nodes, strict=True):
+            row[list(some)] = True
+        return found

@@ -1,0 +1,126 @@
+"""Which S comes next: from few to many in growing strides, then where most is left."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from itertools import pairwise
+from math import inf
+
+from syncoll_timedtrees.program import Packing
+
+__all__ = ["Schedule"]
+
+_STRIDES = 4
+"""So many S are tried with one stride, before it is doubled."""
+
+_NEAR_LEAST = 1.02
+"""When R/C is so near to its least, more steps are first tried where there is nothing better to do.
+"""
+
+_NEARLY_THERE = 1.05
+"""Until a packing is so near to what it may fall to, it goes on before more steps are tried ..."""
+
+_FIRST_TURNS = 5
+"""... up to so many times."""
+
+_WORTH = 0.998
+"""More steps are of use when they lower R/C to this part."""
+
+_STEPS_OF_NO_USE = 2
+"""After so many S that are of no use no larger one is tried."""
+
+_LEFT = 1e-5
+"""Less is not worth while."""
+
+_DEALS = 3
+"""So often a packing at rest is dealt."""
+
+
+class Schedule:
+    """What was tried, and what comes next.
+
+    Args:
+        first: the fewest steps.
+        most: the most steps.
+        least: what R/C comes down to with many steps, or less.
+
+    Attributes:
+        packings: for each S that was tried.
+    """
+
+    def __init__(self, first: int, most: int, least: float) -> None:
+        self.first, self.most, self.least = first, most, least
+        self.packings: dict[int, Packing] = {}
+        self._tries: dict[int, int] = {}
+        self._at_rest: dict[int, int] = {}
+
+    def tried(self, steps: int) -> None:
+        """Says that a packing had its turn, and was dealt."""
+        self._tries[steps] = self._tries.get(steps, 0) + 1
+        if self.packings[steps].rested:
+            self._at_rest[steps] = self._at_rest.get(steps, 0) + 1
+
+    def around(self, steps: int) -> list[Packing]:
+        """The packings of the next fewer and of the next more steps."""
+        fewer = [s for s in self.packings if s < steps]
+        more = [s for s in self.packings if s > steps]
+        return [self.packings[s] for s in [*sorted(fewer)[-1:], *sorted(more)[:1]]]
+
+    def following(self, best: Mapping[int, Fraction]) -> int | None:
+        """The next S, or None where nothing is left to be done.
+
+        Args:
+            best: the least R/C that is known for S, where there is one.
+        """
+        further = self._further()
+        last = max(self.packings, default=None)
+        if last is None:
+            return further
+        if further is not None and self.packings[last].value > self.least * _NEAR_LEAST:
+            return last if self._needs_more(last) else further
+        candidates = range(self.first, last + 1)
+        left = {steps: self._left(steps, best) for steps in candidates}
+        if further is not None:
+            left[further] = self._gap(further, best, self.least)
+        most = max(left, key=lambda steps: left[steps], default=None)
+        return None if most is None or left[most] <= _LEFT else most
+
+    def _needs_more(self, steps: int) -> bool:
+        """Whether a packing is still far from what it may fall to."""
+        packing = self.packings[steps]
+        if packing.rested or self._tries.get(steps, 0) >= _FIRST_TURNS:
+            return False
+        return packing.value > max(packing.estimate, self.least) * _NEARLY_THERE
+
+    def _further(self) -> int | None:
+        """The next S after all that were tried, if more steps seem to be of use."""
+        tried = sorted(self.packings)
+        if not tried:
+            return self.first if self.first <= self.most else None
+        values = [inf, *(self.packings[steps].value for steps in tried)]
+        if values[-1] <= self.least * (1 + _LEFT) or tried[-1] >= self.most:
+            return None
+        gains = [after < before * _WORTH for before, after in pairwise(values)]
+        if len(gains) > _STEPS_OF_NO_USE and not any(gains[-_STEPS_OF_NO_USE:]):
+            return None
+        if not gains[-1] and not self.packings[tried[-1]].rested:
+            return None  # that may change
+        stride = 1 << (len(tried) // _STRIDES)
+        return min(tried[-1] + stride, self.most)
+
+    def _left(self, steps: int, best: Mapping[int, Fraction]) -> float:
+        """By what part R/C may fall for so many steps, the less the more often it was tried."""
+        packing = self.packings.get(steps)
+        if packing is None:
+            following = min(s for s in self.packings if s > steps)
+            return self._gap(steps, best, self.packings[following].value)
+        if not packing.rested:
+            return self._gap(steps, best, max(packing.estimate, self.least))
+        if self._at_rest.get(steps, 0) >= _DEALS:
+            return 0.0
+        return self._gap(steps, best, packing.value)
+
+    def _gap(self, steps: int, best: Mapping[int, Fraction], least: float) -> float:
+        known = min((float(cost) for s, cost in best.items() if s <= steps), default=inf)
+        return (known / least - 1) / (1 + self._tries.get(steps, 0))

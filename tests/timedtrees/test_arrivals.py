@@ -1,0 +1,85 @@
+"""Trees made cheaper: the steps are the best there are, and a descent ends at a tree that holds."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from syncoll.deadline import NEVER
+from syncoll.model import Topology
+from syncoll.plugins import PluginManager
+from syncoll.spec import SpecLibrary
+from syncoll_timedtrees.arrivals import ArrivalSearch
+from syncoll_timedtrees.problem import Problem
+
+_LIBRARIES = PluginManager.discover().spec_libraries.values()
+SPECS = SpecLibrary.load([record.folder for record in _LIBRARIES])
+NODES, STEPS = 5, 4
+
+
+def network(seed: int) -> Problem:
+    """A random strongly connected network, with a broadcast."""
+    graph = nx.compose(
+        nx.gnp_random_graph(NODES, 0.4, seed=seed, directed=True),
+        nx.cycle_graph(NODES, create_using=nx.DiGraph),
+    )
+    links = dict.fromkeys(graph.edges, 1)
+    topology = Topology.from_links("random", NODES, links)
+    return Problem(topology, SPECS.collective("broadcast"), NEVER)
+
+
+def best_steps(problem: Problem, into: np.ndarray, prices: np.ndarray) -> float:
+    """What a tree costs at least, by trying all steps."""
+    links = into[into >= 0]
+    least = np.inf
+    for steps in product(range(STEPS), repeat=len(links)):
+        at = dict(zip(problem.target[links].tolist(), steps, strict=True))
+        senders = problem.source[links].tolist()
+        if all(at.get(u, -1) < step for u, step in zip(senders, steps, strict=True)):
+            least = min(least, float(prices[list(steps), links].sum()))
+    return least
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_steps_are_the_cheapest(seed: int) -> None:
+    problem, random = network(seed), np.random.default_rng(seed)
+    prices = random.random((STEPS, len(problem.source)))
+    search = ArrivalSearch(problem, STEPS)
+    trees = []
+    for _ in range(4):
+        weights = random.random(len(problem.source))
+        graph = nx.DiGraph()
+        for link, (u, v) in enumerate(zip(problem.source, problem.target, strict=True)):
+            graph.add_edge(int(u), int(v), weight=weights[link], link=link)
+        into = np.full(NODES, -1)
+        for path in nx.single_source_dijkstra_path(graph, 0).values():
+            for u, v in nx.utils.pairwise(path):
+                into[v] = graph.edges[u, v]["link"]
+        trees.append(into)
+    costs, steps = search.timed(np.stack(trees), prices)
+    for into, cost, step in zip(trees, costs, steps, strict=True):
+        assert cost == pytest.approx(best_steps(problem, into, prices))
+        if np.isfinite(cost):
+            used = into >= 0
+            assert prices[step[used], into[used]].sum() == pytest.approx(cost)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_descent_ends_at_a_tree_that_costs_no_more(seed: int) -> None:
+    problem, random = network(seed), np.random.default_rng(seed)
+    prices = 0.1 + random.random((STEPS, len(problem.source)))
+    search = ArrivalSearch(problem, STEPS)
+    has = np.arange(NODES)[None, :] == 0
+    graph = nx.DiGraph(zip(problem.source.tolist(), problem.target.tolist(), strict=True))
+    reached = nx.single_source_shortest_path_length(graph, 0)
+    arrivals = np.array([[reached[node] for node in range(NODES)]])
+    at_once = search.descended(arrivals, has, ~has, prices, NEVER.sooner(0.0))
+    into = search.descended(arrivals, has, ~has, prices, NEVER)
+    assert (into[0, 1:] >= 0).all()
+    assert into[0, 0] == -1
+    before, after = search.timed(at_once, prices)[0][0], search.timed(into, prices)[0][0]
+    assert np.isfinite(after)
+    assert after <= before + 1e-9
