@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from fractions import Fraction
 from typing import SupportsInt
 
-__all__ = ["argument", "arguments_as_options", "counted"]
+__all__ = ["argument", "arguments_as_options", "counted", "nearness"]
 
 _AS_OPTIONS: ContextVar[bool] = ContextVar("arguments as options", default=False)
 
@@ -24,6 +25,20 @@ def counted(number: SupportsInt, noun: str, plural: str = "") -> str:
     ('1 step', '0 steps', '2 NVLinks', '3 topologies')
     """
     return f"{number} {noun if number == 1 else plural or _plural(noun)}"
+
+
+def nearness(cost: Fraction, bound: Fraction) -> str:
+    """How near a cost is to what is proved to be the least possible.
+
+    >>> nearness(Fraction(7, 6), Fraction(15, 13)), nearness(Fraction(2), Fraction(2))
+    ('within 1.1 %', 'optimal')
+    """
+    if cost <= bound:
+        return "optimal"
+    if not bound:
+        return "no bound"
+    percent = 100 * float(cost / bound - 1)
+    return f"within {percent:.0f} %" if percent >= 100 else f"within {percent:.2g} %"
 
 
 def _plural(noun: str) -> str:

@@ -7,7 +7,8 @@ algorithm shown has passed an independent verifier.
   syncoll pareto dgx1 broadcast --max-steps 5 --jobs 4 --proofs proofs
   syncoll pareto my-machine.syncoll:quad my-collectives.syncoll:shift -o frontier.json
 
-Ctrl-C and --time-limit end the search with what is known so far, which says what is not settled.
+The search improves its points for as long as a gap to a proved bound is open; Ctrl-C and
+--time-limit end it with what is known so far, which says what is not settled and how near it is.
 Exit codes: 0 searched to the end or points found; 2 bad input; 3 stopped by a limit without a
 point; 130 Ctrl-C, and the frontier is saved even without -o.
 """

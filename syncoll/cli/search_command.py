@@ -58,7 +58,8 @@ def add_search(parser: argparse.ArgumentParser) -> None:
         "--max-chunks",
         type=count,
         metavar="C",
-        help="C at most (default: 24 times the least possible; paper: no limit)",
+        help="C at most (default: 24 times the least possible, up to 96 times where the bound's "
+        "denominator asks for it, and what seeds construct; paper: no limit)",
     )
     add_time_limit(
         group,
@@ -71,6 +72,14 @@ def add_search(parser: argparse.ArgumentParser) -> None:
         metavar="TIME",
         help="for each (S, R, C) (default: 2 s, then 10 s, for the first, 5 s for others, then "
         "30 s for those left undecided; paper: none)",
+    )
+    group.add_argument(
+        "--no-symmetry",
+        dest="symmetric",
+        action="store_false",
+        help="look neither for symmetric algorithms nor for shorter ones near known algorithms, "
+        "as the certified strategy does where a solver needs more than a moment; found or not, "
+        "they refute nothing",
     )
     output = parser.add_argument_group("output")
     add_format(output)
@@ -93,7 +102,8 @@ def add_search(parser: argparse.ArgumentParser) -> None:
 
 
 _PASSED_ON = (
-    "strategy k max_steps max_rounds max_chunks time_limit point_limit output proofs progress"
+    "strategy k max_steps max_rounds max_chunks time_limit point_limit symmetric output proofs "
+    "progress"
 )
 
 

@@ -14,7 +14,7 @@ import contextlib
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TextIO, cast
 
@@ -127,15 +127,18 @@ class Returns:
         kind: its type.
         each: whether it returns an iterator of these.
         or_none: whether it may also return None, and only some objects have the method.
+        pauses: whether the iterator may give None in between, and is sent what it asked for.
     """
 
     kind: type
     each: bool = False
     or_none: bool = False
+    pauses: bool = False
 
     def check(self, value: object) -> None:
         """Passes what is of the type, and raises `TypeError` otherwise."""
-        if not (isinstance(value, self.kind) or (self.or_none and value is None)):
+        none_is_fine = self.or_none or self.pauses
+        if not (isinstance(value, self.kind) or (none_is_fine and value is None)):
             raise TypeError(f"it returned a {type(value).__name__}, not a {self.kind.__name__}")
 
 
@@ -200,18 +203,20 @@ class _Guarded:
 
         return call
 
-    def _each(self, results: Iterable[object], name: str, returns: Returns) -> Iterator[object]:
-        end = object()
+    def _each(
+        self, results: Iterable[object], name: str, returns: Returns
+    ) -> Generator[object, object, None]:
+        given: object = None
         with calling(self._who, name):
             rest = iter(results)
         while True:
             with calling(self._who, name):
-                result = next(rest, end)
-                if result is not end:
-                    returns.check(result)
-            if result is end:
-                return
-            yield result
+                try:
+                    result = rest.send(given) if isinstance(rest, Generator) else next(rest)
+                except StopIteration:
+                    return
+                returns.check(result)
+            given = yield result
 
 
 # Standard output -------------------------------------------------------------------------------

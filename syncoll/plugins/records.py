@@ -287,8 +287,13 @@ class Seed(Protocol):
         collective: Collective,
         limits: SeedLimits,
         options: Mapping[str, OptionValue],
-    ) -> Iterator[Proposal]:
+    ) -> Iterator[Proposal | None]:
         """Algorithms for the collective, the most useful first; none where it has no idea.
+
+        A seed that becomes better for as long as it is let run (`SeedRecord.resumes`) is a
+        generator that yields None when its time is over.  It is asked again when there is more,
+        and what that ``yield`` returns are the `SeedLimits` of its next turn; None where there is
+        none.
 
         Args:
             topology: P and B.
@@ -354,6 +359,8 @@ class SeedRecord:
             nodes.  A search asks the quick ones first.
         weight: how much of the time that seeds share is worth giving it, beside 1 for most; more
             for one that becomes better for as long as it is let run.
+        resumes: whether it yields None when its turn is over, and goes on when it is asked again.
+            It looks at the clock itself, and is cut short only when the time of all seeds is over.
     """
 
     name: str
@@ -366,6 +373,7 @@ class SeedRecord:
     forest: Callable[[], ForestPacker] | None = None
     first_seconds: float = 1.0
     weight: float = 1.0
+    resumes: bool = False
 
     def __post_init__(self) -> None:
         number = fields.at_least(0, fields.number)
@@ -376,7 +384,7 @@ class SeedRecord:
         check_table(self.options, who)
         for name in ("installed", "fits"):
             guard(self, name, GuardedQuestion)
-        methods = {"propose": Returns(Proposal, each=True)}
+        methods = {"propose": Returns(Proposal, each=True, pauses=True)}
         guard(self, "load", Loader, who=who, methods=methods)
         if self.forest is not None:
             methods = {"pack": Returns(tuple), "any_roots": Returns(tuple, or_none=True)}

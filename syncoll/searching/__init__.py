@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from syncoll.searching.frontiers import search
     from syncoll.searching.point import decided_as, solve_one
     from syncoll.searching.request import Candidate, Observer, SearchRequest, Strategy
-    from syncoll.searching.seeding import ChosenSeed, Seeding
+    from syncoll.searching.seed_run import ChosenSeed
+    from syncoll.searching.seeding import Seeding
 else:  # a single question needs a part of it
     __getattr__ = lazily(
         __name__,

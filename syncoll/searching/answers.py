@@ -7,7 +7,7 @@ solver an instance is decided when its answer is wanted; with a pool several are
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from functools import partial
@@ -17,7 +17,7 @@ from syncoll.bounding import rounds_bound
 from syncoll.certificates import RoundsBound
 from syncoll.deadline import NEVER, Deadline
 from syncoll.errors import ModelError
-from syncoll.formula import StopReason
+from syncoll.formula import StopReason, Verdict
 from syncoll.model import Algorithm, Collective, Instance, Topology
 from syncoll.model.derived import dual_instance
 from syncoll.plugins import SeedLimits
@@ -25,12 +25,15 @@ from syncoll.results import Solution
 from syncoll.results.frontier import Point
 from syncoll.results.solution import undecided
 from syncoll.searching.decompose import inverted, inverted_solution
-from syncoll.searching.point import solve_directly
+from syncoll.searching.point import solve_directly, solve_symmetrically
 from syncoll.searching.request import SearchRequest
+from syncoll.searching.seed_run import SeedRun
 from syncoll.searching.seeding import Seeding
 from syncoll.solving import Solver, SolverPool
+from syncoll.symmetry import FreeGroup
 
 if TYPE_CHECKING:  # a search without a store loads no database
+    from syncoll.solving.task import How
     from syncoll.store import CachedSolutions
 
 __all__ = ["AnswerSource", "DualAnswers", "PendingAnswer", "inverted_point"]
@@ -98,6 +101,7 @@ class AnswerSource:
         seconds: float | None,
         hint: Algorithm | None = None,
         until: Deadline = NEVER,
+        groups: Sequence[FreeGroup] = (),
     ) -> PendingAnswer:
         """Asks for an instance to be decided.
 
@@ -105,18 +109,22 @@ class AnswerSource:
             seconds: a time limit; None for the solver's own.
             hint: an algorithm for the same chunks, near which there may be one.
             until: when the answer must be there; later it is unknown.
+            groups: only algorithms that one of these maps to themselves are looked for, see
+                `solve_symmetrically`.  What the store knows of all algorithms is known of these.
         """
         if self.memory is not None:
             known = self.memory.look_up(instance, seconds=seconds)
-            if known is not None:
+            # What was not decided as a whole may be easy for a group.
+            if known is not None and not (groups and known.verdict is Verdict.UNKNOWN):
                 return PendingAnswer(lambda: known)
         solver, pool = self.solver, self.pool
         assert solver is not None
+        how: How = partial(solve_directly, hint=hint, until=until)
+        if groups:
+            how = partial(solve_symmetrically, hint=hint, until=until, groups=tuple(groups))
         if pool is None:
-            return PendingAnswer(
-                lambda: self._kept(solve_directly(solver, instance, seconds, hint, until), seconds)
-            )
-        theirs = pool.submit(instance, seconds, how=partial(solve_directly, hint=hint, until=until))
+            return PendingAnswer(lambda: self._kept(how(solver, instance, seconds), seconds))
+        theirs = pool.submit(instance, seconds, how=how)
         answer: Future[Solution] = Future()
 
         def take(done: Future[Solution]) -> None:
@@ -174,6 +182,7 @@ class AnswerSource:
             "max_chunks": max_chunks,
             "time_limit": request.time_limit,
             "point_limit": request.point_limit,
+            "symmetric": request.symmetric,
         }
 
     def _kept(self, solution: Solution, seconds: float | None) -> Solution:
@@ -207,10 +216,11 @@ class DualAnswers(AnswerSource):
         seconds: float | None,
         hint: Algorithm | None = None,
         until: Deadline = NEVER,
+        groups: Sequence[FreeGroup] = (),
     ) -> PendingAnswer:
         """Asks for an instance to be decided; a hint is of no use to the dual."""
         asked = dual_instance(instance, self._collective, self._dual)
-        pending = super().ask(asked, seconds, until=until)
+        pending = super().ask(asked, seconds, until=until, groups=groups)
         return PendingAnswer(
             lambda: inverted_solution(pending.result(), instance, self._collective), pending.cancel
         )
@@ -223,17 +233,24 @@ class _DualSeeding(Seeding):
         super().__init__(seeding.seeds)
         self._seeding, self._request, self._dual = seeding, request, dual
 
+    def run(self, topology: Topology, collective: Collective) -> SeedRun:
+        return _DualRun(self._seeding.run(topology.reversed(), self._dual), self._request)
+
+
+class _DualRun(SeedRun):
+    """Seeds at work on the dual."""
+
+    def __init__(self, run: SeedRun, request: SearchRequest) -> None:
+        self._run, self._request = run, request
+
+    @property
+    def waiting(self) -> tuple[str, ...]:
+        return self._run.waiting
+
     def points(
-        self,
-        topology: Topology,
-        collective: Collective,
-        limits: SeedLimits,
-        patience: float = 0.0,
-        slowest: float = math.inf,
+        self, limits: SeedLimits, patience: float = 0.0, slowest: float = math.inf
     ) -> Iterator[Point]:
-        wide, turned_round = replace(limits, max_chunks=None), topology.reversed()
-        found = self._seeding.points(turned_round, self._dual, wide, patience, slowest)
-        for point in found:
+        for point in self._run.points(replace(limits, max_chunks=None), patience, slowest):
             try:
                 turned = inverted_point(point, self._request)
             except ModelError:  # the inverse's chunks are those of another C of the dual

@@ -6,7 +6,8 @@ collective says that it is irregular, what it asks for is compared for each C in
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
 
@@ -16,6 +17,7 @@ from syncoll.deadline import NEVER, Deadline, OutOfTimeError, interrupted_at
 from syncoll.errors import LocatedError
 from syncoll.model import Collective, Instance, Topology
 from syncoll.model.derived import require_sense
+from syncoll.model.reach import Reach
 
 __all__ = ["BoundsTable"]
 
@@ -25,7 +27,9 @@ _SHARE_OF_REST = 0.4
 """The part of the time that is left which one bound may take."""
 
 _CUT_SECONDS = 0.3
-"""What a bound may take for which no time is left."""
+_CUT_SECONDS_PER_PAIR = 4e-7
+"""What a bound may take for which no time is left: at least so long, and on large machines so much
+work for each pair of nodes (an allgather names so many destinations)."""
 
 _SHARE_OF_TREES = 0.25
 """The part of the time that goes to trees, which seldom prove more than flows."""
@@ -102,8 +106,26 @@ class BoundsTable:
         if not self.irregular and self._least_steps:
             return next(iter(self._least_steps.values()))  # the same for every C
         if chunks not in self._least_steps:
-            self._least_steps[chunks] = self.instance(chunks, 0, 0).least_steps
+            self._least_steps[chunks] = self.reach(chunks).least_steps
         return self._least_steps[chunks]
+
+    def reach(self, chunks: int) -> Reach:
+        """How far what is asked for with C = `chunks` is."""
+        table = self.collective.table_on(self.topology, chunks)
+        return Reach(self.topology, table, self.collective.combining)
+
+    @contextmanager
+    def at_once(self) -> Iterator[None]:
+        """While it lasts, bounds are those that are known, or cuts: none is begun that takes long.
+
+        What is left out so may still be proved later.
+        """
+        usual, skipped = self.deadline, set(self.skipped)
+        self.deadline = NEVER.sooner(0.0)
+        try:
+            yield
+        finally:
+            self.deadline, self.skipped = usual, skipped
 
     def found(self, steps: int, bandwidth: Fraction) -> None:
         """Tells of an algorithm: no bound is above what it costs, and what meets it is enough."""
@@ -131,6 +153,12 @@ class BoundsTable:
         The quick one, until `tighten` was called for the same steps.
         """
         return self.certificate(self.shape(chunks), steps).bandwidth
+
+    def known(self, chunks: int, steps: int) -> Fraction:
+        """The same, without computing anything for this number of steps."""
+        shape = self.shape(chunks)
+        own = steps if (shape.chunks, steps) in self._bounds else None
+        return self.certificate(shape, own).bandwidth
 
     def certificate(self, shape: ChunkClasses, steps: int | None = None) -> Certificate:
         """The best one known for a shape and at most `steps` steps; the more general of equals."""
@@ -187,7 +215,8 @@ class BoundsTable:
         """What can be proved at once, for any number of steps; 0 where that is nothing."""
         if shape.chunks not in self._cuts:
             try:
-                with interrupted_at(NEVER.sooner(_CUT_SECONDS)):
+                work = _CUT_SECONDS_PER_PAIR * self.topology.num_nodes**2
+                with interrupted_at(NEVER.working(max(_CUT_SECONDS, work))):
                     self._cuts[shape.chunks] = self._least_cut(shape)
             except OutOfTimeError:
                 self._cuts[shape.chunks] = RoundsBound(Fraction(0), None, None)
@@ -196,7 +225,7 @@ class BoundsTable:
     def _least_cut(self, shape: ChunkClasses) -> RoundsBound:
         if not shape.combining:
             return least_cut(self.topology, shape.demands(DemandView.MOVING))
-        if any(len(one.post) > 1 for one in shape.classes):
+        if not shape.ends_alone:
             return RoundsBound(Fraction(0), None, None)
         bound = least_cut(self.topology.reversed(), shape.demands(DemandView.INVERSE))
         return replace(bound, reading=DemandView.INVERSE)

@@ -2,7 +2,8 @@
 
 * paper: Algorithm 1 of the SCCL paper, ``S <= R <= S + k`` and ``R/C >= b_l``.
 * certified: every C up to a limit, with R from the proved bound for S steps and this C upwards;
-  no k.  The first candidate usually meets the bound, and then nothing is left to refute.
+  no k.  The first candidate usually meets the bound, and then nothing is left to refute.  Where no
+  C up to the limit can meet it, the least C that can is tried too, if it is not much larger.
 
 Both leave out what would cost no less than a point with fewer steps.
 """
@@ -12,8 +13,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterator
 from fractions import Fraction
-from functools import cached_property
-from math import ceil
+from math import ceil, lcm
 
 from syncoll.errors import UsageError
 from syncoll.searching.bounds_table import BoundsTable
@@ -27,6 +27,9 @@ _DEFAULT_STEPS_BEYOND = 3
 
 _DEFAULT_MULTIPLES = 24
 """The default limit on C, in multiples of the least C for which the collective is defined."""
+
+_MOST_MULTIPLES = 96
+"""The limit on a C that is tried because the bound's denominator asks for it."""
 
 _LARGEST_LEAST_CHUNKS = 100_000
 """Where the search for the least C gives up."""
@@ -47,7 +50,8 @@ class CandidateSource:
         self.request, self.bounds = request, bounds
         self.least_chunks = self._least_chunks()
         self.max_chunks = request.max_chunks or self.least_chunks * _DEFAULT_MULTIPLES
-        self.least_steps = min(bounds.least_steps(c) for c in self.admitted())
+        sizes = self.admitted() if bounds.irregular else [self.least_chunks]
+        self.least_steps = min(bounds.least_steps(c) for c in sizes)
         if self.least_steps == 0 and request.max_chunks is None:
             # For some C everything is in place: nothing can cost less, whatever the others ask for.
             self.max_chunks = next(c for c in self.admitted() if bounds.least_steps(c) == 0)
@@ -58,9 +62,9 @@ class CandidateSource:
         if self.k is None and request.strategy is Strategy.PAPER:
             self.k = self._least_k()
 
-    @cached_property
+    @property
     def least_bandwidth(self) -> Fraction:
-        """The proved bound on R/C for any number of steps and whatever C."""
+        """The proved bound on R/C for any number of steps and whatever C, as far as it is known."""
         return self.least_bandwidth_of(None)
 
     @property
@@ -140,6 +144,9 @@ class CandidateSource:
                 # With fewer rounds than steps some step would be idle: a matter of fewer steps.
                 rounds = max(steps, ceil(self.bounds.bandwidth(chunks, bounded) * chunks))
                 queue.append((Fraction(rounds, chunks), chunks, rounds))
+        beyond = self._meeting(steps) if multiples is None else None
+        if beyond is not None and beyond.chunks > last:
+            queue.append((beyond.bandwidth, beyond.chunks, beyond.rounds))
         heapq.heapify(queue)
         most = self.most_rounds(steps)
         while queue:
@@ -149,7 +156,22 @@ class CandidateSource:
             if most is not None and rounds > most:
                 continue
             yield Candidate(steps, rounds, chunks)
-            heapq.heappush(queue, (Fraction(rounds + 1, chunks), chunks, rounds + 1))
+            if chunks <= last:
+                heapq.heappush(queue, (Fraction(rounds + 1, chunks), chunks, rounds + 1))
+
+    def _meeting(self, steps: int) -> Candidate | None:
+        """The candidate of least C that meets the bound for S = `steps`, where no limit is set."""
+        asked = self.request
+        if asked.max_chunks is not None or asked.strategy is Strategy.PAPER:
+            return None
+        if self.bounds.irregular or self.max_chunks < self.least_chunks * _DEFAULT_MULTIPLES:
+            return None
+        bound = self.bounds.bandwidth(self.least_chunks, steps)
+        unit = lcm(bound.denominator, self.least_chunks)
+        if not bound or unit > self.least_chunks * _MOST_MULTIPLES:
+            return None
+        chunks = unit * max(1, ceil(steps / (bound * unit)))
+        return Candidate(steps, int(bound * chunks), chunks) if self.bounds.admits(chunks) else None
 
     def _most_chunks(self, steps: int) -> int:
         most = self.most_rounds(steps)

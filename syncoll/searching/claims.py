@@ -94,7 +94,7 @@ def evidence_of(
         shapes,
         source.max_chunks,
         undefined_chunks(shapes, source.max_chunks, bounds.admits),
-        Distance.of(bounds.instance(nearest, least, 0)),
+        Distance.of(bounds.reach(nearest)),
         bounds.certificates(admitted, None),
         tuple(proofs),
     )

@@ -16,7 +16,7 @@ from typing import Generic, TypeVar
 
 from syncoll.errors import ModelError
 from syncoll.model import Algorithm, Collective, Instance, Topology, compose, invert, renumber
-from syncoll.model.rows import RelationTable, matching
+from syncoll.model.rows import RelationTable
 from syncoll.results import Solution
 from syncoll.trust import require_valid
 
@@ -91,8 +91,8 @@ def same_chunks(
 ) -> tuple[Instance, Algorithm] | None:
     """The same with the chunk numbers of a table; None where the chunks are other ones."""
     instance, algorithm = solved
-    own = RelationTable(instance.pre, instance.post)
-    number = matching(own.rows, RelationTable(table.pre, table.post).rows)
+    wanted = table.table if isinstance(table, Instance) else table
+    number = instance.table.matching(wanted)
     return None if number is None else renumber(instance, algorithm, number)
 
 

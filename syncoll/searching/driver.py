@@ -6,14 +6,18 @@ the candidates, `trials` asks about them, and `claims` says what follows.
 
 A candidate that the solver could not decide within its time never counts as refuted: it becomes an
 open claim, and the search goes on.
+
+Seeds come first, and again where the solver finds its questions hard: then they have as much time
+as it had.  What is left in the end is theirs, for as long as a gap to a bound is open.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import closing
+from contextlib import closing, nullcontext
 from fractions import Fraction
+from itertools import takewhile
 
 from syncoll.deadline import NEVER, Deadline, OutOfTimeError
 from syncoll.formula import Verdict
@@ -26,7 +30,11 @@ from syncoll.searching.candidates import CandidateSource
 from syncoll.searching.claims import with_claims
 from syncoll.searching.passes import StepState, passes
 from syncoll.searching.request import Candidate, Observer, SearchRequest, Strategy
+from syncoll.searching.seed_run import SeedRun
+from syncoll.searching.seeding import first_round, is_small, next_round
+from syncoll.searching.symmetric import SymmetricSearch
 from syncoll.searching.trials import Trials, why_undecided
+from syncoll.searching.windows import WindowSearch
 from syncoll.trust import require_valid
 
 __all__ = ["OUT_OF_MEMORY", "OnPoints", "merged", "proofs_until", "search_points"]
@@ -37,8 +45,34 @@ OUT_OF_MEMORY = "out of memory"
 _SAVE_SECONDS = 5.0
 """How often the points of seeds are passed on while they come."""
 
+_SHARE_OF_SYMMETRY = 0.25
+_SYMMETRY_SECONDS = 120.0
+"""What symmetric algorithms are looked for in, at most, before all algorithms are."""
+
+_SHARE_OF_WINDOWS = 0.1
+"""The part of what is left before it, and after it, in which known algorithms are made shorter,
+window by window."""
+
 _PROOF_SECONDS = 10.0
 """What the bounds of a frontier may take for which no solver was asked."""
+
+_TURN_SECONDS = 2.0
+"""When the solver had so long without settling an S it is the seeds' turn, for as long."""
+
+_SHARE_OF_TURN = 0.5
+"""The part of the time that is left which one turn may take."""
+
+_ROUND_SECONDS = 10.0
+"""The first round of seeds after the solver; every further one takes twice as long."""
+
+_BUSY = 3.0
+"""So many times its work a round may last."""
+
+_CLAIM_SECONDS = 1.0
+"""What remains in the end to say what is proved."""
+
+_IDLE = 0.1
+"""When seeds use only this part of a round, and find nothing, they have no more to give."""
 
 _MOST_UNDECIDED = 16
 """With so many undecided candidates for one S the search goes on to the next: without a limit on R
@@ -80,13 +114,15 @@ def search_points(
     except OutOfTimeError:
         run.stopped = "time limit"
     except KeyboardInterrupt:
-        answers.cancel_all()
-        run.stopped = "interrupted"
+        run.stop_soon("interrupted")
     except MemoryError as error:
-        answers.cancel_all()
         answers.lost(f"{OUT_OF_MEMORY}: {error}")
-        run.stopped = OUT_OF_MEMORY
-    return run.frontier()
+        run.stop_soon(OUT_OF_MEMORY)
+    try:
+        return run.frontier()
+    except KeyboardInterrupt:  # again, while the bounds that were begun come to an end
+        run.stop_soon("interrupted")
+        return run.frontier()
 
 
 class _Search:
@@ -115,43 +151,121 @@ class _Search:
         self.trials = Trials(answers, observer, self.bounds, deadline, self.points, refuted)
         self.steps: list[StepState] = []
         self.current: StepState | None = None
+        self.symmetric: SymmetricSearch | None = None
+        if request.symmetric and request.strategy is Strategy.CERTIFIED:
+            known = self.trials.known
+            self.symmetric = SymmetricSearch(self.source, answers, observer, known, self._best)
+        self.windows = WindowSearch(
+            answers, observer, self.bounds.known, self._best, self._admits_cut
+        )
+        self.seeds: SeedRun | None = None
+        self.asked_seconds = 0.0
+        self.told: dict[int | None, Fraction] = {}
         self.stopped = ""
+
+    def stop_soon(self, why: str) -> None:
+        """Ends the search: nothing more is asked, and no bound begun that takes long."""
+        self.stopped = why
+        self.answers.cancel_all()
+        self.bounds.deadline = NEVER.sooner(0.0)
 
     def seed(self) -> None:
         """Starts from what the seeds construct."""
         alone = self.answers.solver is None
-        saved = time.perf_counter()
-        for point in self.answers.seeding.search(
-            self.request, self.deadline, self.request.max_steps, alone=alone
-        ):
+        self.seeds = self.answers.seeding.run(self.request.topology, self.request.collective)
+        self._take(first_round(self.seeds, self.request, self.deadline, alone=alone))
+        if alone:
+            self.bounds.deadline = proofs_until(self.deadline)
+        if self.points:
+            # On a small machine a solver soon has better points, for which the bounds come then.
+            soon = not alone and is_small(self.request.topology)
+            with self.bounds.at_once() if soon else nullcontext():
+                self._report()
+
+    def _take(self, points: Iterable[Point]) -> bool:
+        """Puts points of seeds on the frontier, until nothing can be better; whether one is new."""
+        assert self.seeds is not None
+        self.observer.seeding(self.seeds.waiting)
+        saved, new, alone = time.perf_counter(), False, self.answers.solver is None
+        for point in points:
             self.trials.known.add(point)
             most = self.source.most_rounds(point.steps)
             if (most is None or point.rounds <= most) and self.source.covers(point.chunks):
-                self._merge(point)
+                new |= self._merge(point)
                 least = self.source.least_chunks  # whose shape stands for every C, also in files
                 if point.steps <= self.source.least_steps and self.bounds.is_met(least):
                     break  # nothing is better in either cost
             if alone and self.on_points and time.perf_counter() >= saved + _SAVE_SECONDS:
-                self.bounds.deadline = NEVER.sooner(0.0)  # what is proved comes later
-                self._report()
+                with self.bounds.at_once():  # what is proved comes later
+                    self._report()
                 saved = time.perf_counter()
-        if alone:
-            self.bounds.deadline = proofs_until(self.deadline)
-        if self.points:
+        return new
+
+    def improve(self) -> None:
+        """Lets the seeds go on for as long as there is time, and a gap is open.
+
+        Without a limit of time they end when a round has found nothing better.
+        """
+        turn = _ROUND_SECONDS
+        while self.seeds is not None and self.seeds.waiting and self._gaps_are_open():
+            began = time.perf_counter()
+            until = self.deadline.before(_CLAIM_SECONDS)
+            until.check()
+            until = until.sooner(_BUSY * turn)
+            if self._take(next_round(self.seeds, self.request, turn, until)):
+                self._report()
+                turn *= 2
+                continue
+            spent = time.perf_counter() - began
+            if self.deadline.is_never or spent < _IDLE * min(turn, until.seconds or turn):
+                return
+            turn *= 2
+
+    def _turn_of_seeds(self) -> None:
+        """Gives the seeds as much time as the solver had, where that had some."""
+        if self.seeds is None or not self.seeds.waiting or self.asked_seconds < _TURN_SECONDS:
+            return
+        until = self.deadline.share(_SHARE_OF_TURN).sooner(_BUSY * self.asked_seconds)
+        if self._take(next_round(self.seeds, self.request, self.asked_seconds, until)):
             self._report()
+        self.asked_seconds = 0.0
+
+    def _gaps_are_open(self) -> bool:
+        """Whether a point of any S may be better than what is known."""
+        if not self.points:
+            return True
+        least = self.source.least_steps
+        if self.points[0].steps > least:
+            return True
+        costs = [(p.steps, p.bandwidth) for p in self.points]
+        if costs[-1][1] > self.source.least_bandwidth:
+            return True
+        ends = [*(steps for steps, _ in costs[1:]), costs[-1][0] + 1]
+        return any(
+            cost > self.source.least_bandwidth_of(steps)
+            for (first, cost), end in zip(costs, ends, strict=True)
+            for steps in range(first, end)
+        )
 
     def run(self) -> None:
         """Asks for one number of steps after the other."""
         source = self.source
         if self.bounds.irregular:
             self.observer.limited(source.max_chunks)
-        self.observer.bounded(None, source.least_bandwidth)
-        if self.answers.solver is None:
-            return
+        self._bounded(None, source.least_bandwidth)
+        if self.answers.solver is not None:
+            self._solve()
+        if self.request.strategy is Strategy.CERTIFIED:
+            self.improve()
+
+    def _solve(self) -> None:
+        source = self.source
+        if self.symmetric is not None and self.symmetric.is_large:
+            self._look_for_symmetric()
         for steps in range(source.least_steps, source.max_steps + 1):
             if self.request.strategy is Strategy.CERTIFIED:
                 self.deadline.check()
-                self.observer.bounded(steps, source.least_bandwidth_of(steps))
+                self._bounded(steps, source.least_bandwidth_of(steps))
             self.current = StepState(steps, self._best(steps))
             self.steps.append(self.current)
             for candidates, seconds in passes(source, self.current):
@@ -160,6 +274,48 @@ class _Search:
             best, self.current = self.current.best, None
             if best is not None and best <= source.least_bandwidth:
                 return
+
+    def _look_for_symmetric(self) -> None:
+        """Looks for symmetric algorithms, once: they are found where others are not."""
+        symmetric, self.symmetric = self.symmetric, None
+        if symmetric is None:
+            return
+        began = time.perf_counter()
+        self._shorten()
+        until = self.deadline.share(_SHARE_OF_SYMMETRY).sooner(_SYMMETRY_SECONDS)
+        with closing(symmetric.solutions(until)) as solutions:
+            for candidate, solution in solutions:
+                if solution.algorithm is not None:
+                    self._add(solution)
+                elif solution.verdict is Verdict.UNSAT:
+                    self._refute(candidate, solution)
+        self._shorten()
+        self.asked_seconds += time.perf_counter() - began
+
+    def _admits_cut(self, candidate: Candidate) -> bool:
+        """Whether chunks that are cut further are those of a candidate within the limits."""
+        source, most = self.source, self.source.most_rounds(candidate.steps)
+        within = candidate.chunks <= source.max_chunks and (
+            most is None or candidate.rounds <= most
+        )
+        return within and not self.bounds.irregular
+
+    def _shorten(self) -> None:
+        """Looks for shorter ones near known algorithms, in windows of a few steps."""
+        source = self.source
+        points = []
+        for point in self.trials.known.points:
+            most = source.most_rounds(point.steps)
+            if (most is None or point.rounds <= most) and source.covers(point.chunks):
+                points.append(point)
+        until = self.deadline.share(_SHARE_OF_WINDOWS).sooner(_SYMMETRY_SECONDS)
+        with closing(self.windows.solutions(points, until)) as solutions:
+            for solution in solutions:
+                self._add(solution)
+
+    def _refute(self, candidate: Candidate, solution: Solution) -> None:
+        numbers = candidate.steps, candidate.rounds, candidate.chunks
+        self.trials.refuted.append(Refuted(*numbers, solution.encoding, solution.backend))
 
     def _best(self, steps: int) -> Fraction | None:
         """The least R/C found with at most so many steps."""
@@ -173,11 +329,16 @@ class _Search:
         Returns:
             Whether one has an algorithm.
         """
-        answers = self.trials.answers(step, self.request.strategy, candidates, seconds)
+        # Seeds may find something better meanwhile.
+        of_use = takewhile(lambda c: self._is_of_use(c), candidates)
+        answers = self.trials.answers(step, self.request.strategy, of_use, seconds)
         # Closed here: where Python does it in its own time, a Ctrl-C that comes then is lost.
         with closing(answers):
-            undecided = 0
+            undecided, found = 0, False
+            began = time.perf_counter()
             for candidate, solution in answers:
+                self.asked_seconds += time.perf_counter() - began
+                began = time.perf_counter()
                 step.undecided.pop(candidate, None)
                 if solution is None:
                     continue
@@ -185,23 +346,28 @@ class _Search:
                     step.undecided[candidate] = why_undecided(solution)
                     undecided += 1
                     if undecided >= _MOST_UNDECIDED:
-                        return False
+                        break
+                    strategy = self.request.strategy
+                    if strategy is Strategy.CERTIFIED and not self.trials.rules_out(
+                        candidate, step, strategy
+                    ):
+                        self._look_for_symmetric()
+                        self._turn_of_seeds()
+                        began = time.perf_counter()
                 elif solution.verdict is Verdict.SAT:
                     self._add(solution)
+                    found = True
                     break
-                else:
-                    numbers = candidate.steps, candidate.rounds, candidate.chunks
-                    self.trials.refuted.append(
-                        Refuted(*numbers, solution.encoding, solution.backend)
-                    )
-            else:
-                return False
-        # What costs no less than the point just found is of no interest any more.
-        found = self._best(step.steps)
-        assert found is not None
-        for candidate in [c for c in step.undecided if c.bandwidth >= found]:
+                elif candidate.chunks <= self.source.max_chunks:  # what is claimed goes no further
+                    self._refute(candidate, solution)
+        for candidate in [c for c in step.undecided if not self._is_of_use(c)]:
             del step.undecided[candidate]
-        return True
+        return found
+
+    def _is_of_use(self, candidate: Candidate) -> bool:
+        """Whether it would cost less than what is known."""
+        best = self._best(candidate.steps)
+        return best is None or candidate.bandwidth < best
 
     def _add(self, solution: Solution) -> None:
         """Puts a solution's algorithm, at its tightest, on the frontier."""
@@ -220,7 +386,8 @@ class _Search:
         )
         self.trials.known.add(point)
         if self._merge(point):
-            self._report()
+            with self.bounds.at_once():  # the S after this one have their bounds when they come up
+                self._report()
 
     def _merge(self, point: Point) -> bool:
         """Whether the point belongs on the frontier, where it then is."""
@@ -231,8 +398,19 @@ class _Search:
         return self.points is not before
 
     def _report(self) -> None:
+        """Shows and saves what is known so far."""
+        frontier = self.frontier()
+        for point in frontier.points:
+            if point.bound is not None and point.bound > self.source.least_bandwidth:
+                self._bounded(point.steps, point.bound)
         if self.on_points is not None:
-            self.on_points(self.frontier())
+            self.on_points(frontier)
+
+    def _bounded(self, steps: int | None, bandwidth: Fraction) -> None:
+        """Tells of a bound, once."""
+        if self.told.get(steps, Fraction(-1)) < bandwidth:
+            self.told[steps] = bandwidth
+            self.observer.bounded(steps, bandwidth)
 
     def frontier(self) -> Frontier:
         """Everything known so far."""

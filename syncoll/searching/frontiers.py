@@ -33,7 +33,8 @@ from syncoll.searching.claims import with_claims
 from syncoll.searching.decompose import Decomposition, composed
 from syncoll.searching.driver import OUT_OF_MEMORY, OnPoints, merged, proofs_until, search_points
 from syncoll.searching.request import Observer, SearchRequest, Strategy
-from syncoll.searching.seeding import within
+from syncoll.searching.seed_run import within
+from syncoll.searching.seeding import first_round
 from syncoll.solving import Solver
 
 __all__ = ["search"]
@@ -44,8 +45,6 @@ _DIRECT_MULTIPLES = (4, 12)
 _DIRECT_POINT_SECONDS = 12.0
 _DIRECT_SECONDS = 25.0
 """Default limits of the direct search, for each candidate and for all."""
-
-_SHARE_OF_TIME = 0.5
 
 _SHARE_OF_FIRST_BOUND = 0.15
 """The part of the time in which the whole's bandwidth cost is bounded."""
@@ -76,14 +75,24 @@ def search(
 
     Raises:
         UsageError: when the limits leave nothing to search.
-        ModelError: when the collective makes no sense on the topology.
+        ModelError: when the collective makes no sense on the topology, or its chunks and nodes are
+            too many for an algorithm.
         BackendError: when a backend gives a wrong answer.
         OutOfTimeError: when the time was over before anything is known.
     """
+    _require_room(request)
     if deadline is None:
         deadline = Deadline.after(request.time_limit)
     source = answers if isinstance(answers, AnswerSource) else AnswerSource(answers)
     return _Frontiers(source, observer or Observer()).search(_Task(request, deadline, on_points))
+
+
+def _require_room(request: SearchRequest) -> None:
+    """Passes when an algorithm for the least C is not too large to be looked for."""
+    collective, nodes = request.collective, request.topology.num_nodes
+    least = collective.least_chunks(nodes)
+    if least is not None:
+        collective.tabulate(nodes, least).starts.require_dense()
 
 
 @dataclass(frozen=True)
@@ -114,9 +123,14 @@ class _Frontiers(Decomposition[_Task, Frontier]):
             if _same_question(known, question.request):
                 return frontier
         frontier = self._points(question, self.answers)
-        if frontier.complete:
+        if not frontier.interrupted:
             self._known.append((question.request, frontier))
         return frontier
+
+    def knows(self, request: SearchRequest) -> bool:
+        """Whether a question, or that which it turns out to be, was asked before."""
+        asked = _underlying(request)
+        return any(_same_problem(known, asked) for known, _ in self._known)
 
     def _points(self, task: _Task, answers: AnswerSource) -> Frontier:
         self.observer.began(task.request.collective.name)
@@ -208,9 +222,8 @@ class _Composing:
         alone = self.answers.solver is None
         try:
             # What seeds construct for the whole need not be composed.
-            seeded = self.answers.seeding.search(
-                request, self.deadline, request.max_steps, alone=alone
-            )
+            seeds = self.answers.seeding.run(request.topology, request.collective)
+            seeded = first_round(seeds, request, self.deadline, alone=alone)
             for point in () if self.interrupted else seeded:
                 if self._admits(point):
                     self.points = merged(self.points, point)
@@ -281,14 +294,25 @@ class _Composing:
     def _parts(self, way: Sequence[Collective], deadline: Deadline) -> list[Frontier]:
         """The frontiers of a way's parts; fewer when a person stopped the search."""
         frontiers: list[Frontier] = []
-        for part in way:
-            # Each part leaves some of the time to the next.
-            until = deadline.share(_SHARE_OF_TIME)
+        for i, part in enumerate(way):
+            # Each leaves as much time to those after it that are not the same over again.
+            until = deadline.share(1 / max(1, self._questions(way[i:])))
             asked = self._part_request(way, part, until)
             frontiers.append(self.frontiers.search(_Task(asked, until)))
             if frontiers[-1].interrupted:
                 break
         return frontiers
+
+    def _questions(self, parts: Sequence[Collective]) -> int:
+        """How many searches these parts need."""
+        asked: list[SearchRequest] = []
+        for part in parts:
+            request = _underlying(replace(self.request, collective=part))
+            if not self.frontiers.knows(request) and not any(
+                _same_problem(request, other) for other in asked
+            ):
+                asked.append(request)
+        return len(asked)
 
     def _part_request(
         self, way: Sequence[Collective], part: Collective, until: Deadline
@@ -346,6 +370,10 @@ class _Composing:
                 with interrupted_at(deadline):
                     solved = composed([(p.instance, p.algorithm) for p in choice], collective)
             except ModelError:  # refined, these parts do not tile the collective's chunks
+                continue
+            except UsageError as error:  # its sends would have to be listed
+                self.complete = False
+                self.answers.lost(str(error))
                 continue
             point = Point(
                 *solved,
@@ -446,8 +474,21 @@ def _share_of_rounds(choice: Sequence[Point]) -> Fraction:
     return sum((Fraction(p.rounds, p.instance.num_chunks) for p in choice), Fraction(0))
 
 
+def _underlying(request: SearchRequest) -> SearchRequest:
+    """The request for the dual by which an inverse is searched; others as they are."""
+    dual = request.collective.dual
+    if dual is None or dual.combining or dual.irregular:
+        return request
+    return replace(request, topology=request.topology.reversed(), collective=dual)
+
+
+def _same_problem(one: SearchRequest, two: SearchRequest) -> bool:
+    return one.collective == two.collective and one.topology.same_as(two.topology)
+
+
 def _same_question(one: SearchRequest, two: SearchRequest) -> bool:
     """Whether two requests differ in nothing but the name of the topology."""
-    limits = ("collective", "strategy", "k", "max_steps", "max_rounds", "max_chunks")
-    same = all(getattr(one, name) == getattr(two, name) for name in limits)
-    return same and one.topology.same_as(two.topology)
+    limits = ("strategy", "k", "max_steps", "max_rounds", "max_chunks")
+    return all(getattr(one, name) == getattr(two, name) for name in limits) and _same_problem(
+        one, two
+    )

@@ -31,6 +31,11 @@ class KnownAlgorithms:
         if key not in self._best or point.rounds < self._best[key].rounds:
             self._best[key] = point
 
+    @property
+    def points(self) -> tuple[Point, ...]:
+        """For each S and C that of the fewest rounds."""
+        return tuple(self._best.values())
+
     def nearest(self, instance: Instance) -> Algorithm | None:
         """The one of the least R/C that has no more steps and can be cut into as many chunks.
 

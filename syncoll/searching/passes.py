@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import islice
+from itertools import islice, takewhile
 
 from syncoll.searching.candidates import CandidateSource
 from syncoll.searching.request import Candidate, Strategy
@@ -67,18 +67,26 @@ def passes(
     if source.request.strategy is Strategy.PAPER:
         yield source.candidates(step.steps, step.best), limit
         return
+
+    def may_return(candidate: Candidate) -> bool:
+        """Whether to come back to what is undecided: more than the limit on C has one chance."""
+        return candidate in step.undecided and candidate.chunks <= source.max_chunks
+
     cheapest = list(islice(source.candidates(step.steps, step.best), 1))
     yield cheapest, limit or _FIRST_SECONDS
     if not step.found and limit is None:
         # A stronger bound may rule it out sooner than a solver finds that out.
-        yield [c for c in cheapest if c in step.undecided], 2 * _QUICK_SECONDS
+        yield [c for c in cheapest if may_return(c)], 2 * _QUICK_SECONDS
     if not step.found:
         for multiples in _MULTIPLES:
             candidates = source.candidates(step.steps, step.best, multiples)
             untried = (c for c in candidates if c not in step.tried and not step.is_larger(c))
             yield untried, limit or _QUICK_SECONDS
     if limit is None:
-        again = sorted(step.undecided, key=lambda c: (c.bandwidth, c.chunks))
+        again = sorted(filter(may_return, step.undecided), key=lambda c: (c.bandwidth, c.chunks))
         yield again, _THOROUGH_SECONDS
-    larger = (c for c in source.candidates(step.steps, step.best) if step.is_larger(c))
+    # Without a limit on R candidates have no end, but none beyond these is a larger one.
+    most = max((c.bandwidth for c in step.undecided), default=Fraction(0))
+    rest = takewhile(lambda c: c.bandwidth <= most, source.candidates(step.steps, step.best))
+    larger = (c for c in rest if step.is_larger(c))
     yield (c for c in larger if c not in step.tried), limit or _QUICK_SECONDS

@@ -18,11 +18,10 @@ from syncoll.deadline import NEVER, Deadline
 from syncoll.formula import StopReason, Verdict
 from syncoll.model import Algorithm, Collective, Instance, Topology
 from syncoll.model.derived import dual_instance, part_chunks
-from syncoll.model.rows import RelationTable
 from syncoll.results import Solution
 from syncoll.searching.decompose import Decomposition, composed, inverted_solution
 from syncoll.solving import Solver
-from syncoll.symmetry import Action, free_symmetry
+from syncoll.symmetry import Action, FreeGroup, free_symmetry
 
 if TYPE_CHECKING:  # what the bounds of parts need is loaded for compositions alone
     from syncoll.searching.bounds_table import BoundsTable
@@ -117,25 +116,47 @@ def solve_directly(
     return solver.solve(instance, seconds=own.seconds, until=until, symmetry=symmetry)
 
 
-def solve_symmetrically(solver: Solver, instance: Instance, until: Deadline) -> Solution:
-    """Looks for algorithms that a free group maps to themselves, then those of its subgroups.
+def solve_symmetrically(
+    solver: Solver,
+    instance: Instance,
+    seconds: float | None,
+    hint: Algorithm | None = None,
+    until: Deadline = NEVER,
+    *,
+    groups: Sequence[FreeGroup],
+) -> Solution:
+    """Looks for algorithms that one of some free groups maps to themselves.
 
-    Without any symmetry the instance is decided as a whole.
+    The first group with which there is one, or with which the time was not enough to tell, is the
+    last that is tried.  Where none of them keeps the instance it is decided as a whole.
+
+    Args:
+        seconds: time limit of the solver for all of it; None for its own for each group.
+        hint: an algorithm for the same chunks, near which there may be one.
+        until: when all of it must be over, building the formulas too.
+        groups: of automorphisms of the topology; where one of them keeps the instance's chunks,
+            so do its subgroups.
     """
     began = time.perf_counter()
-    table = RelationTable(instance.pre, instance.post)
-    group = free_symmetry(instance.topology, table, until.share(_SHARE_OF_GROUP), thorough=True)
-    spent: Counter[str] = Counter({"symmetry": time.perf_counter() - began})
-    solution = None
-    for one in group.chain():
-        solution = solve_directly(
-            solver, instance, until.seconds, until=until, symmetry=Action.on(one, table)
-        )
+    table = instance.table
+    spent: Counter[str] = Counter()
+    solution, left = None, seconds
+    for one in groups:
+        try:
+            action = Action.on(one, table)
+        except ValueError:  # a subgroup of it may
+            continue
+        spent.update({"symmetry": time.perf_counter() - began})
+        solution = solve_directly(solver, instance, left, hint, until, action)
         spent.update(solution.seconds)
-        if solution.outcome.reason is not StopReason.NOT_SYMMETRIC:
+        if seconds is not None:
+            left = seconds - spent["solve"]
+        over = until.passed or (left is not None and left <= 0)
+        if over or solution.outcome.reason is not StopReason.NOT_SYMMETRIC:
             break
+        began = time.perf_counter()
     if solution is None:
-        solution = solve_directly(solver, instance, until.seconds, until=until)
+        solution = solve_directly(solver, instance, seconds, hint, until)
         spent.update(solution.seconds)
     return replace(solution, seconds=dict(spent))
 
@@ -149,8 +170,21 @@ class _One(Decomposition[Instance, Solution]):
     def direct(self, question: Instance, collective: Collective) -> Solution:
         until = self._deadline
         if self._symmetric:
-            return solve_symmetrically(self._solver, question, until)
+            return self._symmetrically(question)
         return solve_directly(self._solver, question, until.seconds, until=until)
+
+    def _symmetrically(self, question: Instance) -> Solution:
+        """With the largest free group that is found soon, then with its subgroups."""
+        began, until = time.perf_counter(), self._deadline
+        table = question.table
+        group = free_symmetry(question.topology, table, until.share(_SHARE_OF_GROUP), thorough=True)
+        found = time.perf_counter() - began
+        groups = tuple(group.chain())
+        solution = solve_symmetrically(
+            self._solver, question, until.seconds, until=until, groups=groups
+        )
+        rest = solution.seconds.get("symmetry", 0.0)
+        return replace(solution, seconds={**solution.seconds, "symmetry": found + rest})
 
     def inverse(self, question: Instance, collective: Collective, dual: Collective) -> Solution:
         asked = dual_instance(question, collective, dual)

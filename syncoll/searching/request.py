@@ -36,6 +36,9 @@ class SearchRequest:
         max_chunks: C at most; None for a default.
         time_limit: seconds for the whole search; None for none.
         point_limit: seconds for each candidate; None for none.
+        symmetric: whether symmetric algorithms, and shorter ones near known algorithms, are looked
+            for where solvers are not quick with all; the certified strategy does, see `symmetric`
+            and `windows`.
 
     Raises:
         UsageError: on a limit that cannot be.
@@ -50,11 +53,14 @@ class SearchRequest:
     max_chunks: int | None = None
     time_limit: float | None = None
     point_limit: float | None = None
+    symmetric: bool = True
 
     def __post_init__(self) -> None:
         for what, kind in ((self.topology, Topology), (self.collective, Collective)):
             if not isinstance(what, kind):
                 raise UsageError(f"{what!r} is not a {kind.__name__}")
+        if not isinstance(self.symmetric, bool):
+            raise UsageError(f"symmetric is {self.symmetric!r}; it must be True or False")
         for name in ("k", "max_steps", "max_rounds", "max_chunks", "time_limit", "point_limit"):
             value, least = getattr(self, name), int(name == "max_chunks")
             number: Any = (int, float) if name.endswith("_limit") else int
@@ -86,6 +92,9 @@ class Observer:
 
     def limited(self, max_chunks: int) -> None:
         """What is reported of this collective is proved for C up to `max_chunks` only."""
+
+    def seeding(self, seeds: tuple[str, ...]) -> None:
+        """It is the turn of these seeds."""
 
     def bounded(self, steps: int | None, bandwidth: Fraction) -> None:
         """No algorithm of `steps` steps (None: of any number) costs less than `bandwidth`."""

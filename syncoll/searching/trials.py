@@ -78,7 +78,7 @@ class Trials:
                     if candidate is None:
                         break
                     answer = None
-                    if not self._ruled_out(candidate, step, strategy):
+                    if not self.rules_out(candidate, step, strategy):
                         answer = self._ask(candidate, step, seconds)
                     asked.append(_Trial(candidate, answer, time.perf_counter()))
                 if not asked:
@@ -96,7 +96,7 @@ class Trials:
                 if trial.answer is not None:
                     trial.answer.cancel()
 
-    def _ruled_out(self, candidate: Candidate, step: StepState, strategy: Strategy) -> bool:
+    def rules_out(self, candidate: Candidate, step: StepState, strategy: Strategy) -> bool:
         """Whether an earlier answer rules a candidate out, or the larger relaxation does."""
         numbers = candidate.steps, candidate.rounds, candidate.chunks
         scaling = not self._bounds.irregular

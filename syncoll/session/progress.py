@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from syncoll.formula import Verdict
 from syncoll.results import Point
 from syncoll.searching import Candidate, Observer
-from syncoll.wording import counted
+from syncoll.wording import counted, nearness
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -25,6 +25,25 @@ def progress(style: str) -> _Silent:
     if style == "live":
         return _Live()
     return _Plain() if style == "plain" else _Silent()
+
+
+class _Gaps:
+    """How far what was found for each S is from what is proved for it."""
+
+    def __init__(self) -> None:
+        self._bounds: dict[int | None, Fraction] = {}
+
+    def bounded(self, steps: int | None, bandwidth: Fraction) -> None:
+        """Takes note of a bound."""
+        self._bounds[steps] = bandwidth
+
+    def of(self, point: Point) -> str:
+        """A point with its gap, in a few characters: ``(3, 7/6, within 1.3 %)``."""
+        known = [self._bounds[s] for s in (None, point.steps) if s in self._bounds]
+        text = f"{point.steps}, {point.bandwidth}"
+        if not known:
+            return f"({text})"
+        return f"({text}, {nearness(point.bandwidth, max(known))})"
 
 
 class _Silent(Observer):
@@ -53,7 +72,7 @@ class _Plain(_Silent):
 
     def __init__(self) -> None:
         self._began = time.perf_counter()
-        self._among = ""
+        self._among, self._gaps = "", _Gaps()
 
     def _line(self, text: str) -> None:
         elapsed = time.perf_counter() - self._began
@@ -61,19 +80,22 @@ class _Plain(_Silent):
         sys.stderr.flush()
 
     def began(self, collective: str) -> None:
-        self._among = ""
+        self._among, self._gaps = "", _Gaps()
         self._line(f"searching {collective}")
+
+    def seeding(self, seeds: tuple[str, ...]) -> None:
+        self._line(f"seeds at work: {', '.join(seeds)}")
 
     def limited(self, max_chunks: int) -> None:
         self._among = f" and C <= {max_chunks}"
 
     def bounded(self, steps: int | None, bandwidth: Fraction) -> None:
+        self._gaps.bounded(steps, bandwidth)
         where = "with any number of steps" if steps is None else f"with {counted(steps, 'step')}"
         self._line(f"no algorithm {where}{self._among} has a bandwidth cost below {bandwidth}")
 
     def found(self, points: tuple[Point, ...]) -> None:
-        costs = ", ".join(f"({p.steps}, {p.bandwidth})" for p in points)
-        self._line(f"frontier of (S, R/C): {costs}")
+        self._line(f"frontier of (S, R/C): {', '.join(map(self._gaps.of, points))}")
 
     def settled(self, candidate: Candidate, verdict: Verdict, seconds: float) -> None:
         self._line(
@@ -109,7 +131,7 @@ class _Live(_Silent):
         self._began = time.perf_counter()
         self._current = "computing bounds"
         self._bound = ""
-        self._among = ""
+        self._among, self._gaps = "", _Gaps()
         self._counts = dict.fromkeys(Verdict, 0)
         self._points: tuple[Point, ...] = ()
         self._console = Console(stderr=True, highlight=False, markup=False)
@@ -137,7 +159,7 @@ class _Live(_Silent):
             f"found {self._counts[Verdict.SAT]}, refuted {self._counts[Verdict.UNSAT]}, "
             f"undecided {self._counts[Verdict.UNKNOWN]}"
         )
-        points = "  ".join(f"({p.steps}, {p.bandwidth})" for p in self._points)
+        points = "  ".join(map(self._gaps.of, self._points))
         first, *rest = _fitted(
             (f"{elapsed}{self._current}", self._bound),
             (counts, f"frontier: {points or 'empty so far'}"),
@@ -149,11 +171,16 @@ class _Live(_Silent):
 
     def began(self, collective: str) -> None:
         self._current, self._bound, self._among = f"searching {collective}", "", ""
+        self._gaps = _Gaps()
+
+    def seeding(self, seeds: tuple[str, ...]) -> None:
+        self._current = f"seeds: {', '.join(seeds)}"
 
     def limited(self, max_chunks: int) -> None:
         self._among = f" with C <= {max_chunks}"
 
     def bounded(self, steps: int | None, bandwidth: Fraction) -> None:
+        self._gaps.bounded(steps, bandwidth)
         self._bound = f"(bandwidth cost{self._among} at least {bandwidth})"
 
     def trying(self, candidate: Candidate) -> None:

@@ -15,7 +15,12 @@ from typing import Any
 
 import syncoll
 from syncoll.deadline import NEVER, Deadline, OutOfTimeError, interrupted_at
-from syncoll.errors import BackendError, FormulaTooLargeError, UsageError, VerificationError
+from syncoll.errors import (
+    BackendError,
+    FormulaTooLargeError,
+    UnlabelledError,
+    VerificationError,
+)
 from syncoll.formula import Formula, FormulaSize, Limits, Outcome, StopReason, Verdict
 from syncoll.lowerings import AnswerMap, KeepFirst, Lowered, lower, merged
 from syncoll.memory import budget
@@ -230,8 +235,8 @@ class Solver:
                 variable for each orbit; that there is none is unknown then.
 
         Raises:
-            UsageError: when the encoding does not say what its variables are about, and symmetric
-                algorithms are looked for.
+            UnlabelledError: when the encoding does not say what its variables are about, and
+                symmetric algorithms are looked for.
             BackendError: when a backend's answer turns out to be wrong; no worker is left then.
             KeyboardInterrupt: passed on after the workers have been ended.
         """
@@ -325,7 +330,7 @@ class Solver:
             with calling(who, "labels"):
                 labels = encoded.labels()
         if labels is None:
-            raise UsageError(
+            raise UnlabelledError(
                 f"{who}, with these options, does not say what its variables are about, which has "
                 "to be known to look for symmetric algorithms"
             )

@@ -62,7 +62,8 @@ def _proposals(
         return []
     options = resolve_options(record.options, given or {}, f"seed {record.name}")
     within = limits or SeedLimits(seconds=0.5)
-    made = list(islice(record.load().propose(topology, collective, within, options), _MOST))
+    turns = record.load().propose(topology, collective, within, options)
+    made = [one for one in islice(turns, _MOST) if one is not None]  # it may pause
     for one in made:
         steps, rounds = one.algorithm.steps, one.algorithm.rounds
         try:

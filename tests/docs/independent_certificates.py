@@ -60,6 +60,16 @@ def positions(values: Any, end: int) -> list[int]:
     return found
 
 
+def node_set(values: Any, end: int) -> list[int]:
+    """A `pre` or a `post`."""
+    found: list[int] = []
+    for one in values:
+        low, high = positions(one if isinstance(one, list) else [one, one], end)
+        require(low <= high, "a run of nodes")
+        found += range(low, high + 1)
+    return found
+
+
 class Machine:
     def __init__(
         self, nodes: int, links: list[tuple[int, int]], bounds: list[tuple[list[Any], Fraction]]
@@ -123,7 +133,7 @@ class Shape:
         require(self.scales is None or isinstance(self.scales, str), "scales")
         self.counts: dict[tuple[Nodes, Nodes], int] = {}
         for one in written["classes"]:
-            pre, post = (tuple(positions(one[k], machine.nodes)) for k in ("pre", "post"))
+            pre, post = (tuple(node_set(one[k], machine.nodes)) for k in ("pre", "post"))
             require(ascending(pre) and ascending(post) and count(one["count"]) > 0, "a class")
             self.counts[pre, post] = one["count"]
         require(ascending(list(self.counts)), "the order of classes")

@@ -26,12 +26,16 @@ from .independent_certificates import (
     count,
     maybe_count,
     maybe_ratio,
+    node_set,
     positions,
     ratio,
     require,
 )
 
 __all__ = ["WrongError", "check", "digest"]
+
+ENDS = ("pre", "post")
+Send = tuple[int, int, int, int, frozenset[int]]
 
 
 def check(document: Json) -> set[str]:
@@ -50,7 +54,7 @@ def digest(document: Json) -> str:
 
 class _File:
     def __init__(self, document: Json) -> None:
-        require(document["schema"] == "syncoll/frontier/1", "the schema")
+        require(document["schema"] in ("syncoll/frontier/1", "syncoll/frontier/2"), "the schema")
         self.document, self.machine = document, Machine.read(document)
         self.evidence, self.bounds = document["evidence"], document["bounds"]
         self.limit = count(self.evidence["max_chunks"])
@@ -122,8 +126,8 @@ class _File:
         for _, _, point in self.points:
             chunks: Counter[tuple[Nodes, Nodes]] = Counter()
             for one in point["chunk_classes"]:
-                key = tuple(sorted({*one["pre"]})), tuple(sorted({*one["post"]}))
-                chunks[key] += len(one["chunks"])
+                pre, post = (sorted({*node_set(one[k], self.machine.nodes)}) for k in ENDS)
+                chunks[tuple(pre), tuple(post)] += len(one["chunks"])
             shape = self.of[point["chunks"]]
             require(+chunks == shape.scaled(point["chunks"]), "other chunks")
             require(point.get("combining", False) is shape.combining, "combining")
@@ -337,21 +341,49 @@ class _Replay:
             (*map(count, send), frozenset(positions(nodes, machine.nodes)))
             for send, nodes in zip(algorithm["sends"], carried, strict=True)
         ]
-        require(len(set(self.sends)) == len(self.sends), "a send twice")
         self.ends = {}
         for one in point["chunk_classes"]:
-            pre, post = (frozenset(positions(one[k], machine.nodes)) for k in ("pre", "post"))
+            pre, post = (frozenset(node_set(one[k], machine.nodes)) for k in ENDS)
             for c in one["chunks"]:
                 require(c not in self.ends, "a chunk twice")
                 self.ends[c] = pre, post
         require(set(self.ends) == set(range(len(self.ends))), "the numbers of chunks")
         require(any(post for _, post in self.ends.values()), "nothing is to do")
+        if "carriers" in algorithm:
+            self.sends = list(self._images(**algorithm["carriers"]))
+        require(len(set(self.sends)) == len(self.sends), "a send twice")
         # A chunk that is not combined is held as one set with all of its pre.
         self.held = {
             (c, n): [frozenset([n]) if self.combining else pre]
             for c, (pre, _) in self.ends.items()
             for n in pre
         }
+
+    def _images(self, nodes: Any, chunks: Any, products: Any) -> Iterator[Send]:
+        """All sends, of the own ones."""
+        links, whole = set(self.machine.links), range(self.machine.nodes)
+        generators = []
+        for p, q in zip(nodes, chunks, strict=True):
+            require(sorted(map(count, p)) == list(whole), "a permutation of nodes")
+            require(sorted(map(count, q)) == sorted(self.ends), "a permutation of chunks")
+            require(all((p[a], p[b]) in links for a, b in links), "a link goes to none")
+            for c, sets in self.ends.items():
+                moved = tuple(frozenset(p[n] for n in one) for one in sets)
+                require(self.ends[q[c]] == moved, "pre and post go elsewhere")
+            generators.append((p, q))
+        elements = [(list(whole), sorted(self.ends))]
+        for generator, earlier in products:
+            p, q = generators[count(generator)]
+            before, chunks_before = elements[count(earlier)]
+            elements.append(([p[n] for n in before], [q[c] for c in chunks_before]))
+        for c, a, b, _, _ in self.sends:
+            require(c in self.ends and (a, b) in links, "an own send")
+        own = {c for c, _, _, _, _ in self.sends}
+        images = [q[c] for _, q in elements for c in own]
+        require(len(set(images)) == len(images), "two chunks are carried to one")
+        for p, q in elements:
+            for c, a, b, t, who in self.sends:
+                yield q[c], p[a], p[b], t, frozenset(p[n] for n in who)
 
     def run(self) -> None:
         number = {link: i for i, link in enumerate(self.machine.links)}

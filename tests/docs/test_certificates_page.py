@@ -15,8 +15,9 @@ from typing import Any
 import pytest
 
 from syncoll.cli.main import main
-from syncoll.documents import load_text
+from syncoll.documents import load_text, node_set, problem
 from syncoll.errors import SyncollError
+from syncoll.model import orbit_algorithm
 from syncoll.trust.claims import check_claims
 
 from .conftest import ROOT, Block, blocks
@@ -60,6 +61,9 @@ COMMANDS = {
 }
 """Frontiers by what is searched, with the options of the search."""
 
+LARGE = ("ring(3) allgather", "ring(3) reducescatter")
+"""Those that are written as if they were large: with carriers, and runs of nodes."""
+
 
 @pytest.fixture(scope="module")
 def documents(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Json]:
@@ -73,6 +77,13 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Json]:
         path = folder / "frontier.json"
         assert main(["pareto", *words, *options.split(), "-o", str(path)]) in (0, 3)
         made[name] = json.loads(path.read_text("utf-8"))
+    with pytest.MonkeyPatch.context() as patch:  # what else only large machines have
+        patch.setattr(orbit_algorithm, "MOST_PLAIN", 0)
+        for module in (problem, node_set):
+            patch.setattr(module, "MOST_LISTED_NODES", 0)
+        for name in LARGE:
+            assert main(["pareto", *name.split(), "--backend", "bfb", "-o", str(path)]) == 0
+            made[name] = json.loads(path.read_text("utf-8"))
     return made
 
 
@@ -132,6 +143,15 @@ def test_it_accepts_what_older_versions_wrote(document: Callable[[str], Json]) -
     assert "1 step " in proof["words"]
     proof["words"] = proof["words"].replace("1 step ", "1 steps ")
     assert independent(content) == ours(content) == {"scales", "refutations"}
+
+
+def test_what_large_ones_have(documents: dict[str, Json]) -> None:
+    for name in LARGE:
+        content = documents[name]
+        assert content["schema"] == "syncoll/frontier/2"
+        assert all("carriers" in point["algorithm"] for point in content["points"])
+        classes = content["points"][0]["chunk_classes"]
+        assert [[0, 2]] in [one["pre"] for one in classes] + [one["post"] for one in classes]
 
 
 def test_every_kind_of_proof_is_among_them(documents: dict[str, Json]) -> None:

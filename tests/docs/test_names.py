@@ -91,6 +91,7 @@ def test_limits_of_the_language() -> None:
     told = " ".join(text[text.index("## Limits") :].split())
     assert f"{limits.MAX_NODES} nodes" in told
     assert f"2^{limits.MAX_LINKS.bit_length() - 1} links" in told
+    assert f"2^{limits.MAX_CHUNKS.bit_length() - 1} chunks" in told
     assert f"{limits.MAX_CELLS // 1_000_000} million relation cells" in told
     assert f"files of {limits.MAX_FILE_BYTES >> 20} MiB" in told
     assert f"{limits.MAX_IMPORTS} imports" in told

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import signal
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from syncoll.deadline import Deadline
+from syncoll.deadline import NEVER, Deadline
 from syncoll.errors import PluginError
 from syncoll.model import Algorithm, Collective, Topology
 from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits, SeedRecord
 from syncoll.searching import AnswerSource, BoundsTable, ChosenSeed, SearchRequest, Seeding, search
+from syncoll.searching.seeding import first_round, next_round
 from tests.oracles.classics import allgather, broadcast, one_way_ring, ring
 
 Propose = Callable[[Topology, Collective, SeedLimits], Iterator[Proposal]]
@@ -47,7 +48,7 @@ def chosen(name: str, propose: Propose, fits: Answer | None = None, **more: Any)
 def points(*seeds: ChosenSeed, limits: SeedLimits | None = None) -> tuple[list[str], list[str]]:
     told: list[str] = []
     seeding = Seeding(seeds, told.append)
-    found = seeding.points(ring(4), broadcast(), limits or SeedLimits())
+    found = seeding.run(ring(4), broadcast()).points(limits or SeedLimits())
     return [point.backend for point in found], told
 
 
@@ -135,10 +136,52 @@ def test_slow_ones_are_for_large_machines_or_for_who_names_them(clocks: dict[str
     for named in (False, True):
         seeding = Seeding([replace(slow, named=named), spends.seed("quick", 0.0)])
         request = SearchRequest(ring(4), broadcast())
-        found = [
-            p.backend for p in seeding.search(request, Deadline.after(None), None, alone=False)
-        ]
+        run = seeding.run(ring(4), broadcast())
+        found = [p.backend for p in first_round(run, request, NEVER, alone=False)]
         assert found == (["quick", "slow"] if named else ["quick"])
+        assert run.waiting == (() if named else ("slow",))
+        assert [p.backend for p in next_round(run, request, 1.0, NEVER)] == (
+            [] if named else ["slow"]
+        )
+
+
+class TestSeveralTurns:
+    """Seeds that pause go on where they were."""
+
+    def test_one_that_pauses_is_asked_again_with_new_limits(self, clocks: dict[str, float]) -> None:
+        given: list[float | None] = []
+
+        def patient(
+            _: Topology, __: Collective, limits: SeedLimits
+        ) -> Generator[Proposal | None, SeedLimits, None]:
+            for _turn in range(3):
+                given.append(limits.seconds)
+                clocks["work"] += limits.seconds or 0.0
+                yield Proposal(1, Algorithm((1, 1, 1), np.array(AROUND)))
+                limits = yield None
+
+        other = chosen("other", around)
+        run = Seeding([chosen("patient", patient), other]).run(ring(4), broadcast())
+        for seconds, names, waiting in (
+            (4.0, ["patient", "other"], ("patient",)),
+            (6.0, ["patient"], ("patient",)),
+            (1.0, ["patient"], ("patient",)),
+            (1.0, [], ()),
+            (1.0, [], ()),
+        ):
+            found = [p.backend for p in run.points(SeedLimits(seconds=seconds))]
+            assert (found, run.waiting) == (names, waiting)
+        assert given == [2.0, 6.0, 1.0]
+
+    def test_what_failed_is_not_asked_again(self) -> None:
+        def wrong(*_: object) -> Iterator[Proposal]:
+            yield Proposal(1, Algorithm((1, 1, 1), np.array(AROUND[1:])))
+
+        told: list[str] = []
+        run = Seeding([chosen("wrong", wrong)], told.append).run(ring(4), broadcast())
+        assert [list(run.points(SeedLimits())) for _ in range(2)] == [[], []]
+        assert len(told) == 1
+        assert run.waiting == ()
 
 
 def test_the_quick_ones_come_first(clocks: dict[str, float]) -> None:
@@ -180,7 +223,7 @@ def test_only_the_named_are_told_apart() -> None:
     silent = Seeding([chosen("auto", around, no)])
     named = Seeding([chosen("mine", around, no, named=True)])
     for seeding in (silent, named):
-        assert list(seeding.points(ring(4), broadcast(), SeedLimits())) == []
+        assert list(seeding.run(ring(4), broadcast()).points(SeedLimits())) == []
     assert silent.refusals == {}
     assert named.refusals == {"mine": "no idea"}
 

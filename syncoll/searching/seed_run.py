@@ -1,0 +1,269 @@
+"""Seeds at work on one collective: they have turns, one after the other, and then again.
+
+Each has its own share of a round's time: what one leaves over goes to those after it, and one that
+takes too long is stopped.  Shares are measured in work, so that what comes out does not depend on
+how busy the machine is.  A seed that has not come to its end has another turn in the next round.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import cast
+
+from syncoll.deadline import Deadline, interrupted_at
+from syncoll.errors import OutOfTimeError, PluginError, SyncollError, VerificationError
+from syncoll.model import Collective, Topology
+from syncoll.plugins import OptionValue, Proposal, SeedLimits, SeedRecord
+from syncoll.plugins.guard import calling
+from syncoll.results.frontier import Point
+from syncoll.searching.request import SearchRequest
+from syncoll.trust import require_valid
+
+__all__ = ["ChosenSeed", "SeedRun", "within"]
+
+_QUICK_SECONDS = 0.1
+_LEAST_SECONDS = 0.5
+"""What a seed that promises its first algorithm so soon may work for it at the least."""
+
+_LATE = 5.0
+"""So many seconds one that resumes may be late, besides."""
+
+_BUSY = 3.0
+"""So many times its part of the time a seed may wait for its part of the work."""
+
+
+@dataclass(frozen=True, eq=False)
+class ChosenSeed:
+    """A seed that a search starts from.
+
+    Args:
+        named: whether a user asked for it by name, and wants to know why it has no idea.
+    """
+
+    record: SeedRecord
+    options: Mapping[str, OptionValue]
+    named: bool = False
+
+
+Proposals = Generator[Proposal | None, SeedLimits, None]
+"""What stands before every seed's `propose`, see `syncoll.plugins.guard`."""
+
+
+@dataclass(eq=False)
+class _Seat:
+    """One seed in a run.
+
+    Attributes:
+        turns: its proposals; None before its first turn.
+        ended: whether it has come to its end, or to grief.
+    """
+
+    seed: ChosenSeed
+    turns: Proposals | None = None
+    ended: bool = False
+    _begun: bool = False
+
+    def next(self, limits: SeedLimits) -> Proposal | None:
+        """Its next proposal; None when its turn is over, or all of it (`ended`)."""
+        assert self.turns is not None
+        try:
+            if self._begun:
+                return self.turns.send(limits)
+            self._begun = True
+            return next(self.turns)
+        except StopIteration:
+            self.ended = True
+            return None
+
+
+class SeedRun:
+    """The seeds of one search.
+
+    Args:
+        seeds: in the order in which they are asked.
+        report: is told, in words, when a seed fails: it must not end the search.
+        refuses: is told the name and the reason of a named seed that has no idea.
+        proposes: is told the name of a seed that has one.
+    """
+
+    def __init__(
+        self,
+        seeds: Sequence[ChosenSeed],
+        topology: Topology,
+        collective: Collective,
+        report: Callable[[str], None],
+        refuses: Callable[[str, str], None] = lambda *_: None,
+        proposes: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self.topology, self.collective = topology, collective
+        self._seats = [_Seat(seed) for seed in seeds]
+        self._report, self._refuses, self._proposes = report, refuses, proposes
+
+    @property
+    def waiting(self) -> tuple[str, ...]:
+        """The names of the seeds that may find more, if there is time."""
+        return tuple(seat.seed.record.name for seat in self._seats if not seat.ended)
+
+    def points(
+        self, limits: SeedLimits, patience: float = 0.0, slowest: float = math.inf
+    ) -> Iterator[Point]:
+        """Verified points of one round, as they come.
+
+        Args:
+            limits: no point is beyond them; the time is that of all seeds together.
+            patience: seconds of work that a seed may take until it has its first algorithm within
+                the limits, where that is more than its share.
+            slowest: seeds that promise their first algorithm later have no turn unless named.
+
+        Raises:
+            PluginError: when a seed that a user named is broken; others are reported.
+        """
+        ends = limits.deadline()
+        seats = [seat for seat in self._seats if not seat.ended and not _too_slow(seat, slowest)]
+        for i, seat in enumerate(seats):
+            if replace(ends, works=None).passed:
+                return  # even to import another seed would take too long
+            record = seat.seed.record
+            weights = [other.seed.record.weight for other in seats[i:]]
+            share = _share(ends, weights)
+            first = share if seat.turns is not None else _share(ends, weights, patience)
+            if not ends.is_never and seat.turns is None and record.first_seconds <= _QUICK_SECONDS:
+                # What needs so little must not be lost to a machine that is slow or busy.
+                least = max(patience, ends.left() / len(weights), _LEAST_SECONDS)
+                first = replace(ends, works=None).working(least)
+            yield from self._turn(seat, limits, first, share)
+
+    def _turn(
+        self, seat: _Seat, limits: SeedLimits, first: Deadline, share: Deadline
+    ) -> Iterator[Point]:
+        """The points of one seed's turn; nothing that it raises ends the search."""
+        name = seat.seed.record.name
+        doing = ""
+        try:
+            if seat.turns is None:
+                doing = "did not say in its share of the time if it fits"
+                if not self._fits(seat, first):
+                    return
+                doing = "made nothing in its share of the time"
+            for point in self._proposed(seat, limits, first, share):
+                self._proposes(name)
+                if within(point, limits):
+                    doing = ""
+                    yield point
+            if doing and seat.ended and first.passed:  # it looked at the clock itself
+                self._report(f"seed {name} {doing}")
+        except OutOfTimeError:
+            seat.ended = True
+            if doing:
+                self._report(f"seed {name} {doing}")
+        except VerificationError as error:
+            seat.ended = True
+            self._report(f"seed {name} proposed what is not an algorithm: {error}")
+        except PluginError as error:  # it is broken, which must not end the search
+            seat.ended = True
+            if seat.seed.named:
+                raise
+            self._report(f"{error}; going on without it")
+        except SyncollError as error:
+            seat.ended = True
+            self._report(f"seed {name}: {error}")
+
+    def _fits(self, seat: _Seat, until: Deadline) -> bool:
+        """Whether a seed has an idea; a named one that has none says why."""
+        record = seat.seed.record
+        with interrupted_at(until):
+            fits = record.fits(self.topology, self.collective)
+        if fits.failed:
+            raise PluginError(f"seed {record.name}: {fits.reason}")
+        if not fits.ok:
+            seat.ended = True
+            if seat.seed.named:
+                self._refuses(record.name, fits.reason)
+        return fits.ok
+
+    def _proposed(
+        self, seat: _Seat, limits: SeedLimits, first: Deadline, share: Deadline
+    ) -> Iterator[Point]:
+        """The verified proposals of one seed, until its share is over, or for the first of all its
+        patience.
+
+        What it had in hand then still counts, if it comes at once.
+        """
+        record = seat.seed.record
+        began = time.perf_counter()
+        until = first
+        own = replace(limits, seconds=first.seconds, until=first)
+        # One that resumes keeps what it knows, and is trusted with the clock.
+        cut_short = None
+        if record.resumes:
+            patience = None if until.is_never else _BUSY * until.left() + _LATE
+            cut_short = limits.until.sooner(patience)
+        if seat.turns is None:
+            with interrupted_at(cut_short or until):
+                seed = record.load()
+                made = seed.propose(self.topology, self.collective, own, seat.seed.options)
+                seat.turns = cast("Proposals", made)
+        while True:
+            with interrupted_at(cut_short or until):
+                proposal = seat.next(own)
+                if proposal is None and not seat.ended and not until.passed:
+                    # What it was sent before came with the answer to a proposal.
+                    proposal = seat.next(own)
+            if proposal is None:
+                return
+            spent = time.perf_counter() - began
+            with calling(f"seed {record.name}"):  # arrays may hold anything
+                point = self._point(record.name, proposal, spent)
+            yield point
+            if within(point, limits):
+                until = share
+            if until.passed:
+                return
+            began = time.perf_counter()
+            own = replace(limits, seconds=until.seconds, until=until)
+
+    def _point(self, name: str, proposal: Proposal, seconds: float) -> Point:
+        """A proposal as a point, at its tightest and verified."""
+        algorithm = proposal.algorithm.tightened(self.topology)
+        instance = self.collective.instantiate(
+            self.topology,
+            chunks=proposal.chunks,
+            steps=algorithm.steps,
+            rounds=algorithm.rounds,
+        )
+        require_valid(instance, algorithm)
+        return Point(instance, algorithm, "seed", name, seconds)
+
+
+def within(point: Point, limits: SeedLimits | SearchRequest) -> bool:
+    """Whether a point keeps the limits on S, R and C."""
+    return all(
+        most is None or value <= most
+        for value, most in (
+            (point.steps, limits.max_steps),
+            (point.rounds, limits.max_rounds),
+            (point.chunks, limits.max_chunks),
+        )
+    )
+
+
+def _too_slow(seat: _Seat, slowest: float) -> bool:
+    return not seat.seed.named and seat.seed.record.first_seconds > slowest
+
+
+def _share(ends: Deadline, weights: Sequence[float], least: float = 0.0) -> Deadline:
+    """What the first of some seeds may take: its part of the work that is left, and of the time.
+
+    Args:
+        weights: of the seeds that are left.
+        least: seconds of work, if there is time for them.
+    """
+    if ends.is_never:
+        return ends
+    part = weights[0] / sum(weights)
+    # On a busy machine work takes several times as long, but one seed must not starve the others.
+    wall = 1.0 if len(weights) == 1 else max(0.25, min(0.5, _BUSY * part))
+    return replace(ends, works=None).share(wall).working(max(least, ends.left() * part))

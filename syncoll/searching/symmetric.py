@@ -1,0 +1,199 @@
+"""SymmetricSearch: symmetric algorithms that cost less than what is known, S by S in turn.
+
+What is left to find for one S are candidates from the bound up to what was found.  The cheapest one
+may well meet the bound and is asked for first.  Then it is the one in the middle: an algorithm
+halves what is left from above, and where none is found in time nothing more is asked with as few
+rounds and as many chunks.  When nothing is left the same begins once more with more time and larger
+C.  So every S has its turn soon, and whenever it ends, what was found is of use.
+
+The formula of the algorithms that a free group of order H maps to themselves has an H-th of the
+variables (`syncoll.lowerings.quotient`): of these one is often found in seconds where a solver
+finds none among all in hours.  Large groups come first, since they leave the least, then their
+subgroups, which leave more algorithms to find.  That there is none says nothing about others, so
+only algorithms count, and refutations of the whole formula that are known from before.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import ceil
+from typing import NamedTuple
+
+from syncoll.deadline import Deadline
+from syncoll.errors import UnlabelledError
+from syncoll.results import Solution
+from syncoll.searching.answers import AnswerSource, PendingAnswer
+from syncoll.searching.candidates import CandidateSource
+from syncoll.searching.hints import KnownAlgorithms
+from syncoll.searching.request import Candidate, Observer
+from syncoll.symmetry import FreeGroup, free_symmetry
+
+__all__ = ["SymmetricSearch"]
+
+
+class _Level(NamedTuple):
+    """How hard to look.
+
+    Args:
+        seconds: for each candidate.
+        sends: at most so many to choose from, counted by orbits.
+    """
+
+    seconds: float
+    sends: int
+
+
+_LEVELS = (_Level(1.0, 5_000), _Level(4.0, 20_000), _Level(15.0, 60_000), _Level(40.0, 150_000))
+
+_MANY_SENDS = 10_000
+"""Chunks times links times steps: with fewer a solver is often quick with the whole formula, and
+symmetric algorithms are looked for only once it was not."""
+
+_SHARE_OF_GROUP = 0.1
+"""The part of the time that finding a group may take."""
+
+_MOST_SENDS = 1_500_000
+"""The same without orbits, for the whole formula is built first."""
+
+_MOST_RATIO = 4
+"""Where nothing is known, R/C of so many times the bound is asked for at most."""
+
+
+@dataclass
+class _Turn:
+    """What was asked for one S.
+
+    Args:
+        failed: for each C the most rounds with which nothing was found at this level.
+        asked: how many candidates, at all levels.
+    """
+
+    steps: int
+    level: int = 0
+    failed: dict[int, int] = field(default_factory=dict)
+    asked: int = 0
+
+
+class _Asked(NamedTuple):
+    turn: _Turn
+    candidate: Candidate
+    answer: PendingAnswer
+
+
+class SymmetricSearch:
+    """Looks for better algorithms than a search knows.
+
+    Args:
+        known: algorithms near which there may be better ones.
+        best: the least R/C known with at most so many steps; None where there is none.
+    """
+
+    def __init__(
+        self,
+        source: CandidateSource,
+        answers: AnswerSource,
+        observer: Observer,
+        known: KnownAlgorithms,
+        best: Callable[[int], Fraction | None],
+    ) -> None:
+        self._source, self._answers, self._observer = source, answers, observer
+        self._known, self._best = known, best
+        self._turns = [_Turn(s) for s in range(source.least_steps, source.max_steps + 1) if s]
+        nodes = source.bounds.topology.num_nodes
+        self._table = source.bounds.collective.tabulate(nodes, source.least_chunks)
+
+    @property
+    def is_large(self) -> bool:
+        """Whether a solver is unlikely to be quick with the whole formula of any candidate."""
+        return self._sends(self._source.least_chunks, self._source.least_steps) >= _MANY_SENDS
+
+    def solutions(self, until: Deadline) -> Generator[tuple[Candidate, Solution], None, None]:
+        """What solvers answered; whoever takes an algorithm from it is to make it known.
+
+        Nothing where there is no symmetry.
+
+        Args:
+            until: when nothing more is asked for.
+        """
+        source = self._source
+        if self._sends(source.least_chunks, source.least_steps) > _MOST_SENDS:
+            return
+        topology = source.bounds.topology
+        group = free_symmetry(topology, self._table, until.share(_SHARE_OF_GROUP), thorough=True)
+        groups = tuple(group.chain())
+        if not groups:
+            return
+        asked: deque[_Asked] = deque()
+        try:
+            while True:
+                while len(asked) < self._answers.width and not until.passed:
+                    one = self._next({one.turn.steps for one in asked}, groups, until)
+                    if one is None:
+                        break
+                    asked.append(one)
+                if not asked:
+                    return
+                turn, candidate, answer = asked.popleft()
+                try:
+                    solution = answer.result()
+                except UnlabelledError:  # another encoding might do
+                    return
+                self._observer.settled(candidate, solution.verdict, solution.total_seconds)
+                if solution.algorithm is None:
+                    failed = turn.failed.get(candidate.chunks, 0)
+                    turn.failed[candidate.chunks] = max(failed, candidate.rounds)
+                yield candidate, solution
+        finally:
+            for one in asked:
+                one.answer.cancel()
+
+    def _next(self, busy: set[int], groups: Sequence[FreeGroup], until: Deadline) -> _Asked | None:
+        """The next question, about an S of which nothing is asked now."""
+        free = [turn for turn in self._turns if turn.steps not in busy]
+        for turn in sorted(free, key=lambda turn: (turn.level, turn.asked, turn.steps)):
+            while turn.level < len(_LEVELS):
+                left = self._left(turn, groups[0].order)
+                if left:
+                    candidate = left[len(left) // 2 if turn.failed else 0]
+                    return self._ask(turn, candidate, groups, until)
+                turn.level += 1
+                turn.failed.clear()
+        return None
+
+    def _left(self, turn: _Turn, order: int) -> list[Candidate]:
+        """The candidates that may be asked for at this level, in ascending order of R/C."""
+        source, steps, below = self._source, turn.steps, self._best(turn.steps)
+        most, found = source.most_rounds(steps), dict[Fraction, Candidate]()
+        for chunks in source.admitted():
+            if self._sends(chunks, steps) > min(_LEVELS[turn.level].sends * order, _MOST_SENDS):
+                break
+            if source.bounds.least_steps(chunks) > steps:
+                continue
+            bound = source.bounds.known(chunks, steps)
+            low = max(steps, ceil(bound * chunks), turn.failed.get(chunks, 0) + 1)
+            limit = bound * _MOST_RATIO if below is None else below
+            high = ceil(limit * chunks) - 1
+            for rounds in range(low, (high if most is None else min(most, high)) + 1):
+                candidate = Candidate(steps, rounds, chunks)
+                found.setdefault(candidate.bandwidth, candidate)
+        return [found[ratio] for ratio in sorted(found)]
+
+    def _sends(self, chunks: int, steps: int) -> int:
+        """About how many sends there are to choose from, which are the formula's variables."""
+        links, least = len(self._source.bounds.topology.links), self._source.least_chunks
+        return len(self._table) * chunks // least * links * steps
+
+    def _ask(
+        self, turn: _Turn, candidate: Candidate, groups: Sequence[FreeGroup], until: Deadline
+    ) -> _Asked:
+        turn.asked += 1
+        self._observer.trying(candidate)
+        bounds, seconds = self._source.bounds, _LEVELS[turn.level].seconds
+        if (limit := self._source.request.point_limit) is not None:
+            seconds = min(seconds, limit)
+        instance = bounds.instance(candidate.chunks, candidate.steps, candidate.rounds)
+        hint = self._known.nearest(instance)
+        return _Asked(turn, candidate, self._answers.ask(instance, seconds, hint, until, groups))

@@ -1,0 +1,284 @@
+"""WindowSearch: algorithms with fewer rounds than known ones, a window of steps at a time.
+
+What an algorithm does in the steps from a to b is itself an algorithm: it starts from where chunks
+are at step a, and ends where later steps and the collective need them.  So a window is an instance
+of its own, for any encoding and any backend, and one with a round less in it makes the whole
+algorithm shorter, whose other steps stay as they are.  Windows begin narrow, and become wider when
+no narrow one has anything left to give.  Where a free group maps the algorithm to itself, symmetric
+windows are asked for alone (`syncoll.searching.symmetric`).
+
+That is large neighbourhood search (Shaw, 1998) with windows of time as neighbourhoods.  That a
+window cannot be shorter says nothing about others, so only algorithms count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.deadline import Deadline
+from syncoll.errors import UnlabelledError
+from syncoll.formula import Verdict
+from syncoll.model import Algorithm, Instance, refine
+from syncoll.results import Solution
+from syncoll.results.frontier import Point
+from syncoll.searching.answers import AnswerSource
+from syncoll.searching.request import Candidate, Observer
+from syncoll.symmetry import Action, FreeGroup, free_symmetry
+
+__all__ = ["Window", "WindowSearch"]
+
+BoolArray = npt.NDArray[np.bool_]
+IntArray = npt.NDArray[np.int64]
+
+_NARROWEST = 3
+"""Steps; narrower windows have had next to nothing to give."""
+
+_SECONDS = 5.0
+"""For each window."""
+
+_MOST_SENDS = 100_000
+"""Chunks times links times steps of a window, counted by orbits."""
+
+_MOST_WHOLE = 1_000_000
+"""The same without orbits; most of them come too early or too late to be variables."""
+
+_NEAR = Fraction(11, 10)
+"""Algorithms that cost at most so many times the least known may become the best."""
+
+_SHARE_OF_GROUP = 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class Window:
+    """The steps of an algorithm from `first` up to `last`, without it.
+
+    Args:
+        chunks: those that move in it, or could.
+        instance: asks for the window with a round less; None where it has no round to spare.
+    """
+
+    first: int
+    last: int
+    chunks: IntArray
+    instance: Instance | None
+
+    @classmethod
+    def of(cls, instance: Instance, algorithm: Algorithm, first: int, last: int) -> Window:
+        """A window of an algorithm that moves data."""
+        sends = algorithm.sends
+        before, inside, after = (
+            sends[rows]
+            for rows in (
+                sends[:, 3] < first,
+                (sends[:, 3] >= first) & (sends[:, 3] < last),
+                sends[:, 3] >= last,
+            )
+        )
+        start = instance.pre.copy()
+        start[before[:, 0], before[:, 2]] = True
+        end = start.copy()
+        end[inside[:, 0], inside[:, 2]] = True
+        needed = instance.post.copy()
+        needed[after[:, 0], after[:, 1]] = True
+        needed &= end
+        chunks = np.flatnonzero((needed & ~start).any(axis=1))
+        rounds = sum(algorithm.rounds_per_step[first:last]) - 1
+        if not len(chunks) or rounds < 0:
+            return cls(first, last, chunks, None)
+        asked = replace(
+            instance,
+            pre=start[chunks],
+            post=needed[chunks],
+            steps=last - first,
+            rounds=rounds,
+            rounds_per_step=None,
+        )
+        return cls(first, last, chunks, asked)
+
+    def put(self, into: Algorithm, found: Algorithm) -> Algorithm:
+        """The algorithm with what was found for this window in place of what it does there."""
+        step = into.sends[:, 3]
+        new = found.sends.copy()
+        new[:, 0] = self.chunks[new[:, 0]]
+        new[:, 3] += self.first
+        rounds = list(into.rounds_per_step)
+        rounds[self.first : self.last] = found.rounds_per_step
+        kept = into.sends[(step < self.first) | (step >= self.last)]
+        return Algorithm(tuple(rounds), np.concatenate([kept, new]))
+
+
+@dataclass(eq=False)
+class _Incumbent:
+    """An algorithm that is to become shorter.
+
+    Args:
+        groups: the largest of the given groups that maps it to itself, if one does.
+        tried: windows without a shorter one, as first and last.
+    """
+
+    instance: Instance
+    algorithm: Algorithm
+    groups: tuple[FreeGroup, ...]
+    width: int = _NARROWEST
+    tried: set[tuple[int, int]] = field(default_factory=set)
+
+
+class WindowSearch:
+    """Makes known algorithms shorter.
+
+    Args:
+        bound: for C and S what R/C is at least.
+        best: the least R/C known with at most so many steps; None where there is none.
+        admits: whether an algorithm is within the limits of the search.
+    """
+
+    def __init__(
+        self,
+        answers: AnswerSource,
+        observer: Observer,
+        bound: Callable[[int, int], Fraction],
+        best: Callable[[int], Fraction | None],
+        admits: Callable[[Candidate], bool],
+    ) -> None:
+        self._answers, self._observer = answers, observer
+        self._bound, self._best, self._admits = bound, best, admits
+        self._over: set[tuple[int, int, int]] = set()
+
+    def solutions(
+        self, points: Iterable[Point], until: Deadline
+    ) -> Generator[Solution, None, None]:
+        """Shorter algorithms, each as a solution of the whole instance.
+
+        Those from which nothing was to gain are not begun with again.
+
+        Args:
+            points: algorithms to begin with; of those with as many steps the cheapest is taken
+                that moves data only and is not too large.
+            until: when nothing more is asked for.
+        """
+        points = self._worth(points)
+        if not points:
+            return
+        one = points[0].instance
+        group = free_symmetry(one.topology, one.table, until.share(_SHARE_OF_GROUP), thorough=True)
+        waiting = [_incumbent(p.instance, p.algorithm, group) for p in points]
+        while waiting and not until.passed:
+            incumbent = waiting.pop(0)
+            window = self._next(incumbent)
+            if window is None or self._is_optimal(incumbent):
+                self._over.add(_numbers(incumbent.instance))
+                finer = self._finer(incumbent, group)
+                waiting += [] if finer is None else [finer]
+                continue
+            waiting.append(incumbent)
+            solution = self._ask(incumbent, window, until)
+            incumbent.tried.add((window.first, window.last))
+            if solution is None or solution.algorithm is None:
+                continue
+            whole = window.put(incumbent.algorithm, solution.algorithm)
+            whole = whole.without_useless_sends(incumbent.instance)
+            incumbent.algorithm = whole
+            incumbent.instance = replace(incumbent.instance, rounds=sum(whole.rounds_per_step))
+            incumbent.width = _NARROWEST
+            # Others start and end as before.
+            incumbent.tried = {
+                (a, b) for a, b in incumbent.tried if b <= window.first or a >= window.last
+            }
+            yield replace(solution, instance=incumbent.instance, algorithm=whole)
+
+    def _finer(self, incumbent: _Incumbent, group: FreeGroup) -> _Incumbent | None:
+        """The same with every chunk cut in two, where a round less is a smaller part of all."""
+        instance = incumbent.instance
+        fits = self._sends(instance, _NARROWEST) * 2 <= _MOST_WHOLE
+        wanted = Candidate(instance.steps, 2 * instance.rounds - 1, 2 * instance.chunks)
+        if not fits or not self._admits(wanted):
+            return None
+        return _incumbent(*refine(instance, incumbent.algorithm, 2), group)
+
+    def _worth(self, points: Iterable[Point]) -> list[Point]:
+        """For each S the cheapest algorithm, if it is not far from the best that is known."""
+        found: dict[int, Point] = {}
+        for point in sorted(points, key=lambda p: (p.bandwidth, p.chunks)):
+            best = self._best(point.steps)
+            if (
+                _numbers(point.instance) not in self._over
+                and not point.instance.combining
+                and point.steps >= _NARROWEST
+                and self._sends(point.instance, _NARROWEST) <= _MOST_WHOLE
+                and (best is None or point.bandwidth <= best * _NEAR)
+            ):
+                found.setdefault(point.steps, point)
+        return list(found.values())
+
+    def _is_optimal(self, incumbent: _Incumbent) -> bool:
+        """Whether nothing is left to gain with so many steps, or with so many chunks."""
+        instance = incumbent.instance
+        low, best = self._bound(instance.chunks, instance.steps), self._best(instance.steps)
+        if best is not None and best <= low:
+            return True  # another one is
+        return Fraction(instance.rounds - 1, instance.chunks) < low
+
+    def _next(self, incumbent: _Incumbent) -> Window | None:
+        """The next window, the one with the most rounds first; None when there is none left."""
+        instance, algorithm = incumbent.instance, incumbent.algorithm
+        rounds = algorithm.rounds_per_step
+        order = incumbent.groups[0].order if incumbent.groups else 1
+        while incumbent.width <= instance.steps:
+            width = incumbent.width
+            most = self._sends(instance, width)
+            if most > min(_MOST_SENDS * order, _MOST_WHOLE):
+                return None
+            places = [(a, a + width) for a in range(instance.steps - width + 1)]
+            left = [place for place in places if place not in incumbent.tried]
+            for first, last in sorted(left, key=lambda at: -sum(rounds[at[0] : at[1]])):
+                window = Window.of(instance, algorithm, first, last)
+                if window.instance is not None:
+                    return window
+                incumbent.tried.add((first, last))
+            incumbent.width += 1
+        return None
+
+    def _ask(self, incumbent: _Incumbent, window: Window, until: Deadline) -> Solution | None:
+        instance = incumbent.instance
+        candidate = Candidate(instance.steps, instance.rounds - 1, instance.chunks)
+        self._observer.trying(candidate)
+        assert window.instance is not None
+        pending = self._answers.ask(window.instance, _SECONDS, until=until, groups=incumbent.groups)
+        try:
+            solution = pending.result()
+        except UnlabelledError:
+            incumbent.groups = ()
+            return None
+        except BaseException:
+            pending.cancel()
+            raise
+        # What is no algorithm for the window refutes nothing.
+        found = Verdict.UNKNOWN if solution.algorithm is None else Verdict.SAT
+        self._observer.settled(candidate, found, solution.total_seconds)
+        return solution
+
+    @staticmethod
+    def _sends(instance: Instance, steps: int) -> int:
+        return instance.num_chunks * len(instance.topology.links) * steps
+
+
+def _numbers(instance: Instance) -> tuple[int, int, int]:
+    return instance.chunks, instance.steps, instance.rounds
+
+
+def _incumbent(instance: Instance, algorithm: Algorithm, group: FreeGroup) -> _Incumbent:
+    """With the largest group of the chain that maps the algorithm to itself."""
+    found: tuple[FreeGroup, ...] = ()
+    for one in group.chain():
+        try:
+            if Action.on(one, instance.table).keeps(algorithm.sends):
+                found = (one,)
+                break
+        except ValueError:
+            continue
+    return _Incumbent(instance, Algorithm(algorithm.rounds_per_step, algorithm.sends), found)

@@ -1,0 +1,93 @@
+"""Known algorithms made shorter, a window of steps at a time."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from syncoll.deadline import NEVER
+from syncoll.model import Algorithm, Instance
+from syncoll.results import Point
+from syncoll.searching import AnswerSource, Candidate, Observer
+from syncoll.searching.windows import Window, WindowSearch
+from syncoll.solving import Solver
+from syncoll.trust import require_valid
+from tests.oracles.classics import allgather, ring
+
+
+def slow_ring(nodes: int, chunks: int = 1) -> tuple[Instance, Algorithm]:
+    """Everything goes one way round, each chunk in a round of its own."""
+    steps = nodes - 1
+    sends = [
+        (c, (c + s) % nodes, (c + s + 1) % nodes, s)
+        for c in range(nodes * chunks)
+        for s in range(steps)
+    ]
+    algorithm = Algorithm((chunks,) * steps, np.array(sends))
+    instance = allgather().instantiate(
+        ring(nodes), chunks=chunks, steps=steps, rounds=algorithm.rounds
+    )
+    require_valid(instance, algorithm)
+    return instance, algorithm
+
+
+@pytest.mark.parametrize("first", [0, 1, 2])
+def test_a_window_is_an_instance_whose_algorithm_fits_in(first: int, solver: Solver) -> None:
+    instance, algorithm = slow_ring(5)
+    window = Window.of(instance, algorithm, first, first + 2)
+    assert window.instance is not None
+    assert (window.instance.steps, window.instance.rounds) == (2, 1)
+    solution = solver.solve(window.instance)
+    if solution.algorithm is None:
+        assert solution.outcome.verdict == "unsat"  # what must arrive is as much as links take
+        return
+    whole = window.put(algorithm, solution.algorithm)
+    shorter = allgather().instantiate(ring(5), chunks=1, steps=4, rounds=3)
+    require_valid(shorter, whole)
+
+
+def test_a_window_without_a_round_to_spare() -> None:
+    instance, algorithm = slow_ring(4)
+    idle = Algorithm((*algorithm.rounds_per_step, 0), algorithm.sends)
+    assert Window.of(instance, idle, 3, 4).instance is None
+
+
+def found(
+    instance: Instance, algorithm: Algorithm, solver: Solver, *, max_chunks: int = 1
+) -> list[tuple[int, int, int]]:
+    points = [Point(instance, algorithm, "test", "test", 0.0)]
+    bound = Fraction(instance.topology.num_nodes - 1, 2)
+    best = [points[0].bandwidth]
+
+    def least(_: int) -> Fraction:
+        return best[-1]
+
+    def admits(candidate: Candidate) -> bool:
+        return candidate.chunks <= max_chunks
+
+    search = WindowSearch(AnswerSource(solver), Observer(), lambda *_: bound, least, admits)
+    numbers = []
+    for solution in search.solutions(points, NEVER):
+        assert solution.algorithm is not None
+        require_valid(solution.instance, solution.algorithm)
+        one = solution.instance
+        numbers.append((one.chunks, one.steps, one.rounds))
+        best.append(min(best[-1], Fraction(one.rounds, one.chunks)))
+    assert list(search.solutions(points[:0], NEVER)) == []
+    return numbers
+
+
+def test_rounds_are_saved_one_by_one(solver: Solver) -> None:
+    """One way round takes six rounds for one chunk; both ways could do with three."""
+    numbers = found(*slow_ring(7), solver)
+    assert numbers[0] == (1, 6, 5)
+    assert [r for *_, r in numbers] == sorted({r for *_, r in numbers}, reverse=True)
+    assert numbers[-1][2] < 5
+
+
+def test_chunks_are_cut_where_no_round_can_be_saved(solver: Solver) -> None:
+    """On a ring of four one chunk takes two rounds, and two chunks take three."""
+    numbers = found(*slow_ring(4), solver, max_chunks=2)
+    assert (2, 3, 3) in numbers
