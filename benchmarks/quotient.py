@@ -29,6 +29,8 @@ ROWS = (
     ("a100(boxes=2)", "allgather", 6, 4, 7),
     ("torus(4,4)", "allgather", 4, 4, 15),
     ("torus(4,4)", "alltoall", 16, 4, 8),
+    ("mesh(4,4)", "alltoall", 16, 6, 16),
+    ("mi250(boxes=1)", "alltoall", 48, 5, 32),
 )
 
 WAYS = (("step", "auto"), ("step", "cpsat"), ("step", "pysat"), ("path", "auto"))
