@@ -170,10 +170,9 @@ class CheapestTrees:
 
 def _joined(cost: Costs, bits: int) -> Costs:
     """The least cost of each set by splitting it, in place."""
-    for whole, subsets in enumerate(_subsets(bits)):
-        if len(subsets):
-            split = (cost[:, subsets] + cost[:, whole ^ subsets]).min(axis=1)
-            np.minimum(cost[:, whole], split, out=cost[:, whole])
+    for wholes, parts in _splits(bits):
+        split = cost[:, parts] + cost[:, wholes[:, None] ^ parts]
+        cost[:, wholes] = np.minimum(cost[:, wholes], split.min(axis=2))
     return cost
 
 
@@ -187,3 +186,14 @@ def _subsets(bits: int) -> tuple[IntArray, ...]:
         inside = ((everything & ~whole) == 0) & ((everything & least) != 0) & (everything != whole)
         found.append(everything[inside])
     return tuple(found)
+
+
+@lru_cache(maxsize=4)
+def _splits(bits: int) -> tuple[tuple[IntArray, IntArray], ...]:
+    """All sets of one size and, a row each, these subsets of theirs; size by size from two on."""
+    subsets = _subsets(bits)
+    return tuple(
+        (np.array(wholes), np.stack([subsets[whole] for whole in wholes]))
+        for size in range(2, bits + 1)
+        for wholes in [[w for w in range(1 << bits) if w.bit_count() == size]]
+    )

@@ -22,6 +22,8 @@ from fractions import Fraction
 from math import ceil
 from typing import NamedTuple
 
+import numpy as np
+
 from syncoll.deadline import Deadline
 from syncoll.errors import UnlabelledError
 from syncoll.results import Solution
@@ -164,9 +166,13 @@ class SymmetricSearch:
         return None
 
     def _left(self, turn: _Turn, order: int) -> list[Candidate]:
-        """The candidates that may be asked for at this level, in ascending order of R/C."""
+        """The candidates that may be asked for at this level, in ascending order of R/C.
+
+        Of those with the same R/C the one with the fewest chunks stands for all.
+        """
         source, steps, below = self._source, turn.steps, self._best(turn.steps)
-        most, found = source.most_rounds(steps), dict[Fraction, Candidate]()
+        most = source.most_rounds(steps)
+        rows = []
         for chunks in source.admitted():
             if self._sends(chunks, steps) > min(_LEVELS[turn.level].sends * order, _MOST_SENDS):
                 break
@@ -176,10 +182,14 @@ class SymmetricSearch:
             low = max(steps, ceil(bound * chunks), turn.failed.get(chunks, 0) + 1)
             limit = bound * _MOST_RATIO if below is None else below
             high = ceil(limit * chunks) - 1
-            for rounds in range(low, (high if most is None else min(most, high)) + 1):
-                candidate = Candidate(steps, rounds, chunks)
-                found.setdefault(candidate.bandwidth, candidate)
-        return [found[ratio] for ratio in sorted(found)]
+            rounds = np.arange(low, (high if most is None else min(most, high)) + 1)
+            rows.append(np.stack([rounds, np.full_like(rounds, chunks)], axis=1))
+        if not rows:
+            return []
+        pairs = np.concatenate(rows)
+        # Quotients are rounded correctly: equal fractions are equal floats.
+        _, first = np.unique(pairs[:, 0] / pairs[:, 1], return_index=True)
+        return [Candidate(steps, rounds, chunks) for rounds, chunks in pairs[first].tolist()]
 
     def _sends(self, chunks: int, steps: int) -> int:
         """About how many sends there are to choose from, which are the formula's variables."""
