@@ -81,17 +81,21 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for topology in arguments.topology or TOPOLOGIES:
             for collective in arguments.collective or COLLECTIVES:
-                rows: list[tuple[float, float, Frontier | None]] = [
-                    timed(
-                        python,
-                        topology,
-                        collective,
-                        arguments.time_limit,
-                        arguments.repeat,
-                        Path(folder) / "frontier.json",
-                    )
-                    for python in (arguments.other, sys.executable)
-                ]
+                try:
+                    rows = [
+                        timed(
+                            python,
+                            topology,
+                            collective,
+                            arguments.time_limit,
+                            arguments.repeat,
+                            Path(folder) / "frontier.json",
+                        )
+                        for python in (arguments.other, sys.executable)
+                    ]
+                except RuntimeError as error:  # the other rows are worth having
+                    print(f"| {topology} | {collective} | {error} |", flush=True)
+                    continue
                 (seconds, work, before), (seconds_now, work_now, now) = rows
                 ratios.append(seconds_now / seconds)
                 print(
@@ -101,6 +105,8 @@ def main() -> None:
                     f"| {_words(gained(before, now))} |",
                     flush=True,
                 )
+    if not ratios:
+        sys.exit("no row ran with both versions")
     mean = exp(sum(map(log, ratios)) / len(ratios))
     print(f"\n{len(ratios)} rows; geometric mean of the ratios of seconds {mean:.2f}; "
           f"largest {max(ratios):.2f}; load {_load()}")  # fmt: skip
