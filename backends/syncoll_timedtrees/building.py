@@ -5,54 +5,82 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.model import Algorithm
+from syncoll.model import Algorithm, Carriers, OrbitAlgorithm, RelationTable
+from syncoll.symmetry import FreeGroup
 from syncoll_timedtrees.problem import Problem
 from syncoll_timedtrees.rounding import Dealt
 
 __all__ = ["algorithm_of"]
 
 IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
 
 
 def algorithm_of(problem: Problem, dealt: Dealt) -> Algorithm:
     """The algorithm in which every image of a demand does what the demand does."""
-    elements = problem.group.elements
-    members = _members(problem, dealt.chunks)
+    table = problem.collective.tabulate(problem.num_nodes, dealt.chunks)
+    kinds = _Kinds(table)
     parts = []
     steps = 0
     for demand, trees in zip(problem.demands, dealt.trees, strict=True):
-        rows = []
-        first = 0
+        ends = np.zeros((2, problem.num_nodes), dtype=bool)
+        ends[0, list(demand.sources)] = True
+        ends[1, list(demand.destinations)] = True
+        chunks = kinds.members(ends)
         for tree, number in trees:
+            own, chunks = chunks[:number], chunks[number:]
             links, step = tree.links, tree.steps
             steps = max(steps, int(step.max(initial=-1)) + 1)
-            which = np.repeat(np.arange(first, first + number), len(links))
             sends = np.stack([problem.source[links], problem.target[links], step], axis=1)
-            rows.append(np.concatenate([which[:, None], np.tile(sends, (number, 1))], axis=1))
-            first += number
-        local = np.concatenate(rows)
-        ends = np.zeros((len(elements), 2, problem.num_nodes), dtype=bool)
-        for side, nodes in enumerate((demand.sources, demand.destinations)):
-            np.put_along_axis(ends[:, side], elements[:, list(nodes)], True, axis=1)
-        keys = np.packbits(ends, axis=2).reshape(len(elements), -1)
-        chunks = np.stack([members[key.tobytes()] for key in keys])
-        sends = np.empty((len(elements), len(local), 4), dtype=np.int64)
-        sends[:, :, 0] = chunks[:, local[:, 0]]
-        sends[:, :, 1] = elements[:, local[:, 1]]
-        sends[:, :, 2] = elements[:, local[:, 2]]
-        sends[:, :, 3] = local[:, 3]
-        parts.append(sends.reshape(-1, 4))
-    return Algorithm((0,) * steps, np.concatenate(parts)).tightened(problem.topology)
+            parts.append(
+                np.concatenate(
+                    [np.repeat(own, len(links))[:, None], np.tile(sends, (number, 1))], axis=1
+                )
+            )
+    representative = Algorithm((0,) * steps, np.concatenate(parts))
+    carriers = kinds.carriers(problem.group)
+    return OrbitAlgorithm.plain_if_small(representative, carriers).tightened(problem.topology)
 
 
-def _members(problem: Problem, chunks: int) -> dict[bytes, IntArray]:
-    """The chunks of each kind: where they start, and which other nodes need them."""
-    table = problem.collective.tabulate(problem.num_nodes, chunks)
-    packed = np.concatenate(
-        [np.packbits(table.pre, axis=1), np.packbits(table.post & ~table.pre, axis=1)], axis=1
-    )
-    rows = np.ascontiguousarray(packed).view(f"V{packed.shape[1]}").ravel()
-    kinds, kind = np.unique(rows, return_inverse=True)
-    order = np.argsort(kind, kind="stable")
-    groups = np.split(order, np.cumsum(np.bincount(kind))[:-1])
-    return {one.tobytes(): group for one, group in zip(kinds, groups, strict=True)}
+class _Kinds:
+    """Chunks by where they start, and which other nodes need them.
+
+    Args:
+        table: pre and post.
+    """
+
+    def __init__(self, table: RelationTable) -> None:
+        self._ends = np.stack([table.pre, table.post & ~table.pre], axis=1)
+        packed = self._packed(self._ends)
+        self._found, first, kind = np.unique(packed, return_index=True, return_inverse=True)
+        self._first = first
+        order = np.argsort(kind, kind="stable")
+        self._members: list[IntArray] = np.split(order, np.cumsum(np.bincount(kind))[:-1])
+
+    def members(self, ends: BoolArray) -> IntArray:
+        """The chunks of a kind, in order.
+
+        Args:
+            ends: ``[2, P]``, where they start and where they are needed.
+        """
+        return self._members[self._place(ends[None])[0]]
+
+    def carriers(self, group: FreeGroup) -> Carriers:
+        """How a group moves nodes and chunks: those of a kind, in order, to those of its image."""
+        ends = self._ends[self._first]
+        maps = np.empty((len(group.generators), len(self._ends)), dtype=np.int64)
+        for images, chunks in zip(group.generators, maps, strict=True):
+            moved = np.empty_like(ends)
+            moved[:, :, images] = ends
+            for own, image in zip(self._members, self._place(moved).tolist(), strict=True):
+                chunks[own] = self._members[image]
+        return Carriers(group.generators, maps, group.products)
+
+    def _place(self, ends: BoolArray) -> IntArray:
+        return np.asarray(np.searchsorted(self._found, self._packed(ends)))
+
+    @staticmethod
+    def _packed(ends: BoolArray) -> npt.NDArray[np.bytes_]:
+        """One value for each row ``[2, P]``, the same for the same rows alone."""
+        bits = np.packbits(ends.reshape(len(ends), -1), axis=1)
+        return np.ascontiguousarray(bits).view(f"S{bits.shape[1]}").ravel()

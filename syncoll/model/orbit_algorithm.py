@@ -20,8 +20,8 @@ __all__ = ["MOST_LISTED", "MOST_PLAIN", "OrbitAlgorithm"]
 
 IntArray = npt.NDArray[np.int64]
 
-MOST_PLAIN = 1 << 20
-"""Sends of an algorithm that is rather said in full."""
+MOST_PLAIN = 1 << 15
+"""Sends of an algorithm that is rather said in full: half a megabyte in a file."""
 
 MOST_LISTED = 1 << 24
 """Sends that are listed for what needs each of them: in Python they take some gigabytes."""

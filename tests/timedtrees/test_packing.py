@@ -11,13 +11,14 @@ import pytest
 from syncoll.bounding import rounds_bound
 from syncoll.certificates import demands
 from syncoll.deadline import NEVER
-from syncoll.model import Topology
+from syncoll.model import OrbitAlgorithm, Topology, orbit_algorithm
 from syncoll.plugins import PluginManager, Proposal, SeedLimits
 from syncoll.plugins.options import resolve_options
 from syncoll.routing import as_topology
 from syncoll.spec import SpecLibrary
 from syncoll.trust import require_valid
 from syncoll_timedtrees import RECORD
+from syncoll_timedtrees.building import algorithm_of
 from syncoll_timedtrees.problem import Problem
 from syncoll_timedtrees.program import Packing
 from syncoll_timedtrees.rounding import deal, promising
@@ -148,6 +149,28 @@ def test_trees_without_steps_bring_the_bandwidth_optimum() -> None:
     while not timeless.rested:
         timeless.improve(NEVER.sooner(10.0))
     assert timeless.value == pytest.approx(15 / 13, rel=1e-3)
+
+
+@pytest.mark.parametrize("network", ["a100(boxes=2)", "torus(4,4)", "mi250(boxes=2)"])
+def test_few_sends_and_automorphisms_say_it_all(
+    network: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What one demand does, carried round, is what all sends in a list are."""
+    question = problem(network, "allgather")
+    packing = Packing(question, question.least_steps + 1)
+    for _ in range(4):
+        packing.improve(NEVER.sooner(10.0))
+    dealt = deal(packing, 6, NEVER.sooner(1.0))
+    plain = algorithm_of(question, dealt)
+    monkeypatch.setattr(orbit_algorithm, "MOST_PLAIN", 0)
+    carried = algorithm_of(question, dealt)
+    assert isinstance(carried, OrbitAlgorithm)
+    assert carried.carriers.order == question.group.order > 1
+    assert carried == plain
+    instance = question.collective.instantiate(
+        question.topology, chunks=6, steps=carried.steps, rounds=carried.rounds
+    )
+    require_valid(instance, carried)
 
 
 def test_what_does_not_fit_is_refused_in_words() -> None:
