@@ -254,7 +254,7 @@ def test_answers_of_a_pool_are_kept_as_they_come(store: Store) -> None:
     """An answer is kept though the search still waits for one that it asked for before."""
     settings = SolverSettings(limits=Limits(threads=2))
     easy = classics.broadcast().instantiate(classics.ring(4), chunks=1, steps=2, rounds=2)
-    hard = classics.broadcast().instantiate(classics.dgx1(), chunks=24, steps=6, rounds=6)
+    hard = classics.broadcast().instantiate(classics.dgx1(), chunks=47, steps=7, rounds=10)
     with Solver(MANAGER, settings, start=False) as solver, open_pool("local:2", settings) as pool:
         asking = remembering(solver, store, pool)
         waits, comes = asking.ask(hard, None), asking.ask(easy, None)
