@@ -6,28 +6,21 @@ solver an instance is decided when its answer is wanted; with a pool several are
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 from syncoll.bounding import rounds_bound
 from syncoll.certificates import RoundsBound
 from syncoll.deadline import NEVER, Deadline
-from syncoll.errors import ModelError
 from syncoll.formula import StopReason, Verdict
-from syncoll.model import Algorithm, Collective, Instance, Topology
-from syncoll.model.derived import dual_instance
-from syncoll.plugins import SeedLimits
+from syncoll.model import Algorithm, Instance
 from syncoll.results import Solution
-from syncoll.results.frontier import Point
 from syncoll.results.solution import undecided
-from syncoll.searching.decompose import inverted, inverted_solution
 from syncoll.searching.point import solve_directly, solve_symmetrically
 from syncoll.searching.request import SearchRequest
-from syncoll.searching.seed_run import SeedRun
 from syncoll.searching.seeding import Seeding
 from syncoll.solving import Solver, SolverPool
 from syncoll.symmetry import FreeGroup
@@ -36,7 +29,7 @@ if TYPE_CHECKING:  # a search without a store loads no database
     from syncoll.solving.task import How
     from syncoll.store import CachedSolutions
 
-__all__ = ["AnswerSource", "DualAnswers", "PendingAnswer", "inverted_point"]
+__all__ = ["AnswerSource", "PendingAnswer"]
 
 
 @dataclass(frozen=True)
@@ -194,74 +187,3 @@ class AnswerSource:
         if self.memory is not None and lasting:
             self.memory.keep(solution, seconds=seconds)
         return solution
-
-
-class DualAnswers(AnswerSource):
-    """Decides the instances of an inverse by those of its dual, see `syncoll.model.derived`."""
-
-    def __init__(self, answers: AnswerSource, request: SearchRequest, dual: Collective) -> None:
-        super().__init__(
-            answers.solver,
-            pool=answers.pool,
-            memory=answers.memory,
-            prove=answers.prove,
-            seeding=_DualSeeding(answers.seeding, request, dual),
-        )
-        self.losses = answers.losses  # which are reported in the end
-        self._collective, self._dual = request.collective, dual
-
-    def ask(
-        self,
-        instance: Instance,
-        seconds: float | None,
-        hint: Algorithm | None = None,
-        until: Deadline = NEVER,
-        groups: Sequence[FreeGroup] = (),
-    ) -> PendingAnswer:
-        """Asks for an instance to be decided; a hint is of no use to the dual."""
-        asked = dual_instance(instance, self._collective, self._dual)
-        pending = super().ask(asked, seconds, until=until, groups=groups)
-        return PendingAnswer(
-            lambda: inverted_solution(pending.result(), instance, self._collective), pending.cancel
-        )
-
-
-class _DualSeeding(Seeding):
-    """What seeds construct for the dual, inverted."""
-
-    def __init__(self, seeding: Seeding, request: SearchRequest, dual: Collective) -> None:
-        super().__init__(seeding.seeds)
-        self._seeding, self._request, self._dual = seeding, request, dual
-
-    def run(self, topology: Topology, collective: Collective) -> SeedRun:
-        return _DualRun(self._seeding.run(topology.reversed(), self._dual), self._request)
-
-
-class _DualRun(SeedRun):
-    """Seeds at work on the dual."""
-
-    def __init__(self, run: SeedRun, request: SearchRequest) -> None:
-        self._run, self._request = run, request
-
-    @property
-    def waiting(self) -> tuple[str, ...]:
-        return self._run.waiting
-
-    def points(
-        self, limits: SeedLimits, patience: float = 0.0, slowest: float = math.inf
-    ) -> Iterator[Point]:
-        for point in self._run.points(replace(limits, max_chunks=None), patience, slowest):
-            try:
-                turned = inverted_point(point, self._request)
-            except ModelError:  # the inverse's chunks are those of another C of the dual
-                continue
-            if limits.max_chunks is None or turned.chunks <= limits.max_chunks:
-                yield turned
-
-
-def inverted_point(point: Point, request: SearchRequest) -> Point:
-    """A point of the dual on the reversed topology as one of the collective asked for."""
-    solved = point.instance, point.algorithm
-    instance, algorithm = inverted(solved, request.collective, request.topology)
-    bound = None if point.bound is None else point.bound * point.chunks / instance.chunks
-    return replace(point, instance=instance, algorithm=algorithm, bound=bound)

@@ -7,14 +7,13 @@ the candidates, `trials` asks about them, and `claims` says what follows.
 A candidate that the solver could not decide within its time never counts as refuted: it becomes an
 open claim, and the search goes on.
 
-Seeds come first, and again where the solver finds its questions hard: then they have as much time
-as it had.  What is left in the end is theirs, for as long as a gap to a bound is open.
+Seeds have their turns before, beside and after the solver (`turns`).
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, nullcontext
 from fractions import Fraction
 from itertools import takewhile
@@ -30,10 +29,10 @@ from syncoll.searching.candidates import CandidateSource
 from syncoll.searching.claims import with_claims
 from syncoll.searching.passes import StepState, passes
 from syncoll.searching.request import Candidate, Observer, SearchRequest, Strategy
-from syncoll.searching.seed_run import SeedRun
-from syncoll.searching.seeding import first_round, is_small, next_round
+from syncoll.searching.seeding import is_small
 from syncoll.searching.symmetric import SymmetricSearch
 from syncoll.searching.trials import Trials, why_undecided
+from syncoll.searching.turns import SeedTurns
 from syncoll.searching.windows import WindowSearch
 from syncoll.trust import require_valid
 
@@ -55,24 +54,6 @@ window by window."""
 
 _PROOF_SECONDS = 10.0
 """What the bounds of a frontier may take for which no solver was asked."""
-
-_TURN_SECONDS = 2.0
-"""When the solver had so long without settling an S it is the seeds' turn, for as long."""
-
-_SHARE_OF_TURN = 0.5
-"""The part of the time that is left which one turn may take."""
-
-_ROUND_SECONDS = 10.0
-"""The first round of seeds after the solver; every further one takes twice as long."""
-
-_BUSY = 3.0
-"""So many times its work a round may last."""
-
-_CLAIM_SECONDS = 1.0
-"""What remains in the end to say what is proved."""
-
-_IDLE = 0.1
-"""When seeds use only this part of a round, and find nothing, they have no more to give."""
 
 _MOST_UNDECIDED = 16
 """With so many undecided candidates for one S the search goes on to the next: without a limit on R
@@ -106,10 +87,9 @@ def search_points(
         ModelError: when the collective makes no sense on the topology.
         BackendError: when a backend gives a wrong answer.
     """
-    run = _Search(request, answers, observer, on_points, incumbents, refuted, deadline)
+    run = _Search(request, answers, observer, on_points, incumbents, refuted, deadline, seeds=seeds)
     try:
-        if seeds:
-            run.seed()
+        run.seed()
         run.run()
     except OutOfTimeError:
         run.stopped = "time limit"
@@ -141,6 +121,8 @@ class _Search:
         incumbents: Sequence[Point],
         refuted: Iterable[Refuted],
         deadline: Deadline,
+        *,
+        seeds: bool,
     ) -> None:
         self.request, self.answers, self.observer = request, answers, observer
         self.on_points, self.deadline = on_points, deadline
@@ -158,8 +140,8 @@ class _Search:
         self.windows = WindowSearch(
             answers, observer, self.bounds.known, self._best, self._admits_cut
         )
-        self.seeds: SeedRun | None = None
-        self.asked_seconds = 0.0
+        run = answers.seeding.run(request.topology, request.collective)
+        self.seeds = SeedTurns(run, request, deadline, self._take) if seeds else None
         self.told: dict[int | None, Fraction] = {}
         self.stopped = ""
 
@@ -171,9 +153,10 @@ class _Search:
 
     def seed(self) -> None:
         """Starts from what the seeds construct."""
+        if self.seeds is None:
+            return
         alone = self.answers.solver is None
-        self.seeds = self.answers.seeding.run(self.request.topology, self.request.collective)
-        self._take(first_round(self.seeds, self.request, self.deadline, alone=alone))
+        self.seeds.first(alone=alone)
         if alone:
             self.bounds.deadline = proofs_until(self.deadline)
         if self.points:
@@ -182,7 +165,7 @@ class _Search:
             with self.bounds.at_once() if soon else nullcontext():
                 self._report()
 
-    def _take(self, points: Iterable[Point]) -> bool:
+    def _take(self, points: Iterator[Point]) -> bool:
         """Puts points of seeds on the frontier, until nothing can be better; whether one is new."""
         assert self.seeds is not None
         self.observer.seeding(self.seeds.waiting)
@@ -200,35 +183,6 @@ class _Search:
                     self._report()
                 saved = time.perf_counter()
         return new
-
-    def improve(self) -> None:
-        """Lets the seeds go on for as long as there is time, and a gap is open.
-
-        Without a limit of time they end when a round has found nothing better.
-        """
-        turn = _ROUND_SECONDS
-        while self.seeds is not None and self.seeds.waiting and self._gaps_are_open():
-            began = time.perf_counter()
-            until = self.deadline.before(_CLAIM_SECONDS)
-            until.check()
-            until = until.sooner(_BUSY * turn)
-            if self._take(next_round(self.seeds, self.request, turn, until)):
-                self._report()
-                turn *= 2
-                continue
-            spent = time.perf_counter() - began
-            if self.deadline.is_never or spent < _IDLE * min(turn, until.seconds or turn):
-                return
-            turn *= 2
-
-    def _turn_of_seeds(self) -> None:
-        """Gives the seeds as much time as the solver had, where that had some."""
-        if self.seeds is None or not self.seeds.waiting or self.asked_seconds < _TURN_SECONDS:
-            return
-        until = self.deadline.share(_SHARE_OF_TURN).sooner(_BUSY * self.asked_seconds)
-        if self._take(next_round(self.seeds, self.request, self.asked_seconds, until)):
-            self._report()
-        self.asked_seconds = 0.0
 
     def _gaps_are_open(self) -> bool:
         """Whether a point of any S may be better than what is known."""
@@ -255,8 +209,9 @@ class _Search:
         self._bounded(None, source.least_bandwidth)
         if self.answers.solver is not None:
             self._solve()
-        if self.request.strategy is Strategy.CERTIFIED:
-            self.improve()
+        if self.request.strategy is Strategy.CERTIFIED and self.seeds is not None:
+            for _ in self.seeds.rest(self._gaps_are_open):
+                self._report()
 
     def _solve(self) -> None:
         source = self.source
@@ -290,7 +245,11 @@ class _Search:
                 elif solution.verdict is Verdict.UNSAT:
                     self._refute(candidate, solution)
         self._shorten()
-        self.asked_seconds += time.perf_counter() - began
+        self._has_asked(time.perf_counter() - began)
+
+    def _has_asked(self, seconds: float) -> None:
+        if self.seeds is not None:
+            self.seeds.asked_seconds += seconds
 
     def _admits_cut(self, candidate: Candidate) -> bool:
         """Whether chunks that are cut further are those of a candidate within the limits."""
@@ -337,7 +296,7 @@ class _Search:
             undecided, found = 0, False
             began = time.perf_counter()
             for candidate, solution in answers:
-                self.asked_seconds += time.perf_counter() - began
+                self._has_asked(time.perf_counter() - began)
                 began = time.perf_counter()
                 step.undecided.pop(candidate, None)
                 if solution is None:
@@ -352,7 +311,8 @@ class _Search:
                         candidate, step, strategy
                     ):
                         self._look_for_symmetric()
-                        self._turn_of_seeds()
+                        if self.seeds is not None and self.seeds.next():
+                            self._report()
                         began = time.perf_counter()
                 elif solution.verdict is Verdict.SAT:
                     self._add(solution)

@@ -26,12 +26,13 @@ from syncoll.errors import LocatedError, ModelError, SyncollError, UsageError
 from syncoll.model import Collective
 from syncoll.model.derived import dual_of, part_chunks
 from syncoll.results.frontier import Frontier, OpenClaim, Point
-from syncoll.searching.answers import AnswerSource, DualAnswers, inverted_point
+from syncoll.searching.answers import AnswerSource
 from syncoll.searching.bounds_table import BoundsTable
 from syncoll.searching.candidates import CandidateSource
 from syncoll.searching.claims import with_claims
 from syncoll.searching.decompose import Decomposition, composed
 from syncoll.searching.driver import OUT_OF_MEMORY, OnPoints, merged, proofs_until, search_points
+from syncoll.searching.duals import DualAnswers, inverted_point
 from syncoll.searching.request import Observer, SearchRequest, Strategy
 from syncoll.searching.seed_run import within
 from syncoll.searching.seeding import first_round

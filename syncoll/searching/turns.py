@@ -1,0 +1,106 @@
+"""SeedTurns: the seeds of a search, in turns with its solver.
+
+They come first, and again where the solver finds its questions hard: then they have as much time as
+it had.  What is left in the end is theirs, for as long as a gap to a bound is open.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+
+from syncoll.deadline import Deadline
+from syncoll.results.frontier import Point
+from syncoll.searching.request import SearchRequest
+from syncoll.searching.seed_run import SeedRun
+from syncoll.searching.seeding import first_round, next_round
+
+__all__ = ["SeedTurns"]
+
+_TURN_SECONDS = 2.0
+"""When the solver had so long without settling an S it is the seeds' turn, for as long."""
+
+_SHARE_OF_TURN = 0.5
+"""The part of the time that is left which one turn may take."""
+
+_ROUND_SECONDS = 10.0
+"""The first round of seeds after the solver; every further one takes twice as long."""
+
+_BUSY = 3.0
+"""So many times its work a round may last."""
+
+_CLAIM_SECONDS = 1.0
+"""What remains in the end to say what is proved."""
+
+_IDLE = 0.1
+"""When seeds use only this part of a round, and find nothing, they have no more to give."""
+
+
+class SeedTurns:
+    """The seeds of one search.
+
+    Args:
+        run: seeds at work on the request's collective.
+        take: is given what they construct, and says whether something is new.
+
+    Attributes:
+        asked_seconds: what a solver was asked for since their last turn.
+    """
+
+    def __init__(
+        self,
+        run: SeedRun,
+        request: SearchRequest,
+        deadline: Deadline,
+        take: Callable[[Iterator[Point]], bool],
+    ) -> None:
+        self._run, self._request, self._deadline, self._take = run, request, deadline, take
+        self.asked_seconds = 0.0
+
+    @property
+    def waiting(self) -> tuple[str, ...]:
+        """The names of those that can go on."""
+        return self._run.waiting
+
+    def first(self, *, alone: bool) -> None:
+        """Their first turn.
+
+        Args:
+            alone: whether no solver is asked.
+        """
+        self._take(first_round(self._run, self._request, self._deadline, alone=alone))
+
+    def next(self) -> bool:
+        """Gives them as much time as the solver had, where that had some; whether it helped."""
+        if not self.waiting or self.asked_seconds < _TURN_SECONDS:
+            return False
+        until = self._deadline.share(_SHARE_OF_TURN).sooner(_BUSY * self.asked_seconds)
+        new = self._take(next_round(self._run, self._request, self.asked_seconds, until))
+        self.asked_seconds = 0.0
+        return new
+
+    def rest(self, is_wanted: Callable[[], bool]) -> Iterator[None]:
+        """Lets them go on for as long as there is time, and something better is wanted.
+
+        Without a limit of time they end when a round has found nothing better.
+
+        Yields:
+            After each round that has.
+
+        Raises:
+            OutOfTimeError: when the time is over.
+        """
+        turn = _ROUND_SECONDS
+        while self.waiting and is_wanted():
+            began = time.perf_counter()
+            until = self._deadline.before(_CLAIM_SECONDS)
+            until.check()
+            until = until.sooner(_BUSY * turn)
+            if self._take(next_round(self._run, self._request, turn, until)):
+                yield
+            else:
+                spent = time.perf_counter() - began
+                idle = spent < _IDLE * min(turn, until.seconds or turn)
+                if self._deadline.is_never or idle:
+                    return
+            turn *= 2
