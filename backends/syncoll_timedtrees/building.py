@@ -63,7 +63,7 @@ class _Kinds:
         Args:
             ends: ``[2, P]``, where they start and where they are needed.
         """
-        return self._members[self._place(ends[None])[0]]
+        return self._members[int(self._place(ends[None])[0])]
 
     def carriers(self, group: FreeGroup) -> Carriers:
         """How a group moves nodes and chunks: those of a kind, in order, to those of its image."""

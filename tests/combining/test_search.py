@@ -17,7 +17,7 @@ from syncoll.formula import Verdict
 from syncoll.model import Collective, Instance, Topology, inverse_of, sequence_of
 from syncoll.plugins import PluginManager
 from syncoll.results import Frontier, Solution
-from syncoll.searching import SearchRequest, Strategy, frontiers, search, solve_one
+from syncoll.searching import SearchRequest, Strategy, composing, search, solve_one
 from syncoll.searching.driver import OUT_OF_MEMORY
 from syncoll.solving import Solver
 from syncoll.spec import SpecLibrary
@@ -233,18 +233,16 @@ def test_a_direct_search_without_memory_is_not_complete(
     monkeypatch: pytest.MonkeyPatch, solver: Solver
 ) -> None:
     """Where no limit of time was set, that of the direct search is no reason to call it less."""
-    real, why = frontiers.search_points, [""]
+    why = [""]
 
     def cut_short(request: SearchRequest, asking: Any, *others: Any, **more: Any) -> Frontier:
-        if more.get("seeds", True):
-            return real(request, asking, *others, **more)
         if why[0]:
             asking.lost(f"{why[0]}: this command has 9.0 GiB")
         return Frontier(
             request.topology, request.collective.name, more["incumbents"], (), "", complete=False
         )
 
-    monkeypatch.setattr(frontiers, "search_points", cut_short)
+    monkeypatch.setattr(composing, "search_points", cut_short)
     request = _request("line(3)", "allreduce", max_steps=3, max_chunks=2)
     assert search(request, solver).complete
     why[0] = OUT_OF_MEMORY
