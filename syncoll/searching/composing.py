@@ -32,12 +32,11 @@ from syncoll.searching.seeding import first_round
 
 __all__ = ["Composing", "PartSearch", "SearchTask", "same_problem", "underlying"]
 
-_DIRECT_MULTIPLES = (4, 12)
-"""The limits on C of the direct search, one after the other, in multiples of the least C."""
+_DIRECT_MULTIPLES = 12
+"""The limit on C of the direct search, in multiples of the least C."""
 
-_DIRECT_POINT_SECONDS = 12.0
 _DIRECT_SECONDS = 25.0
-"""Default limits of the direct search, for each candidate and for all."""
+"""Its default limit of time."""
 
 _SHARE_OF_FIRST_BOUND = 0.15
 """The part of the time in which the whole's bandwidth cost is bounded."""
@@ -300,30 +299,22 @@ class Composing:
             assert report is not None
             report(self._claimed(better))
 
-        direct = found
-        # From few chunks to more: what needs few is found soon, and then there is less to beat.
-        multiples = [m * source.least_chunks for m in _DIRECT_MULTIPLES]
-        for most in multiples if request.max_chunks is None else [request.max_chunks]:
-            asked = replace(
+        direct = search_points(
+            replace(
                 request,
                 strategy=Strategy.CERTIFIED,
                 max_steps=last if request.max_steps is None else min(last, request.max_steps),
-                max_chunks=most,
+                max_chunks=request.max_chunks or _DIRECT_MULTIPLES * source.least_chunks,
                 time_limit=ends.seconds,
-                point_limit=request.point_limit or _DIRECT_POINT_SECONDS,
-            )
-            direct = search_points(
-                asked,
-                self.answers,
-                self.observer,
-                on_points=None if report is None else on_points,
-                incumbents=direct.points,
-                refuted=direct.refuted,
-                seeds=False,
-                deadline=ends,
-            )
-            if not direct.complete:
-                break
+            ),
+            self.answers,
+            self.observer,
+            on_points=None if report is None else on_points,
+            incumbents=found.points,
+            refuted=found.refuted,
+            seeds=False,
+            deadline=ends,
+        )
         # The direct search's own limit of time, which no user set, does not make it incomplete.
         excused = deadline.is_never and OUT_OF_MEMORY not in self.answers.losses
         frontier = self._claimed(

@@ -27,7 +27,7 @@ from syncoll.searching.answers import AnswerSource
 from syncoll.searching.bounds_table import BoundsTable
 from syncoll.searching.candidates import CandidateSource
 from syncoll.searching.claims import with_claims
-from syncoll.searching.passes import StepState, passes
+from syncoll.searching.passes import LOOKS, Passes, StepState
 from syncoll.searching.request import Candidate, Observer, SearchRequest, Strategy
 from syncoll.searching.seeding import is_small
 from syncoll.searching.symmetric import SymmetricSearch
@@ -217,18 +217,27 @@ class _Search:
         source = self.source
         if self.symmetric is not None and self.symmetric.is_large:
             self._look_for_symmetric()
+        first, *others = LOOKS
         for steps in range(source.least_steps, source.max_steps + 1):
             if self.request.strategy is Strategy.CERTIFIED:
                 self.deadline.check()
                 self._bounded(steps, source.least_bandwidth_of(steps))
-            self.current = StepState(steps, self._best(steps))
-            self.steps.append(self.current)
-            for candidates, seconds in passes(source, self.current):
-                self.current.found = self._pass(self.current, candidates, seconds)
-                self.current.best = self._best(steps)
-            best, self.current = self.current.best, None
+            self.steps.append(StepState(steps, None))
+            self._look(self.steps[-1], first)
+            best = self._best(steps)
             if best is not None and best <= source.least_bandwidth:
-                return
+                break
+        for look in others:
+            for step in self.steps:
+                self._look(step, look)
+
+    def _look(self, step: StepState, look: Callable[[CandidateSource, StepState], Passes]) -> None:
+        """One of the looks at one S."""
+        self.current, step.best = step, self._best(step.steps)
+        for candidates, seconds in look(self.source, step):
+            self._pass(step, candidates, seconds)
+            step.best = self._best(step.steps)
+        self.current = None
 
     def _look_for_symmetric(self) -> None:
         """Looks for symmetric algorithms, once: they are found where others are not."""
@@ -282,18 +291,14 @@ class _Search:
 
     def _pass(
         self, step: StepState, candidates: Iterable[Candidate], seconds: float | None
-    ) -> bool:
-        """Tries candidates until one has an algorithm, or too many are undecided.
-
-        Returns:
-            Whether one has an algorithm.
-        """
+    ) -> None:
+        """Tries candidates until one has an algorithm, or too many are undecided."""
         # Seeds may find something better meanwhile.
         of_use = takewhile(lambda c: self._is_of_use(c), candidates)
         answers = self.trials.answers(step, self.request.strategy, of_use, seconds)
         # Closed here: where Python does it in its own time, a Ctrl-C that comes then is lost.
         with closing(answers):
-            undecided, found = 0, False
+            undecided = 0
             began = time.perf_counter()
             for candidate, solution in answers:
                 self._has_asked(time.perf_counter() - began)
@@ -316,13 +321,11 @@ class _Search:
                         began = time.perf_counter()
                 elif solution.verdict is Verdict.SAT:
                     self._add(solution)
-                    found = True
                     break
                 elif candidate.chunks <= self.source.max_chunks:  # what is claimed goes no further
                     self._refute(candidate, solution)
         for candidate in [c for c in step.undecided if not self._is_of_use(c)]:
             del step.undecided[candidate]
-        return found
 
     def _is_of_use(self, candidate: Candidate) -> bool:
         """Whether it would cost less than what is known."""

@@ -1,13 +1,13 @@
 """Passes: which candidates are tried for one S, in which order, and for how long.
 
 The paper's strategy tries its candidates once.  The certified one, where no time limit for a
-candidate was given, first gives each only a few seconds, so that one hard refutation does not hide
-the points behind it, and comes back to the undecided ones when it has a point for this S.
+candidate was given, looks at every S three times, each time for longer: one hard refutation must
+hide neither the points behind it nor those of other S.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import islice, takewhile
@@ -15,14 +15,18 @@ from itertools import islice, takewhile
 from syncoll.searching.candidates import CandidateSource
 from syncoll.searching.request import Candidate, Strategy
 
-__all__ = ["StepState", "passes"]
+__all__ = ["LOOKS", "Passes", "StepState"]
 
 _FIRST_SECONDS = 2.0
 _QUICK_SECONDS = 5.0
 _THOROUGH_SECONDS = 30.0
 
-_MULTIPLES = (4, None)
-"""The limits on C of the certified strategy's passes, in multiples of the least C."""
+_FEW_MULTIPLES = 4
+"""The limit on C of the first look, in multiples of the least C."""
+
+Passes = Iterator[tuple[Iterable[Candidate], float | None]]
+"""Candidates in ascending order of R/C, of which the first that has an algorithm ends the pass, and
+the seconds for each; None for no limit."""
 
 
 @dataclass
@@ -30,14 +34,15 @@ class StepState:
     """What is known about one number of steps.
 
     Args:
-        found: whether the last pass found an algorithm.
+        best: the least R/C known with at most so many steps.
+        cheapest: what was tried first.
         tried: what the solver was asked about.
         undecided: candidates that the solver gave up on, and why.
     """
 
     steps: int
     best: Fraction | None
-    found: bool = False
+    cheapest: Candidate | None = None
     tried: set[Candidate] = field(default_factory=set)
     undecided: dict[Candidate, str] = field(default_factory=dict)
 
@@ -50,15 +55,11 @@ class StepState:
         )
 
 
-def passes(
-    source: CandidateSource, step: StepState
-) -> Iterator[tuple[Iterable[Candidate], float | None]]:
-    """Candidates in ascending order of R/C, of which the first that has an algorithm ends the pass,
-    and the seconds for each; None for no limit.
+def first_look(source: CandidateSource, step: StepState) -> Passes:
+    """The cheapest candidate, then those with few chunks.
 
-    In the certified strategy the cheapest candidate comes first: most often it meets the bound, and
-    nothing is left to do.  Otherwise a point with few chunks is found soon, and leaves less for
-    more chunks to beat.
+    Most often the cheapest one meets the bound, and nothing is left to do.  Otherwise a point with
+    few chunks is found soon, and leaves less for more chunks to beat.
 
     Args:
         step: kept up to date by the caller between two passes.
@@ -67,26 +68,53 @@ def passes(
     if source.request.strategy is Strategy.PAPER:
         yield source.candidates(step.steps, step.best), limit
         return
-
-    def may_return(candidate: Candidate) -> bool:
-        """Whether to come back to what is undecided: more than the limit on C has one chance."""
-        return candidate in step.undecided and candidate.chunks <= source.max_chunks
-
     cheapest = list(islice(source.candidates(step.steps, step.best), 1))
+    step.cheapest = cheapest[0] if cheapest else None
     yield cheapest, limit or _FIRST_SECONDS
-    if not step.found and limit is None:
-        # A stronger bound may rule it out sooner than a solver finds that out.
-        yield [c for c in cheapest if may_return(c)], 2 * _QUICK_SECONDS
-    if not step.found:
-        for multiples in _MULTIPLES:
-            candidates = source.candidates(step.steps, step.best, multiples)
-            untried = (c for c in candidates if c not in step.tried and not step.is_larger(c))
-            yield untried, limit or _QUICK_SECONDS
+    yield _untried(source, step, _FEW_MULTIPLES), limit or _FIRST_SECONDS
+
+
+def second_look(source: CandidateSource, step: StepState) -> Passes:
+    """The cheapest candidate with more time, then those with any number of chunks."""
+    limit = source.request.point_limit
+    if source.request.strategy is Strategy.PAPER:
+        return
+    if limit is None and step.cheapest is not None:
+        # A stronger bound may have ruled it out meanwhile.
+        yield [c for c in [step.cheapest] if _may_return(source, step, c)], 2 * _QUICK_SECONDS
+    yield _untried(source, step, None), limit or _QUICK_SECONDS
+
+
+def last_look(source: CandidateSource, step: StepState) -> Passes:
+    """What is undecided, with much more time; then larger candidates of the same costs."""
+    limit = source.request.point_limit
+    if source.request.strategy is Strategy.PAPER:
+        return
     if limit is None:
-        again = sorted(filter(may_return, step.undecided), key=lambda c: (c.bandwidth, c.chunks))
-        yield again, _THOROUGH_SECONDS
+        again = [c for c in step.undecided if _may_return(source, step, c)]
+        yield sorted(again, key=lambda c: (c.bandwidth, c.chunks)), _THOROUGH_SECONDS
     # Without a limit on R candidates have no end, but none beyond these is a larger one.
     most = max((c.bandwidth for c in step.undecided), default=Fraction(0))
     rest = takewhile(lambda c: c.bandwidth <= most, source.candidates(step.steps, step.best))
     larger = (c for c in rest if step.is_larger(c))
     yield (c for c in larger if c not in step.tried), limit or _QUICK_SECONDS
+
+
+LOOKS: tuple[Callable[[CandidateSource, StepState], Passes], ...] = (
+    first_look,
+    second_look,
+    last_look,
+)
+"""At every S, one after the other."""
+
+
+def _untried(
+    source: CandidateSource, step: StepState, multiples: int | None
+) -> Iterator[Candidate]:
+    candidates = source.candidates(step.steps, step.best, multiples)
+    return (c for c in candidates if c not in step.tried and not step.is_larger(c))
+
+
+def _may_return(source: CandidateSource, step: StepState, candidate: Candidate) -> bool:
+    """Whether to come back to what is undecided: more than the limit on C has one chance."""
+    return candidate in step.undecided and candidate.chunks <= source.max_chunks

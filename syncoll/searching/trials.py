@@ -22,6 +22,10 @@ __all__ = ["Trials", "why_undecided"]
 
 _MOST_BOUND_SECONDS = 20.0
 
+_BUILDING = 3.0
+"""So many times a solver's limit an answer may take: of some instances the formula takes longer to
+build than another one to be solved."""
+
 
 class _Trial(NamedTuple):
     candidate: Candidate
@@ -116,7 +120,8 @@ class Trials:
         step.tried.add(candidate)
         instance = self._bounds.instance(candidate.chunks, candidate.steps, candidate.rounds)
         hint = self.known.nearest(instance)
-        return self._source.ask(instance, min(limits, default=None), hint, self._deadline)
+        until = self._deadline.sooner(None if seconds is None else _BUILDING * seconds)
+        return self._source.ask(instance, min(limits, default=None), hint, until)
 
 
 def why_undecided(solution: Solution) -> str:
