@@ -7,6 +7,8 @@ up where:
 * what node i contributes must reach every node that needs the result, like a broadcast of i;
 * every contribution must reach node d, like a broadcast of d on the reversed topology;
 * what many contribute to and many need takes many sends between them, see `partition`.
+
+For a number of steps a fourth joins the three, see `completions`.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from syncoll.bounding.completions import QUICK, THOROUGH, find_completions
 from syncoll.bounding.partition import find_partition
 from syncoll.bounding.quotient import LEAST_NODES
 from syncoll.bounding.rounds import least_cut, rounds_bound
@@ -83,7 +86,28 @@ def combining_rounds_bound(
         )
         if bound.rounds > best.rounds:
             best = bound
-    return best
+    if steps is None or shape.ends_alone or deadline.passed:
+        return best
+    return _by_completions(topology, shape, steps, best, thorough, deadline)
+
+
+def _by_completions(
+    topology: Topology,
+    shape: ChunkClasses,
+    steps: int,
+    best: RoundsBound,
+    thorough: bool,
+    deadline: Deadline,
+) -> RoundsBound:
+    """A bound for so many steps, or a better one where it counts who knows a sum first."""
+    try:
+        with interrupted_at(deadline):
+            found = find_completions(
+                topology, shape, steps, deadline, best.rounds, THOROUGH if thorough else QUICK
+            )
+    except OutOfTimeError:
+        found = None
+    return best if found is None else RoundsBound(found[0], steps, found[1])
 
 
 def least_combining_cut(topology: Topology, shape: ChunkClasses) -> RoundsBound:

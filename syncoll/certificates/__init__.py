@@ -5,6 +5,7 @@ Nothing here searches or solves; what finds them is in `syncoll.bounding`.
 
 from syncoll.certificates.certificate import Certificate, ProofObject, RoundsBound
 from syncoll.certificates.classes import ChunkClass, ChunkClasses, Demand, DemandView, demands
+from syncoll.certificates.completions import CompletionCase, CompletionCertificate
 from syncoll.certificates.cuts import CutCertificate
 from syncoll.certificates.partition import PartitionCertificate
 from syncoll.certificates.prices import PriceCertificate, Share
@@ -14,6 +15,8 @@ __all__ = [
     "Certificate",
     "ChunkClass",
     "ChunkClasses",
+    "CompletionCase",
+    "CompletionCertificate",
     "CutCertificate",
     "Demand",
     "DemandView",

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from syncoll.certificates.classes import ChunkClasses, DemandView
+from syncoll.certificates.completions import CompletionCertificate
 from syncoll.certificates.cuts import CutCertificate
 from syncoll.certificates.partition import PartitionCertificate
 from syncoll.certificates.prices import PriceCertificate
@@ -16,7 +17,16 @@ from syncoll.model import Topology
 __all__ = ["Certificate", "ProofObject", "RoundsBound"]
 
 
-ProofObject = PriceCertificate | CutCertificate | PartitionCertificate | TreeCertificate
+ProofObject = (
+    PriceCertificate
+    | CutCertificate
+    | PartitionCertificate
+    | TreeCertificate
+    | CompletionCertificate
+)
+
+_ABOUT_CHUNKS = PartitionCertificate, CompletionCertificate
+"""Those that speak of what is combined as it is, not of demands."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +54,8 @@ class RoundsBound:
             return "nothing"
         if isinstance(self.certificate, PartitionCertificate):
             return "the sends between parts of the machine, for which a round has only so much room"
+        if isinstance(self.certificate, CompletionCertificate):
+            return "prices on the links, whichever node knows a sum first"
         whose = {
             DemandView.SPREAD: f"what node {self.node} contributes must reach every node that "
             "needs it: ",
@@ -59,7 +71,7 @@ class RoundsBound:
     @property
     def mirrored(self) -> bool:
         """Whether the certificate speaks of the reversed topology, backwards in time."""
-        return self.reading.mirrored and not isinstance(self.certificate, PartitionCertificate)
+        return self.reading.mirrored and not isinstance(self.certificate, _ABOUT_CHUNKS)
 
 
 @dataclass(frozen=True)
@@ -96,14 +108,15 @@ class Certificate:
                 proved = Fraction(0)
             elif isinstance(proof, PartitionCertificate):
                 proved = self._partition(topology, proof)
+            elif isinstance(proof, CompletionCertificate):
+                self._require_about(proof.steps)
+                if not self.shape.combining:
+                    raise VerificationError("who knows a sum first, where nothing is combined")
+                proved = proof.check(topology, self.shape.classes)
             else:
                 where = topology.reversed() if self.bound.reading.mirrored else topology
                 demands = self.shape.demands(self.bound.reading, self.bound.node)
-                about = None if isinstance(proof, CutCertificate) else proof.steps
-                if about != self.steps:
-                    raise VerificationError(
-                        f"the proof is about {about} steps, the claim about {self.steps}"
-                    )
+                self._require_about(None if isinstance(proof, CutCertificate) else proof.steps)
                 proved = proof.check(where, demands)
         except ModelError as error:
             raise VerificationError(str(error)) from error
@@ -111,6 +124,12 @@ class Certificate:
             raise VerificationError(
                 f"the certificate proves R >= {proved} for C = {self.shape.chunks}, not "
                 f"R >= {self.bound.rounds}"
+            )
+
+    def _require_about(self, steps: int | None) -> None:
+        if steps != self.steps:
+            raise VerificationError(
+                f"the proof is about {steps} steps, the claim about {self.steps}"
             )
 
     def _partition(self, topology: Topology, proof: PartitionCertificate) -> Fraction:
@@ -128,7 +147,7 @@ class Certificate:
         """
         turned = {DemandView.MOVING: DemandView.INVERSE, DemandView.INVERSE: DemandView.MOVING}
         proof = self.bound.certificate
-        if isinstance(proof, PartitionCertificate) or (
+        if isinstance(proof, _ABOUT_CHUNKS) or (
             proof is not None and self.bound.reading not in turned
         ):
             raise ModelError(f"the bound by {self.bound.argument} has no inverse")

@@ -10,6 +10,8 @@ from fractions import Fraction
 from typing import TypeVar
 
 from syncoll.certificates import (
+    CompletionCase,
+    CompletionCertificate,
     CutCertificate,
     DemandView,
     PartitionCertificate,
@@ -25,6 +27,7 @@ from syncoll.errors import FileFormatError
 __all__ = ["CertificateRecord", "bound_of", "certificate_record"]
 
 K = TypeVar("K")
+V = TypeVar("V")
 
 
 class BoundPrice(ClosedRecord, frozen=True):
@@ -92,6 +95,49 @@ class TreesRecord(_AnyCertificate, frozen=True, tag="trees"):
     prices: tuple[BoundPrice, ...]
 
 
+class WayRecord(ClosedRecord, frozen=True):
+    """The part of the prices that the ways of a contribution to a node pay.
+
+    Args:
+        prices: rows of link (position in interconnect.links), step, price.
+    """
+
+    source: Node
+    destination: Node
+    prices: tuple[tuple[Count, Count, Fraction], ...]
+
+
+class CaseRecord(ClosedRecord, frozen=True):
+    """What chunks cost where a node is the first to hold all contributions.
+
+    Args:
+        chunks: position in the classes of the shape.
+        node: which node.
+        after: after so many steps.
+        ways: shares of the ways from contributors to nodes that need the sum.
+        collects: shares of the ways to the node, in so many steps.
+    """
+
+    chunks: Count
+    node: Node
+    after: Count
+    ways: tuple[WayRecord, ...]
+    collects: tuple[WayRecord, ...]
+
+
+class CompletionsRecord(_AnyCertificate, frozen=True, tag="completions"):
+    """Sends pay the prices of the links, whichever node holds all contributions first.
+
+    Args:
+        automorphisms: for each the node to which each node goes.
+    """
+
+    steps: Count
+    prices: tuple[BoundPrice, ...]
+    automorphisms: tuple[tuple[Node, ...], ...]
+    cases: tuple[CaseRecord, ...]
+
+
 class SendsRecord(_AnyCertificate, frozen=True, tag="sends"):
     """Sends between parts pay the prices of the links.
 
@@ -119,7 +165,9 @@ class NothingRecord(_AnyCertificate, frozen=True, tag="nothing"):
     """Nothing is proved: R is at least 0."""
 
 
-CertificateRecord = PricesRecord | TreesRecord | SendsRecord | CutRecord | NothingRecord
+CertificateRecord = (
+    PricesRecord | TreesRecord | CompletionsRecord | SendsRecord | CutRecord | NothingRecord
+)
 
 
 def certificate_record(bound: RoundsBound, shape: int) -> CertificateRecord:
@@ -133,11 +181,29 @@ def certificate_record(bound: RoundsBound, shape: int) -> CertificateRecord:
         case TreeCertificate() as proof:
             prices = tuple(BoundPrice(*row) for row in _rows(proof.totals))
             return TreesRecord.of(bound, shape=shape, prices=prices)
+        case CompletionCertificate() as proof:
+            prices = tuple(BoundPrice(*row) for row in _rows(proof.totals))
+            return CompletionsRecord.of(
+                bound,
+                shape=shape,
+                prices=prices,
+                automorphisms=proof.automorphisms,
+                cases=tuple(_case_record(one) for one in proof.cases),
+            )
         case PriceCertificate() as proof:
             prices = tuple(BoundPrice(*row) for row in _rows(proof.totals))
             shares = tuple(ShareRecord.of(x, prices=_rows(x.prices)) for x in proof.shares)
             return PricesRecord.of(bound, shape=shape, prices=prices, shares=shares)
     return NothingRecord.of(bound, shape=shape)
+
+
+def _case_record(case: CompletionCase) -> CaseRecord:
+    ways = tuple(WayRecord(*ends, _rows(parts)) for ends, parts in sorted(case.ways.items()))
+    collects = tuple(
+        WayRecord(source, case.node, _rows(parts))
+        for source, parts in sorted(case.collects.items())
+    )
+    return CaseRecord(case.chunks, case.node, case.after, ways, collects)
 
 
 def _rows(prices: Mapping[tuple[int, int], Fraction]) -> tuple[tuple[int, int, Fraction], ...]:
@@ -160,6 +226,11 @@ def bound_of(record: CertificateRecord) -> RoundsBound:
             )
         case TreesRecord():
             proof = TreeCertificate(record.steps, _totals(record.prices))
+        case CompletionsRecord():
+            cases = tuple(_case(one) for one in record.cases)
+            proof = CompletionCertificate(
+                record.steps, _totals(record.prices), record.automorphisms, cases
+            )
         case PricesRecord():
             shares = tuple(
                 Share(x.destination, x.demands, _distinct(((i, s), p) for i, s, p in x.prices))
@@ -169,12 +240,25 @@ def bound_of(record: CertificateRecord) -> RoundsBound:
     return RoundsBound(record.rounds, record.steps, proof, record.reading, record.node)
 
 
+def _case(record: CaseRecord) -> CompletionCase:
+    ways = _distinct(
+        ((one.source, one.destination), _distinct(((i, s), p) for i, s, p in one.prices))
+        for one in record.ways
+    )
+    if any(one.destination != record.node for one in record.collects):
+        raise FileFormatError("a case of one node that collects at another")
+    collects = _distinct(
+        (one.source, _distinct(((i, s), p) for i, s, p in one.prices)) for one in record.collects
+    )
+    return CompletionCase(record.chunks, record.node, record.after, ways, collects)
+
+
 def _totals(prices: Sequence[BoundPrice]) -> dict[tuple[int, int], Fraction]:
     return _distinct(((one.bound, one.step), one.price) for one in prices)
 
 
-def _distinct(prices: Iterable[tuple[K, Fraction]]) -> dict[K, Fraction]:
-    read: dict[K, Fraction] = {}
+def _distinct(prices: Iterable[tuple[K, V]]) -> dict[K, V]:
+    read: dict[K, V] = {}
     for place, price in prices:
         if place in read:
             raise FileFormatError("a certificate states a price twice")

@@ -12,6 +12,7 @@ from fractions import Fraction
 
 from syncoll.certificates import (
     Certificate,
+    CompletionCertificate,
     CutCertificate,
     PartitionCertificate,
     TreeCertificate,
@@ -36,6 +37,7 @@ class Method(StrEnum):
     CUT = "cut"
     SENDS = "sends"
     TREES = "trees"
+    COMPLETIONS = "completions"
     UNSAT = "unsat"
     DISTANCE = "distance"
 
@@ -44,6 +46,7 @@ _METHODS = {
     CutCertificate: Method.CUT,
     PartitionCertificate: Method.SENDS,
     TreeCertificate: Method.TREES,
+    CompletionCertificate: Method.COMPLETIONS,
 }
 
 

@@ -263,8 +263,8 @@ def test_plans_are_exported(found: syncoll.FrontierResult, tmp_path: Path) -> No
 
 
 def test_a_search_writes_its_proofs(tmp_path: Path) -> None:
-    limits = {"max_chunks": 2, "progress": "none", "proofs": tmp_path / "proofs"}
-    proved = syncoll.pareto("bus(3)", "allreduce", **limits)  # type: ignore[arg-type]
+    limits = {"max_chunks": 2, "max_steps": 2, "progress": "none", "proofs": tmp_path / "proofs"}
+    proved = syncoll.pareto("hub(4)", "reduce", **limits)  # type: ignore[arg-type]
     assert proved.check(proofs=tmp_path / "proofs").proved_by_file
     assert (proved.unsaved, proved.unproved) == ("", "")
 

@@ -17,7 +17,7 @@ Run = Callable[..., Any]
 
 CASES = {
     "gather": ("pareto", "dgx1", "gather", "--strategy", "paper", "--k", "2"),
-    "allreduce": ("pareto", "bus(3)", "allreduce", "--max-chunks", "2"),
+    "reduce": ("pareto", "hub(4)", "reduce", "--max-chunks", "2", "--max-steps", "2"),
 }
 """The claims of each rest on a refutation."""
 
@@ -131,7 +131,7 @@ def test_the_proof_of_another_machine_is_refused(written: Path, run: Run, tmp_pa
     """Each file is whole, but it is the other's."""
     case = tmp_path / "case"
     shutil.copytree(written / "gather", case)
-    (other,) = refutations(written / "allreduce")[:1]
+    (other,) = refutations(written / "reduce")[:1]
     mine = refutations(case)[0]
     shutil.copy(proof_of(other), case / "proofs")
     mine.write_bytes(other.read_bytes())

@@ -32,7 +32,7 @@ SHELL = ("", "bash", "console")
 
 FIRST = (
     "syncoll pareto dgx1 allgather",
-    'syncoll pareto "bus(3)" allreduce --max-chunks 3 --proofs proofs -o bus3.json',
+    'syncoll pareto "hub(4)" reduce --max-steps 2 --max-chunks 2 --proofs proofs -o hub4.json',
 )
 """Commands of the README whose files others there need: `folder` has run them."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import heapq
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import pairwise
 from math import inf
@@ -183,6 +183,7 @@ FIELDS = {
     "trees": {"prices"},
     "cut": {"nodes", "cover"},
     "sends": {"parts", "prices"},
+    "completions": {"prices", "automorphisms", "cases"},
     "nothing": set(),
 }
 COMMON = {"shape", "steps", "rounds", "reading", "node", "method"}
@@ -200,7 +201,7 @@ class Certificate:
         reading, node = written["reading"], maybe_count(written["node"])
         require(reading in ("moving", "inverse", "spread", "collect"), "the reading")
         demands: list[Demand] = []
-        if self.method not in ("sends", "nothing"):
+        if self.method not in ("sends", "completions", "nothing"):
             demands = self.shape.demands(reading, node)
             machine = machine.reversed() if reading in ("inverse", "collect") else machine
         self.machine = machine
@@ -249,11 +250,13 @@ class Certificate:
             require(part <= price.get((link, step), 0), "shares exceed a price")
         return proved
 
-    def _cheapest(self, goal: int, own: dict[tuple[int, int], Fraction]) -> dict[int, Fraction]:
+    def _cheapest(
+        self, goal: int, own: dict[tuple[int, int], Fraction], end: int | None = None
+    ) -> dict[int, Fraction]:
         if self.steps is None:
             return self.machine.ways(goal, {i: p for (i, _), p in own.items()})
         cost = {goal: Fraction(0)}
-        for t in reversed(range(self.steps)):
+        for t in reversed(range(self.steps if end is None else end)):
             before = dict(cost)
             for i, (v, w) in enumerate(self.machine.links):
                 if w in cost:
@@ -307,6 +310,88 @@ class Certificate:
         must = sum(n for a, b, n in demands if inside >= set(a) and not inside >= set(b))
         room = sum((self.machine.room[j] for j in cover), Fraction(0))
         return must / room if must else Fraction(0)
+
+    def _completions(self, demands: list[Demand]) -> Fraction:
+        require(self.steps is not None and self.shape.combining, "completions")
+        price = self._link_prices(self.steps)
+        alike = self._alike(price)
+        classes = list(self.shape.counts.items())
+        least: dict[int, Fraction] = {}
+        given = set()
+        for case in self.written["cases"]:
+            k, v, t = positions([case["chunks"]], len(classes))[0], case["node"], case["after"]
+            require(v in range(self.machine.nodes) and 1 <= count(t) <= self.steps, "a case")
+            cost = self._case(case, *classes[k][0], price)
+            least[k] = min(least.get(k, cost), cost)
+            given |= {(k, other, t) for other in alike[v]}
+        for k in least:
+            for v in range(self.machine.nodes):
+                first = max(self.machine.distance([u], v) for u in classes[k][0][0])
+                missing = [
+                    t for t in range(1, self.steps + 1) if t >= first and (k, v, t) not in given
+                ]
+                require(not missing, "a case is missing")
+        return sum((cost * classes[k][1] for k, cost in least.items()), Fraction(0))
+
+    def _case(
+        self, case: Json, pre: Nodes, post: Nodes, price: dict[tuple[int, int], Fraction]
+    ) -> Fraction:
+        require(len(pre) > 1 and len(post) > 0, "not combined")
+        v, rest, cost, seen = case["node"], Counter(price), Fraction(0), set()
+
+        def pays(shares: list[Json], end: int) -> Iterator[tuple[int, int]]:
+            nonlocal cost
+            for share in shares:
+                own = {(i, t): ratio(p) for i, t, p in share["prices"]}
+                require(len(own) == len(share["prices"]), "a row twice")
+                for at, part in own.items():
+                    rest[at] -= part  # type: ignore[assignment]
+                a, b = share["source"], share["destination"]
+                cost += self._cheapest(b, own, end)[a]
+                yield a, b
+
+        for a, b in pays(case["ways"], self.steps):
+            require(a in pre and b in post and a != b and (a, b) not in seen, "a way")
+            seen.add((a, b))
+        require(min(rest.values(), default=0) >= 0, "ways pay too much")
+        left = dict(rest)
+        sources = []
+        for a, b in pays(case["collects"], case["after"]):
+            require(a in pre and b == v != a and a not in sources, "a way to the node")
+            sources.append(a)
+        require(min(rest.values(), default=0) >= 0, "shares exceed a price")
+        for d in set(post) - {v}:
+            cost += min(
+                left.get((i, t), 0)
+                for i, (_, b) in enumerate(self.machine.links)
+                for t in range(case["after"] - 1, self.steps)
+                if b == d
+            )
+        return cost
+
+    def _alike(self, price: dict[tuple[int, int], Fraction]) -> list[set[int]]:
+        machine, everyone = self.machine, range(self.machine.nodes)
+        dear = {(one["bound"], one["step"]): ratio(one["price"]) for one in self.written["prices"]}
+        known = Counter(
+            (frozenset(machine.links[i] for i in members), room, row)
+            for j, (members, room) in enumerate(zip(machine.members, machine.room, strict=True))
+            for row in [tuple(dear.get((j, t), 0) for t in range(self.steps))]
+        )
+        alike = [{v} for v in everyone]
+        for goes in self.written["automorphisms"]:
+            require(sorted(goes) == list(everyone), "a permutation")
+            require({(goes[a], goes[b]) for a, b in machine.links} == set(machine.links), "links")
+            moved: Counter[Any] = Counter()
+            for (links, room, row), n in known.items():
+                moved[frozenset((goes[a], goes[b]) for a, b in links), room, row] += n
+            require(moved == known, "bounds")
+            for some in [nodes for both in self.shape.counts for nodes in both]:
+                require({goes[n] for n in some} == set(some), "chunks")
+            for v in everyone:
+                joined = alike[v] | alike[goes[v]]
+                for n in joined:
+                    alike[n] = joined
+        return alike
 
     def _sends(self, demands: list[Demand]) -> Fraction:
         require(self.steps is None and self.shape.combining, "sends")

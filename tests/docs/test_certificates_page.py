@@ -49,6 +49,7 @@ COMMANDS = {
     "dgx1 allgather": "--backend multitree",
     "hypercube(3) broadcast": "--backend pysat --max-steps 3",
     "bus(3) allreduce": "--backend pysat --max-chunks 2",
+    "hub(4) reduce": "--backend pysat --max-chunks 2 --max-steps 2",
     "ring(5) reducescatter": "--backend ring",
     "hub(3) allgather": "--backend all_pairs",
     "bus(3) alltoall": "--backend all_pairs",
@@ -60,6 +61,9 @@ COMMANDS = {
     "line(3) allreduce": "--backend ring --max-steps 3",
 }
 """Frontiers by what is searched, with the options of the search."""
+
+BOUNDS = {"ring(3) allreduce": "", "ring(5) allreduce": "--max-steps 3"}
+"""Files of bounds alone."""
 
 LARGE = ("ring(3) allgather", "ring(3) reducescatter")
 """Those that are written as if they were large: with carriers, and runs of nodes."""
@@ -76,6 +80,9 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Json]:
         words = [f"{specs}:{w}" if w in ("lop", "odd", "gap", "both") else w for w in name.split()]
         path = folder / "frontier.json"
         assert main(["pareto", *words, *options.split(), "-o", str(path)]) in (0, 3)
+        made[name] = json.loads(path.read_text("utf-8"))
+    for name, options in BOUNDS.items():
+        assert main(["bounds", *name.split(), *options.split(), "-o", str(path)]) == 0
         made[name] = json.loads(path.read_text("utf-8"))
     with pytest.MonkeyPatch.context() as patch:  # what else only large machines have
         patch.setattr(orbit_algorithm, "MOST_PLAIN", 0)
@@ -130,7 +137,7 @@ def test_it_accepts_what_searches_write(documents: dict[str, Json]) -> None:
     assert left == {name: ours(content) for name, content in documents.items()}
     assert left["line(3) odd"] == {"shapes"}
     assert left["line(3) gap"] >= {"undefined"}
-    assert left["bus(3) allreduce"] == {"scales", "refutations"}
+    assert left["hub(4) reduce"] == {"scales", "refutations"}
 
 
 def test_it_accepts_what_older_versions_wrote(document: Callable[[str], Json]) -> None:
@@ -142,7 +149,7 @@ def test_it_accepts_what_older_versions_wrote(document: Callable[[str], Json]) -
     proof = content["points"][0]["proof"]
     assert "1 step " in proof["words"]
     proof["words"] = proof["words"].replace("1 step ", "1 steps ")
-    assert independent(content) == ours(content) == {"scales", "refutations"}
+    assert independent(content) == ours(content) == {"scales"}
 
 
 def test_what_large_ones_have(documents: dict[str, Json]) -> None:
@@ -202,8 +209,10 @@ def test_a_certificate_on_the_reversed_machine(
     certificates = content["evidence"]["certificates"]
     certificates.append({**json.loads(COLLECT), **change})
     assert independent(content) is ours(content) is None, "a certificate that no claim names"
-    content["points"][-1]["proof"]["certificates"].append(len(certificates) - 1)
-    verdict = {"scales", "refutations"} if not change else None
+    proof = content["points"][-1]["proof"]
+    proof["certificates"].append(len(certificates) - 1)
+    proof["method"] = "prices"  # no longer of one kind
+    verdict = {"scales"} if not change else None
     assert independent(content) == ours(content) == verdict
 
 
@@ -260,9 +269,9 @@ def set_bounds(content: Json, value: str) -> None:
 
 def widen(content: Json) -> None:
     """Says of a point that is proved for C <= 2 that it is for every C."""
-    proof = content["points"][0]["proof"]
-    words = "no algorithm of at most 1 step has a bandwidth cost below 4, "
-    proof.update(scope="all", method="sends", max_chunks=None, refuted=[])
+    proof = content["points"][1]["proof"]
+    words = "no algorithm of at most 2 steps has a bandwidth cost below 3/2, "
+    proof.update(scope="all", method="prices", max_chunks=None, refuted=[])
     proof["words"] = words + "whatever its chunks and rounds"
 
 
@@ -292,6 +301,18 @@ WRONG: dict[str, tuple[str, Change]] = {
         lambda d: certificate(d, "trees")["prices"][0].update(price="1/4"),
     ),
     "a part": ("bus(3) allreduce", lambda d: certificate(d, "sends").update(parts=[0, 0, 1])),
+    "an automorphism": (
+        "ring(5) allreduce",
+        lambda d: certificate(d, "completions").update(automorphisms=[[0, 2, 1, 3, 4]]),
+    ),
+    "a case": (
+        "ring(5) allreduce",
+        lambda d: certificate(d, "completions")["cases"].pop(),
+    ),
+    "a way": (
+        "ring(5) allreduce",
+        lambda d: certificate(d, "completions")["cases"][0]["collects"].pop(),
+    ),
     "a cover": ("ring(5) reducescatter", lambda d: certificate(d, "cut")["cover"].pop()),
     "a reading": (
         "ring(5) reducescatter",
@@ -306,14 +327,14 @@ WRONG: dict[str, tuple[str, Change]] = {
         lambda d: certificate(d, "prices").update(steps=3),
     ),
     "the least steps": ("dgx1 allgather", lambda d: d["bounds"].update(steps=1)),
-    "the scope widened": ("bus(3) allreduce", widen),
+    "the scope widened": ("hub(4) reduce", widen),
     "a refutation less": (
-        "bus(3) allreduce",
-        lambda d: d["points"][0]["proof"]["refuted"].pop(),
+        "hub(4) reduce",
+        lambda d: d["points"][1]["proof"]["refuted"].pop(),
     ),
     "a refutation that a point contradicts": (
-        "bus(3) allreduce",
-        lambda d: d["points"][0]["proof"]["refuted"][0].update(rounds=6),
+        "hub(4) reduce",
+        lambda d: d["points"][1]["proof"]["refuted"][0].update(rounds=4),
     ),
     "certificates of another machine": (
         "ring(6) broadcast",

@@ -21,7 +21,7 @@ COMMANDS = {
     "prices": ["pareto", "dgx1", "allgather"],
     "no-last-point": ["pareto", "dgx1", "broadcast", "--max-steps", "4"],
     "inverse": ["pareto", "ring(5)", "reducescatter"],
-    "refuted": ["pareto", "bus(3)", "allreduce", "--max-chunks", "2"],
+    "refuted": ["pareto", "hub(4)", "reduce", "--max-chunks", "2", "--max-steps", "2"],
     "limited": ["pareto", "ring(6)", "broadcast", "--k", "0", "--max-chunks", "5"],
     "paper": ["pareto", "ring(4)", "allgather", "--strategy", "paper", "--k", "1"],
     "combined": ["pareto", "line(3)", "allreduce"],

@@ -63,10 +63,10 @@ def test_scopes(document: Callable[[str], Json]) -> None:
     }
     assert scopes["prices"] == ["all", "all"]
     assert scopes["inverse"] == ["all"]
-    assert scopes["refuted"] == ["chunks<=2", "all"]
+    assert scopes["refuted"] == ["all", "chunks<=2"]
     assert "chunks<=5 and rounds<=5" in scopes["limited"]
     assert scopes["cut-short"] == []
-    assert document("refuted")["points"][0]["proof"]["method"] == "unsat"
+    assert document("refuted")["points"][1]["proof"]["method"] == "unsat"
 
 
 def test_no_solver_is_imported(tmp_path: Path, document: Callable[[str], Json]) -> None:
@@ -190,7 +190,7 @@ def test_a_false_claim_is_refused(document: Callable[[str], Json]) -> None:
     good = document("refuted")
     for what in ("scope", "refuted", "chunks", "undefined", "certificate", "evidence", "scales"):
         content = copy.deepcopy(good)
-        proof = content["points"][0]["proof"]
+        proof = content["points"][1]["proof"]
         if what == "scope":
             proof["scope"], proof["max_chunks"] = "all", None
         elif what == "refuted":
@@ -271,7 +271,7 @@ def test_what_was_not_checked_is_said(
     assert main(["check", str(path), "--collective", "allgather"]) == 0
     assert "I say so" not in capsys.readouterr().out
     path.write_text(json.dumps(document("refuted")), encoding="utf-8")
-    assert main(["check", str(path), "--collective", "allreduce"]) == 4
+    assert main(["check", str(path), "--collective", "reduce"]) == 4
     assert "on the word of" in capsys.readouterr().out
     content = document("irregular")
     content["evidence"]["shapes"][0]["scales"] = "I say so"
@@ -305,12 +305,12 @@ def test_what_a_c_without_a_point_asks_for_is_the_files_word(
 def test_a_refutation_that_a_point_contradicts(document: Callable[[str], Json]) -> None:
     """Also with other chunks: some can be left out, and copies go side by side."""
     good = document("refuted")
-    point = good["points"][0]
+    point = good["points"][1]
     steps, rounds, chunks = point["steps"], point["rounds"], point["chunks"]
     assert point["proof"]["refuted"]
     for copies in (1, 2, 3):
         content = copy.deepcopy(good)
-        one = content["points"][0]["proof"]["refuted"][0]
+        one = content["points"][1]["proof"]["refuted"][0]
         one.update(steps=steps, rounds=copies * rounds, chunks=copies * chunks)
         with pytest.raises(VerificationError, match="is said to be impossible"):
             check(content)

@@ -1,0 +1,166 @@
+"""Who knows a sum first: never more than algorithms need, often more than other bounds."""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import replace
+from fractions import Fraction
+from itertools import count
+
+import pytest
+
+from syncoll.bounding import combining_rounds_bound
+from syncoll.bounding.completions import find_completions
+from syncoll.certificates import Certificate, ChunkClass, ChunkClasses, RoundsBound
+from syncoll.certificates.completions import CompletionCertificate
+from syncoll.documents.certificates import bound_of, certificate_record
+from syncoll.errors import VerificationError
+from syncoll.model import Topology
+from syncoll.testing.instances import random_topology
+from tests.oracles.classics import bus, dgx1, line, ring
+
+F = Fraction
+
+
+def shape(pre: tuple[int, ...], post: tuple[int, ...], number: int = 1) -> ChunkClasses:
+    return ChunkClasses(1, [ChunkClass(pre, post, number)], combining=True)
+
+
+def everybody(nodes: int, number: int = 1) -> ChunkClasses:
+    return shape(tuple(range(nodes)), tuple(range(nodes)), number)
+
+
+@pytest.mark.parametrize(
+    ("topology", "steps", "cost"),
+    [
+        (ring(5), 3, F(11, 10)),
+        (ring(6), 4, F(7, 6)),
+        (ring(7), 4, F(31, 21)),
+        (ring(8), 6, F(37, 32)),
+        (bus(3), 1, F(6)),
+        (dgx1(), 3, F(1, 2)),
+        (line(4), 5, F(5, 3)),
+    ],
+    ids=lambda case: getattr(case, "name", str(case)),
+)
+def test_known(topology: Topology, steps: int, cost: Fraction) -> None:
+    nodes = topology.num_nodes
+    found = find_completions(topology, everybody(nodes), steps)
+    assert found is not None
+    bound, certificate = found
+    assert bound == cost
+    assert certificate.check(topology, everybody(nodes, 3).classes) == 3 * cost
+
+
+def test_it_is_what_a_bound_takes_where_it_is_best() -> None:
+    bound = combining_rounds_bound(ring(5), everybody(5), 3)
+    assert isinstance(bound.certificate, CompletionCertificate)
+    assert bound.rounds == F(11, 10), "an algorithm of 10 chunks and 11 rounds exists"
+    assert bound_of(certificate_record(bound, 0)) == bound
+    Certificate(everybody(5), bound).check(ring(5))
+
+
+def least_sends(topology: Topology, pre: int, post: int, steps: int) -> int | None:
+    """The least number of sends in so many steps after which all of post know all of pre.
+
+    What a node knows is a set of contributors, and it sends all of it: algorithms that combine may
+    do no better.
+    """
+    nodes, links = topology.num_nodes, topology.links
+    order = count()
+    start = tuple((1 << n) & pre for n in range(nodes))
+    queue = [(0, next(order), 0, start)]
+    seen = set()
+    while queue:
+        cost, _, step, state = heapq.heappop(queue)
+        if (step, state) in seen:
+            continue
+        seen.add((step, state))
+        if all(state[n] == pre for n in range(nodes) if post >> n & 1):
+            return cost
+        if step == steps:
+            continue
+        useful = [(a, b) for a, b in links if state[a] & ~state[b]]
+        for chosen in range(1 << len(useful)):
+            after = list(state)
+            for i, (a, b) in enumerate(useful):
+                if chosen >> i & 1:
+                    after[b] |= state[a]
+            item = (cost + chosen.bit_count(), next(order), step + 1, tuple(after))
+            if item[2:] not in seen:
+                heapq.heappush(queue, item)
+    return None
+
+
+def test_no_algorithm_needs_fewer_sends() -> None:
+    """On small machines whose sends share one bus, where R counts them, by brute force."""
+    checked = met = 0
+    for seed in range(24):
+        machine = random_topology(seed, least_nodes=3, most_nodes=4)
+        nodes, links = machine.num_nodes, list(machine.links)[:8]
+        loose = dict.fromkeys(links, 1000)
+        topology = Topology.from_links("counting", nodes, loose, [(links, 1)])
+        whole = tuple(range(nodes))
+        for pre, post in ((whole, whole), (whole[:2], whole[1:]), (whole[1:], whole[:1])):
+            words = [sum(1 << n for n in one) for one in (pre, post)]
+            for steps in (1, 2, 3):
+                truth = least_sends(topology, *words, steps)
+                if truth is None:
+                    continue
+                found = find_completions(topology, shape(pre, post), steps)
+                assert found is not None
+                assert found[0] <= truth, (seed, pre, post, steps)
+                checked += 1
+                met += found[0] == truth
+    assert checked > 50
+    assert met > checked / 2
+
+
+class TestRefused:
+    def changed(self, match: str, change: dict[str, object]) -> None:
+        found = find_completions(ring(5), everybody(5), 3)
+        assert found is not None
+        with pytest.raises(VerificationError, match=match):
+            replace(found[1], **change).check(ring(5), everybody(5).classes)  # type: ignore[arg-type]
+
+    def certificate(self) -> CompletionCertificate:
+        found = find_completions(ring(5), everybody(5), 3)
+        assert found is not None
+        return found[1]
+
+    def test_prices(self) -> None:
+        totals = self.certificate().totals
+        first = next(iter(totals))
+        self.changed("costs", {"totals": {**totals, first: F(1)}})
+        self.changed("negative", {"totals": {**totals, first: F(-1)}})
+        self.changed("does not keep the bounds", {"totals": {**totals, first: totals[first] / 2}})
+        self.changed("there is none", {"totals": {(99, 0): F(1)}})
+
+    def test_automorphisms(self) -> None:
+        self.changed("no case", {"automorphisms": ()})
+        self.changed("no permutation", {"automorphisms": ((0, 0, 1, 2, 3),)})
+        self.changed("takes a link", {"automorphisms": ((0, 2, 1, 3, 4),)})
+
+    def test_cases(self) -> None:
+        certificate = self.certificate()
+        first, *rest = certificate.cases
+        self.changed("no case", {"cases": tuple(rest)})
+        dear = {(link, step): F(1) for link in range(10) for step in range(3)}
+        self.changed("above its price", {"cases": (replace(first, ways={(0, 1): dear}), *rest)})
+        whole = {at: price for at, price in certificate.totals.items() if at[1] == 0}
+        twice = {(0, 1): whole, (0, 2): whole}
+        self.changed("exceed", {"cases": (replace(first, ways=twice), *rest)})
+        self.changed("has nothing", {"cases": (replace(first, collects={0: {}}), *rest)})
+        self.changed("has to get", {"cases": (replace(first, ways={(1, 1): {}}), *rest)})
+        self.changed("there is none", {"cases": (replace(first, node=5), *rest)})
+        early = replace(first, after=1, collects={2: {}})
+        self.changed("cannot know all", {"cases": (early, *rest)})
+
+    def test_what_it_is_about(self) -> None:
+        certificate = self.certificate()
+        bound = RoundsBound(F(11, 10), 2, certificate)
+        with pytest.raises(VerificationError, match="about 3 steps"):
+            Certificate(everybody(5), bound).check(ring(5))
+        alone = ChunkClasses(1, [ChunkClass((0,), (1,), 1)], combining=False)
+        with pytest.raises(VerificationError, match="nothing is combined"):
+            Certificate(alone, RoundsBound(F(11, 10), 3, certificate)).check(ring(5))
