@@ -44,9 +44,10 @@ OUT_OF_MEMORY = "out of memory"
 _SAVE_SECONDS = 5.0
 """How often the points of seeds are passed on while they come."""
 
-_SHARE_OF_SYMMETRY = 0.25
+_SHARE_OF_SYMMETRY = (0.25, 0.6)
 _SYMMETRY_SECONDS = 120.0
-"""What symmetric algorithms are looked for in, at most, before all algorithms are."""
+"""What symmetric algorithms are looked for in, at most, before all algorithms are: those that move
+data, and those that combine it, whose whole formulas are many times larger."""
 
 _SHARE_OF_WINDOWS = 0.1
 """The part of what is left before it, and after it, in which known algorithms are made shorter,
@@ -246,7 +247,8 @@ class _Search:
             return
         began = time.perf_counter()
         self._shorten()
-        until = self.deadline.share(_SHARE_OF_SYMMETRY).sooner(_SYMMETRY_SECONDS)
+        share = _SHARE_OF_SYMMETRY[self.request.collective.combining]
+        until = self.deadline.share(share).sooner(_SYMMETRY_SECONDS)
         with closing(symmetric.solutions(until)) as solutions:
             for candidate, solution in solutions:
                 if solution.algorithm is not None:

@@ -28,11 +28,8 @@ if TYPE_CHECKING:  # what the bounds of parts need is loaded for compositions al
 
 __all__ = ["decided_as", "solve_directly", "solve_one", "solve_symmetrically"]
 
-_SHARE_OF_EVEN = 0.6
-"""The part of a time limit that is spent on given rounds."""
-
 _SHARE_OF_GROUP = 0.2
-"""The part of it that is spent on finding symmetry, at most."""
+"""The part of a time limit that is spent on finding symmetry, at most."""
 
 
 def solve_one(
@@ -106,12 +103,11 @@ def solve_directly(
     first = (instance.steps - odd) // 2
     even = tuple(each + (first <= step < first + odd) for step in range(instance.steps))
     solution = solver.solve(
-        replace(instance, rounds_per_step=even),
-        seconds=None if seconds is None else seconds * _SHARE_OF_EVEN,
-        until=until.share(_SHARE_OF_EVEN),
-        symmetry=symmetry,
+        replace(instance, rounds_per_step=even), seconds=seconds, until=until, symmetry=symmetry
     )
-    if solution.verdict is Verdict.SAT:
+    none = solution.outcome.reason is StopReason.NOT_SYMMETRIC
+    if solution.verdict is not Verdict.UNSAT and not none:
+        # Where this took all the time, the larger formula would take more.
         return replace(solution, instance=instance)
     return solver.solve(instance, seconds=own.seconds, until=until, symmetry=symmetry)
 
