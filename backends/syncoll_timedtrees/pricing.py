@@ -28,13 +28,13 @@ Found = list[tuple[int, TimedTree]]
 
 _TINY = 1e-9
 
-_BATCH = 16
+_BATCH = 4
 """Trees from which a local search goes on in a turn, at least one of each demand."""
 
 _CHANGED = (0.0, 0.1, 0.2)
 """Which part of their arrivals is changed at random before, in turn."""
 
-_RETIMED = 24
+_RETIMED = 48
 """Known trees that are of use with new steps in a turn, at least two of each demand."""
 
 _CONSTRUCT, _CONSTRUCTED = 4, 16

@@ -169,7 +169,8 @@ class Packing:
         # Trees that were added since the program was solved have no share yet.
         shares = np.zeros(len(self._row_of))
         shares[: len(self.shares)] = self.shares
-        for (demand, i), share in zip(self._row_of, shares.tolist(), strict=True):
+        # Of those without a share the last ones come first: prices have changed little since then.
+        for (demand, i), share in reversed(list(zip(self._row_of, shares.tolist(), strict=True))):
             found[demand].append((self.trees[demand][i], share))
         few = max(2, most // max(1, len(found)))
         kept = []

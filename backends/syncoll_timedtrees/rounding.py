@@ -1,27 +1,32 @@
 """From a fractional packing of timed trees to whole chunks: which trees, how often, for which C.
 
 For a C and the trees of a packing, the numbers of chunks that take each tree are whole, and so are
-the rounds of each step: an integer program of few variables, for CP-SAT.  C is chosen by what the
-optimum of the fractional packing promises for it, ``max(S, ceil(C value)) / C``.
+the rounds of each step: an integer program of few variables.  Rounded shares are improved by moving
+chunks between trees (`exchanges`), and by CP-SAT where there is little to decide or much time.  C
+is chosen by what the optimum of the fractional packing promises for it, ``max(S, ceil(C value)) /
+C``.
 """
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import compress
 from math import ceil, floor, gcd
 
 import numpy as np
 import numpy.typing as npt
 
 from syncoll.deadline import Deadline
+from syncoll_timedtrees.exchanges import Exchanges
 from syncoll_timedtrees.problem import Problem
 from syncoll_timedtrees.program import Packing
 from syncoll_timedtrees.trees import TimedTree
 
-__all__ = ["Dealt", "coarsest", "deal", "kindest", "promising"]
+__all__ = ["Dealer", "Dealt", "coarsest", "kindest", "promising"]
 
-_MOST_TREES = 600
+_MOST_TREES, _MOST_OF_USE = 2400, 600
 """To choose from, beyond those with a share."""
 
 _NEAR, _NEXT = Fraction(1004, 1000), Fraction(10005, 10000)
@@ -32,8 +37,17 @@ _MOST_ROUNDS, _MOST_OF_STEP = 400, 100
 """With so many rounds, and so many for each step, one more a step does not matter: C is at most
 what they allow, or small."""
 
+_FINER = 3
+"""So many times as many are allowed where every bit counts."""
+
+_MANY_ROUNDS = 20
+"""On the average of the steps."""
+
 _KIND = 64
 """Values of C for which shares are rounded to see where little is lost."""
+
+_KINDEST = 6
+"""Of these so many are dealt."""
 
 _TOTALS = 2
 """Sums of whole rounds that are tried."""
@@ -42,6 +56,12 @@ _GOOD = 1.003
 """Within so much of what was promised there is little to be had."""
 
 _ENRICHED = 20
+_TINY = 1e-9
+
+_FEW_ROUNDS, _FEW_ENTRIES = 200, 4000
+"""Where there are more rounds, or trees load more bounds in steps together, CP-SAT finds nothing
+better at once."""
+
 _TOLERANCE = 1e-7
 _NEARLY = 0.01
 """A packing may overload its rounds by this part: whole numbers of chunks may fit all the same."""
@@ -69,16 +89,19 @@ class Dealt:
         return Fraction(self.rounds, self.chunks)
 
 
-def promising(packing: Packing, most_chunks: int, below: Fraction | None) -> list[int]:
+def promising(
+    packing: Packing, most_chunks: int, below: Fraction | None, *, fine: bool = False
+) -> list[int]:
     """Values of C worth trying: a small one, the best, and one where whole numbers matter little.
 
     Args:
         packing: an optimum.
         most_chunks: C at most.
         below: only what promises a R/C less than this.
+        fine: whether C may be larger than elsewhere.
     """
     least = packing.problem.least_chunks
-    rounds_of_use = _MOST_ROUNDS + _MOST_OF_STEP * packing.steps
+    rounds_of_use = (_FINER if fine else 1) * (_MOST_ROUNDS + _MOST_OF_STEP * packing.steps)
     most = min(most_chunks, max(_SMALL * least, ceil(rounds_of_use / packing.value)))
     promise: dict[int, Fraction] = {}
     for chunks in range(least, most + 1, least):
@@ -94,58 +117,103 @@ def promising(packing: Packing, most_chunks: int, below: Fraction | None) -> lis
     return list(dict.fromkeys((small, exact, large)))
 
 
-def kindest(packing: Packing, most_chunks: int, below: Fraction | None) -> int | None:
-    """A large C for which little is lost when the shares are rounded.
+def kindest(
+    packing: Packing, most_chunks: int, below: Fraction | None, *, fine: bool = False
+) -> list[int]:
+    """Large C for which little is lost when the shares are rounded, the kindest first.
 
     Args:
         packing: an optimum.
         most_chunks: C at most.
         below: only what promises a R/C less than this.
+        fine: whether C may be larger than elsewhere.
     """
-    promised = promising(packing, most_chunks, below)
+    promised = promising(packing, most_chunks, below, fine=fine)
     if not promised:
-        return None
+        return []
     least, largest = packing.problem.least_chunks, max(promised)
     choice = _Choice(packing, 0)
     cost = {
         chunks: Fraction(choice.rounds(choice.rounded(chunks)), chunks)
         for chunks in range(max(least, largest - (_KIND - 1) * least), largest + 1, least)
     }
-    return min(cost, key=lambda chunks: cost[chunks])
+    return sorted(cost, key=lambda chunks: cost[chunks])[:_KINDEST]
 
 
-def deal(packing: Packing, chunks: int, until: Deadline, *, thorough: bool = True) -> Dealt:
-    """The best way that is found soon to deal C chunks to timed trees.
+class Dealer:
+    """Deals chunks to the trees of a packing as it is now.
 
     Args:
         packing: trees and their shares.
-        chunks: C, a multiple of the least.
-        until: when to be done.
-        thorough: whether trees without a share are looked at, and made for whole rounds.
     """
-    best = _deal(_Choice(packing, 0), chunks, until.share(0.2 if thorough else 1.0))
-    promised = max(packing.steps, ceil(packing.value * chunks - 1e-6))
-    if not thorough or best.rounds <= promised:
-        return best
-    more = _deal(_Choice(packing, _MOST_TREES), chunks, until.share(0.2))
-    best = min(best, more, key=lambda dealt: dealt.rounds)
-    for total in range(promised, min(best.rounds, promised + _TOTALS)):
-        if until.passed or best.rounds <= promised * _GOOD:
-            break
-        # The same with whole rounds in every step, and trees made for these.
+
+    def __init__(self, packing: Packing) -> None:
+        self._packing = packing
+        self._choice = _Choice(packing, _MOST_TREES)
+        sizes = [len(some) for some in self._choice.trees]
+        self._ends = np.cumsum(sizes)[:-1]
+        self._exchanges = Exchanges(self._choice.loads, packing.problem.rate, sizes)
+
+    def deal(self, chunks: int, until: Deadline, *, thorough: bool = True) -> Dealt:
+        """The best way that is found soon to deal C chunks.
+
+        Args:
+            chunks: C, a multiple of the least.
+            until: when to be done.
+            thorough: whether CP-SAT is asked where there is much to decide, too, and trees are made
+                for whole rounds.
+        """
+        packing = self._packing
+        promised = max(packing.steps, ceil(packing.value * chunks - 1e-6))
+        # Where there are many rounds, about half a round is needed more for each step.
+        many = promised > _MANY_ROUNDS * packing.steps
+        total = promised + many * packing.steps // 2
         rounds = _rounded((packing.rounds * chunks).tolist(), total)
-        trees = [[tree for tree, _ in some] for some in packing.of_use(_MOST_TREES)]
-        fixed = Packing(
-            packing.problem, packing.steps, trees, [Fraction(r, chunks) for r in rounds]
+        best = self.within(chunks, rounds, until.share(0.3) if thorough else until, thorough)
+        if not thorough:
+            return best
+        for total in range(promised, min(best.rounds, promised + _TOTALS)):
+            if until.passed or best.rounds <= promised * _GOOD:
+                break
+            # The same with whole rounds in every step, and trees made for these.
+            rounds = _rounded((packing.rounds * chunks).tolist(), total)
+            trees = [[tree for tree, _ in some] for some in packing.of_use(_MOST_OF_USE)]
+            fixed = Packing(
+                packing.problem, packing.steps, trees, [Fraction(r, chunks) for r in rounds]
+            )
+            share = until.share(0.5)
+            while not fixed.rested and fixed.value > 1 + _TOLERANCE and not share.passed:
+                fixed.improve(share)
+            if fixed.value <= 1 + _NEARLY:
+                fixed.enrich(_ENRICHED, share)
+                dealt = Dealer(fixed).within(chunks, rounds, until.share(0.5), thorough)
+                best = min(best, dealt, key=lambda dealt: dealt.rounds)
+        return best
+
+    def within(self, chunks: int, rounds: list[int], until: Deadline, thorough: bool) -> Dealt:
+        """The best way to deal C chunks in about these rounds.
+
+        Args:
+            chunks: C.
+            rounds: of each step, if all goes well.
+            until: when to be done.
+            thorough: whether CP-SAT is asked where there is much to decide, too.
+        """
+        choice = self._choice
+        hint = choice.rounded(chunks)
+        flat = np.array([number for some in hint for number in some], dtype=np.int64)
+        fitted = self._exchanges.fitted(flat, np.array(rounds), until)
+        better = [some.tolist() for some in np.split(fitted, self._ends)]
+        numbers = min(better, hint, key=choice.rounds)
+        choice, numbers = choice.without_idle(numbers)
+        few = sum(rounds) <= _FEW_ROUNDS and choice.entries <= _FEW_ENTRIES
+        if choice.rounds(numbers) > sum(rounds) and (thorough or few):
+            numbers = _solve(choice, choice.wanted(chunks), numbers, until.left())
+        trees = tuple(
+            tuple((tree, n) for (tree, _), n in zip(some, many, strict=True) if n)
+            for some, many in zip(choice.trees, numbers, strict=True)
         )
-        share = until.share(0.5)
-        while not fixed.rested and fixed.value > 1 + _TOLERANCE and not share.passed:
-            fixed.improve(share)
-        if fixed.value <= 1 + _NEARLY:
-            fixed.enrich(_ENRICHED, share)
-            dealt = _deal(_Choice(fixed, _MOST_TREES), chunks, until.share(0.5))
-            best = min(best, dealt, key=lambda dealt: dealt.rounds)
-    return best
+        return Dealt(chunks, choice.rounds(numbers), trees)
 
 
 class _Choice:
@@ -169,6 +237,22 @@ class _Choice:
             for tree, _ in some
         ]
         self.loads: IntArray = np.rint(np.stack(loads)).astype(np.int64)
+
+    @property
+    def entries(self) -> int:
+        """How many bounds in steps all trees load."""
+        return int(np.count_nonzero(self.loads))
+
+    def without_idle(self, numbers: list[list[int]]) -> tuple[_Choice, list[list[int]]]:
+        """Those that have a share or chunks, with the numbers of these."""
+        kept = [
+            [share > _TINY or number > 0 for (_, share), number in zip(some, many, strict=True)]
+            for some, many in zip(self.trees, numbers, strict=True)
+        ]
+        less = copy(self)
+        less.loads = self.loads[[keep for some in kept for keep in some]]
+        less.trees = [list(compress(*pair)) for pair in zip(self.trees, kept, strict=True)]
+        return less, [list(compress(*pair)) for pair in zip(numbers, kept, strict=True)]
 
     def wanted(self, chunks: int) -> list[int]:
         """How many chunks each demand has."""
@@ -214,16 +298,6 @@ def coarsest(packing: Packing, dealt: Dealt) -> Dealt:
         if coarse.bandwidth <= dealt.bandwidth:
             return coarse
     return dealt
-
-
-def _deal(choice: _Choice, chunks: int, until: Deadline) -> Dealt:
-    """The best numbers of chunks for these trees."""
-    numbers = _solve(choice, choice.wanted(chunks), choice.rounded(chunks), until.left())
-    trees = tuple(
-        tuple((tree, n) for (tree, _), n in zip(some, many, strict=True) if n)
-        for some, many in zip(choice.trees, numbers, strict=True)
-    )
-    return Dealt(chunks, choice.rounds(numbers), trees)
 
 
 def _rounded(shares: list[float], whole: int) -> list[int]:

@@ -12,7 +12,10 @@ from syncoll_timedtrees.program import Packing
 __all__ = ["Schedule"]
 
 _STRIDES = 4
-"""So many S are tried with one stride, before it is doubled."""
+"""So many S are tried with one stride, before it is doubled ..."""
+
+_WIDEST = 3
+"""... up to this part of S, or 2."""
 
 _NEAR_LEAST = 1.02
 """When R/C is so near to its least, more steps are first tried where there is nothing better to do.
@@ -30,8 +33,14 @@ _WORTH = 0.998
 _STEPS_OF_NO_USE = 2
 """After so many S that are of no use no larger one is tried."""
 
+_CLOSE = 1.0025
+"""When R/C is so near to its least, more steps are tried only after it is at rest."""
+
 _LEFT = 1e-5
 """Less is not worth while."""
+
+_BETWEEN = 0.2
+"""An S between others, which has points on both sides, is worth less by this factor."""
 
 _DEALS = 3
 """So often a packing at rest is dealt."""
@@ -101,22 +110,26 @@ class Schedule:
         values = [inf, *(self.packings[steps].value for steps in tried)]
         if values[-1] <= self.least * (1 + _LEFT) or tried[-1] >= self.most:
             return None
+        if values[-1] <= self.least * _CLOSE and not self.packings[tried[-1]].rested:
+            return None  # it has more to give than more steps
         gains = [after < before * _WORTH for before, after in pairwise(values)]
         if len(gains) > _STEPS_OF_NO_USE and not any(gains[-_STEPS_OF_NO_USE:]):
             return None
         if not gains[-1] and not self.packings[tried[-1]].rested:
             return None  # that may change
-        stride = 1 << (len(tried) // _STRIDES)
+        stride = min(1 << (len(tried) // _STRIDES), max(2, tried[-1] // _WIDEST))
         return min(tried[-1] + stride, self.most)
 
     def _left(self, steps: int, best: Mapping[int, Fraction]) -> float:
         """By what part R/C may fall for so many steps, the less the more often it was tried."""
         packing = self.packings.get(steps)
+        # With fewer steps hardly anything falls below what more have reached.
+        larger = [s for s in self.packings if s > steps]
+        least = max(self.least, self.packings[min(larger)].value) if larger else self.least
         if packing is None:
-            following = min(s for s in self.packings if s > steps)
-            return self._gap(steps, best, self.packings[following].value)
+            return _BETWEEN * self._gap(steps, best, least)
         if not packing.rested:
-            return self._gap(steps, best, max(packing.estimate, self.least))
+            return self._gap(steps, best, max(packing.estimate, least))
         if self._at_rest.get(steps, 0) >= _DEALS:
             return 0.0
         return self._gap(steps, best, packing.value)

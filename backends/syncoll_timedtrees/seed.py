@@ -9,7 +9,7 @@ possible (`schedule`).
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from fractions import Fraction
 from math import ceil, isinf
 
@@ -20,14 +20,14 @@ from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits
 from syncoll_timedtrees.building import algorithm_of
 from syncoll_timedtrees.problem import Problem
 from syncoll_timedtrees.program import Packing
-from syncoll_timedtrees.rounding import coarsest, deal, kindest, promising
+from syncoll_timedtrees.rounding import Dealer, Dealt, coarsest, kindest, promising
 from syncoll_timedtrees.schedule import Schedule
 from syncoll_timedtrees.trees import TimedTree
 
 __all__ = ["TimedTreeSeed", "fits"]
 
-_MOST_SENDS = 1 << 22
-"""Algorithms of more sends are not made."""
+_MOST_SENDS, _MOST_IMAGES = 1 << 22, 4
+"""Algorithms of more sends are not made, or up to four times as many where they are images."""
 
 _MOST_CELLS = 1 << 24
 """The largest tables that the search for trees makes: links times nodes, and steps times pairs of
@@ -49,6 +49,9 @@ _LINKS_MORE = 6
 
 _NEAR = 1.05
 """A packing so near to its estimate is worth relying on."""
+
+_NEAR_THE_END = 1.005
+"""So near to what no number of steps is thought to beat, little can be gained by more steps."""
 
 _BEGUN_WITH = 200
 """Trees of other S that a packing begins with, beyond those with a share."""
@@ -94,7 +97,8 @@ class TimedTreeSeed:
             return
         least = problem.least_chunks
         fewest = problem.group.order * sum(d.count * len(d.destinations) for d in problem.demands)
-        most = least * min(int(options["chunks"]), max(1, _MOST_SENDS // fewest))
+        sends = _MOST_SENDS * min(_MOST_IMAGES, problem.group.order)
+        most = least * min(int(options["chunks"]), max(1, sends // fewest))
         most = min(most, limits.max_chunks or most)
         yield from _Run(problem, limits, until, most).proposals()
 
@@ -195,9 +199,17 @@ class _Run:
             return  # there was not even time for a first one
         if known is not None and packing.value >= known * (1 - _TOLERANCE):
             return
-        for chunks in self._choice(packing, known, small=small, thorough=thorough):
-            dealt = coarsest(packing, deal(packing, chunks, until.share(0.5), thorough=thorough))
-            if known is not None and dealt.bandwidth >= known:
+        dealer = Dealer(packing)
+        for choice in self._choices(packing, known, small=small, thorough=thorough):
+            dealt: Dealt | None = None
+            for chunks in choice:
+                if dealt is not None and until.passed:
+                    break
+                other = dealer.deal(chunks, until.share(0.5), thorough=thorough)
+                other = coarsest(packing, other)
+                if dealt is None or other.bandwidth < dealt.bandwidth:
+                    dealt = other
+            if dealt is None or (known is not None and dealt.bandwidth >= known):
                 continue
             known = dealt.bandwidth
             self.best[steps] = known
@@ -209,15 +221,21 @@ class _Run:
             if known <= packing.value * (1 + _TOLERANCE):
                 return
 
-    def _choice(
+    def _choices(
         self, packing: Packing, known: Fraction | None, *, small: bool, thorough: bool
-    ) -> list[int]:
-        """Values of C to deal; see `_deal`."""
-        choice = promising(packing, self.most_chunks, known)
-        if thorough or small or not choice:
-            return choice[:1] if small else choice
-        # A value with a small denominator is met by few C.
-        exact = min(choice, key=lambda c: (ceil(packing.value * c - _WHOLE) / c, c))
-        met = ceil(packing.value * exact - _WHOLE) <= packing.value * exact + _WHOLE
-        kind = kindest(packing, self.most_chunks, known)
-        return ([exact] if met else []) + ([] if kind is None else [kind])
+    ) -> Iterator[list[int]]:
+        """Values of C to deal, those of which the best counts together; see `_deal`."""
+        # Where hardly anything is left but what whole numbers cost, they may be larger.
+        fine = packing.value <= self.schedule.least * _NEAR_THE_END
+        choice = promising(packing, self.most_chunks, known, fine=fine)
+        if small:
+            yield choice[:1]
+            return
+        if not thorough and choice:
+            # A value with a small denominator is met by few C.
+            choice = [min(choice, key=lambda c: (ceil(packing.value * c - _WHOLE) / c, c))]
+            if ceil(packing.value * choice[0] - _WHOLE) > packing.value * choice[0] + _WHOLE:
+                choice = []
+        for chunks in choice:
+            yield [chunks]
+        yield kindest(packing, self.most_chunks, known, fine=fine)

@@ -21,7 +21,7 @@ from syncoll_timedtrees import RECORD
 from syncoll_timedtrees.building import algorithm_of
 from syncoll_timedtrees.problem import Problem
 from syncoll_timedtrees.program import Packing
-from syncoll_timedtrees.rounding import deal, promising
+from syncoll_timedtrees.rounding import Dealer, promising
 
 _LIBRARIES = PluginManager.discover().spec_libraries.values()
 SPECS = SpecLibrary.load([record.folder for record in _LIBRARIES])
@@ -107,7 +107,7 @@ def test_random_networks(collective: str) -> None:
         if len(packing.problem.demands[0].destinations) == 1:  # flows of one destination are ways
             assert packing.value == pytest.approx(float(bound), rel=1e-5)
         for chunks in promising(packing, 24 * least, None):
-            dealt = deal(packing, chunks, NEVER.sooner(2.0))
+            dealt = Dealer(packing).deal(chunks, NEVER.sooner(2.0))
             assert float(dealt.bandwidth) >= packing.value - 1e-6
             for demand, trees in zip(question.demands, dealt.trees, strict=True):
                 assert sum(n for _, n in trees) == demand.count * chunks // least
@@ -160,7 +160,7 @@ def test_few_sends_and_automorphisms_say_it_all(
     packing = Packing(question, question.least_steps + 1)
     for _ in range(4):
         packing.improve(NEVER.sooner(10.0))
-    dealt = deal(packing, 6, NEVER.sooner(1.0))
+    dealt = Dealer(packing).deal(6, NEVER.sooner(1.0))
     plain = algorithm_of(question, dealt)
     monkeypatch.setattr(orbit_algorithm, "MOST_PLAIN", 0)
     carried = algorithm_of(question, dealt)
