@@ -58,7 +58,7 @@ _GOOD = 1.003
 _ENRICHED = 20
 _TINY = 1e-9
 
-_FEW_ROUNDS, _FEW_ENTRIES = 200, 4000
+_FEW_ROUNDS, _FEW_ENTRIES = 200, 1 << 15
 """Where there are more rounds, or trees load more bounds in steps together, CP-SAT finds nothing
 better at once."""
 
@@ -205,8 +205,9 @@ class Dealer:
         fitted = self._exchanges.fitted(flat, np.array(rounds), until)
         better = [some.tolist() for some in np.split(fitted, self._ends)]
         numbers = min(better, hint, key=choice.rounds)
-        choice, numbers = choice.without_idle(numbers)
         few = sum(rounds) <= _FEW_ROUNDS and choice.entries <= _FEW_ENTRIES
+        if not few:
+            choice, numbers = choice.without_idle(numbers)
         if choice.rounds(numbers) > sum(rounds) and (thorough or few):
             numbers = _solve(choice, choice.wanted(chunks), numbers, until.left())
         trees = tuple(

@@ -29,7 +29,7 @@ __all__ = ["TimedTreeSeed", "fits"]
 _MOST_SENDS, _MOST_IMAGES = 1 << 22, 4
 """Algorithms of more sends are not made, or up to four times as many where they are images."""
 
-_MOST_CELLS = 1 << 24
+_MOST_CELLS = 1 << 27
 """The largest tables that the search for trees makes: links times nodes, and steps times pairs of
 nodes."""
 
@@ -52,6 +52,9 @@ _NEAR = 1.05
 
 _NEAR_THE_END = 1.005
 """So near to what no number of steps is thought to beat, little can be gained by more steps."""
+
+_MULTIPLES = 4
+"""Of a C that can bring what a packing promises, so many multiples are dealt soon."""
 
 _BEGUN_WITH = 200
 """Trees of other S that a packing begins with, beyond those with a share."""
@@ -232,10 +235,11 @@ class _Run:
             yield choice[:1]
             return
         if not thorough and choice:
-            # A value with a small denominator is met by few C.
-            choice = [min(choice, key=lambda c: (ceil(packing.value * c - _WHOLE) / c, c))]
-            if ceil(packing.value * choice[0] - _WHOLE) > packing.value * choice[0] + _WHOLE:
-                choice = []
+            # A value with a small denominator is met by few C, and by the small ones with luck.
+            exact = min(choice, key=lambda c: (ceil(packing.value * c - _WHOLE) / c, c))
+            met = ceil(packing.value * exact - _WHOLE) <= packing.value * exact + _WHOLE
+            choice = [exact * times for times in range(1, 1 + met * _MULTIPLES)]
+            choice = [chunks for chunks in choice if chunks <= self.most_chunks]
         for chunks in choice:
             yield [chunks]
         yield kindest(packing, self.most_chunks, known, fine=fine)

@@ -29,6 +29,9 @@ _TINY = 1e-9
 _TIES = 1e-7
 """Random prices, relative to the largest, that decide between equal ones: sends are never free."""
 
+_MOST_CELLS = 1 << 22
+"""Links times destinations that are looked at together."""
+
 Send = tuple[int, int]
 """A link, as its position in the problem's arrays, and a step."""
 
@@ -142,11 +145,15 @@ class TreeFinder:
         onward = np.full((self.steps + 1, nodes, nodes), np.inf)
         onward[self.steps][np.diag_indices(nodes)] = 0.0
         order = self._by_source
+        target = self._target[order]
+        block = max(1, _MOST_CELLS // len(order))
         for step in range(self.steps - 1, -1, -1):
-            out = prices[step][order][:, None] + onward[step + 1][self._target[order]]
             onward[step] = onward[step + 1]
-            best = np.minimum.reduceat(out, self._tail_first, axis=0)
-            onward[step][self._tails] = np.minimum(onward[step][self._tails], best)
+            for first in range(0, nodes, block):
+                to = slice(first, first + block)
+                out = prices[step][order][:, None] + onward[step + 1][target, to]
+                best = np.minimum.reduceat(out, self._tail_first, axis=0)
+                onward[step][self._tails, to] = np.minimum(onward[step][self._tails, to], best)
         return onward
 
     def _way(
