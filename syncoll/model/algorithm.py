@@ -68,11 +68,14 @@ class Algorithm:
                     None,
                     "an array of shape [M, P]",
                 )
-            columns = [*carried.T, sends[:, 2], sends[:, 1], sends[:, 0], sends[:, 3]]
-            order = np.lexsort(columns)
+            order = _order(sends)
+            if order is None:
+                order = np.arange(len(sends))
+            order = _by_contributions(sends, carried, order)
             sends = sends[order]
         else:
-            sends = _in_order(sends)
+            order = _order(sends)
+            sends = sends if order is None else sends[order]
         sends.setflags(write=False)
         object.__setattr__(self, "sends", sends)
         if self.contributions is not None:
@@ -195,13 +198,31 @@ class Algorithm:
         return replace(self, rounds_per_step=rounds, sends=sends)
 
 
-def _in_order(sends: IntArray) -> IntArray:
-    """The sends in order of step, chunk, source, destination."""
+def _order(sends: IntArray) -> IntArray | None:
+    """The order of step, chunk, source, destination; None where they are in it already."""
     most = sends.max(axis=0, initial=0) + 1
     if sends.min(initial=0) < 0 or math.prod(most.tolist()) >= 1 << 62:
-        return sends[np.lexsort([sends[:, 2], sends[:, 1], sends[:, 0], sends[:, 3]])]
+        return np.lexsort([sends[:, 2], sends[:, 1], sends[:, 0], sends[:, 3]])
     # One number for each send: there may be millions, and most often they are in order already.
     key = ((sends[:, 3] * most[0] + sends[:, 0]) * most[1] + sends[:, 1]) * most[2] + sends[:, 2]
     if (key[1:] >= key[:-1]).all():
-        return sends
-    return sends[np.argsort(key, kind="stable")]
+        return None
+    return np.argsort(key, kind="stable")
+
+
+def _by_contributions(sends: IntArray, carried: BoolArray, order: IntArray) -> IntArray:
+    """The same order, but of equal sends by what they carry, the last node first.
+
+    Sends that carry several partial results of a chunk over one link in one step are few: only they
+    are compared in that.
+    """
+    ordered = sends[order]
+    same = (ordered[1:] == ordered[:-1]).all(axis=1)
+    several = np.flatnonzero(np.append(same, False) | np.insert(same, 0, False))
+    if len(several):
+        among = order[several]
+        own = ordered[several]
+        place = np.lexsort([*carried[among].T, own[:, 2], own[:, 1], own[:, 0], own[:, 3]])
+        order = order.copy()
+        order[several] = among[place]
+    return order

@@ -453,12 +453,15 @@ def _least_steps(shape: ChunkClasses, topology: Topology) -> int:
     """The longest of the shortest ways that something must take."""
     own, least = shape.classes, 0
     sets = [np.array(one, dtype=np.int64) for one in own.sets]
-    for i, j in zip(own.first.tolist(), own.second.tolist(), strict=True):
+    order = np.argsort(own.first, kind="stable")  # of many classes with one pre it is asked once
+    last, far = -1, topology.distances[0]
+    for i, j in zip(own.first[order].tolist(), own.second[order].tolist(), strict=True):
         if not len(sets[j]):
             continue
         if len(sets[i]):
-            far = topology.distances[sets[i]]
-            far = far.max(axis=0) if shape.combining else far.min(axis=0)
+            if i != last:
+                last, ways = i, topology.distances[sets[i]]
+                far = ways.max(axis=0) if shape.combining else ways.min(axis=0)
             least = max(least, int(far[sets[j]].max()))
         elif not shape.combining:
             to = own.sets[j][0]

@@ -106,23 +106,24 @@ class Partials:
         for i, (chunk, _, destination, _) in enumerate(sends.tolist(), start=first):
             arriving.setdefault((chunk, destination), []).append(self._carried[i])
         for i, (chunk, source, destination, _) in enumerate(sends.tolist(), start=first):
-            wanted = self._carried[i]
+            wanted, held = self._carried[i], self._held.get((chunk, source), [])
+            everyone = self._everyone[chunk]
+            in_order = not self._in_order or self._is_run(wanted, chunk)
+            if wanted and not wanted & ~everyone and in_order and _can_form(wanted, held):
+                continue
             what = (
                 f"step {step} sends the reduction of {_nodes(wanted)} for chunk {chunk} from node "
                 f"{source} to node {destination}"
             )
-            held = self._held.get((chunk, source), [])
             if wanted == 0:
                 yield Violation("reduction", f"{what}: it carries no contribution")
-            elif others := wanted & ~self._everyone[chunk]:
+            elif others := wanted & ~everyone:
                 yield Violation(
                     "reduction", f"{what}: {_nodes(others)} contribute nothing to that chunk"
                 )
-            elif self._in_order and not self._is_run(wanted, chunk):
+            elif not in_order:
                 text = f"{what}: these do not follow one another, and order must be kept"
                 yield Violation("order", text)
-            elif _can_form(wanted, held):
-                continue
             elif _can_form(wanted, [*held, *arriving.get((chunk, source), [])]):
                 text = f"node {source} receives what it needs for that only in the same step"
                 yield Violation("causality", f"{what}, but {text}")

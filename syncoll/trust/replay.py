@@ -12,17 +12,21 @@ enough.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import islice
 
 import numpy as np
+import numpy.typing as npt
 
 from syncoll.errors import VerificationError
-from syncoll.model import Algorithm, Instance, OrbitAlgorithm, Topology
+from syncoll.model import Algorithm, BoolArray, Instance, OrbitAlgorithm, Topology
 from syncoll.trust.carriers import carrier_violations, watched_chunks
 from syncoll.trust.holdings import Copies, Partials, Violation
 from syncoll.wording import counted
 
 __all__ = ["require_valid", "violations"]
+
+IntArray = npt.NDArray[np.int64]
 
 _MOST = 1 << 62
 """More chunks than are ever sent, and a number that arrays hold."""
@@ -180,24 +184,31 @@ def _shape(instance: Instance, algorithm: Algorithm, limit: int) -> list[Violati
     for pair in np.unique(pairs[~is_link[pairs]])[:limit].tolist():
         a, b = divmod(pair, nodes)
         found.append(Violation("send", f"a send from node {a} to node {b}: no such link"))
-    if instance.combining != (algorithm.contributions is not None):
+    carried = algorithm.contributions
+    if instance.combining != (carried is not None):
         what = "lacks" if instance.combining else "has"
         found.append(Violation("shape", f"the algorithm {what} the contributions of its sends"))
-    elif algorithm.contributions is not None:
-        if algorithm.contributions.shape[1] != topology.num_nodes:
-            width = algorithm.contributions.shape[1]
-            found.append(Violation("shape", f"contributions of {counted(width, 'node')}"))
-        # One link may carry several partial results of a chunk in a step, but none twice.
-        sends = np.concatenate([sends, algorithm.contributions], axis=1)
-    elif instance.num_chunks * nodes * nodes * max(1, instance.steps) < 1 << 62:
-        # One number for each send tells at once whether any is there twice.
-        key = (sends[:, 3] * instance.num_chunks + sends[:, 0]) * (nodes * nodes) + pairs
-        key.sort()
-        if (key[1:] != key[:-1]).all():
-            return found
-    distinct, counts = np.unique(sends, axis=0, return_counts=True)
-    for i in np.flatnonzero(counts > 1)[:limit]:
-        found.append(
-            Violation("send", f"send {distinct[i, :4].tolist()} is listed {counts[i]} times")
-        )
+        carried = None
+    elif carried is not None and carried.shape[1] != nodes:
+        width = carried.shape[1]
+        found.append(Violation("shape", f"contributions of {counted(width, 'node')}"))
+    found += islice(_repeated(sends, carried), limit)
     return found
+
+
+def _repeated(sends: IntArray, carried: BoolArray | None) -> Iterator[Violation]:
+    """Sends that are listed more than once.
+
+    One link may carry several partial results of a chunk in a step, but none twice.
+    """
+    # An algorithm keeps its sends in order, so that equal ones follow one another.
+    same = (sends[1:] == sends[:-1]).all(axis=1)
+    if not same.any():
+        return
+    several = np.flatnonzero(np.append(same, False) | np.insert(same, 0, False))
+    rows = sends[several]
+    if carried is not None:
+        rows = np.concatenate([rows, carried[several]], axis=1)
+    distinct, counts = np.unique(rows, axis=0, return_counts=True)
+    for i in np.flatnonzero(counts > 1):
+        yield Violation("send", f"send {distinct[i, :4].tolist()} is listed {counts[i]} times")
