@@ -10,11 +10,13 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from msgspec import UNSET
 
 from syncoll.documents.json_text import JsonTextError, parse_json
 from syncoll.documents.problem import VERSION
@@ -111,12 +113,48 @@ def parse_document(text: str, name: str) -> Document:
     except JsonTextError as error:
         place = f"{name}:{error.line}:{error.column}" if error.line else name
         raise FileFormatError(f"{place}: {error}") from None
-    kind = _kind(entries, name)
+    kind, version = _kind(entries, name)
     _require_shallow(entries, name)
-    return Document(kind, entries, read_record(entries, _record(kind), name))
+    record = read_record(entries, _record(kind), name)
+    newer = _of_version_2(kind, record) if version < VERSION else ""
+    if newer:
+        raise FileFormatError(
+            f"{name}: {newer}, which files of version 1 do not have; expected schema "
+            f"syncoll/{kind}/{VERSION}"
+        )
+    return Document(kind, entries, record)
 
 
-def _kind(document: object, name: str) -> str:
+def _of_version_2(kind: str, record: Any) -> str:
+    """What a record has that version 2 brought, in words; empty when that is nothing."""
+    problems = {"": record}
+    if kind == "frontier":
+        problems = {f"points[{i}].": one for i, one in enumerate(record.points)}
+    for where, problem in problems.items():
+        algorithm = getattr(problem, "algorithm", None)
+        if algorithm is not None and algorithm.carriers is not UNSET:
+            return f"{where}algorithm has carriers"
+        if _has_runs(problem.chunk_classes):
+            return f"{where}chunk_classes has runs of nodes"
+    evidence = getattr(record, "evidence", UNSET)
+    if evidence is not UNSET:
+        for i, shape in enumerate(evidence.shapes):
+            if _has_runs(shape.classes):
+                return f"evidence.shapes[{i}] has runs of nodes"
+    return ""
+
+
+def _has_runs(classes: Iterable[Any]) -> bool:
+    return any(
+        isinstance(entry, list)
+        for one in classes
+        for named in (one.pre, one.post)
+        for entry in named
+    )
+
+
+def _kind(document: object, name: str) -> tuple[str, int]:
+    """The kind of a document, and its version."""
     if not isinstance(document, dict) or not isinstance(document.get("schema"), str):
         raise FileFormatError(
             f'{name}: not a file of syncoll\'s; expected an object with "schema": "syncoll/…"'
@@ -132,7 +170,7 @@ def _kind(document: object, name: str) -> str:
             f"{name}: written by a newer syncoll (schema {document['schema']}, this one reads "
             f"version {VERSION}); upgrade syncoll to read it"
         )
-    return match[1]
+    return match[1], int(match[2])
 
 
 def _require_shallow(document: dict[str, Any], name: str) -> None:

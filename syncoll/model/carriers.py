@@ -60,9 +60,15 @@ class Carriers:
             try:
                 array = np.array(getattr(self, name), dtype=np.int64)
             except ValueError:  # rows of several lengths
-                array = np.zeros(0, dtype=np.int64)
+                array = np.zeros(1, dtype=np.int64)
             if not array.size and name == "products":
                 array = array.reshape(0, 2)
+            if array.shape == (0,):  # an empty list, which does not tell of how many nodes it is
+                raise ModelError(
+                    f"carriers without {name}",
+                    None,
+                    "at least one generator: a permutation of the nodes and one of the chunks",
+                )
             if array.ndim != 2:
                 raise ModelError(f"{name} of carriers", None, "rows of one length")
             array.setflags(write=False)

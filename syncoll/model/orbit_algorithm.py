@@ -139,12 +139,12 @@ class OrbitAlgorithm(Algorithm):
         """``[L, S]``: how many chunks each link carries in each step, images and all."""
         nodes, steps = topology.num_nodes, self.steps
         count = len(topology.links)
-        number = np.full(nodes * nodes, -1, dtype=np.int32)
+        number = np.full(nodes * nodes, -1, dtype=np.int64)
         number[[a * nodes + b for a, b in topology.links]] = np.arange(count)
         own = self.representative.sends
         cells = np.zeros(count * steps, dtype=np.int64)
         for _, ends in self.carriers.carried(own[:, 1:3]):
-            links = number[ends[..., 0] * np.int32(nodes) + ends[..., 1]]
+            links = number[ends[..., 0].astype(np.int64) * nodes + ends[..., 1]]
             if (links < 0).any():
                 raise KeyError(tuple(ends[links < 0][0].tolist()))
             cells += np.bincount((links * steps + own[:, 3]).ravel(), minlength=len(cells))

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["UNREACHABLE", "BandwidthBound", "Link", "Topology"]
 
+IntArray = npt.NDArray[np.int64]
 Link = tuple[int, int]
 """A directed link: (source node, destination node)."""
 
@@ -217,7 +218,7 @@ class Topology:
         return {link: i for i, link in enumerate(self.links)}
 
     @cached_property
-    def bound_links(self) -> tuple[npt.NDArray[np.int64], ...]:
+    def bound_links(self) -> tuple[IntArray, ...]:
         """For each bound the positions of its links in `links`."""
         index = self.link_index
         positions = tuple(np.array([index[link] for link in bound.links]) for bound in self.bounds)
@@ -251,7 +252,7 @@ class Topology:
         return tuple(tuple(positions) for positions in at)
 
     @cached_property
-    def distances(self) -> npt.NDArray[np.int64]:
+    def distances(self) -> IntArray:
         """Links on a shortest path ``[source, destination]``, or `UNREACHABLE`."""
         nodes = self.num_nodes
         distances = np.full((nodes, nodes), UNREACHABLE, dtype=np.int64)
@@ -279,8 +280,7 @@ class Topology:
                 last[came_from - low, found] = places
                 once = last[came_from - low, found] == places
                 sources, nodes_now = came_from[once], found[once]
-        distances.setflags(write=False)
-        return distances
+        return _frozen(distances)
 
     def same_as(self, other: Topology) -> bool:
         """Whether it has the same nodes, links and bandwidths, whatever the names."""
@@ -292,6 +292,15 @@ class Topology:
 
     def reversed(self) -> Topology:
         """The same interconnect with every link turned round, B included."""
+        found = self._reversed
+        known = self.__dict__.get("distances")
+        if known is not None and "distances" not in found.__dict__:
+            same = found.links == self.links
+            found.__dict__["distances"] = known if same else _frozen(known.T.copy())
+        return found
+
+    @cached_property
+    def _reversed(self) -> Topology:
         return replace(
             self,
             name=reversed_name(self.name),
@@ -302,3 +311,12 @@ class Topology:
             ),
             fabric=None if self.fabric is None else self.fabric.reversed(),
         )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the topology with its links turned round, which is soon made anew."""
+        return {name: value for name, value in self.__dict__.items() if name != "_reversed"}
+
+
+def _frozen(array: IntArray) -> IntArray:
+    array.setflags(write=False)
+    return array

@@ -85,10 +85,13 @@ def _compare_shapes(topology: Topology, evidence: Evidence, collective: Collecti
 
     nodes = topology.num_nodes
     named = {chunks for one in evidence.shapes for chunks in one.compared}
+    sensible = False  # of a regular collective every C is, if one is: it cuts the same chunks
     for one in evidence.shapes:
         for chunks in one.compared:
             try:
-                require_sense(collective, topology, chunks)
+                if not sensible:
+                    require_sense(collective, topology, chunks)
+                    sensible = not collective.irregular
             except LocatedError as error:
                 raise VerificationError(
                     f"the proofs are about C = {chunks}, with which {collective.name} makes no "
@@ -107,20 +110,25 @@ def _compare_shapes(topology: Topology, evidence: Evidence, collective: Collecti
                 "not cut the chunks of a smaller one"
             )
     for chunks in range(1, evidence.max_chunks + 1):
-        if chunks not in named and _admits(topology, collective, chunks):
+        if chunks not in named and _admits(topology, collective, chunks, sensible):
             raise VerificationError(
                 f"{collective.name} is defined for C = {chunks}, which the proofs leave out"
             )
 
 
-def _admits(topology: Topology, collective: Collective, chunks: int) -> bool:
-    """Whether the collective is defined for a C, and makes sense with it."""
+def _admits(topology: Topology, collective: Collective, chunks: int, sensible: bool) -> bool:
+    """Whether the collective is defined for a C, and makes sense with it.
+
+    Args:
+        sensible: it is known to make sense wherever it is defined.
+    """
     from syncoll.model.derived import require_sense
 
     try:
         if not collective.admits(topology.num_nodes, chunks):
             return False
-        require_sense(collective, topology, chunks)
+        if not sensible:
+            require_sense(collective, topology, chunks)
     except LocatedError:
         return False
     return True

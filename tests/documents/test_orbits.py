@@ -46,12 +46,20 @@ def test_what_says_nothing_new_is_of_version_1() -> None:
     assert "carriers" not in written["algorithm"]
 
 
+def test_version_1_has_no_carriers() -> None:
+    written = document()
+    written["schema"] = "syncoll/algorithm/1"
+    with pytest.raises(FileFormatError, match="algorithm has carriers, which files of version 1"):
+        read(written)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"nodes": [[0] * 5]}, "no permutation of the nodes"),
         ({"nodes": [[0, 1], [0]]}, "rows of several lengths"),
-        ({"chunks": []}, "expected rows of one length"),
+        ({"nodes": []}, "carriers without nodes\nexpected at least one generator"),
+        ({"chunks": []}, "carriers without chunks\nexpected at least one generator"),
         ({"products": [[0, 7]]}, "generator 0 after element 7"),
         ({"products": [[0]]}, "expected"),
         ({"products": []}, "never reaches"),
@@ -105,6 +113,8 @@ def test_many_nodes() -> None:
     assert written["chunk_classes"][0]["post"] == [[0, 6], [8, 599]]
     (found,) = load_text(json.dumps(written), "line.json").algorithms
     assert found.instance.post.tolist() == post
+    with pytest.raises(FileFormatError, match=r"has runs of nodes, which files of version 1"):
+        load_text(json.dumps({**written, "schema": "syncoll/algorithm/1"}), "line.json")
     written["chunk_classes"][0]["post"] = [[0, 600]]
     with pytest.raises(FileFormatError, match="names node 600; the nodes are 0 to 599"):
         load_text(json.dumps(written), "line.json")
