@@ -8,7 +8,8 @@ the least rounds for C chunks from each source are the largest
 
     ceil(C * (sources that may only use links of W) / (chunks per round of W))
 
-over sets W of links, which is attained by whole chunks where bandwidths are whole.
+over sets W of links, which is attained by whole chunks where bandwidths are whole; elsewhere every
+link brings whole chunks only, and a set as many as its links together.
 """
 
 from __future__ import annotations
@@ -48,17 +49,46 @@ class Arrivals:
         masks: IntArray = (usable.astype(np.int64) << np.arange(usable.shape[1])).sum(axis=1)
         return masks
 
-    def load(self) -> Fraction:
-        """The rounds that one chunk of each source takes, as if chunks could be split."""
+    @cached_property
+    def _within(self) -> IntArray:
+        """``[2^d]``: for each set of links how many sources may use no others."""
         within = np.bincount(self.masks, minlength=1 << len(self.rates)).astype(np.int64)
-        rate: list[Fraction] = [Fraction(0)]
-        for bit, one in enumerate(self.rates):
+        for bit in range(len(self.rates)):
             halves = within.reshape(-1, 2, 1 << bit)
             halves[:, 1] += halves[:, 0]
+        return within
+
+    def load(self) -> Fraction:
+        """The rounds that one chunk of each source takes, as if chunks could be split."""
+        rate: list[Fraction] = [Fraction(0)]
+        for one in self.rates:
             rate += [known + one for known in rate]
-        busy = np.flatnonzero(within).tolist()
-        most = max((within[w] / rate[w] for w in busy), default=Fraction(0))
+        busy = np.flatnonzero(self._within).tolist()
+        most = max((int(self._within[w]) / rate[w] for w in busy), default=Fraction(0))
         return most if self.total is None else max(most, len(self.reception.sources) / self.total)
+
+    def least_rounds(self, chunks: int, rounds: int) -> int:
+        """The fewest rounds in which whole chunks arrive.
+
+        A link of 3/2 chunks per round brings one chunk in a round, not one and a half: only where
+        bandwidths are whole do so many rounds do as split chunks take.
+
+        Args:
+            chunks: C.
+            rounds: no fewer, nor than split chunks take.
+        """
+        rates = (*self.rates, *([] if self.total is None else [self.total]))
+        while any(rate.denominator > 1 for rate in rates):
+            room = np.zeros(1, dtype=np.int64)
+            for rate in self.rates:
+                room = np.concatenate([room, room + int(rate * rounds)])
+            fits = bool((self._within * chunks <= room).all())
+            if self.total is not None:
+                fits &= len(self.reception.sources) * chunks <= int(self.total * rounds)
+            if fits:
+                break
+            rounds += 1
+        return rounds
 
     def deal(self, chunks: int, rounds: int) -> IntArray | None:
         """``[n, C]``: the node that sends each chunk; None where so few rounds do not do.

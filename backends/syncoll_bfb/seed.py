@@ -126,15 +126,28 @@ def _separate(
     for one in arrivals:
         step = one.reception.step
         loads[step] = max(loads.get(step, Fraction(0)), one.load() * weight)
-    best = min(
-        times,
-        key=lambda m: (Fraction(sum(ceil(load * m) for load in loads.values()), m), m),
-    )
+
+    def rounds(m: int) -> dict[int, int]:
+        """Of each step, for whole chunks."""
+        needed = {step: ceil(load * m) for step, load in loads.items()}
+        for one in arrivals:
+            step = one.reception.step
+            needed[step] = one.least_rounds(m * weight, needed[step])
+        return needed
+
+    promise = {m: Fraction(sum(ceil(load * m) for load in loads.values()), m) for m in times}
+    best, least, needed = 0, Fraction(0), dict[int, int]()
+    for m in sorted(times, key=lambda m: (promise[m], m)):
+        if best and promise[m] >= least:
+            break  # nor do those after it promise more than was reached
+        found = rounds(m)
+        cost = Fraction(sum(found.values()), m)
+        if not best or cost < least:
+            best, least, needed = m, cost, found
     senders = []
     for one in arrivals:
-        needed = ceil(loads[one.reception.step] * best)
-        while (dealt := one.deal(best * weight, needed)) is None:
-            needed += 1  # parts of chunks per round add up in whole chunks only
+        dealt = one.deal(best * weight, needed[one.reception.step])
+        assert dealt is not None  # by Hall's theorem
         senders.append(dealt)
     yield best, senders
 

@@ -114,6 +114,16 @@ class GrowingProgram:
         return bool(self._solver.getModelStatus() == self._highs.HighsModelStatus.kOptimal)
 
     @property
+    def was_stopped(self) -> bool:
+        """Whether the last run ended by its time limit."""
+        return bool(self._solver.getModelStatus() == self._highs.HighsModelStatus.kTimeLimit)
+
+    def begin_anew(self, solver: str) -> None:
+        """Forgets what runs have found, and leaves the next ones to another method of HiGHS."""
+        self._solver.clearSolver()
+        self._solver.setOptionValue("solver", solver)
+
+    @property
     def columns(self) -> FloatArray | None:
         """The variables of the best solution of the last run; None where there is none."""
         feasible = self._highs.SolutionStatus.kSolutionStatusFeasible
@@ -282,12 +292,18 @@ class LinearProgram:
 
     def minimise_unreduced(self, seconds: float | None = None) -> Optimum | None:
         """An optimum of the program as it is; see `minimise`."""
+        until = Deadline.after(seconds)
         program = GrowingProgram(solver="ipm" if len(self.costs) > SIMPLEX_COLUMNS else "choose")
         program.add_rows(self.row_low, self.row_high)
         order = np.lexsort((self.rows, self.columns))
         sizes = np.bincount(self.columns, minlength=len(self.costs))
         program.add_columns(self.costs, entries=(sizes, self.rows[order], self.values[order]))
-        return program.minimise(seconds)
+        optimum = program.minimise(seconds)
+        if optimum is None and len(self.costs) > SIMPLEX_COLUMNS and not program.was_stopped:
+            # Interior points have called programs infeasible that are not, for want of precision.
+            program.begin_anew("simplex")
+            optimum = program.minimise(until.seconds)
+        return optimum
 
 
 @dataclass(frozen=True, eq=False)

@@ -107,6 +107,25 @@ def _least_load(graph: nx.DiGraph, matrix: np.ndarray, distance: dict, u: int, s
     return optimum.value
 
 
+def test_whole_chunks_over_links_of_fractional_bandwidth() -> None:
+    """Per node two links of 3/2 chunks per round bring 2 chunks in a round, not 3; the C found is
+    the best of all that are allowed."""
+    size = 5
+    half = [
+        [Fraction(3, 2) * (abs(a - b) in (1, size - 1)) for b in range(size)] for a in range(size)
+    ]
+    network = Topology.from_matrix("fractional ring", half)
+    for most in range(1, 8):
+        *_, last = propose(network, limits=SeedLimits(max_chunks=most))
+        steps = last.algorithm.steps
+        # In each step the chunks of two sources arrive, each over a link of its own.
+        best = min(
+            Fraction(steps * next(r for r in range(1, 99) if int(Fraction(3, 2) * r) >= c), c)
+            for c in range(1, most + 1)
+        )
+        assert Fraction(last.algorithm.rounds, last.chunks) == best
+
+
 def test_limits_are_kept() -> None:
     assert propose("torus(4,4)", limits=SeedLimits(max_steps=3)) == []
     (found,) = propose("torus(4,4)", limits=SeedLimits(max_chunks=3))
