@@ -13,7 +13,7 @@ from syncoll.results.proof import Proof, Refuted, Scope, covers
 from syncoll.searching.candidates import CandidateSource
 from syncoll.searching.request import Strategy
 
-__all__ = ["evidence_of", "with_claims"]
+__all__ = ["evidence_of", "gaps_are_open", "with_claims"]
 
 _NO_BOUND = "no time for a bound of its own"
 _ONLY_CUTS = "no time for a bound beyond the cuts around single nodes"
@@ -97,6 +97,21 @@ def evidence_of(
         Distance.of(bounds.reach(nearest)),
         bounds.certificates(admitted, None),
         tuple(proofs),
+    )
+
+
+def gaps_are_open(points: Sequence[Point], source: CandidateSource) -> bool:
+    """Whether some S may have a better point than these, which ascend in S and descend in R/C."""
+    if not points or points[0].steps > source.least_steps:
+        return True
+    costs = [(p.steps, p.bandwidth) for p in points]
+    if costs[-1][1] > source.least_bandwidth:
+        return True
+    ends = [*(steps for steps, _ in costs[1:]), costs[-1][0] + 1]
+    return any(
+        cost > source.least_bandwidth_of(steps)
+        for (first, cost), end in zip(costs, ends, strict=True)
+        for steps in range(first, end)
     )
 
 

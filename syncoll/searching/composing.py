@@ -9,7 +9,7 @@ a root.  They are searched directly, with what the compositions cost as the mark
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
@@ -23,12 +23,13 @@ from syncoll.results.frontier import Frontier, Point
 from syncoll.searching.answers import AnswerSource
 from syncoll.searching.bounds_table import BoundsTable
 from syncoll.searching.candidates import CandidateSource
-from syncoll.searching.claims import with_claims
+from syncoll.searching.claims import gaps_are_open, with_claims
 from syncoll.searching.decompose import composed
 from syncoll.searching.driver import OUT_OF_MEMORY, OnPoints, merged, proofs_until, search_points
 from syncoll.searching.request import Observer, SearchRequest, Strategy
-from syncoll.searching.seed_run import within
-from syncoll.searching.seeding import first_round
+from syncoll.searching.seed_run import SeedRun, within
+from syncoll.searching.seeding import is_small
+from syncoll.searching.turns import SeedTurns
 
 __all__ = ["Composing", "PartSearch", "SearchTask", "same_problem", "underlying"]
 
@@ -41,8 +42,13 @@ _DIRECT_SECONDS = 25.0
 _SHARE_OF_FIRST_BOUND = 0.15
 """The part of the time in which the whole's bandwidth cost is bounded."""
 
-_SHARE_OF_PARTS = 0.8
-"""The part of the time in which parts are searched; the rest is for the whole."""
+_SHARE_OF_PARTS = (0.6, 0.25)
+"""The part of the time that is left in which the parts of the first way to compose are searched,
+and those of any other."""
+
+_SHARE_OF_SEEDS = (0.05, 0.2)
+"""The part of the time in which seeds construct the whole before that, on a small machine and on
+others."""
 
 _COMPOSING_SECONDS = 0.4
 """What was found at the last moment gets so long to be composed."""
@@ -94,17 +100,15 @@ class Composing:
             bounds.deadline = self.deadline.share(_SHARE_OF_FIRST_BOUND)
             self.observer.bounded(None, source.least_bandwidth)
             bounds.deadline = self.deadline
-        scope = self._compose_all()
         alone = self.answers.solver is None
-        try:
-            # What seeds construct for the whole need not be composed.
-            seeds = self.answers.seeding.run(request.topology, request.collective)
-            seeded = first_round(seeds, request, self.deadline, alone=alone)
-            for point in () if self.interrupted else seeded:
-                if self._admits(point):
-                    self.points = merged(self.points, point)
-        except KeyboardInterrupt:
-            self.interrupted = True
+        seeds = self.answers.seeding.run(request.topology, request.collective)
+        until = self.deadline.share(_SHARE_OF_SEEDS[not is_small(request.topology)])
+        # What seeds construct for the whole need not be composed.
+        self._turn(lambda: SeedTurns(seeds, request, until, self._take).first(alone=alone))
+        scope = self._compose_all()
+        if alone or not request.collective.combining:
+            turns = SeedTurns(seeds, request, self.deadline, self._take)
+            self._turn(lambda: turns.first(alone=alone))
         if alone:
             bounds.deadline = proofs_until(self.deadline)
         found = Frontier(
@@ -128,7 +132,30 @@ class Composing:
         if self.on_points is not None:
             self.on_points(frontier)
         more = request.collective.combining and not self.interrupted and frontier.open
-        return self._direct(frontier) if more and not alone else frontier
+        return self._direct(frontier, seeds) if more and not alone else frontier
+
+    def _turn(self, seeds: Callable[[], object]) -> None:
+        """A turn of seeds, unless the search was interrupted."""
+        if self.interrupted:
+            return
+        try:
+            seeds()
+        except KeyboardInterrupt:
+            self.interrupted = True
+        except OutOfTimeError:
+            self.complete = False
+
+    def _gaps_are_open(self) -> bool:
+        """Whether another way, or the direct search, may find something better."""
+        return gaps_are_open(self.points, self.source)
+
+    def _take(self, points: Iterable[Point]) -> bool:
+        """Puts points of seeds on the frontier; whether one is new."""
+        before = self.points
+        for point in points:
+            if self._admits(point):
+                self.points = merged(self.points, point)
+        return self.points is not before
 
     def _compose_all(self) -> str:
         """Composes what is found of the parts, in all ways; among what, in words.
@@ -139,11 +166,13 @@ class Composing:
         """
         scopes: list[str] = []
         refusal: SyncollError | None = None
-        parts_until = self.deadline.share(_SHARE_OF_PARTS)
         late = self.deadline.before(-_COMPOSING_SECONDS)
         for way in self.request.collective.ways:
+            if self.interrupted or (scopes and not self._gaps_are_open()):
+                break
             try:
-                frontiers = self._parts(way, parts_until)
+                share = _SHARE_OF_PARTS[bool(scopes)]
+                frontiers = self._parts(way, self.deadline.share(share))
             except (UsageError, LocatedError) as error:
                 refusal = error
                 continue
@@ -161,8 +190,6 @@ class Composing:
                 self.answers.lost(f"{OUT_OF_MEMORY}: {error}")
             except KeyboardInterrupt:
                 self.interrupted = True
-            if self.interrupted:
-                break
         if not scopes and refusal is not None and not self.request.collective.combining:
             raise refusal
         return f"compositions ({'; '.join(scopes) or 'none within the limits'})"
@@ -283,8 +310,12 @@ class Composing:
         reason = "; ".join([why, *self.answers.losses])
         return with_claims(frontier, self.source, sorted(steps), lambda _: reason)
 
-    def _direct(self, found: Frontier) -> Frontier:
-        """Looks for algorithms that are no compositions, where these leave room."""
+    def _direct(self, found: Frontier, seeds: SeedRun) -> Frontier:
+        """Looks for algorithms that are no compositions, where these leave room.
+
+        Args:
+            seeds: those of the whole, which go on beside it.
+        """
         request, source, deadline = self.request, self.source, self.deadline
         last = max((p.steps for p in found.points), default=source.least_steps + 2)
         if deadline.passed:
@@ -312,7 +343,7 @@ class Composing:
             on_points=None if report is None else on_points,
             incumbents=found.points,
             refuted=found.refuted,
-            seeds=False,
+            seeds=(seeds, request),
             deadline=ends,
         )
         # The direct search's own limit of time, which no user set, does not make it incomplete.

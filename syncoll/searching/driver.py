@@ -26,9 +26,10 @@ from syncoll.results.proof import Refuted
 from syncoll.searching.answers import AnswerSource
 from syncoll.searching.bounds_table import BoundsTable
 from syncoll.searching.candidates import CandidateSource
-from syncoll.searching.claims import with_claims
+from syncoll.searching.claims import gaps_are_open, with_claims
 from syncoll.searching.passes import LOOKS, Passes, StepState
 from syncoll.searching.request import Candidate, Observer, SearchRequest, Strategy
+from syncoll.searching.seed_run import SeedRun
 from syncoll.searching.seeding import is_small
 from syncoll.searching.symmetric import SymmetricSearch
 from syncoll.searching.trials import Trials, why_undecided
@@ -72,7 +73,7 @@ def search_points(
     on_points: OnPoints | None = None,
     incumbents: Sequence[Point] = (),
     refuted: Iterable[Refuted] = (),
-    seeds: bool = True,
+    seeds: tuple[SeedRun, SearchRequest] | None = None,
     deadline: Deadline,
 ) -> Frontier:
     """Searches a frontier by deciding one candidate after the other.
@@ -82,6 +83,8 @@ def search_points(
     Args:
         on_points: is given the frontier so far whenever a point was found.
         incumbents: points known before; only what is better than these is looked for.
+        seeds: those that are at work on the collective, and the limits of what they construct,
+            where these are wider than the solver's; None for seeds and limits of this search.
 
     Raises:
         UsageError: when the limits leave nothing to search.
@@ -123,7 +126,7 @@ class _Search:
         refuted: Iterable[Refuted],
         deadline: Deadline,
         *,
-        seeds: bool,
+        seeds: tuple[SeedRun, SearchRequest] | None,
     ) -> None:
         self.request, self.answers, self.observer = request, answers, observer
         self.on_points, self.deadline = on_points, deadline
@@ -141,8 +144,9 @@ class _Search:
         self.windows = WindowSearch(
             answers, observer, self.bounds.known, self._best, self._admits_cut
         )
-        run = answers.seeding.run(request.topology, request.collective)
-        self.seeds = SeedTurns(run, request, deadline, self._take) if seeds else None
+        if seeds is None:
+            seeds = answers.seeding.run(request.topology, request.collective), request
+        self.seeds = SeedTurns(*seeds, deadline, self._take)
         self.told: dict[int | None, Fraction] = {}
         self.stopped = ""
 
@@ -154,8 +158,6 @@ class _Search:
 
     def seed(self) -> None:
         """Starts from what the seeds construct."""
-        if self.seeds is None:
-            return
         alone = self.answers.solver is None
         self.seeds.first(alone=alone)
         if alone:
@@ -168,7 +170,6 @@ class _Search:
 
     def _take(self, points: Iterator[Point]) -> bool:
         """Puts points of seeds on the frontier, until nothing can be better; whether one is new."""
-        assert self.seeds is not None
         self.observer.seeding(self.seeds.waiting)
         saved, new, alone = time.perf_counter(), False, self.answers.solver is None
         for point in points:
@@ -187,20 +188,7 @@ class _Search:
 
     def _gaps_are_open(self) -> bool:
         """Whether a point of any S may be better than what is known."""
-        if not self.points:
-            return True
-        least = self.source.least_steps
-        if self.points[0].steps > least:
-            return True
-        costs = [(p.steps, p.bandwidth) for p in self.points]
-        if costs[-1][1] > self.source.least_bandwidth:
-            return True
-        ends = [*(steps for steps, _ in costs[1:]), costs[-1][0] + 1]
-        return any(
-            cost > self.source.least_bandwidth_of(steps)
-            for (first, cost), end in zip(costs, ends, strict=True)
-            for steps in range(first, end)
-        )
+        return gaps_are_open(self.points, self.source)
 
     def run(self) -> None:
         """Asks for one number of steps after the other."""
@@ -210,7 +198,7 @@ class _Search:
         self._bounded(None, source.least_bandwidth)
         if self.answers.solver is not None:
             self._solve()
-        if self.request.strategy is Strategy.CERTIFIED and self.seeds is not None:
+        if self.request.strategy is Strategy.CERTIFIED:
             for _ in self.seeds.rest(self._gaps_are_open):
                 self._report()
 
@@ -256,11 +244,7 @@ class _Search:
                 elif solution.verdict is Verdict.UNSAT:
                     self._refute(candidate, solution)
         self._shorten()
-        self._has_asked(time.perf_counter() - began)
-
-    def _has_asked(self, seconds: float) -> None:
-        if self.seeds is not None:
-            self.seeds.asked_seconds += seconds
+        self.seeds.asked_seconds += time.perf_counter() - began
 
     def _admits_cut(self, candidate: Candidate) -> bool:
         """Whether chunks that are cut further are those of a candidate within the limits."""
@@ -303,7 +287,7 @@ class _Search:
             undecided = 0
             began = time.perf_counter()
             for candidate, solution in answers:
-                self._has_asked(time.perf_counter() - began)
+                self.seeds.asked_seconds += time.perf_counter() - began
                 began = time.perf_counter()
                 step.undecided.pop(candidate, None)
                 if solution is None:
@@ -318,7 +302,7 @@ class _Search:
                         candidate, step, strategy
                     ):
                         self._look_for_symmetric()
-                        if self.seeds is not None and self.seeds.next():
+                        if self.seeds.next():
                             self._report()
                         began = time.perf_counter()
                 elif solution.verdict is Verdict.SAT:

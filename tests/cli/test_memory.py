@@ -182,7 +182,7 @@ class TestGuard:
         def exhausted(*_: object) -> None:
             raise MemoryError("this command has 9.0 GiB, and its limit is 8.0 GiB")
 
-        monkeypatch.setattr("syncoll.searching.driver.passes", exhausted)
+        monkeypatch.setattr("syncoll.searching.driver.LOOKS", (exhausted,))
         seed = ("--seeds", "all_pairs", "-o", "kept.json")
         result = run("pareto", "hypercube(3)", "allgather", *seed)
         assert result.code == 0
