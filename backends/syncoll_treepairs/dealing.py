@@ -1,0 +1,179 @@
+"""From a fractional packing to whole chunks: how many of them go which way, for which C."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, gcd
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.deadline import Deadline
+from syncoll.model import Algorithm, Carriers, OrbitAlgorithm
+from syncoll_treepairs.machine import Machine
+from syncoll_treepairs.packing import Packing
+from syncoll_treepairs.pairs import Pair
+
+__all__ = ["Dealt", "algorithm_of", "deal"]
+
+IntArray = npt.NDArray[np.int64]
+
+_NEAR, _FEW = Fraction(1004, 1000), 3
+"""How near values of C have to come to the best promise, and how many are dealt."""
+
+_CHOICE = 160
+"""Pairs to choose from, those without a share too."""
+
+_TRIED = 4096
+_WHOLE = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Dealt:
+    """Chunks dealt to pairs of trees.
+
+    Args:
+        chunks: C.
+        rounds: R.
+        pairs: each with a number of chunks above 0.
+    """
+
+    chunks: int
+    rounds: int
+    pairs: tuple[tuple[Pair, int], ...]
+
+    @property
+    def bandwidth(self) -> Fraction:
+        """R/C."""
+        return Fraction(self.rounds, self.chunks)
+
+
+def deal(
+    packing: Packing, most_chunks: int, below: Fraction | None, until: Deadline
+) -> Dealt | None:
+    """The best way that is found to deal chunks, for a few C; None where none is below a cost."""
+    machine, order = packing.machine, packing.machine.order
+    kinds = packing.shared()
+    used = {i for i, _ in kinds}
+    others = [i for i in range(len(packing.pairs) - 1, -1, -1) if i not in used]
+    kinds += [(i, 0.0) for i in others[: max(0, _CHOICE - len(kinds))]]
+    loads = np.stack([packing.loads[i] for i, _ in kinds])
+    shares = np.array([share for _, share in kinds])
+    shares = shares / shares.sum()
+    most = max(1, min(most_chunks // order, _TRIED))
+    promised: list[tuple[Fraction, int]] = []
+    rounded: dict[int, tuple[int, IntArray]] = {}
+    for times in range(1, most + 1):
+        least = max(1, ceil(packing.value * order * times - _WHOLE))
+        promise = Fraction(least, order * times)
+        if below is None or promise < below:
+            promised.append((promise, times))
+            if times <= 64 or times % 16 == 0:
+                numbers = _rounded(shares, times)
+                rounded[times] = _rounds(machine, numbers, loads), numbers
+    if not promised:
+        return None
+    least_promise = min(promised)[0]
+    candidates = [t for promise, t in promised if promise <= least_promise * _NEAR][:1]
+    candidates += [min(promised)[1]]
+    candidates += sorted(rounded, key=lambda t: Fraction(rounded[t][0], t))[:_FEW]
+    best: Dealt | None = None
+    for i, times in enumerate(dict.fromkeys(candidates)):
+        numbers = _rounded(shares, times)
+        rounds = _rounds(machine, numbers, loads)
+        if rounds > max(1, ceil(packing.value * order * times - _WHOLE)):
+            part = until.share(1 / (len(candidates) - i))
+            numbers = _solved(machine, numbers, loads, rounds, part)
+            rounds = _rounds(machine, numbers, loads)
+        factor = gcd(*numbers.tolist())
+        fewer = _rounds(machine, numbers // factor, loads)
+        if fewer * factor <= rounds:
+            numbers, rounds, times = numbers // factor, fewer, times // factor
+        pairs = tuple(
+            (packing.pairs[kinds[j][0]], int(numbers[j])) for j in np.flatnonzero(numbers).tolist()
+        )
+        dealt = Dealt(order * times, rounds, pairs)
+        if best is None or (dealt.bandwidth, dealt.chunks) < (best.bandwidth, best.chunks):
+            best = dealt
+        if until.passed:
+            break
+    if best is None or (below is not None and best.bandwidth >= below):
+        return None
+    return best
+
+
+def _rounds(machine: Machine, numbers: IntArray, loads: IntArray) -> int:
+    load = np.tensordot(numbers, loads, axes=1)
+    over = np.array([rate.denominator for rate in machine.rates])[:, None]
+    rate = np.array([rate.numerator for rate in machine.rates])[:, None]
+    return int((-(-load * over // rate)).max(axis=0).sum())
+
+
+def _rounded(shares: npt.NDArray[np.float64], whole: int) -> IntArray:
+    """Whole numbers near these that add up to another (largest remainders)."""
+    exact = shares * whole
+    numbers = np.floor(exact + 1e-9).astype(np.int64)
+    order = np.argsort(numbers - exact)
+    missing = whole - int(numbers.sum())
+    numbers[order[:missing]] += 1
+    return numbers
+
+
+def _solved(
+    machine: Machine, hint: IntArray, loads: IntArray, most: int, until: Deadline
+) -> IntArray:
+    """The numbers by CP-SAT; the hint where it finds nothing better in time."""
+    from ortools.sat.python import cp_model
+
+    model = cp_model.CpModel()
+    whole = int(hint.sum())
+    numbers = [model.new_int_var(0, whole, "") for _ in hint]
+    rounds = [model.new_int_var(0, most, "") for _ in range(loads.shape[2])]
+    model.add(sum(numbers) == whole)
+    for variable, number in zip(numbers, hint.tolist(), strict=True):
+        model.add_hint(variable, number)
+    for bound, rate in enumerate(machine.rates):
+        for step, room in enumerate(rounds):
+            column = loads[:, bound, step]
+            used = np.flatnonzero(column).tolist()
+            if used:
+                total = sum(int(column[i]) * numbers[i] for i in used)
+                model.add(rate.denominator * total <= rate.numerator * room)
+    model.add(sum(rounds) <= most)
+    model.minimize(sum(rounds))
+    solver = cp_model.CpSolver()
+    solver.parameters.max_time_in_seconds = max(0.05, until.left())
+    solver.parameters.num_workers = 1
+    solver.parameters.catch_sigint_signal = False  # Ctrl-C ends the search, not this call
+    solver.parameters.relative_gap_limit = 0.001
+    if solver.solve(model) not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+        return hint
+    return np.array([solver.value(variable) for variable in numbers], dtype=np.int64)
+
+
+def algorithm_of(machine: Machine, dealt: Dealt) -> Algorithm:
+    """The algorithm in which every image of a chunk does what the chunk does."""
+    ends = np.array(machine.topology.links, dtype=np.int64).reshape(-1, 2)
+    each = dealt.chunks // machine.order
+    sends, carried = [], []
+    first = 0
+    steps = 0
+    for pair, number in dealt.pairs:
+        rows = np.concatenate([ends[pair.links], pair.steps[:, None]], axis=1)
+        chunks = np.repeat(np.arange(first, first + number), len(rows))
+        sends.append(np.concatenate([chunks[:, None], np.tile(rows, (number, 1))], axis=1))
+        carried.append(np.tile(pair.contributions(ends), (number, 1)))
+        first += number
+        steps = max(steps, int(pair.steps.max(initial=-1)) + 1)
+    own = Algorithm((0,) * steps, np.concatenate(sends), np.concatenate(carried))
+    group = machine.group
+    # Element e has chunks e * each, ...
+    numbers = {images.tobytes(): e for e, images in enumerate(group.elements)}
+    maps = []
+    for images in group.generators:
+        goes = np.array([numbers[images[element].tobytes()] for element in group.elements])
+        maps.append((goes[:, None] * each + np.arange(each)).ravel())
+    moved = np.array(maps, dtype=np.int64).reshape(-1, dealt.chunks)
+    carriers = Carriers(group.generators, moved, group.products)
+    return OrbitAlgorithm.plain_if_small(own, carriers).tightened(machine.topology)

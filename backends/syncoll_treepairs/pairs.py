@@ -1,0 +1,186 @@
+"""How one chunk is summed: a forest into a core, the core's exchange, and a forest out of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.deadline import Deadline
+from syncoll_treepairs.cores import Core, cores
+from syncoll_treepairs.forests import Forests
+from syncoll_treepairs.machine import Machine
+
+__all__ = ["Pair", "PairFinder"]
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+
+_TIES = 1e-6
+"""Random prices, relative to the mean, that decide between equal ones: sends are never free."""
+
+_NOISE = 0.1
+"""How much dearer a choice may look, about, and still be looked at."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The sends of one chunk, in which a node always sends all that it holds.
+
+    Args:
+        sends: (step, position of the link), sorted.
+        core: the nodes that hold everything first.
+        after: the number of steps after which they do.
+    """
+
+    sends: tuple[tuple[int, int], ...]
+    core: tuple[int, ...]
+    after: int
+
+    @cached_property
+    def steps(self) -> IntArray:
+        """``[K]``."""
+        return np.array([step for step, _ in self.sends], dtype=np.int64)
+
+    @cached_property
+    def links(self) -> IntArray:
+        """``[K]``."""
+        return np.array([link for _, link in self.sends], dtype=np.int64)
+
+    def later(self, steps: int) -> Pair:
+        """The same so many steps later."""
+        sends = tuple((step + steps, link) for step, link in self.sends)
+        return Pair(sends, self.core, self.after + steps)
+
+    def contributions(self, ends: IntArray) -> BoolArray:
+        """``[K, P]``: whose contributions each send carries.
+
+        Args:
+            ends: ``[L, 2]``.
+        """
+        nodes = int(ends.max()) + 1
+        held = np.eye(nodes, dtype=bool)
+        carried = np.zeros((len(self.sends), nodes), dtype=bool)
+        steps, links = self.steps, self.links
+        for step in np.unique(steps).tolist():
+            now = np.flatnonzero(steps == step)
+            carried[now] = held[ends[links[now], 0]]
+            np.logical_or.at(held, ends[links[now], 1], carried[now])
+        return carried
+
+
+class PairFinder:
+    """Looks for cheap ways to sum a chunk in S steps.
+
+    Args:
+        machine: where.
+        steps: S.
+        random: breaks ties, and chooses where to look.
+    """
+
+    def __init__(self, machine: Machine, steps: int, random: np.random.Generator) -> None:
+        self.machine, self.steps, self._random = machine, steps, random
+        topology = machine.topology
+        far = topology.distances
+        self._choices: list[tuple[Core, int]] = []
+        """Cores, and when their exchange begins."""
+        for core in cores(topology, machine.roots, min(steps, 4)):
+            into = int(far[:, list(core.nodes)].min(axis=1).max())
+            out = int(far[list(core.nodes)].min(axis=0).max())
+            for begin in range(into, steps - core.steps - out + 1):
+                self._choices.append((core, begin))
+        nodes = topology.num_nodes
+        sends = [2 * (nodes - len(core.nodes)) + len(core.sends) for core, _ in self._choices]
+        self._costs = np.array(sends, dtype=np.float64) / min(sends, default=1)
+        """What each cost when it was looked at last, relative to the best then; before, its sends.
+        """
+        self._into: dict[int, IntArray] = {}
+        self._out: dict[int, IntArray] = {}
+        self._turn = 0
+
+    @property
+    def feasible(self) -> bool:
+        """Whether there is any."""
+        return bool(self._choices)
+
+    def cheap(
+        self, prices: FloatArray, pay: float, until: Deadline, most: int = 8
+    ) -> tuple[list[Pair], float]:
+        """Pairs that cost less than is paid, and what the cheapest that was found costs.
+
+        Args:
+            prices: ``[B, S]``.
+            pay: what is paid for a chunk and its images.
+            until: when to be content.
+            most: so many choices of a core and its time are looked at.
+        """
+        on_links = self.machine.on_links(prices)
+        scale = float(on_links.mean()) or 1.0
+        on_links = on_links + _TIES * scale * (1 + self._random.random(on_links.shape))
+        found, least = [], np.inf
+        for which in self._looked_at(most):
+            if until.passed and np.isfinite(least):
+                break
+            for cost, pair in self._made(which, on_links, until):
+                least = min(least, cost)
+                if cost < pay:
+                    found.append(pair)
+        self._turn += 1
+        return found, least
+
+    def _looked_at(self, most: int) -> list[IntArray]:
+        """Choices in groups that begin their exchange in the same step, and take as long."""
+        noise = self._random.exponential(_NOISE, len(self._choices))
+        order = np.argsort(self._costs + noise)
+        chosen = order[:most]
+        groups: dict[tuple[int, int], list[int]] = {}
+        for i in chosen.tolist():
+            core, begin = self._choices[i]
+            groups.setdefault((begin, core.steps), []).append(i)
+        return [np.array(some) for some in groups.values()]
+
+    def _made(
+        self, which: IntArray, prices: FloatArray, until: Deadline
+    ) -> list[tuple[float, Pair]]:
+        machine = self.machine
+        chosen = [self._choices[i] for i in which.tolist()]
+        core, begin = chosen[0]
+        end = begin + core.steps
+        sources = [list(core.nodes) for core, _ in chosen]
+        again = self._turn % 2 == 1
+        back = np.ascontiguousarray(prices[:begin][::-1][:, machine.back.number])
+        forth = np.ascontiguousarray(prices[end:][:, machine.forth.number])
+        known_in = [self._into.get(i) if again else None for i in which.tolist()]
+        known_out = [self._out.get(i) if again else None for i in which.tolist()]
+        nodes = machine.num_nodes
+        into = Forests(machine.back, nodes, back).found(sources, known_in, until)
+        out = Forests(machine.forth, nodes, forth).found(sources, known_out, until)
+        found = []
+        for i, (core, _), one, two in zip(which.tolist(), chosen, into, out, strict=True):
+            if one is None or two is None:
+                self._costs[i] = np.inf
+                continue
+            cost = one[0] + two[0] + sum(prices[begin + t, link] for t, link in core.sends)
+            sends = [(begin + t, link) for t, link in core.sends]
+            links, steps = machine.back.number[one[1]], begin - 1 - one[2]
+            sends += zip(steps.tolist(), links.tolist(), strict=True)
+            links, steps = machine.forth.number[two[1]], end + two[2]
+            sends += zip(steps.tolist(), links.tolist(), strict=True)
+            found.append((float(cost), Pair(tuple(sorted(sends)), core.nodes, end)))
+            self._into[i] = self._arrivals(one, machine.back.target, core)
+            self._out[i] = self._arrivals(two, machine.forth.target, core)
+            self._costs[i] = cost
+        least = min((cost for cost, _ in found), default=1.0)
+        for i in which.tolist():
+            self._costs[i] /= max(least, 1e-12)
+        return found
+
+    def _arrivals(
+        self, forest: tuple[float, IntArray, IntArray], target: IntArray, core: Core
+    ) -> IntArray:
+        arrivals = np.zeros(self.machine.num_nodes, dtype=np.int64)
+        arrivals[target[forest[1]]] = forest[2] + 1
+        return arrivals

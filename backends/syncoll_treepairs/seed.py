@@ -1,0 +1,145 @@
+"""Algorithms from packings of pairs of trees: S from the least upwards, then where most is left."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from fractions import Fraction
+
+import numpy as np
+
+from syncoll.deadline import NEVER, Deadline
+from syncoll.errors import ModelError
+from syncoll.model import Collective, Topology
+from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits
+from syncoll_treepairs.dealing import algorithm_of, deal
+from syncoll_treepairs.machine import Machine
+from syncoll_treepairs.packing import Packing
+
+__all__ = ["TreePairSeed", "fits"]
+
+_MOST_CELLS = 1 << 22
+"""The largest table of links and nodes."""
+
+_MOST_CONTRIBUTIONS = 1 << 28
+"""Sends, without those that symmetry makes of others, times nodes, of an algorithm at most."""
+
+_SHARE, _LEAST_SECONDS, _DEAL_SECONDS = 0.2, 0.5, 1.5
+_NEAR_LEAST = 1.0005
+_LONG = 4
+"""S at most, in times of the least."""
+
+Turns = Generator[Proposal | None, SeedLimits | None, None]
+
+
+def fits(topology: Topology, collective: Collective) -> Answer:
+    """Whether every node contributes to every chunk and needs it."""
+    if not collective.combining:
+        return Answer(False, "it does not combine")
+    if topology.num_nodes < 3:
+        return Answer(False, "fewer than three nodes have nothing to choose")
+    if len(topology.links) * topology.num_nodes > _MOST_CELLS:
+        return Answer(False, "the network is too large for its tables of links and nodes")
+    chunks = collective.least_chunks(topology.num_nodes)
+    if chunks is None:
+        return Answer(False, "no C is admitted that is tried")
+    table = collective.tabulate(topology.num_nodes, chunks)
+    if not (table.pre.all() and table.post.all()):
+        return Answer(False, "not every node contributes to every chunk and needs it")
+    return Answer(True)
+
+
+class TreePairSeed:
+    """Proposes what pairs of timed trees can be packed into."""
+
+    def propose(
+        self,
+        topology: Topology,
+        collective: Collective,
+        limits: SeedLimits,
+        options: Mapping[str, OptionValue],
+    ) -> Turns:
+        """See `syncoll.plugins.Seed`."""
+        answer = fits(topology, collective)
+        if not answer.ok:
+            raise ModelError(f"{collective.name} on {topology.name}: {answer.reason}")
+        until = limits.deadline()
+        if until.is_never:
+            until = NEVER.sooner(float(options["seconds"]))
+        machine = Machine(topology, until)
+        nodes = topology.num_nodes
+        most = min(
+            limits.max_chunks or int(options["chunks"]),
+            machine.order * max(1, _MOST_CONTRIBUTIONS // (2 * nodes * nodes)),
+        )
+        if most >= machine.order:
+            yield from _Run(machine, limits, until, most).proposals()
+
+
+class _Run:
+    """One run of the seed."""
+
+    def __init__(self, machine: Machine, limits: SeedLimits, until: Deadline, most: int) -> None:
+        self.machine, self.limits, self.until, self.most_chunks = machine, limits, until, most
+        far = machine.topology.distances
+        self.least_steps = int(far.max())
+        radius = int(np.minimum(far.max(axis=0), far.max(axis=1)).min())
+        self.most_steps = limits.max_steps or _LONG * 2 * radius
+        self.packings: dict[int, Packing] = {}
+        self.best: dict[int, Fraction] = {}
+
+    def proposals(self) -> Turns:
+        """Everything that comes out, until nothing becomes better."""
+        for steps in self._order():
+            if self.until.passed:
+                limits = yield None
+                if limits is None:
+                    return
+                self.limits, self.until = limits, limits.deadline()
+            yield from self._turn(steps)
+
+    def _order(self) -> Generator[int, None, None]:
+        """Numbers of steps: one after the other, then where most seems to be left."""
+        steps, stride = self.least_steps, 1
+        while steps <= self.most_steps:
+            yield steps
+            packing = self.packings.get(steps)
+            if packing is not None and packing.value <= self.machine.least * _NEAR_LEAST:
+                break
+            stride = max(1, (steps - self.least_steps) // 4)
+            steps += stride
+        while True:
+            left = [s for s, p in self.packings.items() if p.feasible and not p.rested]
+            if not left:
+                return
+            yield max(left, key=self._left)
+
+    def _left(self, steps: int) -> float:
+        known = min((float(b) for s, b in self.best.items() if s <= steps), default=np.inf)
+        return known / self.machine.least / (1 + len(self.packings[steps].pairs) / 50)
+
+    def _turn(self, steps: int) -> Turns:
+        packing = self.packings.get(steps)
+        if packing is None:
+            fewer = max(
+                (s for s, p in self.packings.items() if s < steps and p.pairs), default=None
+            )
+            begun = [] if fewer is None else self.packings[fewer].begin(steps)
+            packing = self.packings[steps] = Packing(self.machine, steps, begun)
+            if not packing.feasible:
+                packing.rested = True
+                return
+        seconds = max(_LEAST_SECONDS, min(1e6, self.until.left()) * _SHARE)
+        part = self.until.working(seconds)
+        while not packing.rested and not part.passed:
+            packing.improve(self.until)
+        known = min((b for s, b in self.best.items() if s <= steps), default=None)
+        if not packing.shared() or (known is not None and packing.value >= known):
+            return
+        dealt = deal(packing, self.most_chunks, known, self.until.sooner(_DEAL_SECONDS))
+        if dealt is None:
+            return
+        self.best[steps] = dealt.bandwidth
+        note = f"{len(dealt.pairs)} pairs of trees"
+        if self.machine.order > 1:
+            note += f", carried round by {self.machine.order} automorphisms"
+        yield Proposal(dealt.chunks, algorithm_of(self.machine, dealt), note)

@@ -1,0 +1,151 @@
+"""Pairs of trees: what is packed meets proved bounds, and every algorithm is verified."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from syncoll.bounding import combining_rounds_bound
+from syncoll.certificates import ChunkClass, ChunkClasses
+from syncoll.deadline import NEVER
+from syncoll.model import Topology
+from syncoll.plugins import PluginManager, Proposal, SeedLimits
+from syncoll.plugins.options import resolve_options
+from syncoll.routing import as_topology
+from syncoll.spec import SpecLibrary
+from syncoll.testing.instances import random_topology
+from syncoll.trust import require_valid
+from syncoll_treepairs import RECORD
+from syncoll_treepairs.cores import cores
+from syncoll_treepairs.forests import Forests
+from syncoll_treepairs.group import symmetry
+from syncoll_treepairs.machine import Links, Machine
+from syncoll_treepairs.packing import Packing
+
+F = Fraction
+
+_LIBRARIES = PluginManager.discover().spec_libraries.values()
+SPECS = SpecLibrary.load([record.folder for record in _LIBRARIES])
+
+
+def on(network: str) -> Topology:
+    return as_topology(SPECS.topology(network))
+
+
+def propose(topology: Topology, limits: SeedLimits) -> list[Proposal]:
+    """What the seed proposes, verified."""
+    asked = SPECS.collective("allreduce")
+    options = resolve_options(RECORD.options, {}, "seed treepairs")
+    found = []
+    for one in RECORD.load().propose(topology, asked, limits, options):
+        if one is None:
+            break
+        algorithm = one.algorithm
+        instance = asked.instantiate(
+            topology, chunks=one.chunks, steps=algorithm.steps, rounds=algorithm.rounds
+        )
+        require_valid(instance, algorithm)
+        found.append(one)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("network", "least"),
+    [
+        ("ring(8)", {7: F(7, 8)}),
+        ("hypercube(3)", {3: F(1), 4: F(2, 3), 5: F(7, 12)}),
+        ("torus(3,3)", {3: F(1, 2), 4: F(4, 9)}),
+        ("torus(4,4)", {4: F(1), 5: F(5, 8), 6: F(1, 2), 7: F(15, 32)}),
+        ("dgx1", {3: F(1, 2), 4: F(1, 3)}),
+    ],
+)
+def test_what_is_known_to_be_possible(network: str, least: dict[int, Fraction]) -> None:
+    """All but those of the fewest steps on a cube and a torus of 16 nodes are optimal."""
+    found = propose(on(network), SeedLimits(seconds=6.0, max_steps=max(least)))
+    costs = {one.algorithm.steps: F(one.algorithm.rounds, one.chunks) for one in found}
+    for steps, cost in least.items():
+        assert min(c for s, c in costs.items() if s <= steps) == cost, steps
+
+
+def test_no_packing_costs_less_than_the_bound() -> None:
+    """On random machines, with links of several bandwidths."""
+    met = 0
+    for seed in range(6):
+        topology = random_topology(seed, least_nodes=3, most_nodes=5)
+        if int(topology.distances.max()) > topology.num_nodes:
+            continue  # not every node reaches every other
+        nodes = tuple(range(topology.num_nodes))
+        shape = ChunkClasses(1, [ChunkClass(nodes, nodes, 1)], combining=True)
+        for one in propose(topology, SeedLimits(seconds=1.0, max_steps=5)):
+            bound = combining_rounds_bound(topology, shape, one.algorithm.steps, seconds=5.0)
+            cost = F(one.algorithm.rounds, one.chunks)
+            assert cost >= bound.rounds
+            met += cost == bound.rounds
+    assert met > 0
+
+
+def test_forests_reach_every_node_in_time() -> None:
+    topology = on("mesh(3,4)")
+    source, target = np.array(topology.links).T
+    links = Links.of(source, target)
+    prices = np.random.default_rng(1).random((6, len(source))) + 0.01
+    forests = Forests(links, 12, prices)
+    for roots in ([0], [5], [0, 11]):
+        (found,) = forests.found([roots], [None], NEVER)
+        assert found is not None
+        cost, into, steps = found
+        arrivals = dict.fromkeys(roots, 0)
+        for link, step in sorted(zip(into, steps, strict=True), key=lambda one: one[1]):
+            assert arrivals[int(links.source[link])] <= step
+            arrivals[int(links.target[link])] = step + 1
+        assert set(arrivals) == set(range(12))
+        assert cost == pytest.approx(prices[steps, into].sum())
+        again = forests.found([roots], [np.array([arrivals[v] for v in range(12)])], NEVER)[0]
+        assert again is not None
+        assert again[0] <= cost + 1e-9, "a forest to begin with becomes no dearer"
+    assert Forests(links, 12, prices[:2]).found([[0]], [None], NEVER) == [None]
+
+
+def test_cores_exchange_everything() -> None:
+    topology = on("hypercube(3)")
+    sizes = set()
+    for core in cores(topology, [0], 3):
+        held = {v: {v} for v in core.nodes}
+        for step in range(core.steps):
+            before = {v: set(some) for v, some in held.items()}
+            for t, link in core.sends:
+                if t == step:
+                    a, b = topology.links[link]
+                    assert not before[a] & held[b], "counted twice"
+                    held[b] |= before[a]
+        assert all(some == set(core.nodes) for some in held.values())
+        assert 0 in core.nodes
+        sizes.add(len(core.nodes))
+    assert sizes == {1, 2, 4, 8}
+
+
+def test_a_group_makes_links_alike() -> None:
+    group = symmetry(on("torus(4,4)"), NEVER)
+    assert group.order == 64
+    assert len(Machine(on("torus(4,4)"), NEVER).rates) == 1
+    assert len(Machine(on("mesh(3,3)"), NEVER).rates) < len(on("mesh(3,3)").bounds)
+
+
+def test_more_steps_begin_with_what_fewer_had() -> None:
+    machine = Machine(on("mesh(3,3)"), NEVER)
+    few = Packing(machine, 6)
+    while not few.rested:
+        few.improve(NEVER)
+    more = Packing(machine, 8, few.begin(8))
+    more.improve(NEVER)
+    assert more.value <= few.value * (1 + 1e-9)
+
+
+def test_what_it_is_not_for() -> None:
+    for collective, why in (("allgather", "does not combine"), ("reduce", "not every node")):
+        answer = RECORD.fits(on("ring(4)"), SPECS.collective(collective))
+        assert not answer.ok
+        assert why in answer.reason
+    assert "fewer than three" in RECORD.fits(on("ring(2)"), SPECS.collective("allreduce")).reason
