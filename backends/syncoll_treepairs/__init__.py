@@ -36,11 +36,11 @@ RECORD = SeedRecord(
     summary="allreduce by pairs of trees that meet in a core, packed with their steps",
     load=load,
     options=(
-        Option("chunks", 4096, "C at most, without --max-chunks", low=1),
+        Option("chunks", 32768, "C at most, without --max-chunks", low=1),
         Option("seconds", 30.0, "end after so many where the search has no limit", low=0.0),
     ),
     fits=_fits,
-    first_seconds=0.5,
+    first_seconds=0.4,
     weight=6.0,
     resumes=True,
 )

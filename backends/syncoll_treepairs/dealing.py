@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, gcd
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -12,10 +13,9 @@ import numpy.typing as npt
 from syncoll.deadline import Deadline
 from syncoll.model import Algorithm, Carriers, OrbitAlgorithm
 from syncoll_treepairs.machine import Machine
-from syncoll_treepairs.packing import Packing
 from syncoll_treepairs.pairs import Pair
 
-__all__ = ["Dealt", "algorithm_of", "deal"]
+__all__ = ["Dealt", "Fractional", "algorithm_of", "deal", "rounds_of"]
 
 IntArray = npt.NDArray[np.int64]
 
@@ -27,6 +27,18 @@ _CHOICE = 160
 
 _TRIED = 4096
 _WHOLE = 1e-6
+
+
+class Fractional(Protocol):
+    """A packing: pairs with their loads ``[B, S]`` and shares."""
+
+    machine: Machine
+    value: float
+    pairs: list[Pair]
+    loads: list[IntArray]
+
+    def shared(self) -> list[tuple[int, float]]:
+        """Positions of the pairs with a share, the largest first."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +62,7 @@ class Dealt:
 
 
 def deal(
-    packing: Packing, most_chunks: int, below: Fraction | None, until: Deadline
+    packing: Fractional, most_chunks: int, below: Fraction | None, until: Deadline
 ) -> Dealt | None:
     """The best way that is found to deal chunks, for a few C; None where none is below a cost."""
     machine, order = packing.machine, packing.machine.order
@@ -104,7 +116,11 @@ def deal(
 
 
 def _rounds(machine: Machine, numbers: IntArray, loads: IntArray) -> int:
-    load = np.tensordot(numbers, loads, axes=1)
+    return rounds_of(machine, np.tensordot(numbers, loads, axes=1))
+
+
+def rounds_of(machine: Machine, load: IntArray) -> int:
+    """R of sends that load one bound of each orbit so, ``[B, S]``."""
     over = np.array([rate.denominator for rate in machine.rates])[:, None]
     rate = np.array([rate.numerator for rate in machine.rates])[:, None]
     return int((-(-load * over // rate)).max(axis=0).sum())
@@ -157,13 +173,17 @@ def algorithm_of(machine: Machine, dealt: Dealt) -> Algorithm:
     ends = np.array(machine.topology.links, dtype=np.int64).reshape(-1, 2)
     each = dealt.chunks // machine.order
     sends, carried = [], []
+    whose: dict[Pair, npt.NDArray[np.bool_]] = {}  # the same whenever it begins
     first = 0
     steps = 0
     for pair, number in dealt.pairs:
         rows = np.concatenate([ends[pair.links], pair.steps[:, None]], axis=1)
         chunks = np.repeat(np.arange(first, first + number), len(rows))
         sends.append(np.concatenate([chunks[:, None], np.tile(rows, (number, 1))], axis=1))
-        carried.append(np.tile(pair.contributions(ends), (number, 1)))
+        own_steps = pair.later(-int(pair.steps[0]))
+        if own_steps not in whose:
+            whose[own_steps] = pair.contributions(ends)
+        carried.append(np.tile(whose[own_steps], (number, 1)))
         first += number
         steps = max(steps, int(pair.steps.max(initial=-1)) + 1)
     own = Algorithm((0,) * steps, np.concatenate(sends), np.concatenate(carried))

@@ -1,4 +1,7 @@
-"""Algorithms from packings of pairs of trees: S from the least upwards, then where most is left."""
+"""Algorithms from packings of pairs of trees: S from the least upwards, then where most is left.
+
+For more steps than are worth a linear program of their own there are waves (`waves`).
+"""
 
 from __future__ import annotations
 
@@ -11,9 +14,10 @@ from syncoll.deadline import NEVER, Deadline
 from syncoll.errors import ModelError
 from syncoll.model import Collective, Topology
 from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits
-from syncoll_treepairs.dealing import algorithm_of, deal
+from syncoll_treepairs.dealing import Dealt, algorithm_of, deal
 from syncoll_treepairs.machine import Machine
 from syncoll_treepairs.packing import Packing
+from syncoll_treepairs.waves import WavePacking, waves
 
 __all__ = ["TreePairSeed", "fits"]
 
@@ -26,7 +30,22 @@ _MOST_CONTRIBUTIONS = 1 << 28
 _SHARE, _LEAST_SECONDS, _DEAL_SECONDS = 0.2, 0.5, 1.5
 _NEAR_LEAST = 1.0005
 _LONG = 4
-"""S at most, in times of the least."""
+"""S at most, in times of twice the radius, but for waves."""
+
+_MOST_TIMES = 1 << 22
+"""Links times the square of S for which forests are looked for."""
+
+_LARGE = 24
+"""With so many nodes waves come first: the linear programs of many steps take their time."""
+
+_ROUNDS, _ROUNDS_OF_STEP = 200, 50
+"""With more rounds than this, and this in every step, whole numbers matter little: C is at most
+what has so many."""
+
+_DEEP = (1.4, 2.0)
+"""Depths of pairs in waves, in times of the least: shallow ones take fewer steps."""
+
+_GAIN = 0.999
 
 Turns = Generator[Proposal | None, SeedLimits | None, None]
 
@@ -95,18 +114,24 @@ class _Run:
                 if limits is None:
                     return
                 self.limits, self.until = limits, limits.deadline()
-            yield from self._turn(steps)
+            yield from self._turn(steps) if steps else self._waves()
 
     def _order(self) -> Generator[int, None, None]:
-        """Numbers of steps: one after the other, then where most seems to be left."""
+        """Numbers of steps: one after the other, 0 for waves, then where most seems to be left."""
+        large = self.machine.num_nodes >= _LARGE
+        if large:
+            yield 0
         steps, stride = self.least_steps, 1
-        while steps <= self.most_steps:
+        links = len(self.machine.topology.links)
+        while steps <= self.most_steps and links * steps**2 <= _MOST_TIMES:
             yield steps
             packing = self.packings.get(steps)
             if packing is not None and packing.value <= self.machine.least * _NEAR_LEAST:
                 break
             stride = max(1, (steps - self.least_steps) // 4)
             steps += stride
+        if not large and min(self.best.values(), default=1) > self.machine.least * _NEAR_LEAST:
+            yield 0
         while True:
             left = [s for s, p in self.packings.items() if p.feasible and not p.rested]
             if not left:
@@ -135,11 +160,34 @@ class _Run:
         known = min((b for s, b in self.best.items() if s <= steps), default=None)
         if not packing.shared() or (known is not None and packing.value >= known):
             return
-        dealt = deal(packing, self.most_chunks, known, self.until.sooner(_DEAL_SECONDS))
+        rounds = _ROUNDS + _ROUNDS_OF_STEP * steps
+        most = min(self.most_chunks, max(self.machine.order, int(rounds / packing.value)))
+        dealt = deal(packing, most, known, self.until.sooner(_DEAL_SECONDS))
         if dealt is None:
             return
         self.best[steps] = dealt.bandwidth
-        note = f"{len(dealt.pairs)} pairs of trees"
+        yield self._proposal(dealt, f"{len(dealt.pairs)} pairs of trees")
+
+    def _proposal(self, dealt: Dealt, note: str) -> Proposal:
         if self.machine.order > 1:
             note += f", carried round by {self.machine.order} automorphisms"
-        yield Proposal(dealt.chunks, algorithm_of(self.machine, dealt), note)
+        return Proposal(dealt.chunks, algorithm_of(self.machine, dealt), note)
+
+    def _waves(self) -> Turns:
+        """What waves of shortest-path trees make, of few steps first."""
+        far = self.machine.topology.distances
+        least = int((far.max(axis=0) + far.max(axis=1)).min())
+        for times in _DEEP:
+            packing = WavePacking(self.machine, int(least * times))
+            packing.pack(self.until.working(max(_LEAST_SECONDS, self.until.left() * _SHARE)))
+            if not packing.shared():
+                continue
+            part = self.until.sooner(_DEAL_SECONDS)
+            for dealt in waves(packing, self.most_chunks, self.limits.max_steps, part):
+                steps = 1 + max(int(pair.steps[-1]) for pair, _ in dealt.pairs)
+                known = min((b for s, b in self.best.items() if s <= steps), default=None)
+                if known is None or dealt.bandwidth < known * Fraction(_GAIN):
+                    self.best[steps] = dealt.bandwidth
+                    yield self._proposal(dealt, "waves of pairs of shortest-path trees")
+            if packing.value <= self.machine.least * _NEAR_LEAST:
+                return

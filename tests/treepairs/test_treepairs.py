@@ -19,10 +19,12 @@ from syncoll.testing.instances import random_topology
 from syncoll.trust import require_valid
 from syncoll_treepairs import RECORD
 from syncoll_treepairs.cores import cores
+from syncoll_treepairs.dealing import algorithm_of
 from syncoll_treepairs.forests import Forests
 from syncoll_treepairs.group import symmetry
 from syncoll_treepairs.machine import Links, Machine
 from syncoll_treepairs.packing import Packing
+from syncoll_treepairs.waves import WavePacking, waves
 
 F = Fraction
 
@@ -141,6 +143,34 @@ def test_more_steps_begin_with_what_fewer_had() -> None:
     more = Packing(machine, 8, few.begin(8))
     more.improve(NEVER)
     assert more.value <= few.value * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("size", [4, 6, 9])
+def test_waves_meet_the_count_of_sends_on_a_mesh(size: int) -> None:
+    machine = Machine(on(f"mesh({size},{size})"), NEVER)
+    packing = WavePacking(machine, 8 * size)
+    packing.pack(NEVER)
+    assert packing.value == pytest.approx((size + 1) / (2 * size))
+    assert packing.value == pytest.approx(machine.least)
+
+
+def test_waves_come_nearer_and_nearer() -> None:
+    machine = Machine(on("mesh(3,3)"), NEVER)
+    packing = WavePacking(machine, 8)
+    packing.pack(NEVER)
+    costs = []
+    for dealt in waves(packing, 4096, 40, NEVER.sooner(1.0)):
+        algorithm = algorithm_of(machine, dealt)
+        steps = algorithm.steps
+        assert steps <= 40
+        instance = SPECS.collective("allreduce").instantiate(
+            machine.topology, chunks=dealt.chunks, steps=steps, rounds=dealt.rounds
+        )
+        assert algorithm.rounds <= dealt.rounds
+        require_valid(instance, algorithm)
+        costs.append(dealt.bandwidth)
+    assert costs == sorted(costs, reverse=True)
+    assert costs[-1] < F(8, 9), "sequential: a corner gets 2 chunks a round"
 
 
 def test_what_it_is_not_for() -> None:
