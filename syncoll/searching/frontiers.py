@@ -17,7 +17,7 @@ from fractions import Fraction
 from syncoll.deadline import Deadline
 from syncoll.model import Collective
 from syncoll.model.derived import dual_of
-from syncoll.results.frontier import Frontier, OpenClaim
+from syncoll.results.frontier import Frontier, OpenClaim, Point
 from syncoll.searching.answers import AnswerSource
 from syncoll.searching.bounds_table import BoundsTable
 from syncoll.searching.candidates import CandidateSource
@@ -134,6 +134,19 @@ class _Frontiers(Decomposition[SearchTask, Frontier]):
             max_chunks=None if most is None else int(most / per_dual),
         )
 
+        known: dict[int, tuple[Point, Point]] = {}  # with the points of which these are the ids
+
+        def turned_point(point: Point) -> Point:
+            """Turned round once, however often the frontier is looked at: it takes long."""
+            # Claims change a point's bound, but never its algorithm.
+            if id(point.algorithm) not in known:
+                known[id(point.algorithm)] = point, inverted_point(point, request)
+            turned = known[id(point.algorithm)][1]
+            bound = point.bound
+            if bound is not None:
+                bound = bound * point.chunks / turned.chunks
+            return replace(point, instance=turned.instance, algorithm=turned.algorithm, bound=bound)
+
         def turn(frontier: Frontier) -> Frontier:
             assert frontier.evidence is not None  # a search always leaves some
             evidence = frontier.evidence.inverse(per_dual, bounds.admits)
@@ -146,7 +159,7 @@ class _Frontiers(Decomposition[SearchTask, Frontier]):
                 frontier,
                 topology=request.topology,
                 collective=request.collective.name,
-                points=tuple(inverted_point(p, request) for p in frontier.points),
+                points=tuple(turned_point(p) for p in frontier.points),
                 scope=f"inverses of {dual.name}: {scope}",
                 settings=settings,
                 refuted=(),
