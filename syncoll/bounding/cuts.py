@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import chain
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -66,17 +67,20 @@ def find_cut(
     sides = sides[np.argsort(small, kind="stable")]
     amounts = _amounts(sides, demands)
     ends = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
-    crossing = sides[:, ends[:, 0]] & ~sides[:, ends[:, 1]]
     # A cover costs at least this much: each link's part in the cheapest bound that contains it.
     part = np.full(len(topology.links), np.inf)
     for bound, members in zip(topology.bounds, topology.bound_links, strict=True):
         cost = float(bound.chunks_per_round) / len(members)
         part[members] = np.minimum(part[members], cost)
-    promising = (amounts > 0) & (amounts >= float(at_least) * (crossing @ part) * (1 - 1e-5))
+    room = np.zeros((topology.num_nodes, topology.num_nodes))
+    room[ends[:, 0], ends[:, 1]] = part
+    least = _across(sides, room)
+    promising = (amounts > 0) & (amounts >= float(at_least) * least * (1 - 1e-5))
     for i in np.flatnonzero(promising)[:_MOST_COVERS].tolist():
-        if not crossing[i].any():
+        crossing = np.flatnonzero(sides[i, ends[:, 0]] & ~sides[i, ends[:, 1]]).tolist()
+        if not crossing:
             continue  # nothing gets out: no algorithm exists, and there is no bound to prove
-        cover = least_cover(topology, np.flatnonzero(crossing[i]).tolist())
+        cover = least_cover(topology, crossing)
         cut = CutCertificate(tuple(np.flatnonzero(sides[i]).tolist()), cover)
         if cut.check(topology, demands) >= at_least:
             return cut
@@ -197,9 +201,7 @@ def _amounts(sides: BoolArray, demands: Sequence[Demand]) -> npt.NDArray[np.floa
         # Exact below 2^24, and else close enough to see which sets are promising.
         between = np.zeros((nodes, nodes), dtype=np.float32)
         between[demands.first_node, demands.second_node] = counts
-        leaves = sides.astype(np.float32) @ between
-        found: npt.NDArray[np.float64] = np.einsum("ij,ij->i", leaves, ~sides, dtype=np.float64)
-        return found
+        return _across(sides, between)
     members = np.zeros((nodes, len(demands.sets)), dtype=np.float32)
     for i, one in enumerate(demands.sets):
         members[list(one), i] = 1
@@ -207,6 +209,13 @@ def _amounts(sides: BoolArray, demands: Sequence[Demand]) -> npt.NDArray[np.floa
     crossing = ~leaving[:, demands.first] & leaving[:, demands.second]
     amounts: npt.NDArray[np.float64] = crossing @ counts
     return amounts
+
+
+def _across(sides: BoolArray, between: npt.NDArray[np.floating[Any]]) -> npt.NDArray[np.float64]:
+    """For each set the sum over pairs of a node in it and one outside; `between` is ``[P, P]``."""
+    leaves = sides.astype(between.dtype) @ between
+    found: npt.NDArray[np.float64] = np.einsum("ij,ij->i", leaves, ~sides, dtype=np.float64)
+    return found
 
 
 def least_cover(topology: Topology, links: Sequence[int]) -> tuple[int, ...]:

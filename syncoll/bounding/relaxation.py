@@ -58,6 +58,9 @@ _BYTES_PER_COLUMN = 1_000
 and random graphs: the rows, their reduction by symmetry and the rationals of the certificate take
 640 to 770 bytes for each flow variable; and a third more."""
 
+_COUNTED_ALONE = 16
+"""Flows whose variables are counted one by one, before all flows from a node are at once."""
+
 
 class RelaxationKind(StrEnum):
     """Which of the two relaxations."""
@@ -136,7 +139,11 @@ class Relaxation:
             count = len(topology.links)
         self._pair_bound = pair_bound
         self._pair_start = np.searchsorted(of_link, np.arange(count + 1))
-        self.commodities = list(self._split())
+
+    @cached_property
+    def commodities(self) -> list[Commodity]:
+        """The flows."""
+        return list(self._split())
 
     @property
     def shares_capacity(self) -> bool:
@@ -178,8 +185,14 @@ class Relaxation:
     def _counted(self) -> Iterator[int]:
         """How many variables each flow has."""
         of_sources: dict[tuple[int, ...], IntArray] = {}
-        for commodity in self.commodities:
+        # Few flows often tell that there are too many variables: each is counted by itself.
+        alone = _COUNTED_ALONE
+        for commodity in self._split():
             sources = self._sources(commodity)
+            if alone > 0 and sources not in of_sources:
+                alone -= 1
+                yield self.network.useful_count(sources, commodity.destination)
+                continue
             if sources not in of_sources:
                 of_sources[sources] = self.network.useful_counts(sources)
             yield int(of_sources[sources][commodity.destination])

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from syncoll.errors import ModelError, Origin
+from syncoll.model.distances import UNREACHABLE, distances
 from syncoll.model.fabric import Fabric, rational_bandwidth, require_network, reversed_name
 from syncoll.wording import counted
 
@@ -23,12 +24,6 @@ __all__ = ["UNREACHABLE", "BandwidthBound", "Link", "Topology"]
 IntArray = npt.NDArray[np.int64]
 Link = tuple[int, int]
 """A directed link: (source node, destination node)."""
-
-_BLOCK = 1 << 22
-"""Links times sources that distances are computed from at once: so many bytes an array."""
-
-UNREACHABLE = 1 << 30
-"""The distance between nodes that no path connects; larger than any number of steps."""
 
 
 @dataclass(frozen=True)
@@ -254,33 +249,8 @@ class Topology:
     @cached_property
     def distances(self) -> IntArray:
         """Links on a shortest path ``[source, destination]``, or `UNREACHABLE`."""
-        nodes = self.num_nodes
-        distances = np.full((nodes, nodes), UNREACHABLE, dtype=np.int64)
-        np.fill_diagonal(distances, 0)
-        heads = np.array([b for _, b in self.links], dtype=np.int64)
-        counts = np.array([len(out) for out in self.out_links], dtype=np.int64)
-        first = np.cumsum(counts) - counts  # links are sorted by source
-        # Breadth first from a block of sources at once; blocks keep the arrays small.
-        block = max(1, _BLOCK // max(1, len(heads)))
-        for low in range(0, nodes, block):
-            sources = np.arange(low, min(low + block, nodes))
-            last = np.zeros((len(sources), nodes), dtype=np.int64)
-            nodes_now, level = sources, 0
-            while len(sources):
-                level += 1
-                each = counts[nodes_now]
-                starts = np.repeat(first[nodes_now] - (np.cumsum(each) - each), each)
-                found = heads[starts + np.arange(len(starts))]
-                came_from = np.repeat(sources, each)
-                new = distances[came_from, found] == UNREACHABLE
-                came_from, found = came_from[new], found[new]
-                distances[came_from, found] = level
-                # What was found several times counts once: where it was found last.
-                places = np.arange(len(found))
-                last[came_from - low, found] = places
-                once = last[came_from - low, found] == places
-                sources, nodes_now = came_from[once], found[once]
-        return _frozen(distances)
+        ends = np.array(self.links, dtype=np.int64).reshape(-1, 2)
+        return _frozen(distances(self.num_nodes, ends))
 
     def same_as(self, other: Topology) -> bool:
         """Whether it has the same nodes, links and bandwidths, whatever the names."""

@@ -175,8 +175,9 @@ class TestFromNetworkx:
 def test_distances_are_networkx_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     far = 0
     for seed in range(150):
-        # From all sources at once, from a few, and from one.
-        monkeypatch.setattr("syncoll.model.topology._BLOCK", (1 << 22, 60, 1)[seed % 3])
+        # From all sources at once, from a few, and from one; by sets, and by what is new.
+        monkeypatch.setattr("syncoll.model.distances._BLOCK", (1 << 22, 60, 1)[seed % 3])
+        monkeypatch.setattr("syncoll.model.distances._MOST_LEVELS", (128, 0)[seed % 2])
         topology = random_topology(seed, most_nodes=9)
         graph: nx.DiGraph[int] = nx.DiGraph()
         graph.add_nodes_from(range(topology.num_nodes))
@@ -188,6 +189,16 @@ def test_distances_are_networkx_ones(monkeypatch: pytest.MonkeyPatch) -> None:
                 assert topology.distances[a, b] == expected
                 far += 2 < expected < UNREACHABLE
     assert far > 50
+
+
+def test_distances_of_many_nodes() -> None:
+    nodes = 150
+    links = {(v, (v + by) % nodes): 1 for v in range(nodes) for by in (1, 11, 30)}
+    graph: nx.DiGraph[int] = nx.DiGraph()
+    graph.add_edges_from(links)
+    lengths = dict(nx.all_pairs_shortest_path_length(graph))
+    found = Topology.from_links("chords", nodes, links).distances
+    assert found.tolist() == [[lengths[a][b] for b in range(nodes)] for a in range(nodes)]
 
 
 @given(topology_strategy(most_nodes=6))

@@ -1,0 +1,119 @@
+"""Distances between all nodes: two ways of going breadth first, from all nodes together.
+
+Where no way is long, a set of nodes for each node, a bit each, says from where it was reached: a
+level costs a bit operation for each link and node.  On long networks, of many levels in which
+little is new, only what is new is gone on from: the work is one of each link and node in all.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["UNREACHABLE", "distances"]
+
+IntArray = npt.NDArray[np.int64]
+WordArray = npt.NDArray[np.uint64]
+
+UNREACHABLE = 1 << 30
+"""The distance between nodes that no path connects; larger than any number of steps."""
+
+_BLOCK = 1 << 22
+"""Links times sources that are looked at together: so many bytes an array."""
+
+_MOST_LEVELS = 128
+"""With longer ways from the first node, only what is new is gone on from."""
+
+
+def distances(nodes: int, links: IntArray) -> IntArray:
+    """Links on a shortest path ``[source, destination]``, or `UNREACHABLE`.
+
+    Args:
+        nodes: P.
+        links: ``[L, 2]``, source and destination of each, sorted.
+    """
+    found = np.full((nodes, nodes), UNREACHABLE, dtype=np.int64)
+    np.fill_diagonal(found, 0)
+    if _levels(nodes, links) <= _MOST_LEVELS:
+        _by_sets(nodes, links, found)
+    else:
+        _by_what_is_new(nodes, links, found)
+    return found
+
+
+def _levels(nodes: int, links: IntArray) -> int:
+    """How far node 0 is from the last that it reaches, or somewhat more than the limit."""
+    reached = np.zeros(nodes, dtype=bool)
+    reached[:1] = True
+    for level in range(_MOST_LEVELS + 1):
+        further = reached.copy()
+        further[links[reached[links[:, 0]], 1]] = True
+        if np.array_equal(further, reached):
+            return level
+        reached = further
+    return _MOST_LEVELS + 1
+
+
+def _by_sets(nodes: int, links: IntArray, found: IntArray) -> None:
+    order = np.argsort(links[:, 1], kind="stable")
+    tails = links[order, 0]
+    heads, first = np.unique(links[order, 1], return_index=True)
+    words = -(-nodes // 64)
+    reached: WordArray = np.zeros((nodes, words), dtype=np.uint64)
+    every = np.arange(nodes)
+    reached[every, every // 64] = np.uint64(1) << (every % 64).astype(np.uint64)
+    new, level = reached.copy(), 0
+    parts = _parts(first, len(tails), max(1, _BLOCK // (8 * words)))
+    while new.any():
+        level += 1
+        arrived = np.zeros_like(new)
+        for low, high, start, stop in parts:
+            arrived[heads[low:high]] = np.bitwise_or.reduceat(
+                new[tails[start:stop]], first[low:high] - start, axis=0
+            )
+        new = arrived & ~reached
+        reached |= new
+        flat = new.ravel()
+        places = np.flatnonzero(flat)
+        for part in np.array_split(places, -(-len(places) * 64 // _BLOCK)) if len(places) else ():
+            octets = flat[part].astype("<u8").view(np.uint8).reshape(-1, 8)
+            which, bit = np.nonzero(np.unpackbits(octets, axis=1, bitorder="little"))
+            node, word = np.divmod(part[which], words)
+            found[word * 64 + bit, node] = level
+
+
+def _parts(first: IntArray, links: int, at_once: int) -> list[tuple[int, int, int, int]]:
+    """Heads from one to another, and their links, of which there are not too many together."""
+    ends = np.append(first[1:], links)
+    found, low = [], 0
+    while low < len(first):
+        start = int(first[low])
+        high = max(low + 1, int(np.searchsorted(ends, start + at_once, side="right")))
+        found.append((low, high, start, int(ends[high - 1])))
+        low = high
+    return found
+
+
+def _by_what_is_new(nodes: int, links: IntArray, found: IntArray) -> None:
+    heads = links[:, 1]
+    counts = np.bincount(links[:, 0], minlength=nodes)
+    first = np.cumsum(counts) - counts
+    block = max(1, _BLOCK // max(1, len(heads)))
+    for low in range(0, nodes, block):
+        sources = np.arange(low, min(low + block, nodes))
+        last = np.zeros((len(sources), nodes), dtype=np.int64)
+        nodes_now, level = sources, 0
+        while len(sources):
+            level += 1
+            each = counts[nodes_now]
+            starts = np.repeat(first[nodes_now] - (np.cumsum(each) - each), each)
+            there = heads[starts + np.arange(len(starts))]
+            came_from = np.repeat(sources, each)
+            new = found[came_from, there] == UNREACHABLE
+            came_from, there = came_from[new], there[new]
+            found[came_from, there] = level
+            # What was found several times counts once: where it was found last.
+            places = np.arange(len(there))
+            last[came_from - low, there] = places
+            once = last[came_from - low, there] == places
+            sources, nodes_now = came_from[once], there[once]
