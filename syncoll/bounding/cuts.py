@@ -30,7 +30,7 @@ _MOST_CENTRES = 64
 _FEW_CENTRES = 8
 """With more nodes balls and halves are those of this number of nodes."""
 
-_MANY = 256
+_NODES_OF_FEW_CENTRES = 256
 _VERY_FEW_CENTRES = 2
 """With more nodes each takes seconds."""
 
@@ -156,7 +156,7 @@ def _candidates(topology: Topology, prices: PriceCertificate | None) -> BoolArra
     distances = topology.distances
     centres = np.arange(nodes)
     if nodes > _MOST_CENTRES:
-        few = _FEW_CENTRES if nodes <= _MANY else _VERY_FEW_CENTRES
+        few = _FEW_CENTRES if nodes <= _NODES_OF_FEW_CENTRES else _VERY_FEW_CENTRES
         centres = centres[:: -(-nodes // few)]
     found: list[BoolArray] = [np.eye(nodes, dtype=bool)]
     for matrix in (distances, distances.T):

@@ -37,7 +37,7 @@ __all__ = ["PriceCertificate", "Share"]
 _LARGEST = 1 << 62
 """Sums below this are exact in machine words; larger ones are added up as Python's integers."""
 
-_SMALL = 1 << 30
+_LARGEST_OF_HALF_WORDS = 1 << 30
 """The same for half a machine word."""
 
 _MOST_CELLS = 1 << 22
@@ -265,7 +265,7 @@ class _Ways:
         most = max(table.most for table in tables)
         self.unreached = most * (max(self.nodes, layers) + 1) + 1
         kind: type = np.int64 if self.unreached + most < _LARGEST else object
-        if self.unreached + most < _SMALL:
+        if self.unreached + most < _LARGEST_OF_HALF_WORDS:
             kind = np.int32  # half the memory to go through
         prices: npt.NDArray[Any] = np.zeros((layers * links, len(tables)), dtype=kind)
         for column, table in enumerate(tables):

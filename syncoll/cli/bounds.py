@@ -29,6 +29,7 @@ from syncoll.cli.arguments import (
 from syncoll.cli.exits import Exit
 from syncoll.cli.output import note, print_json, print_page
 from syncoll.documents import require_writable
+from syncoll.errors import UsageError
 
 __all__ = ["add_arguments", "run"]
 
@@ -51,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_time_limit(
         parser,
-        "; what is not proved by then is left out (default: about 20 s for each bound)",
+        "; what is proved by then is given, as after Ctrl-C (default: about 20 s for each bound)",
     )
     parser.add_argument("--prices", action="store_true", help="show the prices that prove each")
     parser.add_argument(
@@ -60,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=output_file,
         metavar="FILE",
         help="save the bounds with their certificates, for `syncoll check`; - for standard output, "
-        "in place of the table",
+        "in place of the table (without --format and --prices)",
     )
     add_format(parser)
 
@@ -69,6 +70,13 @@ def run(arguments: argparse.Namespace) -> int:
     """Runs the command; its exit code."""
     if arguments.output is not None:
         require_writable(arguments.output)
+    if arguments.output == STANDARD_OUTPUT:
+        for option, given in (("--format", arguments.format), ("--prices", arguments.prices)):
+            if given and given != "table":
+                raise UsageError(
+                    f"{option} is about the table, in whose place -o - prints what is saved, as "
+                    "JSON; name a file with -o to have both"
+                )
     bounds = syncoll.bounds(
         arguments.topology,
         arguments.collective,
@@ -76,15 +84,16 @@ def run(arguments: argparse.Namespace) -> int:
         max_steps=arguments.max_steps,
         time_limit=arguments.time_limit,
     )
+    code = Exit.INTERRUPTED if bounds.interrupted else Exit.OK
     if arguments.output == STANDARD_OUTPUT:
         print_json(bounds.document())
-        return Exit.OK
+        return code
     if arguments.output is not None:
         bounds.save(arguments.output)
         note(f"saved in {arguments.output}")
     if arguments.format != "json":
         print_page(bounds.page(prices=arguments.prices))
-        return Exit.OK
+        return code
 
     def prices(steps: int | None) -> dict[str, Any]:
         return {"prices": bounds.prices(steps)} if arguments.prices else {}
@@ -102,7 +111,9 @@ def run(arguments: argparse.Namespace) -> int:
                 {"steps": s, "bandwidth": str(bound.rounds / bounds.chunks), **prices(s)}
                 for s, bound in bounds.by_steps
             ],
+            "complete": not bounds.late,
+            "interrupted": bounds.interrupted,
             **prices(None),
         }
     )
-    return Exit.OK
+    return code

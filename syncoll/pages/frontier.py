@@ -6,6 +6,7 @@ from syncoll.documents import StoredFile
 from syncoll.pages.algorithm import algorithm_page
 from syncoll.pages.page import Page
 from syncoll.results import Frontier, Point, Proof
+from syncoll.results.lower_bounds import BOUNDS_ALONE
 from syncoll.trust.claims import Checked
 from syncoll.wording import counted, nearness
 
@@ -50,10 +51,19 @@ def frontier_page(frontier: Frontier) -> Page:
     if rows:
         page.text()
         page.table((*columns, *more), rows)
-    page.text(
-        f"{counted(len(rows), 'verified point')} in {frontier.seconds:.1f} s; "
-        f"searched: {frontier.scope}."
-    )
+    alone = frontier.scope == BOUNDS_ALONE
+    if alone:
+        proofs = () if frontier.evidence is None else frontier.evidence.proofs
+        if proofs:
+            page.text()
+            page.table((">steps S", ">R/C at least"), [(p.steps, p.bound) for p in proofs])
+        stopped = "" if frontier.complete else "; more may be provable, but it was stopped"
+        page.text(f"Lower bounds alone: no algorithms were looked for{stopped}.")
+    else:
+        page.text(
+            f"{counted(len(rows), 'verified point')} in {frontier.seconds:.1f} s; "
+            f"searched: {frontier.scope}."
+        )
     if frontier.left_out:
         chunks, reason = frontier.left_out[0]
         which = ", ".join(str(c) for c, _ in frontier.left_out)
@@ -67,7 +77,7 @@ def frontier_page(frontier: Frontier) -> Page:
     if ruled_out:
         among = "" if most is None else f" with C <= {most}"
         page.text(f"No algorithm{among} has {' or '.join(ruled_out)}.")
-    if frontier.open:
+    if frontier.open and not alone:
         page.text("Not settled:" if most is None else f"Not settled, with C <= {most}:")
         for claim in frontier.open:
             page.text(f"  {claim}")

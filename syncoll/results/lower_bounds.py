@@ -11,7 +11,10 @@ from syncoll.model import Topology
 from syncoll.results.evidence import Evidence
 from syncoll.results.frontier import Frontier, OpenClaim
 
-__all__ = ["LowerBounds"]
+__all__ = ["BOUNDS_ALONE", "LowerBounds"]
+
+BOUNDS_ALONE = "no algorithms: lower bounds alone"
+"""The scope of a frontier that nobody looked for algorithms for."""
 
 _NOT_SEARCHED = "not searched"
 
@@ -30,6 +33,8 @@ class LowerBounds:
         max_steps: the largest S that was looked at.
         evidence: all of it with what proves it, to be saved and checked; None for an irregular
             collective, of which bounds for one C say nothing about others.
+        late: of which numbers of steps, in words, more might have been proved with more time.
+        interrupted: whether a person stopped it.
     """
 
     topology: Topology
@@ -40,6 +45,8 @@ class LowerBounds:
     by_steps: tuple[tuple[int, RoundsBound], ...]
     max_steps: int
     evidence: Evidence | None = None
+    late: tuple[str, ...] = ()
+    interrupted: bool = False
 
     @property
     def bandwidth(self) -> Fraction:
@@ -76,9 +83,11 @@ class LowerBounds:
             self.collective,
             (),
             tuple(claims),
-            "no algorithms: lower bounds alone",
+            BOUNDS_ALONE,
             {"chunks": self.chunks, "max_steps": self.max_steps},
             self.steps,
             self.bandwidth,
+            complete=not self.late,
+            interrupted=self.interrupted,
             evidence=self.evidence,
         )

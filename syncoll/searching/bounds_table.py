@@ -52,7 +52,7 @@ class BoundsTable:
         deadline: Deadline = NEVER,
     ) -> None:
         self.topology, self.collective, self._prove = topology, collective, prove
-        self.deadline = deadline
+        self.deadline = self._ends = deadline
         self.skipped: set[int | None] = set()
         self.irregular = collective.irregular
         self.left_out: dict[int, LocatedError] = {}
@@ -214,9 +214,12 @@ class BoundsTable:
     def _cut(self, shape: ChunkClasses) -> RoundsBound:
         """What can be proved at once, for any number of steps; 0 where that is nothing."""
         if shape.chunks not in self._cuts:
+            work = max(_CUT_SECONDS, _CUT_SECONDS_PER_PAIR * self.topology.num_nodes**2)
+            # It stands in where others have no time left, but the search must be over in time.
+            left = self._ends.seconds
+            until = NEVER.sooner(None if left is None else max(_CUT_SECONDS, left))
             try:
-                work = _CUT_SECONDS_PER_PAIR * self.topology.num_nodes**2
-                with interrupted_at(NEVER.working(max(_CUT_SECONDS, work))):
+                with interrupted_at(until.working(work)):
                     self._cuts[shape.chunks] = self._least_cut(shape)
             except OutOfTimeError:
                 self._cuts[shape.chunks] = RoundsBound(Fraction(0), None, None)

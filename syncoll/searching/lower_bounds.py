@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from fractions import Fraction
 
 from syncoll.bounding import (
     combining_rounds_bound,
@@ -13,7 +15,7 @@ from syncoll.bounding import (
     with_cut,
 )
 from syncoll.certificates import Certificate, ChunkClasses, DemandView, RoundsBound
-from syncoll.deadline import NEVER, Deadline, interrupted_at
+from syncoll.deadline import NEVER, Deadline, OutOfTimeError, interrupted_at
 from syncoll.model import Collective, Topology
 from syncoll.model.reach import Reach
 from syncoll.results import (
@@ -36,10 +38,13 @@ __all__ = ["lower_bounds"]
 _SECONDS = 20.0
 """What one bound may take."""
 
-_LARGE = 128
-_SECONDS_OF_LARGE = 5.0
+_MOST_NODES_AT_LENGTH = 128
+_SECONDS_BEYOND = 5.0
 """The same on machines with more nodes, for collectives that combine: relaxations of one node's
 data are far from symmetric, and prove something for the least steps only."""
+
+_GRACE_SECONDS = 0.5
+"""What the cut around a single node may take that stands in where the time was over."""
 
 
 def lower_bounds(
@@ -56,12 +61,15 @@ def lower_bounds(
     Args:
         chunks: C; None for the least for which the collective is defined.
         max_steps: bounds for S up to this; None for 3 beyond the least.
-        until: when all must be proved; what is not by then is left out.
+        until: when all must be proved; where a bound for so many steps is not by then, that for
+            any number of steps stands in, and at the least a cut around a node.
         on_message: is told, in words, where more may be provable.
+
+    Ctrl-C (`KeyboardInterrupt`) ends it likewise, marked as interrupted.
 
     Raises:
         ModelError: when the collective makes no sense there.
-        OutOfTimeError: when the time was over before anything was proved.
+        OutOfTimeError: when the time was over before it was known how far chunks must go.
     """
     if chunks is None:
         bounds = BoundsTable(topology, collective)
@@ -74,12 +82,26 @@ def lower_bounds(
         needs = () if combining else shape.demands(DemandView.MOVING)
     last = least + 3 if max_steps is None else max_steps
     late: list[str] = []
+    interrupted = False
 
     def prove(steps: int | None, others: int, known: RoundsBound | None) -> RoundsBound:
-        until.check()
+        """The bound, or what is known of it when the time is over."""
+        nonlocal interrupted
+        try:
+            if not interrupted:
+                until.check()
+                return proved(steps, others, known)
+        except OutOfTimeError:
+            pass
+        except KeyboardInterrupt:
+            interrupted = True
+        late.append("any number of steps" if steps is None else counted(steps, "step"))
+        return known or RoundsBound(Fraction(0), None, None)
+
+    def proved(steps: int | None, others: int, known: RoundsBound | None) -> RoundsBound:
         began, seconds = time.perf_counter(), _SECONDS
-        if combining and topology.num_nodes > _LARGE:
-            seconds = _SECONDS_OF_LARGE
+        if combining and topology.num_nodes > _MOST_NODES_AT_LENGTH:
+            seconds = _SECONDS_BEYOND
         if not until.is_never:
             seconds = min(seconds, until.left() / (others + 1))
         if combining:
@@ -95,7 +117,8 @@ def lower_bounds(
 
     any_steps = prove(None, max(0, last - least + 1), None)
     if not any_steps.rounds:
-        with interrupted_at(until):
+        in_time = NEVER if until.is_never else Deadline.after(max(_GRACE_SECONDS, until.left()))
+        with suppress(OutOfTimeError), interrupted_at(in_time):
             if combining:
                 any_steps = least_combining_cut(topology, shape)
             else:
@@ -103,16 +126,28 @@ def lower_bounds(
     by_steps: list[tuple[int, RoundsBound]] = []
     for s in range(least, last + 1):
         # Where S steps need no more rounds than any number of steps, more steps do not either.
-        settled = by_steps and by_steps[-1][1] is any_steps
+        settled = bool(by_steps) and by_steps[-1][1] is any_steps
+        if settled and counted(s - 1, "step") in late:  # for all that is known
+            late.append(counted(s, "step"))
         by_steps.append((s, any_steps if settled else prove(s, last - s, any_steps)))
+    late = list(dict.fromkeys(late))
     if late:
-        on_message(f"more may be provable, but the time was over: {', '.join(late)}")
-    with interrupted_at(until):
-        evidence = None
-        if not collective.irregular:
-            evidence = _evidence(collective, shape, reach, any_steps, by_steps)
+        why = "it was interrupted" if interrupted else "the time was over"
+        on_message(f"more may be provable, but {why}: {', '.join(late)}")
+    evidence = None
+    if not collective.irregular:
+        evidence = _evidence(collective, shape, reach, any_steps, by_steps)
     return LowerBounds(
-        topology, collective.name, chunks, least, any_steps, tuple(by_steps), last, evidence
+        topology,
+        collective.name,
+        chunks,
+        least,
+        any_steps,
+        tuple(by_steps),
+        last,
+        evidence,
+        tuple(late),
+        interrupted,
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from syncoll.deadline import NEVER, Deadline
+from syncoll.deadline import NEVER, Deadline, OutOfTimeError
 
 needs_alarms = pytest.mark.skipif(
     not hasattr(signal, "setitimer"), reason="the system has no such alarm"
@@ -28,17 +28,10 @@ def test_claims_that_had_no_time_pass_the_check(run: Any, collective: str) -> No
 
 
 @needs_alarms
-@pytest.mark.parametrize(
-    ("command", "words"),
-    [
-        (["forest", "torus(40,40)"], "the time limit was reached, with nothing decided"),
-        (["bounds", "torus(8,8)", "allgather"], "the time limit was reached"),
-    ],
-)
-def test_nothing_is_decided_without_time(command: list[str], words: str, run: Any) -> None:
-    result = run(*command, "--time-limit", "0.05")
+def test_nothing_is_decided_without_time(run: Any) -> None:
+    result = run("forest", "torus(40,40)", "--time-limit", "0.05")
     assert result.code == 3
-    assert words in result.err
+    assert "the time limit was reached, with nothing decided" in result.err
     assert result.out == ""
 
 
@@ -62,6 +55,51 @@ def test_bounds_that_did_not_come_are_named(run: Any, monkeypatch: pytest.Monkey
     result = run("bounds", "dgx1", "allgather", "--max-steps", "2")
     assert "2  7/6" in " ".join(result.out.split()).replace(" ", "  ")
     assert "more may be provable, but the time was over: 2 steps" in result.err
+
+
+@pytest.mark.parametrize(
+    ("stopped_by", "code", "why"),
+    [
+        (OutOfTimeError, 0, "the time was over"),
+        (KeyboardInterrupt, 130, "it was interrupted"),
+    ],
+)
+def test_what_was_proved_until_then_is_given(
+    stopped_by: type[BaseException],
+    code: int,
+    why: str,
+    run: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from syncoll.bounding import rounds_bound
+
+    def proved(topology: Any, needs: Any, steps: int | None, **options: Any) -> object:
+        if steps == 3:
+            raise stopped_by
+        return rounds_bound(topology, needs, steps, **options)
+
+    monkeypatch.setattr("syncoll.searching.lower_bounds.rounds_bound", proved)
+    saved = tmp_path / "bounds.json"
+    result = run("bounds", "line(4)", "allgather", "-o", saved)
+    assert result.code == code
+    rows = [line.split()[:2] for line in result.out.splitlines() if line[:12].strip().isdigit()]
+    assert [steps for steps, _ in rows] == ["3", "4", "5", "6"]
+    told = f"more may be provable, but {why}: 3 steps, 4 steps, 5 steps, 6 steps"
+    assert told in result.out
+    assert told in result.err
+    assert run("check", saved, "--collective", "allgather").code == 0
+    shown = run("show", saved).out
+    assert "verified point" not in shown
+    assert "R/C at least" in shown
+    assert "Lower bounds alone: no algorithms were looked for; more may be provable" in shown
+
+
+@pytest.mark.parametrize("option", [["--prices"], ["--format", "json"]])
+def test_what_is_saved_on_standard_output_is_not_the_table(option: list[str], run: Any) -> None:
+    result = run("bounds", "ring(3)", "allgather", "-o", "-", *option)
+    assert result.code == 2
+    assert f"{option[0]} is about the table" in result.err
 
 
 def test_a_limit_counts_from_the_start_of_the_command(run: Any, monkeypatch: Any) -> None:
