@@ -16,6 +16,7 @@ from syncoll.documents.evidence import (
     evidence_record,
     proof_record,
 )
+from syncoll.documents.families import FamilyRecord, family_of, family_record
 from syncoll.documents.problem import (
     AlgorithmRecord,
     FileRecord,
@@ -28,7 +29,9 @@ from syncoll.documents.record import ClosedRecord, Count, Record, Seconds, writt
 from syncoll.errors import VerificationError
 from syncoll.model import Topology
 from syncoll.results.evidence import Evidence
+from syncoll.results.family import Family
 from syncoll.results.frontier import Costs, Frontier, OpenClaim, Point
+from syncoll.trust.families import require_family
 
 __all__ = ["FrontierFile", "FrontierRecord", "PointRecord", "frontier_document", "frontier_of"]
 
@@ -105,6 +108,7 @@ class FrontierRecord(FileRecord, frozen=True, kw_only=True):
         complete: whether the search ended by itself.
         interrupted: whether a person stopped it.
         between: stands beside evidence.
+        families: algorithms for every m, in closed form.
         digest: SHA-256 of the document without this entry, as JSON with sorted keys and no spaces.
     """
 
@@ -122,6 +126,7 @@ class FrontierRecord(FileRecord, frozen=True, kw_only=True):
     complete: bool
     interrupted: bool
     seconds: Seconds
+    families: tuple[FamilyRecord, ...] | UnsetType = UNSET
     between: tuple[BetweenRecord, ...] | UnsetType = UNSET
     evidence: EvidenceRecord | UnsetType = UNSET
     digest: Annotated[str, Meta(pattern="^sha256:[0-9a-f]{64}$")] | UnsetType = UNSET
@@ -155,6 +160,7 @@ def frontier_document(frontier: Frontier) -> dict[str, Any]:
             for one in frontier.open
         ),
         left_out=tuple(LeftOutRecord(*one) for one in frontier.left_out) or UNSET,
+        families=tuple(map(family_record, frontier.families)) or UNSET,
         digest=UNSET,
         seconds=round(frontier.seconds, 6),
         between=UNSET
@@ -217,6 +223,7 @@ def frontier_of(record: FrontierRecord, topology: Topology, solved: Sequence[Cos
         record.seconds,
         _evidence(record),
         left_out=tuple((one.chunks, one.reason) for one in record.left_out or ()),
+        families=_families(record, topology),
     )
     stated = frontier.max_chunks if bounds.max_chunks is UNSET else bounds.max_chunks
     if stated != frontier.max_chunks:
@@ -233,6 +240,19 @@ def _evidence(record: FrontierRecord) -> Evidence | None:
     proofs = [(one.steps, one.proof) for one in record.points if one.proof is not UNSET]
     proofs += [(one.steps, one.proof) for one in record.between or ()]
     return evidence_of(record.evidence, proofs, record.nodes)
+
+
+def _families(record: FrontierRecord, topology: Topology) -> tuple[Family, ...]:
+    """The families of a file, verified."""
+    families = []
+    for i, one in enumerate(record.families or ()):
+        family = family_of(one, topology, record.collective)
+        try:
+            require_family(family)
+        except VerificationError as error:
+            raise VerificationError(f"families[{i}]: {error}") from error
+        families.append(family)
+    return tuple(families)
 
 
 def _require_consistent(

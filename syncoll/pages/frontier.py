@@ -4,25 +4,14 @@ from __future__ import annotations
 
 from syncoll.documents import StoredFile
 from syncoll.pages.algorithm import algorithm_page
+from syncoll.pages.families import add_families, member_of, open_words, optimal_for
 from syncoll.pages.page import Page
-from syncoll.results import Frontier, Point, Proof
+from syncoll.results import Frontier
 from syncoll.results.lower_bounds import BOUNDS_ALONE
 from syncoll.trust.claims import Checked
-from syncoll.wording import counted, nearness
+from syncoll.wording import counted
 
 __all__ = ["check_page", "frontier_page", "stored_page"]
-
-
-def _optimal_for(point: Point, proof: Proof | None) -> str:
-    """Among which algorithms nothing costs less, or how far the point is from the proved bound."""
-    scope = "open" if proof is None else proof.scope_text
-    if scope == "all":
-        return "every C"
-    words = [scope.replace("chunks<=", "C <= ").replace("rounds<=", "R <= ")]
-    if point.bound and point.bound < point.bandwidth:
-        words.append(nearness(point.bandwidth, point.bound))
-    words = [word for word in words if word != "open"]
-    return "; ".join(words) or "not proved"
 
 
 def frontier_page(frontier: Frontier) -> Page:
@@ -35,13 +24,14 @@ def frontier_page(frontier: Frontier) -> Page:
             p.chunks,
             p.bandwidth,
             p.bound if p.bound is not None else "",
-            _optimal_for(p, frontier.proof(p)),
+            optimal_for(p, frontier.proof(p)),
             " ".join(str(r) for r in p.algorithm.rounds_per_step),
             p.algorithm.num_sends,
             f"{p.encoding}/{p.backend}",
             f"{p.seconds:.2f}",
         )
         for p in frontier.points
+        if member_of(p, frontier) is None
     ]
     most = frontier.max_chunks
     proved = ">proved >=" if most is None else f">proved >= (C <= {most})"
@@ -51,6 +41,7 @@ def frontier_page(frontier: Frontier) -> Page:
     if rows:
         page.text()
         page.table((*columns, *more), rows)
+    add_families(page, frontier)
     alone = frontier.scope == BOUNDS_ALONE
     if alone:
         proofs = () if frontier.evidence is None else frontier.evidence.proofs
@@ -60,9 +51,11 @@ def frontier_page(frontier: Frontier) -> Page:
         stopped = "" if frontier.complete else "; more may be provable, but it was stopped"
         page.text(f"Lower bounds alone: no algorithms were looked for{stopped}.")
     else:
+        families = len(frontier.families)
+        pipelines = f" and {counted(families, 'pipeline')}" if families else ""
         page.text(
-            f"{counted(len(rows), 'verified point')} in {frontier.seconds:.1f} s; "
-            f"searched: {frontier.scope}."
+            f"{counted(len(frontier.points), 'verified point')}{pipelines} "
+            f"in {frontier.seconds:.1f} s; searched: {frontier.scope}."
         )
     if frontier.left_out:
         chunks, reason = frontier.left_out[0]
@@ -80,7 +73,7 @@ def frontier_page(frontier: Frontier) -> Page:
     if frontier.open and not alone:
         page.text("Not settled:" if most is None else f"Not settled, with C <= {most}:")
         for claim in frontier.open:
-            page.text(f"  {claim}")
+            page.text(f"  {open_words(claim, frontier)}")
     if most is not None:
         page.text(
             f"Nothing is known about larger C: what {frontier.collective} asks for depends on C."
@@ -104,6 +97,8 @@ def check_page(checked: Checked, *, known: bool) -> Page:
         f"  {counted(len(frontier.points), 'algorithm')} replayed, "
         f"{counted(len(evidence.certificates), 'certificate')} checked"
     )
+    for family in frontier.families:
+        page.text(f"  a pipeline checked for every m: {family.words}")
     if checked.proved_by_file:
         page.text(f"  {counted(len(checked.proved_by_file), 'refutation')} checked step by step")
     page.text("If that is so, it is proved that:" if checked.unchecked else "Proved:")

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from syncoll.formula import Assignment, Formula, FormulaSize, Labels, Limits, Outcome
     from syncoll.model import Algorithm, Collective, Instance, Topology
     from syncoll.model.fabric import Fabric
+    from syncoll.results.family import Family
     from syncoll.results.forest import ForestCollective, PackedForest
 
 __all__ = [
@@ -268,11 +269,13 @@ class Proposal:
         algorithm: for the collective with C chunks, its chunks numbered as in the collective's
             table.
         note: how it was made, in a few words: ``3 trees, 4 segments``.
+        family: algorithms for every m of which this is one, verified as well, for all m.
     """
 
     chunks: int
     algorithm: Algorithm
     note: str = ""
+    family: Family | None = None
 
     def __post_init__(self) -> None:
         fields.check_fields(self)

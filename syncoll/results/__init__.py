@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         refuted_instance,
         with_files,
     )
+    from syncoll.results.family import Family, Growth, Part
     from syncoll.results.forest import ForestCollective, Forests, PackedForest
     from syncoll.results.frontier import Costs, Frontier, OpenClaim, Point
     from syncoll.results.lower_bounds import LowerBounds
@@ -23,6 +24,7 @@ else:
         __name__,
         {
             "evidence": "BY_CUTTING Distance Evidence ScaledShape refuted_instance with_files",
+            "family": "Family Growth Part",
             "forest": "ForestCollective Forests PackedForest",
             "frontier": "Costs Frontier OpenClaim Point",
             "lower_bounds": "LowerBounds",
@@ -37,13 +39,16 @@ __all__ = [
     "Costs",
     "Distance",
     "Evidence",
+    "Family",
     "ForestCollective",
     "Forests",
     "Frontier",
+    "Growth",
     "LowerBounds",
     "Method",
     "OpenClaim",
     "PackedForest",
+    "Part",
     "Point",
     "Proof",
     "Refuted",

@@ -14,6 +14,7 @@ from syncoll.wording import counted
 
 if TYPE_CHECKING:
     from syncoll.formula import FormulaSize
+    from syncoll.results.family import Family
 
 __all__ = ["Costs", "Frontier", "OpenClaim", "Point"]
 
@@ -123,6 +124,7 @@ class Frontier:
         refuted: everything that a solver ruled out, also what no proof rests on.
         left_out: C for which the collective is said to be defined but makes no sense, each with the
             reason: no algorithm was looked for.
+        families: algorithms for every m, in closed form; the points are not beaten by any of them.
 
     Examples:
         >>> from syncoll.api import Algorithm, Instance, Topology
@@ -152,6 +154,7 @@ class Frontier:
     evidence: Evidence | None = None
     refuted: tuple[Refuted, ...] = ()
     left_out: tuple[tuple[int, str], ...] = ()
+    families: tuple[Family, ...] = ()
 
     @property
     def max_chunks(self) -> int | None:

@@ -27,6 +27,7 @@ from syncoll.searching.answers import AnswerSource
 from syncoll.searching.bounds_table import BoundsTable
 from syncoll.searching.candidates import CandidateSource
 from syncoll.searching.claims import gaps_are_open, with_claims
+from syncoll.searching.families import belonging, unbeaten
 from syncoll.searching.passes import LOOKS, Passes, StepState
 from syncoll.searching.request import Candidate, Observer, SearchRequest, Strategy
 from syncoll.searching.seed_run import SeedRun
@@ -364,14 +365,16 @@ class _Search:
     def frontier(self) -> Frontier:
         """Everything known so far."""
         source, request = self.source, self.request
-        searched = {step.steps for step in self.steps} | {p.steps for p in self.points}
+        families = belonging(self.seeds.families if self.seeds else (), request)
+        points = unbeaten(self.points, families)
+        searched = {step.steps for step in self.steps} | {p.steps for p in points}
         scope = source.scope
         if self.answers.solver is None:
             scope = f"nothing, only what {self.answers.backend_name} constructs"
         found = Frontier(
             request.topology,
             request.collective.name,
-            tuple(self.points),
+            points,
             (),
             scope,
             self.answers.settings(
@@ -384,6 +387,7 @@ class _Search:
             interrupted=self.stopped == "interrupted",
             seconds=time.perf_counter() - self.began,
             refuted=tuple(self.trials.refuted),
+            families=families,
         )
         return with_claims(found, source, sorted(searched), self._why_open)
 

@@ -11,6 +11,7 @@ from syncoll.errors import ModelError
 from syncoll.model import Algorithm, Collective, Instance, Topology
 from syncoll.model.derived import dual_instance
 from syncoll.plugins import SeedLimits
+from syncoll.results.family import Family, Part
 from syncoll.results.frontier import Point
 from syncoll.searching.answers import AnswerSource, PendingAnswer
 from syncoll.searching.decompose import inverted, inverted_solution
@@ -18,8 +19,9 @@ from syncoll.searching.request import SearchRequest
 from syncoll.searching.seed_run import SeedRun
 from syncoll.searching.seeding import Seeding
 from syncoll.symmetry import FreeGroup
+from syncoll.trust.families import require_family
 
-__all__ = ["DualAnswers", "inverted_point"]
+__all__ = ["DualAnswers", "inverted_family", "inverted_point"]
 
 
 class DualAnswers(AnswerSource):
@@ -91,3 +93,20 @@ def inverted_point(point: Point, request: SearchRequest) -> Point:
     instance, algorithm = inverted(solved, request.collective, request.topology)
     bound = None if point.bound is None else point.bound * point.chunks / instance.chunks
     return replace(point, instance=instance, algorithm=algorithm, bound=bound)
+
+
+def inverted_family(family: Family, request: SearchRequest) -> Family:
+    """A family of the dual on the reversed topology as one of the collective asked for, verified.
+
+    Raises:
+        ModelError: when the inverse has other chunks.
+        VerificationError: when a member, run backwards, is wrong.
+    """
+
+    def invert(part: Part) -> Part:
+        solved = part.instance, part.algorithm
+        return Part(*inverted(solved, request.collective, request.topology))
+
+    turned = family.inverted(invert)
+    require_family(turned)
+    return turned

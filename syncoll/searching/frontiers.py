@@ -13,10 +13,12 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 
 from syncoll.deadline import Deadline
 from syncoll.model import Collective
 from syncoll.model.derived import dual_of
+from syncoll.results.family import Family
 from syncoll.results.frontier import Frontier, OpenClaim, Point
 from syncoll.searching.answers import AnswerSource
 from syncoll.searching.bounds_table import BoundsTable
@@ -24,7 +26,7 @@ from syncoll.searching.candidates import CandidateSource
 from syncoll.searching.composing import Composing, SearchTask, same_problem, underlying
 from syncoll.searching.decompose import Decomposition
 from syncoll.searching.driver import OnPoints, search_points
-from syncoll.searching.duals import DualAnswers, inverted_point
+from syncoll.searching.duals import DualAnswers, inverted_family, inverted_point
 from syncoll.searching.request import Observer, SearchRequest
 from syncoll.solving import Solver
 
@@ -147,6 +149,10 @@ class _Frontiers(Decomposition[SearchTask, Frontier]):
                 bound = bound * point.chunks / turned.chunks
             return replace(point, instance=turned.instance, algorithm=turned.algorithm, bound=bound)
 
+        @cache
+        def turned_family(family: Family) -> Family:
+            return inverted_family(family, request)
+
         def turn(frontier: Frontier) -> Frontier:
             assert frontier.evidence is not None  # a search always leaves some
             evidence = frontier.evidence.inverse(per_dual, bounds.admits)
@@ -166,6 +172,7 @@ class _Frontiers(Decomposition[SearchTask, Frontier]):
                 open=tuple(_scaled(claim, 1 / per_dual) for claim in frontier.open),
                 least_bandwidth=frontier.least_bandwidth / per_dual,
                 evidence=evidence,
+                families=tuple(map(turned_family, frontier.families)),
             )
 
         turned = None if on_points is None else lambda found: on_points(turn(found))

@@ -18,9 +18,11 @@ from syncoll.errors import OutOfTimeError, PluginError, SyncollError, Verificati
 from syncoll.model import Collective, Topology
 from syncoll.plugins import OptionValue, Proposal, SeedLimits, SeedRecord
 from syncoll.plugins.guard import calling
+from syncoll.results.family import Family
 from syncoll.results.frontier import Point
 from syncoll.searching.request import SearchRequest
 from syncoll.trust import require_valid
+from syncoll.trust.families import require_family
 
 __all__ = ["ChosenSeed", "SeedRun", "within"]
 
@@ -87,7 +89,12 @@ class SeedRun:
         report: is told, in words, when a seed fails: it must not end the search.
         refuses: is told the name and the reason of a named seed that has no idea.
         proposes: is told the name of a seed that has one.
+
+    Attributes:
+        families: of which proposals were members, verified.
     """
+
+    families: Sequence[Family] = ()
 
     def __init__(
         self,
@@ -100,6 +107,7 @@ class SeedRun:
     ) -> None:
         self.topology, self.collective = topology, collective
         self._seats = [_Seat(seed) for seed in seeds]
+        self._seen: list[tuple[Family, Family]] = []
         self._report, self._refuses, self._proposes = report, refuses, proposes
 
     @property
@@ -217,6 +225,7 @@ class SeedRun:
             spent = time.perf_counter() - began
             with calling(f"seed {record.name}"):  # arrays may hold anything
                 point = self._point(record.name, proposal, spent)
+                self._keep_family(record.name, proposal.family)
             yield point
             if within(point, limits):
                 until = share
@@ -224,6 +233,21 @@ class SeedRun:
                 return
             began = time.perf_counter()
             own = replace(limits, seconds=until.seconds, until=until)
+
+    def _keep_family(self, name: str, family: Family | None) -> None:
+        """Verifies a family when it comes up for the first time."""
+        if family is None or any(family is known for known, _ in self._seen):
+            return
+        if not family.topology.same_as(self.topology):
+            raise VerificationError("a family on another topology")
+        kept = replace(family, found_by=name)
+        first = kept.member(kept.first)
+        table = self.collective.table_on(self.topology, first.chunks)
+        if not first.instance.table.same_as(table):
+            raise VerificationError("a family of another collective")
+        require_family(kept)
+        self._seen.append((family, kept))
+        self.families = tuple(one for _, one in self._seen)
 
     def _point(self, name: str, proposal: Proposal, seconds: float) -> Point:
         """A proposal as a point, at its tightest and verified."""

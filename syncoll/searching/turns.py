@@ -7,9 +7,10 @@ it had.  What is left in the end is theirs, for as long as a gap to a bound is o
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from syncoll.deadline import Deadline
+from syncoll.results.family import Family
 from syncoll.results.frontier import Point
 from syncoll.searching.request import SearchRequest
 from syncoll.searching.seed_run import SeedRun
@@ -61,6 +62,11 @@ class SeedTurns:
     def waiting(self) -> tuple[str, ...]:
         """The names of those that can go on."""
         return self._run.waiting
+
+    @property
+    def families(self) -> Sequence[Family]:
+        """Those that were proposed."""
+        return self._run.families
 
     def first(self, *, alone: bool) -> None:
         """Their first turn.

@@ -31,6 +31,7 @@ from syncoll.certificates import Certificate, ChunkClasses
 from syncoll.errors import VerificationError
 from syncoll.model import Collective, Topology
 from syncoll.results import BY_CUTTING, Evidence, Frontier, OpenClaim, Point, Proof, Refuted, Scope
+from syncoll.trust.families import require_consistent
 from syncoll.trust.same_problem import require_same_collective, require_same_topology
 from syncoll.trust.unchecked import Unchecked, unchecked
 
@@ -150,6 +151,7 @@ class _Check:
                 where = f"proof for {proof.steps} steps"
                 raise VerificationError(f"{where}: {error}") from error
         self._open()
+        require_consistent(self.frontier)
 
     def _shapes(self) -> None:
         shapes, most = self.evidence.shapes, self.evidence.max_chunks

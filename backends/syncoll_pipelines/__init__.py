@@ -1,0 +1,56 @@
+"""Pipelines: trees that share the links in every step, a wave of chunks after the other.
+
+The trees of a broadcast are chosen together, by CP-SAT, so that waves of them started in every step
+use the network's whole bandwidth, and so that as few chunks as possible are lost while the first
+wave comes in and the last one goes out.  What comes out is an algorithm for every number of waves.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from syncoll.plugins import Answer, Option, Seed, SeedRecord, hookimpl, installed_distribution
+
+if TYPE_CHECKING:
+    from syncoll.model import Collective, Topology
+
+__all__ = ["RECORD", "load", "syncoll_seeds"]
+
+
+def load() -> Seed:
+    """The seed; the solver comes with it."""
+    from syncoll_pipelines.seed import PipelineSeed
+
+    return PipelineSeed()
+
+
+def _installed() -> Answer:
+    found = installed_distribution("ortools", "ortools")
+    return installed_distribution("highspy", "highspy") if found.ok else found
+
+
+def _fits(topology: Topology, collective: Collective) -> Answer:
+    from syncoll_pipelines.seed import fits
+
+    return fits(topology, collective)
+
+
+RECORD = SeedRecord(
+    name="pipelines",
+    summary="waves of trees that fill every link, for every number of waves at once",
+    load=load,
+    options=(
+        Option("seconds", 3.0, "for each packing of trees", low=0.01),
+        Option("steps", 12, "members of up to so many steps become points", low=1),
+        Option("cells", 30_000, "trees times links times steps of the largest packing", low=1),
+    ),
+    installed=_installed,
+    fits=_fits,
+    first_seconds=0.5,
+)
+
+
+@hookimpl
+def syncoll_seeds() -> list[SeedRecord]:
+    """This seed."""
+    return [RECORD]

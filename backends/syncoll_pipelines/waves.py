@@ -1,0 +1,225 @@
+"""The trees of a wave and of the tail, chosen together by CP-SAT.
+
+With a wave of c trees of at most d steps started in every step, each step of the steady state has
+the load of the whole wave, so all trees together must fit into its q rounds.  In the last d - 1
+steps no wave is started any more: what is idle then goes to the trees of the tail.  The first d - 1
+and the last d - 1 steps may have fewer rounds.
+
+A variable for each tree, link and step: the tree uses the link in that step; a tree that is used
+reaches every node once, over a link whose other end it reached before.  That is about
+``(c + tail) * L * d`` Booleans, and as many rows.
+
+With S steps in all, ``R = q S - g`` and ``C = c S - f``, so ``R/C`` is about ``q/c (S - g/q) / (S -
+f/c)``: what is made small is ``f/c - g/q``, the steps that are lost, and of those that lose the
+same f, as ``(S - a)/(S - b)`` for the same b - a is the smaller the smaller b is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from ortools.sat.python import cp_model_helper
+
+from syncoll.model import Topology
+
+__all__ = ["Waves", "find_waves"]
+
+Tree = tuple[tuple[int, int], ...]
+"""Its links, each with the step in which it is used."""
+
+_UNBOUNDED = -(1 << 62)
+
+
+@dataclass(frozen=True)
+class Waves:
+    """What is sent.
+
+    Args:
+        rounds: q, of each step.
+        depth: d, steps of a wave.
+        wave: the trees of a wave.
+        tail: trees in the last d - 1 steps, which count from 0.
+        ramp_up: rounds of the first d - 1 steps.
+        ramp_down: rounds of the last d - 1 steps.
+    """
+
+    rounds: int
+    depth: int
+    wave: tuple[Tree, ...]
+    tail: tuple[Tree, ...]
+    ramp_up: tuple[int, ...]
+    ramp_down: tuple[int, ...]
+
+    @property
+    def lost(self) -> tuple[Fraction, int]:
+        """The steps that are lost, and chunks; the less the better."""
+        chunks = len(self.wave) * (self.depth - 1) - len(self.tail)
+        rounds = sum(self.rounds - r for r in (*self.ramp_up, *self.ramp_down))
+        return Fraction(chunks, len(self.wave)) - Fraction(rounds, self.rounds), chunks
+
+
+def find_waves(
+    topology: Topology,
+    root: int,
+    chunks: int,
+    rounds: int,
+    depth: int,
+    seconds: float,
+    known: Waves | None = None,
+) -> tuple[Waves | None, bool]:
+    """The best waves of so many trees, rounds and steps.
+
+    Args:
+        chunks: c.
+        rounds: q.
+        depth: d.
+        seconds: for the solver.
+        known: waves of fewer steps, to begin with.
+
+    Returns:
+        What was found, and whether nothing better exists (with None: that there are none).
+    """
+    model = _Model(topology, root, chunks, rounds, depth)
+    if known is not None and known.depth == depth - 1 and len(known.wave) == chunks:
+        model.hint(known)
+    parameters = cp_model_helper.SatParameters()
+    parameters.num_workers = 1
+    parameters.catch_sigint_signal = False
+    parameters.max_time_in_seconds = max(0.01, seconds)
+    solver: Any = cp_model_helper.SolveWrapper()
+    solver.set_parameters(parameters)
+    response = solver.solve(model.proto)
+    status = response.status.name
+    if status not in ("OPTIMAL", "FEASIBLE"):
+        return None, status == "INFEASIBLE"
+    return model.waves(list(response.solution)), status == "OPTIMAL"
+
+
+class _Model:
+    """The model, see above."""
+
+    def __init__(self, topology: Topology, root: int, chunks: int, rounds: int, depth: int) -> None:
+        self.topology, self.root = topology, root
+        self.rounds, self.depth = rounds, depth
+        self.proto = cp_model_helper.CpModelProto()
+        self._far = topology.distances[root].tolist()
+        least, window = max(self._far), depth - 1
+        self.wave = [self._tree(depth, None) for _ in range(chunks)]
+        most = chunks * (depth - least) if window >= least else 0
+        self.used = [self._variable(0, 1) for _ in range(most)]
+        self.tail = [self._tree(window, used) for used in self.used]
+        for one, two in zip(self.used, self.used[1:], strict=False):
+            self._row([(one, 1), (two, -1)], 0)
+        self.up = [self._variable(1, rounds) for _ in range(window)]
+        self.down = [self._variable(1, rounds) for _ in range(window)]
+        self._loads()
+        objective = self.proto.objective
+        # R and C lost, times q c; ties are broken by C.
+        scale = (most + 1) * rounds
+        for used in self.used:
+            objective.vars.append(used)
+            objective.coeffs.append(-rounds * scale - 1)
+        for variable in (*self.up, *self.down):
+            objective.vars.append(variable)
+            objective.coeffs.append(chunks * scale)
+
+    def _variable(self, low: int, high: int) -> int:
+        self.proto.variables.add().domain.extend((low, high))
+        return len(self.proto.variables) - 1
+
+    def _row(self, terms: Sequence[tuple[int, int]], low: int, high: int = -_UNBOUNDED) -> None:
+        row = self.proto.constraints.add().linear
+        for variable, coefficient in terms:
+            row.vars.append(variable)
+            row.coeffs.append(coefficient)
+        row.domain.extend((low, high))
+
+    def _tree(self, steps: int, used: int | None) -> dict[tuple[int, int], int]:
+        """A tree in so many steps; `used`: the variable that says whether it is there."""
+        links, root, far = self.topology.links, self.root, self._far
+        tree: dict[tuple[int, int], int] = {}
+        arrives: list[list[list[int]]] = [[[] for _ in range(steps)] for _ in far]
+        for link, (source, destination) in enumerate(links):
+            if destination != root:
+                for step in range(far[source], steps):
+                    tree[link, step] = variable = self._variable(0, 1)
+                    arrives[destination][step].append(variable)
+        for node, by_step in enumerate(arrives):
+            if node == root:
+                continue
+            every = [variable for now in by_step for variable in now]
+            if used is None:
+                self.proto.constraints.add().exactly_one.literals.extend(every)
+            else:
+                self._row([*((one, 1) for one in every), (used, -1)], 0, 0)
+        for (link, step), variable in tree.items():
+            source = links[link][0]
+            if source != root:
+                before = [one for now in arrives[source][:step] for one in now]
+                self._row([*((one, 1) for one in before), (variable, -1)], 0)
+        return tree
+
+    def _loads(self) -> None:
+        """No step of a bound has more than its rounds allow: steady, first and last steps."""
+        bounds = {}
+        for bound in sorted(self.topology.bounds, key=lambda one: -one.chunks_per_round):
+            bounds[frozenset(bound.links)] = bound.chunks_per_round  # of several the least
+        number, window = self.topology.link_index, self.depth - 1
+        for members, rate in bounds.items():
+            links = sorted(number[link] for link in members)
+            ages = [self._uses(self.wave, links, age) for age in range(self.depth)]
+            late = [self._uses(self.tail, links, step) for step in range(window)]
+
+            def room(variables: list[int], rounds: int | None, rate: Fraction = rate) -> None:
+                terms = [(variable, rate.denominator) for variable in variables]
+                if rounds is None:
+                    high = rate.numerator * self.rounds
+                    if len(terms) * rate.denominator > high:
+                        self._row(terms, _UNBOUNDED, high)
+                elif terms:
+                    self._row([*terms, (rounds, -rate.numerator)], _UNBOUNDED, 0)
+
+            room([one for age in ages for one in age], None)
+            for step in range(window):
+                room([one for age in ages[: step + 1] for one in age], self.up[step])
+                going = [one for age in ages[step + 1 :] for one in age]
+                room([*going, *late[step]], self.down[step])
+
+    @staticmethod
+    def _uses(
+        trees: Sequence[dict[tuple[int, int], int]], links: Sequence[int], step: int
+    ) -> list[int]:
+        return [tree[link, step] for tree in trees for link in links if (link, step) in tree]
+
+    def hint(self, known: Waves) -> None:
+        """Waves of one step less: what was the last wave becomes part of the tail."""
+        shifted = [tuple((link, step + 1) for link, step in tree) for tree in known.tail]
+        values = dict.fromkeys(range(len(self.proto.variables)), 0)
+        for tree, edges in zip(
+            [*self.wave, *self.tail], [*known.wave, *known.wave, *shifted], strict=False
+        ):
+            values |= dict.fromkeys((tree[edge] for edge in edges), 1)
+        values |= dict.fromkeys(self.used[: len(known.wave) + len(known.tail)], 1)
+        ups, downs = (*known.ramp_up, known.rounds), (known.rounds, *known.ramp_down)
+        values |= dict(zip([*self.up, *self.down], [*ups, *downs], strict=True))
+        self.proto.solution_hint.vars.extend(list(values))
+        self.proto.solution_hint.values.extend(list(values.values()))
+
+    def waves(self, values: Sequence[int]) -> Waves:
+        """What a solution stands for."""
+
+        def edges(tree: dict[tuple[int, int], int]) -> Tree:
+            return tuple(edge for edge, variable in tree.items() if values[variable])
+
+        used = [tree for tree, one in zip(self.tail, self.used, strict=True) if values[one]]
+        return Waves(
+            self.rounds,
+            self.depth,
+            tuple(map(edges, self.wave)),
+            tuple(map(edges, used)),
+            tuple(values[one] for one in self.up),
+            tuple(values[one] for one in self.down),
+        )

@@ -1,0 +1,140 @@
+"""Families in a frontier's file: their parts, and the closed form that follows from them."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Annotated
+
+from msgspec import UNSET, Meta, UnsetType
+
+from syncoll.documents.problem import (
+    AlgorithmRecord,
+    ProblemRecord,
+    algorithm_of,
+    algorithm_record,
+    instance_of,
+    problem_entries,
+)
+from syncoll.documents.record import ClosedRecord, Count, PositiveCount
+from syncoll.errors import FileFormatError
+from syncoll.model import Topology
+from syncoll.results.family import Family, Growth, Part
+
+__all__ = ["FamilyRecord", "family_of", "family_record"]
+
+_MOST_INTERVAL = 4096
+
+Rounds = Annotated[tuple[PositiveCount, ...], Meta(max_length=_MOST_INTERVAL)]
+
+
+class PartRecord(ProblemRecord, frozen=True, kw_only=True):
+    """Some of the chunks of every member of a family, and what is done with them."""
+
+    algorithm: AlgorithmRecord
+
+
+class GrowthRecord(ClosedRecord, frozen=True):
+    """A number for each m: base + each * m.
+
+    Args:
+        base: may be below 0.
+        each: by how much it grows with m.
+    """
+
+    base: Annotated[int, Meta(ge=-1_000_000_000, le=1_000_000_000)]
+    each: PositiveCount
+
+
+class FamilyRecord(ClosedRecord, frozen=True, kw_only=True):
+    """An algorithm for each m: a wave of chunks is started every so many steps, m times.
+
+    Args:
+        first: the least m.
+        steps: S for each m.
+        rounds: R for each m.
+        chunks: C for each m.
+        limit: what R/C falls to as m grows.
+        rounds_per_interval: the rounds of steps whose number has the remainder 0, 1, … when divided
+            by the number of these entries, which is how many steps after the other waves start.
+        ramp_up: the rounds of the first steps, where they differ from those.
+        ramp_down: the rounds of the last steps, likewise.
+        found_by: the name of that which found it.
+        wave: wave k, from 0, begins with step k times the interval.
+        head: chunks whose steps count from the first.
+        tail: chunks that end with the last step.
+    """
+
+    first: Count
+    steps: GrowthRecord
+    rounds: GrowthRecord
+    chunks: GrowthRecord
+    limit: Fraction
+    rounds_per_interval: Annotated[
+        tuple[PositiveCount, ...], Meta(min_length=1, max_length=_MOST_INTERVAL)
+    ]
+    ramp_up: Rounds = ()
+    ramp_down: Rounds = ()
+    found_by: str
+    wave: PartRecord
+    head: PartRecord | UnsetType = UNSET
+    tail: PartRecord | UnsetType = UNSET
+
+
+def family_record(family: Family) -> FamilyRecord:
+    """A family as it lies in files."""
+    return FamilyRecord(
+        first=family.first,
+        steps=_growth(family.steps),
+        rounds=_growth(family.rounds_needed),
+        chunks=_growth(family.chunks),
+        limit=family.limit,
+        rounds_per_interval=family.rounds,
+        ramp_up=family.ramp_up,
+        ramp_down=family.ramp_down,
+        found_by=family.found_by,
+        wave=_part_record(family.wave),
+        head=UNSET if family.head is None else _part_record(family.head),
+        tail=UNSET if family.tail is None else _part_record(family.tail),
+    )
+
+
+def family_of(record: FamilyRecord, topology: Topology, collective: str) -> Family:
+    """The family of a record; still to be verified.
+
+    Raises:
+        FileFormatError: when the closed form is not that of its parts.
+        ModelError: when it makes no sense.
+    """
+
+    def part(one: PartRecord) -> Part:
+        instance = instance_of(one, topology, collective)
+        return Part(instance, algorithm_of(one.algorithm, topology.num_nodes))
+
+    family = Family(
+        part(record.wave),
+        record.rounds_per_interval,
+        record.first,
+        record.ramp_up,
+        record.ramp_down,
+        None if record.head is UNSET else part(record.head),
+        None if record.tail is UNSET else part(record.tail),
+        record.found_by,
+    )
+    for name in ("steps", "rounds", "chunks", "limit"):
+        own = {"rounds": family.rounds_needed}.get(name, getattr(family, name))
+        stated = getattr(record, name)
+        if isinstance(own, Growth):
+            stated = Growth(stated.base, stated.each)
+        if own != stated:
+            raise FileFormatError(
+                f"the {name} of a family is stated as {stated}; its parts make it {own}"
+            )
+    return family
+
+
+def _growth(growth: Growth) -> GrowthRecord:
+    return GrowthRecord(growth.base, growth.each)
+
+
+def _part_record(part: Part) -> PartRecord:
+    return PartRecord(**problem_entries(part.instance), algorithm=algorithm_record(part.algorithm))

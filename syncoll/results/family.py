@@ -1,0 +1,265 @@
+"""Family: algorithms for every m that start a wave of chunks after the other, in closed form.
+
+A wave is an algorithm of c chunks in d steps.  Started again every II steps, m times, it is an
+algorithm of c m chunks in ``d + (m - 1) II`` steps, as long as the steps that copies of it are in
+at the same time have room for all of them: software pipelining with II as the initiation interval
+(Rau, Glaeser: Some Scheduling Techniques and an Easily Schedulable Horizontal Architecture, MICRO
+1981).  Chunks that are no part of any wave may fill what is idle while the first waves come in (the
+head) and while the last ones go out (the tail).
+
+So S, R and C grow by the same amounts from each m to the next, and R/C falls towards the rounds of
+a wave over its chunks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+
+from syncoll.errors import ModelError, UsageError
+from syncoll.model import Algorithm, Instance, Topology
+from syncoll.results.frontier import Costs, Point
+
+__all__ = ["Family", "Growth", "Part"]
+
+
+@dataclass(frozen=True)
+class Growth:
+    """A number that grows with m: ``base + each * m``."""
+
+    base: int
+    each: int
+
+    def at(self, m: int) -> int:
+        """The number for one m."""
+        return self.base + self.each * m
+
+    def __str__(self) -> str:
+        grown = "m" if self.each == 1 else f"{self.each} m"
+        if not self.base:
+            return grown
+        return f"{grown} {'-' if self.base < 0 else '+'} {abs(self.base)}"
+
+
+@dataclass(frozen=True, eq=False)
+class Part(Costs):
+    """Some of the chunks of every member, and what is done with them.
+
+    Args:
+        instance: these chunks alone.
+        algorithm: likewise, its steps counted from the part's own beginning.
+    """
+
+    instance: Instance
+    algorithm: Algorithm
+
+
+@dataclass(frozen=True, eq=False)
+class Family:
+    """An algorithm for each m.
+
+    Args:
+        wave: what is started again and again.
+        rounds: of the steps whose number has the remainder 0, 1, … when divided by the initiation
+            interval II, of which there are as many as there are entries.
+        first: the least m.
+        ramp_up: the rounds of the first steps, where they differ.
+        ramp_down: the rounds of the last steps, where they differ.
+        head: chunks whose steps count from the first one.
+        tail: chunks that end with the last step.
+        found_by: the name of that which found it.
+
+    Raises:
+        ModelError: when its parts do not fit together, or R/C does not fall as m grows.
+    """
+
+    wave: Part
+    rounds: tuple[int, ...]
+    first: int
+    ramp_up: tuple[int, ...] = ()
+    ramp_down: tuple[int, ...] = ()
+    head: Part | None = None
+    tail: Part | None = None
+    found_by: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.rounds or min((*self.rounds, *self.ramp_up, *self.ramp_down)) < 1:
+            raise ModelError(f"rounds {self.rounds}", None, "at least 1 in each step of a family")
+        if self.first < 0:
+            raise ModelError(f"first = {self.first}", None, "at least 0")
+        least = self.steps.at(self.first)
+        ramps = len(self.ramp_up) + len(self.ramp_down)
+        if least < max(ramps, *(part.steps for part in self.fixed), 0):
+            raise ModelError(f"with m = {self.first} there are {least} steps", None, "room for all")
+        if self.chunks.at(self.first) < 1 or self.wave.chunks < 1:
+            raise ModelError(f"with m = {self.first} there are no chunks", None, "C of at least 1")
+        if self.rounds_needed.base * self.chunks.each <= self.chunks.base * self.rounds_needed.each:
+            raise ModelError("R/C does not fall as m grows", None, "a family of which it does")
+
+    def __repr__(self) -> str:
+        """In a line."""
+        return f"<family: {self.words}>"
+
+    @property
+    def topology(self) -> Topology:
+        """P and B."""
+        return self.wave.instance.topology
+
+    @property
+    def fixed(self) -> tuple[Part, ...]:
+        """Head and tail, as far as there are any."""
+        return tuple(part for part in (self.head, self.tail) if part is not None)
+
+    @property
+    def interval(self) -> int:
+        """II: a wave is started every so many steps."""
+        return len(self.rounds)
+
+    @property
+    def steps(self) -> Growth:
+        """S for each m."""
+        return Growth(self.wave.steps - self.interval, self.interval)
+
+    @property
+    def rounds_needed(self) -> Growth:
+        """R for each m."""
+        steps = self.steps.at(self.first)
+        usual = range(len(self.ramp_up), steps - len(self.ramp_down))
+        total = sum(self.ramp_up) + sum(self.ramp_down)
+        total += sum(self.rounds[step % self.interval] for step in usual)
+        each = sum(self.rounds)
+        return Growth(total - each * self.first, each)
+
+    @property
+    def chunks(self) -> Growth:
+        """C for each m."""
+        return Growth(sum(part.chunks for part in self.fixed), self.wave.chunks)
+
+    @property
+    def limit(self) -> Fraction:
+        """What R/C comes near to as m grows."""
+        return Fraction(sum(self.rounds), self.wave.chunks)
+
+    def bandwidth(self, m: int) -> Fraction:
+        """R/C of a member."""
+        return Fraction(self.rounds_needed.at(m), self.chunks.at(m))
+
+    @property
+    def words(self) -> str:
+        """The closed form."""
+        steps, rounds, chunks = self.steps, self.rounds_needed, self.chunks
+        of_rounds = "S" if rounds == steps else str(rounds)
+        return (
+            f"S = {steps}, R = {of_rounds}, C = {chunks} for m >= {self.first}, R/C -> {self.limit}"
+        )
+
+    def within(self, steps: int) -> int | None:
+        """The m of the member with the lowest R/C among those of at most so many steps, if any."""
+        m = (steps - self.steps.base) // self.interval
+        return m if m >= self.first else None
+
+    def cost_within(self, steps: int) -> Fraction | None:
+        """The lowest R/C of a member of at most so many steps; None where there is none."""
+        m = self.within(steps)
+        return None if m is None else self.bandwidth(m)
+
+    def is_member(self, steps: int, bandwidth: Fraction) -> bool:
+        """Whether a member has exactly these costs."""
+        m = self.within(steps)
+        return m is not None and self.steps.at(m) == steps and self.bandwidth(m) == bandwidth
+
+    def beats(self, steps: int, bandwidth: Fraction) -> bool:
+        """Whether a member is better in one of the costs and no worse in the other."""
+        m = self.within(steps)
+        if m is None:
+            return False
+        cost = self.bandwidth(m)
+        return cost < bandwidth or (cost == bandwidth and self.steps.at(m) < steps)
+
+    def fastest(self, step: Fraction, size: Fraction) -> int:
+        """The m for which ``S * step + R/C * size`` is the least.
+
+        Args:
+            step: what a step takes; above 0.
+            size: what R/C is multiplied with.
+
+        R/C is a constant and a multiple of 1/C, so that the time is convex in m: it is enough to
+        look for the first m after which it grows.
+        """
+
+        def grows(m: int) -> bool:
+            return self.interval * step >= (self.bandwidth(m) - self.bandwidth(m + 1)) * size
+
+        low, width = self.first, 1
+        while not grows(low + width - 1):
+            low, width = low + width, 2 * width
+        high = low + width - 1  # the least m that grows is from low to high
+        while low < high:
+            middle = (low + high) // 2
+            low, high = (low, middle) if grows(middle) else (middle + 1, high)
+        return low
+
+    def rounds_of(self, m: int) -> tuple[int, ...]:
+        """The rounds of each step of a member."""
+        steps = self.steps.at(m)
+        usual = range(len(self.ramp_up), steps - len(self.ramp_down))
+        middle = (self.rounds[step % self.interval] for step in usual)
+        return (*self.ramp_up, *middle, *self.ramp_down)
+
+    def member(self, m: int) -> Point:
+        """The algorithm for one m.
+
+        Chunks are numbered part by part: head, waves, tail.
+
+        Raises:
+            UsageError: when m is below the family's first.
+        """
+        if m < self.first:
+            raise UsageError(f"m = {m}; the family begins with m = {self.first}")
+        steps, interval = self.steps.at(m), self.interval
+        placed = [] if self.head is None else [(self.head, 0)]
+        placed += [(self.wave, number * interval) for number in range(m)]
+        if self.tail is not None:
+            placed.append((self.tail, steps - self.tail.steps))
+        sends, chunks = [], 0
+        for part, start in placed:
+            sends.append(part.algorithm.sends + np.array([chunks, 0, 0, start]))
+            chunks += part.instance.num_chunks
+        combining = self.wave.instance.combining
+        algorithm = Algorithm(
+            self.rounds_of(m),
+            np.concatenate(sends),
+            np.concatenate([part.algorithm.contributions for part, _ in placed])
+            if combining
+            else None,
+        )
+        instance = replace(
+            self.wave.instance,
+            chunks=self.chunks.at(m),
+            steps=steps,
+            rounds=algorithm.rounds,
+            pre=np.concatenate([part.instance.pre for part, _ in placed]),
+            post=np.concatenate([part.instance.post for part, _ in placed]),
+        )
+        return Point(instance, algorithm, "family", self.found_by, 0.0)
+
+    def inverted(self, invert: Callable[[Part], Part]) -> Family:
+        """The family of the inverse collective: everything runs backwards.
+
+        Args:
+            invert: a part.
+        """
+        last = self.wave.steps - 1
+        return Family(
+            invert(self.wave),
+            tuple(self.rounds[(last - step) % self.interval] for step in range(self.interval)),
+            self.first,
+            self.ramp_down[::-1],
+            self.ramp_up[::-1],
+            None if self.tail is None else invert(self.tail),
+            None if self.head is None else invert(self.head),
+            self.found_by,
+        )

@@ -1,0 +1,161 @@
+"""Checks that every member of a family is a valid algorithm, for all m at once.
+
+Each part (wave, head, tail) is replayed by itself: no chunk's sends depend on those of another.
+What is left are the loads.  Take an m so large that beginning and end are apart: that between the
+steps which the head, the first waves or other rounds make special and those which the tail, the
+last waves or other rounds do there are II steps or more.  In a member of a larger m every step has
+the load and the rounds of a step of that one: near the beginning of the step as far from the first,
+near the end of the step as far from the last, in between of one whose number has the same remainder
+modulo II.  So it is enough to count the loads of the members up to that m.
+
+The loads are counted here out of the parts, not out of the members that
+`syncoll.results.Family.member` makes; of those the first two are replayed besides.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.certificates import ChunkClasses
+from syncoll.errors import VerificationError
+from syncoll.results import Family, Frontier, Part
+from syncoll.trust.replay import require_valid
+
+__all__ = ["require_consistent", "require_family"]
+
+IntArray = npt.NDArray[np.int64]
+
+_MOST_CELLS = 1 << 28
+"""Bounds times steps of all members that are counted: a file that asks for more stalls its
+reader."""
+
+
+def require_family(family: Family) -> None:
+    """Passes a family whose members are all valid algorithms.
+
+    Raises:
+        VerificationError: naming what is wrong.
+    """
+    parts = [family.wave, *family.fixed]
+    of_wave = family.wave.instance
+    shape = ChunkClasses.of(of_wave, family.wave.chunks, combining=of_wave.combining)
+    for part in parts:
+        own = part.instance
+        _require(
+            own.topology.same_as(of_wave.topology)
+            and own.collective == of_wave.collective
+            and own.combining == of_wave.combining,
+            "its parts are about different problems",
+        )
+        classes = ChunkClasses.of(own, part.chunks, combining=own.combining)
+        _require(classes.proportional(shape), "its parts have chunks in different proportions")
+        require_valid(own, part.algorithm)
+    _require_room(family)
+    for m in (family.first, family.first + 1):
+        member = family.member(m)
+        stated = family.steps.at(m), family.rounds_needed.at(m), family.chunks.at(m)
+        costs = member.steps, member.rounds, member.chunks
+        _require(costs == stated, f"member {m} costs S, R, C = {costs}, not {stated}")
+        require_valid(member.instance, member.algorithm)
+
+
+def require_consistent(frontier: Frontier) -> None:
+    """Passes a frontier none of whose families beats what is proved, nor a point.
+
+    That a member is optimal is claimed only of those that are points, with the proof for their S.
+
+    Raises:
+        VerificationError: naming what contradicts what.
+    """
+    evidence = frontier.evidence
+    for i, family in enumerate(frontier.families):
+        try:
+            require_family(family)
+        except VerificationError as error:
+            raise VerificationError(f"families[{i}]: {error}") from error
+        own = family.wave.instance
+        found = ChunkClasses.of(own, family.wave.chunks, combining=own.combining)
+        proofs = () if evidence is None else evidence.proofs
+        if evidence is not None and not (
+            evidence.scaling and found.proportional(evidence.shapes[0].shape)
+        ):
+            raise VerificationError(f"families[{i}] is about other chunks than the proofs")
+        least = frontier.least_steps, frontier.least_bandwidth
+        if family.steps.at(family.first) < least[0] or family.limit < least[1]:
+            raise VerificationError(f"families[{i}] costs less than the bounds {least}")
+        for proof in proofs:
+            cost = family.cost_within(proof.steps)
+            if cost is not None and cost < proof.bound:
+                raise VerificationError(
+                    f"families[{i}] costs {cost} with {proof.steps} steps, below {proof.bound}"
+                )
+        for point in frontier.points:
+            if family.beats(point.steps, point.bandwidth):
+                raise VerificationError(
+                    f"families[{i}] beats the point ({point.steps}, {point.bandwidth})"
+                )
+
+
+def _require(holds: bool, message: str) -> None:
+    if not holds:
+        raise VerificationError(f"not a family of algorithms: {message}")
+
+
+def _require_room(family: Family) -> None:
+    """Passes when no step of any member sends more than its rounds allow."""
+    depth, interval = family.wave.steps, family.interval
+    head = 0 if family.head is None else family.head.steps
+    tail = 0 if family.tail is None else family.tail.steps
+    begins = max(depth, head, len(family.ramp_up))
+    ends = max(depth, tail, len(family.ramp_down))
+    last = family.first
+    while depth + (last - 1) * interval < begins + ends + interval:
+        last += 1
+    bounds = family.topology.bounds
+    cells = len(bounds) * (begins + ends + 2 * interval) * (last + 1 - family.first)
+    _require(cells <= _MOST_CELLS, "its ramps are too long to be checked")
+    waves = _loads(family.wave)
+    rates = [(b.chunks_per_round.numerator, b.chunks_per_round.denominator) for b in bounds]
+    numerator, denominator = np.array(rates, dtype=object).reshape(-1, 2).T
+    for m in range(family.first, last + 1):
+        steps = depth + (m - 1) * interval
+        total = np.zeros((len(bounds), steps), dtype=np.int64)
+        for number in range(m):
+            total[:, number * interval : number * interval + depth] += waves
+        if family.head is not None:
+            total[:, :head] += _loads(family.head)
+        if family.tail is not None:
+            total[:, steps - tail :] += _loads(family.tail)
+        up, down = len(family.ramp_up), steps - len(family.ramp_down)
+        for step in range(steps):
+            if step < up:
+                rounds = family.ramp_up[step]
+            elif step >= down:
+                rounds = family.ramp_down[step - down]
+            else:
+                rounds = family.rounds[step % interval]
+            over = np.flatnonzero(total[:, step] * denominator > numerator * rounds)
+            for i in over[:1].tolist():
+                what = bounds[i].label or f"{len(bounds[i].links)} links"
+                allowed = Fraction(bounds[i].chunks_per_round) * rounds
+                _require(
+                    False,
+                    f"step {step} of member {m} sends {total[i, step]} chunks over {what}, more "
+                    f"than {allowed}",
+                )
+
+
+def _loads(part: Part) -> IntArray:
+    """``[bounds, steps]``: how many sends of a part are over each set of links in each step."""
+    topology, steps = part.instance.topology, part.algorithm.steps
+    number = {link: i for i, link in enumerate(topology.links)}
+    on_links = np.zeros((len(topology.links), steps), dtype=np.int64)
+    for _, source, destination, step in part.algorithm.sends.tolist():
+        on_links[number[source, destination], step] += 1
+    loads = np.zeros((len(topology.bounds), steps), dtype=np.int64)
+    for i, bound in enumerate(topology.bounds):
+        loads[i] = on_links[[number[link] for link in bound.links]].sum(axis=0)
+    return loads

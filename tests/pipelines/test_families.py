@@ -1,0 +1,208 @@
+"""Families: every member is valid, its closed form holds, and what is wrong is found for some m."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import networkx as nx
+import pytest
+
+import syncoll
+from syncoll.bounding import rounds_bound
+from syncoll.certificates.classes import demands
+from syncoll.cli.main import main
+from syncoll.documents import read_file
+from syncoll.errors import FileFormatError, ModelError, UsageError, VerificationError
+from syncoll.model import Algorithm, Collective, Topology
+from syncoll.plugins import SeedLimits, resolve_options
+from syncoll.results import Family, Growth, Part
+from syncoll.session import Session
+from syncoll.trust import require_valid
+from syncoll.trust.families import require_family
+from syncoll_pipelines import RECORD
+
+SESSION = Session()
+
+
+def families(topology: Topology, collective: Collective, **options: object) -> list[Family]:
+    """Those that the seed proposes, the last one the best."""
+    seed = RECORD.load()
+    values = resolve_options(RECORD.options, {"seconds": 1.0, **options}, "pipelines")
+    found: list[Family] = []
+    for proposal in seed.propose(topology, collective, SeedLimits(seconds=4.0), values):
+        assert proposal.family is not None
+        if proposal.family not in found:
+            found.append(proposal.family)
+    return found
+
+
+@pytest.fixture(scope="module")
+def cube() -> Family:
+    """A broadcast on hypercube(3): S = R = m + 3, C = 3 m + 3."""
+    topology, collective = SESSION.topology("hypercube(3)"), SESSION.collective("broadcast")
+    return families(topology, collective)[0]
+
+
+def test_closed_form_and_members_agree_up_to_the_bandwidth_bound(cube: Family) -> None:
+    assert (cube.steps, cube.rounds_needed) == (Growth(3, 1), Growth(3, 1))
+    assert (cube.chunks, cube.limit) == (Growth(3, 3), Fraction(1, 3))
+    assert "S = m + 3, R = S, C = 3 m + 3 for m >= 0, R/C -> 1/3" in repr(cube)
+    for m in range(6):
+        member = cube.member(m)
+        assert (member.steps, member.rounds, member.chunks) == (m + 3, m + 3, 3 * m + 3)
+        assert member.bandwidth == cube.bandwidth(m) == cube.cost_within(m + 3)
+        assert cube.is_member(member.steps, member.bandwidth)
+        require_valid(member.instance, member.algorithm)
+    assert cube.cost_within(2) is None
+    assert cube.beats(5, Fraction(1))
+    assert not cube.beats(3, Fraction(1))
+    with pytest.raises(UsageError, match="begins with m = 0"):
+        cube.member(-1)
+
+
+def test_the_fastest_member_is_the_fastest_of_all_members(cube: Family) -> None:
+    for size in (0, 1, 10, 100, 1000, 12345):
+        times = [cube.steps.at(m) + cube.bandwidth(m) * size for m in range(200)]
+        m = cube.fastest(Fraction(1), Fraction(size))
+        assert times[m] == min(times)
+
+
+def test_runs_backwards_as_a_reduce(cube: Family) -> None:
+    found = syncoll.pareto("hypercube(3)", "reduce", backend="pipelines")
+    (family,) = found.families
+    assert family.head is not None
+    assert family.tail is None
+    assert (family.steps, family.chunks) == (cube.steps, cube.chunks)
+    member = family.member(9)
+    require_valid(member.instance, member.algorithm)
+    assert member.instance.combining
+
+
+def test_every_part_is_checked_and_the_loads_of_every_m(cube: Family) -> None:
+    require_family(cube)
+    (tail,) = cube.fixed  # one step sooner, where all links are still busy
+    algorithm = Algorithm((*tail.algorithm.rounds_per_step, 1), tail.algorithm.sends)
+    instance = replace(tail.instance, steps=algorithm.steps, rounds=algorithm.rounds)
+    with pytest.raises(VerificationError, match=r"step \d+ of member \d sends 2 chunks"):
+        require_family(replace(cube, tail=Part(instance, algorithm), first=1))
+    with pytest.raises(VerificationError, match=r"step \d of member \d sends 2 chunks"):
+        require_family(replace(cube, wave=_doubled(cube.wave)))
+    lost = Algorithm(cube.wave.algorithm.rounds_per_step, cube.wave.algorithm.sends[:-1])
+    with pytest.raises(VerificationError, match="never reaches"):
+        require_family(replace(cube, wave=Part(cube.wave.instance, lost)))
+    with pytest.raises(ModelError, match="R/C does not fall"):
+        replace(cube, ramp_up=(1,), ramp_down=(1,), tail=None, rounds=(1,) * 40, first=1)
+    other = SESSION.collective("broadcast(root=1)")
+    moved = other.instantiate(
+        cube.topology, chunks=tail.chunks, steps=tail.steps, rounds=tail.rounds
+    )
+    with pytest.raises(VerificationError, match="different p"):
+        require_family(replace(cube, tail=Part(moved, tail.algorithm)))
+
+
+def _doubled(part: Part) -> Part:
+    """Twice the chunks over the same links, in steps of twice as many rounds."""
+    rounds = tuple(2 * r for r in part.algorithm.rounds_per_step)
+    count = part.instance.num_chunks
+    twice = [[c + j * count, *rest] for c, *rest in part.algorithm.sends.tolist() for j in (0, 1)]
+    algorithm = Algorithm(rounds, twice)
+    collective = SESSION.collective("broadcast")
+    instance = collective.instantiate(
+        part.instance.topology, chunks=2 * count, steps=part.steps, rounds=algorithm.rounds
+    )
+    return Part(instance, algorithm)
+
+
+def test_slow_first_and_last_steps_are_checked_for_every_m() -> None:
+    """A star: the tail leaves room, and other rounds at the ends are counted."""
+    topology = SESSION.topology("hub(4)")
+    family = families(topology, SESSION.collective("broadcast"))[-1]
+    assert family.limit == 1
+    require_family(family)
+    fewer = replace(family, ramp_up=(max(1, family.rounds[0] - 1),), first=max(1, family.first))
+    with pytest.raises(VerificationError, match="step 0 of member"):
+        require_family(fewer)
+
+
+def test_no_member_on_a_small_graph_costs_less_than_a_proved_bound() -> None:
+    collective = SESSION.collective("broadcast")
+    graphs = [g for g in nx.graph_atlas_g() if 2 <= len(g) <= 4 and nx.is_connected(g)]
+    looked_at = 0
+    for graph, uneven in [(g, u) for g in graphs for u in (False, True)]:
+        links = {}
+        for i, (a, b) in enumerate(graph.edges):
+            links[a, b] = links[b, a] = Fraction(1 + i % 2 * uneven, 1 + uneven * (i % 3 == 2))
+        topology = Topology.from_links("graph", len(graph), links)
+        for family in families(topology, collective, seconds=0.2):
+            require_family(family)
+            asked = demands(collective.instantiate(topology, chunks=1, steps=9, rounds=9))
+            for steps in (*range(1, 7), None):
+                bound = rounds_bound(topology, asked, steps).rounds
+                cost = family.limit if steps is None else family.cost_within(steps)
+                assert cost is None or cost >= bound
+                looked_at += cost is not None
+            assert family.limit == bound  # which pipelines attain in the end
+    assert looked_at > 40
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The frontier of a broadcast on hypercube(3), as the command line leaves it."""
+    path = tmp_path_factory.mktemp("pipelines") / "cube.json"
+    options = ("--seeds", "pipelines", "-o", str(path))
+    assert main(["pareto", "hypercube(3)", "broadcast", *options]) == 0
+    return path
+
+
+def test_a_frontier_shows_keeps_and_checks_a_family_once(
+    saved: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["check", str(saved), "--collective", "broadcast"]) == 0
+    assert "a pipeline checked for every m: S = m + 3" in capsys.readouterr().out
+    assert main(["show", str(saved)]) == 0
+    shown = capsys.readouterr().out
+    assert "3 m + 3" in shown
+    assert "1/3, the bound" in shown
+    assert "every C" in shown
+    assert "Optimal for S = 3 to 6, 8" in shown
+    frontier = read_file(saved).claims()
+    (family,) = frontier.families
+    costs = {p.steps: p.bandwidth for p in frontier.points}
+    assert {s: costs[s] for s in range(3, 13)} == {
+        s: Fraction(s, 3 * (s - 2)) for s in range(3, 13)
+    }
+    proved = {proof.steps for proof in frontier.evidence.proofs if proof.scope_text == "all"}
+    assert {3, 4, 5, 6, 8, 10, 12} <= proved
+    assert all(family.is_member(steps, cost) for steps, cost in costs.items())
+
+
+def test_a_changed_family_in_a_file_is_refused(saved: Path, tmp_path: Path) -> None:
+    document = json.loads(saved.read_text())
+    del document["digest"]
+    broken = tmp_path / "broken.json"
+
+    def read(change: object) -> None:
+        copy = json.loads(json.dumps(document))
+        change(copy["families"][0])  # type: ignore[operator]
+        broken.write_text(json.dumps(copy))
+        syncoll.check(broken)
+
+    with pytest.raises(
+        FileFormatError, match="the limit of a family is stated as 1/4; its parts make it 1/3"
+    ):
+        read(lambda family: family.update(limit="1/4"))
+    with pytest.raises(FileFormatError, match="the chunks of a family"):
+        read(lambda family: family["chunks"].update(each=4))
+    with pytest.raises(VerificationError, match=r"families\[0\]"):
+        read(lambda family: family["wave"]["algorithm"]["sends"].pop())
+    with pytest.raises(VerificationError, match="different proportions"):
+        read(lambda family: family["tail"]["chunk_classes"][0]["chunks"].append(3))
+
+
+def test_limits_leave_no_family() -> None:
+    found = syncoll.pareto("hypercube(3)", "broadcast", backend="pipelines", max_steps=5)
+    assert not found.families
+    assert max(p.steps for p in found.points) == 5
