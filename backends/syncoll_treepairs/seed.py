@@ -182,7 +182,7 @@ class _Run:
             packing.pack(self.until.working(max(_LEAST_SECONDS, self.until.left() * _SHARE)))
             if not packing.shared():
                 continue
-            part = self.until.sooner(_DEAL_SECONDS)
+            part = self.until.sooner(_DEAL_SECONDS / 2)
             for dealt in waves(packing, self.most_chunks, self.limits.max_steps, part):
                 steps = 1 + max(int(pair.steps[-1]) for pair, _ in dealt.pairs)
                 known = min((b for s, b in self.best.items() if s <= steps), default=None)
