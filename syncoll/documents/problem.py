@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import astuple
 from fractions import Fraction
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Annotated, Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 from msgspec import UNSET, Meta, UnsetType
 from msgspec.structs import asdict
 
@@ -321,11 +322,17 @@ def algorithm_record(algorithm: Algorithm) -> AlgorithmRecord:
     return AlgorithmRecord(
         rounds_per_step=algorithm.rounds_per_step,
         sends=algorithm.sends.tolist(),
-        contributions=UNSET
-        if carried is None
-        else [np.flatnonzero(row).tolist() for row in carried],
+        contributions=UNSET if carried is None else _lists(carried),
         carriers=carriers,
     )
+
+
+def _lists(table: npt.NDArray[np.bool_]) -> list[list[int]]:
+    """The columns of each row's entries."""
+    rows, columns = np.nonzero(table)
+    ends = np.searchsorted(rows, np.arange(len(table) + 1)).tolist()
+    found = columns.tolist()
+    return [found[a:b] for a, b in pairwise(ends)]
 
 
 def algorithm_of(record: AlgorithmRecord, nodes: int) -> Algorithm:

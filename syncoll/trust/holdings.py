@@ -16,7 +16,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import reduce
+from functools import cache, reduce
 
 import numpy as np
 import numpy.typing as npt
@@ -102,10 +102,17 @@ class Partials:
 
     def missing(self, step: int, sends: IntArray, first: int) -> Iterator[Violation]:
         """The sends of a step whose partial result the sender cannot form when the step begins."""
-        arriving: dict[tuple[int, int], list[int]] = {}
-        for i, (chunk, _, destination, _) in enumerate(sends.tolist(), start=first):
-            arriving.setdefault((chunk, destination), []).append(self._carried[i])
-        for i, (chunk, source, destination, _) in enumerate(sends.tolist(), start=first):
+        rows = sends.tolist()
+
+        @cache
+        def arriving() -> dict[tuple[int, int], list[int]]:
+            """What the step brings of a chunk to a node."""
+            found: dict[tuple[int, int], list[int]] = {}
+            for i, (chunk, _, destination, _) in enumerate(rows, start=first):
+                found.setdefault((chunk, destination), []).append(self._carried[i])
+            return found
+
+        for i, (chunk, source, destination, _) in enumerate(rows, start=first):
             wanted, held = self._carried[i], self._held.get((chunk, source), [])
             everyone = self._everyone[chunk]
             in_order = not self._in_order or self._is_run(wanted, chunk)
@@ -124,7 +131,7 @@ class Partials:
             elif not in_order:
                 text = f"{what}: these do not follow one another, and order must be kept"
                 yield Violation("order", text)
-            elif _can_form(wanted, [*held, *arriving.get((chunk, source), [])]):
+            elif _can_form(wanted, [*held, *arriving().get((chunk, source), [])]):
                 text = f"node {source} receives what it needs for that only in the same step"
                 yield Violation("causality", f"{what}, but {text}")
             else:
