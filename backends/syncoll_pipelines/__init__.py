@@ -47,6 +47,7 @@ RECORD = SeedRecord(
     installed=_installed,
     fits=_fits,
     first_seconds=0.5,
+    resumes=True,
 )
 
 

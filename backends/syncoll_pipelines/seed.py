@@ -7,7 +7,8 @@ shallower trees.  For each of these the fewest steps are looked for (`waves`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from fractions import Fraction
 
 import numpy as np
 
@@ -64,36 +65,40 @@ class PipelineSeed:
         collective: Collective,
         limits: SeedLimits,
         options: Mapping[str, OptionValue],
-    ) -> Iterator[Proposal]:
+    ) -> Generator[Proposal | None, SeedLimits | None, None]:
         """The members of few steps of each family that is better than those before."""
         if not fits(topology, collective).ok:
             return
-        ends = limits.deadline()
         unit = collective.least_chunks(topology.num_nodes)
         assert unit is not None
         (root,) = _roots(collective.table_on(topology, unit).pre)
+        ends = limits.deadline()
         rate = best_rate(topology, root, ends.seconds)
         if rate is None:
             return
+        far, seconds = int(topology.distances[root].max()), float(options["seconds"])
         best: Waves | None = None
-        idle, far = 0, int(topology.distances[root].max())
-        for times in _TIMES:
+        idle = 0
+        for times in _order(topology, root, rate, unit):
             if idle >= _MOST_IDLE:
                 return
             idle += 1
-            chunks, rounds = rate.numerator * times, rate.denominator * times
-            if chunks % unit:
-                continue
             known: Waves | None = None
+            chunks, rounds = rate.numerator * times, rate.denominator * times
             for depth in range(far, (far + _MORE_STEPS if best is None else best.depth) + 1):
                 cells = chunks * len(topology.links) * depth * max(1, depth - far)
-                if ends.passed or cells > int(options["cells"]):
+                if cells > int(options["cells"]):
                     break
-                left = ends.seconds
-                seconds = float(options["seconds"])
-                if left is not None:
-                    seconds = min(seconds, left)
-                found, _ = find_waves(topology, root, chunks, rounds, depth, seconds, known)
+                while True:
+                    left = ends.seconds
+                    given = seconds if left is None else min(seconds, left)
+                    found, settled = find_waves(topology, root, chunks, rounds, depth, given, known)
+                    if found is not None or settled or given >= seconds:
+                        break
+                    more = yield None
+                    if more is None:
+                        return
+                    limits, ends = more, more.deadline()
                 if found is None:
                     continue
                 if known is not None and found.lost >= known.lost:
@@ -102,6 +107,16 @@ class PipelineSeed:
                 if best is None or found.lost < best.lost:
                     best, idle = found, 0
                     yield from _proposals(topology, collective, found, limits, options)
+
+
+def _order(topology: Topology, root: int, rate: Fraction, unit: int) -> list[int]:
+    """How many times the least trees and rounds, the most promising numbers first.
+
+    With a tree for each link out of the root the trees can be as flat as there are any.
+    """
+    flat = -(-len(topology.out_links[root]) // rate.numerator)
+    order = sorted({flat, *_TIMES}, key=lambda times: (times != flat, times))
+    return [times for times in order if rate.numerator * times % unit == 0]
 
 
 def _proposals(

@@ -267,7 +267,7 @@ class FrontierResult(Shown, Frontier):
         return _checked(self, collective, proofs, topology)
 
 
-Source = str | Path | StoredFile | FrontierResult | AlgorithmVerbs
+Source = str | Path | StoredFile | FrontierResult | AlgorithmVerbs | Point
 
 
 def load(path: str | Path) -> FrontierResult | StoredResult:
@@ -321,6 +321,8 @@ def algorithms_of(source: Source) -> Sequence[StoredAlgorithm]:
     found = load(source) if isinstance(source, str | Path) else source
     if isinstance(found, StoredFile):
         return found.algorithms
+    if isinstance(found, Point) and not isinstance(found, AlgorithmVerbs):  # a family's member
+        return [StoredAlgorithm(found.instance, found.algorithm, "member")]
     each = [found] if isinstance(found, AlgorithmVerbs) else frontier_of(found)
     return [StoredAlgorithm(one.instance, one.algorithm, one.where) for one in each]
 

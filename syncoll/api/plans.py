@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from syncoll.api.base import Shown, bandwidth_of, dressed, session_of, size_range, time_of
+from syncoll.api.base import Shown, bandwidth_of, bytes_of, dressed, session_of, size_range, time_of
 from syncoll.api.frontier import FrontierResult, Source, algorithms_of, frontier_of
 from syncoll.documents import to_text
 from syncoll.errors import UsageError
@@ -20,6 +20,7 @@ from syncoll.planning import (
     PlannedExports,
     draw,
     export_plan,
+    members_for,
     plan_document,
     plan_sizes,
     require_new_folder,
@@ -39,15 +40,18 @@ class PlanResult(Shown, Plan):
         frontier: that was planned with.
         given: whether a user said the bandwidth, or the topology did.
         made: the exports, where some were asked for.
+        wanted: sizes of one node's data for which the fastest was asked.
     """
 
     frontier: FrontierResult
     given: bool
     made: PlannedExports | None = None
+    wanted: tuple[int, ...] = ()
 
     def page(self, sizes: str | None = None) -> Page:
         """The ranges of sizes; of one node's data, those in a range such as ``1KiB..1GiB``."""
-        return plan_page(self, self.frontier, given=self.given, sizes=size_range("sizes", sizes))
+        shown = size_range("sizes", sizes)
+        return plan_page(self, self.frontier, given=self.given, sizes=shown, wanted=self.wanted)
 
     def plot(self, sizes: str | None = None) -> Picture:
         """Time and algorithm bandwidth over the size.
@@ -83,6 +87,7 @@ def plan(
     alpha: float | str,
     beta: float | str | None = None,
     overhead: float | str = "0s",
+    size: int | str | Sequence[int | str] = (),
     exports: str | Path | None = None,
     to: str | None = None,
     in_place: bool = False,
@@ -97,6 +102,9 @@ def plan(
         beta: what a link of one chunk per round carries, such as ``25GB/s``; None where the
             topology says bandwidths.
         overhead: of each call.
+        size: of one node's data, or several, such as ``64MiB``, for which the fastest is asked:
+            of each pipeline the member that is the fastest there is planned with.  Without any,
+            those for sizes from 1 KiB to 1 GiB.
         exports: a new folder for an index and an export of each algorithm that is the best for
             some message.
         to: the format of the exports.
@@ -124,6 +132,9 @@ def plan(
             f"{argument('beta', '25GB/s')}"
         )
     model, made = CostModel(latency, bandwidth, call), None
+    asked = [size] if isinstance(size, int | str) else list(size)
+    wanted = tuple(map(bytes_of, asked))
+    algorithms = [*algorithms, *members_for(frontier, model, wanted)]
     if to is not None:
         made = export_plan(
             algorithms,
@@ -134,7 +145,9 @@ def plan(
             skip_refused=skip_refused,
         )
     chosen = plan_sizes(algorithms, model) if made is None else made.plan
-    found = dressed(PlanResult, chosen, frontier=frontier, given=beta is not None, made=made)
+    found = dressed(
+        PlanResult, chosen, frontier=frontier, given=beta is not None, made=made, wanted=wanted
+    )
     if exports is not None:
         found.save(exports)
     return found

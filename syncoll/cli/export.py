@@ -3,8 +3,8 @@ runtime. Each is verified first; what was written is read back by the format's o
 executed as the runtime would, and only then handed out.
 
 All algorithms are exported, be they one or more; --point takes one of them, by its number from 0 or
-by its S,R,C.  What a format cannot express is refused, with the reason; the others still come out,
-and the exit code is 2.
+by its S,R,C, which may be those of any member of a pipeline.  What a format cannot express is
+refused, with the reason; the others still come out, and the exit code is 2.
 
 -o OUT is a file if its name has a suffix, and then takes one algorithm.  Any other name, one that
 ends in /, and a folder that is there already, are a folder with an export of each.  A format of
@@ -28,6 +28,7 @@ from syncoll.cli.arguments import STANDARD_OUTPUT, add_format, add_in_place, mem
 from syncoll.cli.exits import Exit
 from syncoll.cli.exporter_options import add_exporter_options, exporter_options
 from syncoll.cli.output import note, picked, print_json, print_text, write_bytes
+from syncoll.cli.points import add_point, chosen
 from syncoll.documents import StoredAlgorithm, StoredFile, read_file
 from syncoll.errors import ExportError, UsageError
 from syncoll.plugins import ExporterRecord
@@ -55,12 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a name with a suffix: the file to write; any other: a folder with an export of each; "
         "- for standard output",
     )
-    parser.add_argument(
-        "--point",
-        metavar="POINT",
-        type=_point,
-        help="one algorithm: its number from 0, or S,R,C (default: all of them)",
-    )
+    add_point(parser)
     add_in_place(parser)
     parser.add_argument(
         "--min-bytes",
@@ -87,16 +83,6 @@ def _size(text: str) -> int:
     return 0 if re.fullmatch(r"0+", text) else memory(text)
 
 
-def _point(text: str) -> tuple[int, ...]:
-    """A number, or S, R and C."""
-    match = re.fullmatch(r"\s*([0-9]{1,9})(?:\s*,\s*([0-9]{1,9})\s*,\s*([0-9]{1,9}))?\s*", text)
-    if match is None:
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is not a point; write its number from 0, or S,R,C such as 3,7,6"
-        )
-    return tuple(int(part) for part in match.groups() if part is not None)
-
-
 def run(arguments: argparse.Namespace) -> int:
     """Runs the command; its exit code."""
     record = arguments.session.plugins.exporters[arguments.to]
@@ -105,12 +91,12 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.min_bytes > largest:
         raise UsageError(f"--min-bytes {arguments.min_bytes} is more than --max-bytes {largest}")
     stored = read_file(arguments.file)
-    chosen = _chosen(stored, arguments.point, arguments.file)
+    taken = chosen(stored, arguments.point, arguments.file, "export")
     if arguments.output[0] == STANDARD_OUTPUT:
-        _require_one_file(arguments, record, len(chosen))
+        _require_one_file(arguments, record, len(taken))
         out, apart = None, False
     else:
-        out, folder = _place(arguments.output, record, len(chosen))
+        out, folder = _place(arguments.output, record, len(taken))
         # The files of one algorithm that was asked for lie in the folder that was named.
         apart = folder and not (record.folder and arguments.point is not None)
         if apart:
@@ -121,7 +107,7 @@ def run(arguments: argparse.Namespace) -> int:
     code = Exit.OK
     each = export_each(
         record,
-        chosen,
+        taken,
         out,
         apart=apart,
         in_place=arguments.in_place,
@@ -163,29 +149,6 @@ def _require_one_file(arguments: argparse.Namespace, record: ExporterRecord, num
         raise UsageError(f"there are {number} algorithms; take one with --point, or name a folder")
     if arguments.format == "json":
         raise UsageError("-o - and --format json both want standard output; leave one of them out")
-
-
-def _chosen(
-    stored: StoredFile, point: tuple[int, ...] | None, path: Path
-) -> tuple[StoredAlgorithm, ...]:
-    if not stored.algorithms:
-        raise UsageError(f"{path}: no algorithm in it; nothing to export")
-    if point is None:
-        return stored.algorithms
-    if len(point) == 1 and point[0] < len(stored.algorithms):
-        return (stored.algorithms[point[0]],)
-    costs = {
-        (one.instance.steps, one.instance.rounds, one.instance.chunks): one
-        for one in stored.algorithms
-    }
-    if found := [one for cost, one in costs.items() if cost == point]:
-        return tuple(found)
-    wanted = ",".join(map(str, point))
-    there = " ".join(",".join(map(str, cost)) for cost in costs)
-    raise UsageError(
-        f"{path}: there is no point {wanted}; expected a number from 0 to "
-        f"{len(stored.algorithms) - 1}, or S,R,C, one of: {there}"
-    )
 
 
 def _place(output: tuple[Path, bool], record: ExporterRecord, number: int) -> tuple[Path, bool]:

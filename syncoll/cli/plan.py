@@ -17,6 +17,7 @@ the algorithm bandwidth (algbw, message over time):
 
   syncoll plan frontier.json --alpha 0.7us --beta 25GB/s
   syncoll plan frontier.json --alpha 0.7us --beta 200Gb/s --plot frontier.svg --sizes 1KiB..1GiB
+  syncoll plan frontier.json --alpha 0.7us --beta 25GB/s --size 64MiB
   syncoll plan frontier.json --alpha 0.7us --beta 25GB/s --to msccl-xml --dialect rccl -o planned
 
 -o makes a folder: index.json, and in algorithms/ an export of each algorithm that is the best for
@@ -34,7 +35,7 @@ from pathlib import Path
 
 import syncoll
 from syncoll.api.base import size_range
-from syncoll.cli.arguments import add_format, add_in_place, output_file, output_folder
+from syncoll.cli.arguments import add_format, add_in_place, memory, output_file, output_folder
 from syncoll.cli.exits import Exit
 from syncoll.cli.exporter_options import add_exporter_options, exporter_options, flags_given
 from syncoll.cli.output import note, print_json, print_page, print_text
@@ -65,6 +66,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="TIME",
         default="0s",
         help="of each call, whatever the algorithm; moves no crossover (default: 0s)",
+    )
+    parser.add_argument(
+        "--size",
+        metavar="SIZE",
+        type=memory,
+        action="append",
+        default=[],
+        help="of one node's data, such as 64MiB, for which to name the fastest; also several. "
+        "Of a pipeline the member that is the fastest there takes part (default: those for 1 KiB "
+        "to 1 GiB)",
     )
     parser.add_argument(
         "--sizes",
@@ -113,6 +124,7 @@ def run(arguments: argparse.Namespace) -> int:
             alpha=arguments.alpha,
             beta=arguments.beta,
             overhead=arguments.overhead,
+            size=arguments.size,
             to=arguments.to,
             in_place=arguments.in_place,
             skip_refused=arguments.skip_refused,

@@ -16,6 +16,7 @@ the processes by itself; started with mpiexec, as on several machines, it runs i
 
   syncoll run frontier.json
   syncoll run frontier.json --size 64MiB --dtype int64 --op max
+  syncoll run frontier.json --point 20,20,54
   syncoll run frontier.json --via mpi -n 8 --sizes 4KiB,1MiB
   mpiexec -n 8 -hosts one,two syncoll run frontier.json --via mpi
 """
@@ -23,6 +24,7 @@ the processes by itself; started with mpiexec, as on several machines, it runs i
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -32,6 +34,7 @@ from syncoll.api.runs import SHORT_TYPES
 from syncoll.cli.arguments import add_format, amount, count, duration, memory
 from syncoll.cli.exits import Exit
 from syncoll.cli.output import note, picked, print_json, print_page, print_text
+from syncoll.cli.points import add_point, chosen
 from syncoll.documents import StoredFile, read_file
 from syncoll.errors import ExecutionError
 from syncoll.pages.execution import execution_page, mpi_page
@@ -45,6 +48,7 @@ __all__ = ["add_arguments", "run"]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own."""
     parser.add_argument("file", metavar="FILE", type=Path, help="saved with -o")
+    add_point(parser)
     parser.add_argument(
         "--size",
         type=memory,
@@ -109,6 +113,9 @@ def _sizes(text: str) -> tuple[int, ...]:
 def run(arguments: argparse.Namespace) -> int:
     """Runs the command; its exit code."""
     stored = read_file(arguments.file)
+    if arguments.point is not None:
+        taken = chosen(stored, arguments.point, arguments.file, "run")
+        stored = replace(stored, algorithms=taken)
     names = "size dtype op seed via ranks sizes repeats time_limit"
     try:
         done: list[Any] = list(syncoll.run(stored, **picked(arguments, names)))

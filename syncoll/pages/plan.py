@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 
 from syncoll.pages.page import Page
@@ -14,11 +15,17 @@ __all__ = ["plan_page", "plan_title"]
 
 
 def plan_page(
-    plan: Plan, frontier: Frontier, *, given: bool, sizes: tuple[int, int] | None = None
+    plan: Plan,
+    frontier: Frontier,
+    *,
+    given: bool,
+    sizes: tuple[int, int] | None = None,
+    wanted: Sequence[int] = (),
 ) -> Page:
     """Which algorithm is the fastest for which sizes of one node's data, all or those in a range.
 
-    `given`: whether a user said the bandwidth, or the topology did.
+    `given`: whether a user said the bandwidth, or the topology did; `wanted`: sizes for which the
+    fastest is named.
     """
     page = Page()
     message = plan.message
@@ -36,6 +43,13 @@ def plan_page(
         text = f"{format_size(sizes[0])} to {format_size(sizes[1])}"
         hidden = counted(len(rows) - len([row for row in rows if row]), "range")
         page.text(f"Shown: L from {text}; {hidden} outside.")
+    for size in wanted:
+        best = plan.best(size)
+        time = format_time(plan.seconds(best.algorithm, size))
+        page.text(
+            f"The fastest for L = {format_size(size)}: {best.algorithm.where}, S = {best.steps}, "
+            f"R/C = {best.bandwidth}, {time}."
+        )
     for one in plan.never_best:
         page.text(f"Never the best: {_told(one)}.")
     if frontier.open:

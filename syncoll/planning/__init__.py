@@ -16,6 +16,7 @@ loads: an export for each algorithm, with size ranges that touch.
 """
 
 from syncoll.planning.exports import *  # noqa: F403
+from syncoll.planning.members import *  # noqa: F403
 from syncoll.planning.picture import *  # noqa: F403
 from syncoll.planning.plan import *  # noqa: F403
 from syncoll.planning.plot import *  # noqa: F403

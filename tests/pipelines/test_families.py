@@ -32,7 +32,7 @@ def families(topology: Topology, collective: Collective, **options: object) -> l
     seed = RECORD.load()
     values = resolve_options(RECORD.options, {"seconds": 1.0, **options}, "pipelines")
     found: list[Family] = []
-    for proposal in seed.propose(topology, collective, SeedLimits(seconds=4.0), values):
+    for proposal in seed.propose(topology, collective, SeedLimits(seconds=1.5), values):
         assert proposal.family is not None
         if proposal.family not in found:
             found.append(proposal.family)
@@ -71,7 +71,7 @@ def test_the_fastest_member_is_the_fastest_of_all_members(cube: Family) -> None:
 
 
 def test_runs_backwards_as_a_reduce(cube: Family) -> None:
-    found = syncoll.pareto("hypercube(3)", "reduce", backend="pipelines")
+    found = syncoll.pareto("hypercube(3)", "reduce", backend="pipelines", time_limit=3)
     (family,) = found.families
     assert family.head is not None
     assert family.tail is None
@@ -152,7 +152,7 @@ def test_no_member_on_a_small_graph_costs_less_than_a_proved_bound() -> None:
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The frontier of a broadcast on hypercube(3), as the command line leaves it."""
     path = tmp_path_factory.mktemp("pipelines") / "cube.json"
-    options = ("--seeds", "pipelines", "-o", str(path))
+    options = ("--backend", "pipelines", "--backend-option", "seconds=0.3", "-o", str(path))
     assert main(["pareto", "hypercube(3)", "broadcast", *options]) == 0
     return path
 
@@ -203,6 +203,34 @@ def test_a_changed_family_in_a_file_is_refused(saved: Path, tmp_path: Path) -> N
 
 
 def test_limits_leave_no_family() -> None:
-    found = syncoll.pareto("hypercube(3)", "broadcast", backend="pipelines", max_steps=5)
+    found = syncoll.pareto(
+        "hypercube(3)", "broadcast", backend="pipelines", max_steps=5, time_limit=2
+    )
     assert not found.families
     assert max(p.steps for p in found.points) == 5
+
+
+def test_plans_runs_and_exports_members(
+    saved: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    how = ("--alpha", "0.7us", "--beta", "25GB/s")
+    assert main(["plan", str(saved), *how, "--size", "64MiB", "--size", "1KiB"]) == 0
+    told = capsys.readouterr().out
+    assert "L = 64 MiB: families[0].member(50), S = 53, R/C = 53/153" in told
+    assert "L = 1 KiB: points[0], S = 3, R/C = 1" in told
+    plan = syncoll.plan(saved, alpha="0.7us", beta="25GB/s", size=["64MiB"])
+    family = plan.frontier.families[0]
+    best = plan.best(64 << 20)
+    others = [
+        plan.model.seconds(family.steps.at(m), family.bandwidth(m), 64 << 20) for m in range(99)
+    ]
+    assert plan.seconds(best.algorithm, 64 << 20) == min(others)
+    assert main(["run", str(saved), "--point", "9,9,21", "--size", "4KiB"]) == 0
+    assert main(["run", str(saved), "--point", "20,20,54", "--size", "4KiB"]) == 0
+    assert "families[0].member(17)" in capsys.readouterr().out
+    out = ("-o", str(tmp_path / "member.xml"))
+    assert main(["export", str(saved), "--to", "msccl-xml", "--point", "20,20,54", *out]) == 0
+    assert main(["run", str(saved), "--point", "20,20,55"]) == 2
+    assert "or a member: S = m + 3" in capsys.readouterr().err
+    (done,) = syncoll.run(family.member(5), "4KiB")
+    assert "OK" in str(done)

@@ -1,0 +1,62 @@
+"""Members of families for sizes: which m is the fastest, as an algorithm to plan with.
+
+A family has a member for every m, and with a larger size a larger m is the fastest, without end.  A
+plan knows those that are the fastest at some sizes: at those that were asked for, or from 1 KiB to
+1 GiB in steps of a factor of 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from syncoll.documents import StoredAlgorithm
+from syncoll.planning.plan import CostModel
+from syncoll.results import Family, Frontier
+
+__all__ = ["MOST_MEMBER_SENDS", "members_for", "stored_member"]
+
+_SIZES = tuple(1 << bits for bits in range(10, 31, 2))
+"""Sizes of one node's data, unless others are asked for."""
+
+MOST_MEMBER_SENDS = 1 << 16
+"""Members of more sends are not planned with: runtimes take none so long."""
+
+
+def stored_member(family: Family, number: int, m: int) -> StoredAlgorithm:
+    """A member as an algorithm of a file.
+
+    Args:
+        number: of the family in the frontier.
+        m: of the member.
+    """
+    member = family.member(m)
+    where = f"families[{number}].member({m})"
+    return StoredAlgorithm(member.instance, member.algorithm, where)
+
+
+def members_for(
+    frontier: Frontier, model: CostModel, sizes: Sequence[int] = ()
+) -> list[StoredAlgorithm]:
+    """The members of each family that are the family's fastest at sizes of one node's data.
+
+    Args:
+        sizes: None at all for those from 1 KiB to 1 GiB.
+    """
+    found = []
+    for number, family in enumerate(frontier.families):
+        sends = family.wave.algorithm.num_sends
+        most = max(family.first, MOST_MEMBER_SENDS // max(1, sends))
+        chosen = set()
+        for size in sizes or _SIZES:
+            m = most
+            if model.alpha:
+                m = min(m, family.fastest(model.alpha, Fraction(size) / model.bandwidth))
+            chosen.add(m)
+        costs = {(point.steps, point.bandwidth) for point in frontier.points}
+        found += [
+            stored_member(family, number, m)
+            for m in sorted(chosen)
+            if (family.steps.at(m), family.bandwidth(m)) not in costs
+        ]
+    return found
