@@ -29,11 +29,17 @@ _MOST_CONTRIBUTIONS = 1 << 28
 
 _SHARE, _LEAST_SECONDS, _DEAL_SECONDS = 0.2, 0.5, 1.5
 _NEAR_LEAST = 1.0005
+_DEALS, _WORTH = 4, 1e-4
+"""So often a packing at rest is dealt, while that may bring so large a part."""
+
 _LONG = 4
 """S at most, in times of twice the radius, but for waves."""
 
 _MOST_TIMES = 1 << 22
 """Links times the square of S for which forests are looked for."""
+
+_SYMMETRY_SECONDS = 2.0
+"""What the search for symmetry may take: without it all that follows is worth less."""
 
 _LARGE = 24
 """With so many nodes waves come first: the linear programs of many steps take their time."""
@@ -84,7 +90,7 @@ class TreePairSeed:
         until = limits.deadline()
         if until.is_never:
             until = NEVER.sooner(float(options["seconds"]))
-        machine = Machine(topology, until)
+        machine = Machine(topology, NEVER.working(_SYMMETRY_SECONDS))
         nodes = topology.num_nodes
         most = min(
             limits.max_chunks or int(options["chunks"]),
@@ -105,6 +111,7 @@ class _Run:
         self.most_steps = limits.max_steps or _LONG * 2 * radius
         self.packings: dict[int, Packing] = {}
         self.best: dict[int, Fraction] = {}
+        self._dealt: dict[int, int] = {}
 
     def proposals(self) -> Turns:
         """Everything that comes out, until nothing becomes better."""
@@ -133,14 +140,23 @@ class _Run:
         if not large and min(self.best.values(), default=1) > self.machine.least * _NEAR_LEAST:
             yield 0
         while True:
-            left = [s for s, p in self.packings.items() if p.feasible and not p.rested]
+            left = [s for s, p in self.packings.items() if p.feasible and self._is_open(s)]
             if not left:
                 return
             yield max(left, key=self._left)
 
+    def _is_open(self, steps: int) -> bool:
+        """Whether a packing may become better, or may be dealt better in more time."""
+        packing = self.packings[steps]
+        known = min((float(b) for s, b in self.best.items() if s <= steps), default=np.inf)
+        again = self._dealt.get(steps, 0) < _DEALS and packing.value < known * (1 - _WORTH)
+        return again or not packing.rested
+
     def _left(self, steps: int) -> float:
         known = min((float(b) for s, b in self.best.items() if s <= steps), default=np.inf)
-        return known / self.machine.least / (1 + len(self.packings[steps].pairs) / 50)
+        value = self.packings[steps].value
+        gap = known / value if value < np.inf else np.inf
+        return gap / (1 + self._dealt.get(steps, 0))
 
     def _turn(self, steps: int) -> Turns:
         packing = self.packings.get(steps)
@@ -162,6 +178,7 @@ class _Run:
             return
         rounds = _ROUNDS + _ROUNDS_OF_STEP * steps
         most = min(self.most_chunks, max(self.machine.order, int(rounds / packing.value)))
+        self._dealt[steps] = self._dealt.get(steps, 0) + 1
         dealt = deal(packing, most, known, self.until.sooner(_DEAL_SECONDS))
         if dealt is None:
             return
