@@ -15,7 +15,7 @@ __all__ = ["TimeExpandedNetwork"]
 IntArray = npt.NDArray[np.int64]
 
 _CELLS_AT_ONCE = 1 << 20
-"""Links times nodes that are counted together, in some 25 MB."""
+"""Pairs of nodes that are looked at together, in some 25 MB."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,19 +110,20 @@ class TimeExpandedNetwork:
     def useful_counts(self, sources: tuple[int, ...]) -> IntArray:
         """``[P]``: for each destination how many arcs `useful` has, without a list of them."""
         from_sources = self.topology.distances[list(sources)].min(axis=0)
-        to_destination = self.topology.distances
-        nodes = self.topology.num_nodes
-        ends = self._ends
-        if self.steps is not None:  # waiting too
-            ends = np.concatenate([ends, np.repeat(np.arange(nodes), 2).reshape(-1, 2)])
+        nodes, (u, v) = self.topology.num_nodes, self._ends.T
         result = np.zeros(nodes, dtype=np.int64)
-        at_once = max(1, _CELLS_AT_ONCE // nodes)
-        for first in range(0, len(ends), at_once):
-            u, v = ends[first : first + at_once].T
+        # Links into one node from nodes that are equally far have the same steps to choose from.
+        for level in range(1 if self.steps is None else self.steps):
             if self.steps is None:
-                reached = (from_sources[u] < nodes)[:, None] & (to_destination[v] < nodes)
-                result += np.count_nonzero(reached, axis=0)
-            else:
-                windows = self.steps - from_sources[u][:, None] - to_destination[v]
-                result += np.maximum(windows, 0).sum(axis=0)
+                links = np.bincount(v[from_sources[u] < nodes], minlength=nodes)
+            else:  # waiting too
+                links = np.bincount(v[from_sources[u] == level], minlength=nodes)
+                links += from_sources == level
+            heads = np.flatnonzero(links)
+            for part in np.array_split(heads, -(-len(heads) * nodes // _CELLS_AT_ONCE) or 1):
+                far = self.topology.distances[part]
+                if self.steps is None:
+                    result += links[part] @ (far < nodes)
+                else:
+                    result += links[part] @ np.maximum(self.steps - level - far, 0)
         return result

@@ -139,6 +139,8 @@ def _of_version_2(kind: str, record: Any) -> str:
     evidence = getattr(record, "evidence", UNSET)
     if evidence is not UNSET:
         for i, shape in enumerate(evidence.shapes):
+            if any(one.each is not UNSET for one in shape.classes):
+                return f"evidence.shapes[{i}] has classes with each"
             if _has_runs(shape.classes):
                 return f"evidence.shapes[{i}] has runs of nodes"
     return ""

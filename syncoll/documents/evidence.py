@@ -9,17 +9,21 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Annotated
+from itertools import pairwise
+from typing import Annotated, Literal
 
 import msgspec
-from msgspec import Meta
+import numpy as np
+from msgspec import UNSET, Meta, UnsetType
 from msgspec.structs import asdict
 
-from syncoll.certificates import Certificate, ChunkClass, ChunkClasses
+from syncoll.certificates import Certificate, ChunkClasses
+from syncoll.certificates.classes import ClassList
 from syncoll.documents.certificates import CertificateRecord, bound_of, certificate_record
-from syncoll.documents.node_set import NodeEntry, nodes_of, set_entries
+from syncoll.documents.node_set import MOST_LISTED_NODES, NodeEntry, nodes_of, set_entries
 from syncoll.documents.record import ClosedRecord, Count, Node, PositiveCount
 from syncoll.errors import FileFormatError
+from syncoll.model.rows import MOST_CELLS
 from syncoll.results.evidence import Distance, Evidence, ScaledShape
 from syncoll.results.proof import Method, Proof, Refuted, Scope
 
@@ -85,11 +89,14 @@ class ShapeClassRecord(ClosedRecord, frozen=True):
 
     Args:
         pre: a pair is a run of nodes, its first and its last.
+        each: stands for as many classes as post has nodes, each with one of these alone as its
+            post; missing where it is one class.
     """
 
     pre: tuple[NodeEntry, ...]
     post: tuple[NodeEntry, ...]
     count: PositiveCount
+    each: Literal[True] | UnsetType = UNSET
 
 
 class ShapeRecord(ClosedRecord, frozen=True):
@@ -164,14 +171,24 @@ def evidence_record(evidence: Evidence, nodes: int) -> EvidenceRecord:
 
 
 def _class_records(shape: ChunkClasses, nodes: int) -> tuple[ShapeClassRecord, ...]:
-    written: dict[tuple[int, ...], tuple[NodeEntry, ...]] = {}
-    for one in shape.classes:
-        for named in (one.pre, one.post):
-            if named not in written:
-                written[named] = set_entries(named, nodes)
-    return tuple(
-        ShapeClassRecord(written[one.pre], written[one.post], one.count) for one in shape.classes
-    )
+    own = shape.classes
+    written = [set_entries(named, nodes) for named in own.sets]
+    to, counts = own.second_node, own.counts
+    # Where each class goes on with what the one before it says, but for the node of its post.
+    goes_on = np.zeros(len(own), dtype=bool)
+    if nodes > MOST_LISTED_NODES:
+        alike = (own.first[1:] == own.first[:-1]) & (counts[1:] == counts[:-1]).astype(bool)
+        goes_on[1:] = alike & (to[1:] >= 0) & (to[:-1] >= 0)
+    starts = np.flatnonzero(~goes_on)
+    found = []
+    for low, high in zip(starts.tolist(), [*starts[1:].tolist(), len(own)], strict=True):
+        pre, count = written[own.first[low]], int(counts[low])
+        if high == low + 1:
+            found.append(ShapeClassRecord(pre, written[own.second[low]], count))
+        else:
+            post = set_entries(to[low:high].tolist(), nodes)
+            found.append(ShapeClassRecord(pre, post, count, True))
+    return tuple(found)
 
 
 def proof_record(proof: Proof, evidence: Evidence) -> ProofRecord:
@@ -225,24 +242,25 @@ def evidence_of(
 
 def _shape_of(record: ShapeRecord, nodes: int) -> ScaledShape:
     known: dict[object, tuple[int, ...]] = {}
-    classes = tuple(
-        ChunkClass(
-            nodes_of(one.pre, nodes, "a shape", known),
-            nodes_of(one.post, nodes, "a shape", known),
-            one.count,
-        )
-        for one in record.classes
-    )
+    parts: list[tuple[tuple[int, ...], tuple[int, ...], int]] = []
+    alone = [(node,) for node in range(nodes)]
+    for one in record.classes:
+        pre, post = (nodes_of(part, nodes, "a shape", known) for part in (one.pre, one.post))
+        if one.each is UNSET:
+            parts.append((pre, post, one.count))
+        else:
+            parts += [(pre, alone[node], one.count) for node in post]
+        if len(parts) > MOST_CELLS:
+            raise FileFormatError(f"a shape has more than {MOST_CELLS} classes")
     for named in known.values():
         if list(named) != sorted(set(named)):
             raise FileFormatError(
                 f"a shape names the nodes {list(named)}; expected numbers from 0 to "
                 f"{nodes - 1} in ascending order"
             )
-    pairs = [(one.pre, one.post) for one in classes]
-    if pairs != sorted(set(pairs)):
+    if any((a, b) >= (c, d) for (a, b, _), (c, d, _) in pairwise(parts)):
         raise FileFormatError("the classes of a shape are not in ascending order, each once")
-    shape = ChunkClasses(record.chunks, classes, record.combining)
+    shape = ChunkClasses(record.chunks, ClassList.of_parts(parts), record.combining)
     return ScaledShape(shape, record.compared, record.scales)
 
 

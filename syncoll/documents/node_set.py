@@ -17,7 +17,7 @@ NodeEntry = Node | Annotated[list[Node], Meta(min_length=2, max_length=2)]
 """A node, or the first and the last of a run of nodes (as a list: beside a tuple of so many entries
 msgspec 0.22 takes their number for a limit of the other's)."""
 
-MOST_LISTED_NODES = 512
+MOST_LISTED_NODES = 256
 """P up to which files list every node, and are of version 1 for that matter."""
 
 

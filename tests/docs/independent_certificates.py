@@ -135,9 +135,12 @@ class Shape:
         for one in written["classes"]:
             pre, post = (tuple(node_set(one[k], machine.nodes)) for k in ("pre", "post"))
             require(ascending(pre) and ascending(post) and count(one["count"]) > 0, "a class")
-            self.counts[pre, post] = one["count"]
+            each = one.get("each", False)
+            require(type(each) is bool and ("each" not in one or each), "each")
+            for alone in [(n,) for n in post] if each else [post]:
+                require((pre, alone) not in self.counts, "a class twice")
+                self.counts[pre, alone] = one["count"]
         require(ascending(list(self.counts)), "the order of classes")
-        require(len(self.counts) == len(written["classes"]), "a class twice")
         journeys = [
             (start, to)
             for pre, post in self.counts

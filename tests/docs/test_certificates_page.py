@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from syncoll.cli.main import main
-from syncoll.documents import load_text, node_set, problem
+from syncoll.documents import evidence, load_text, node_set, problem
 from syncoll.errors import SyncollError
 from syncoll.model import orbit_algorithm
 from syncoll.trust.claims import check_claims
@@ -86,7 +86,7 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Json]:
         made[name] = json.loads(path.read_text("utf-8"))
     with pytest.MonkeyPatch.context() as patch:  # what else only large machines have
         patch.setattr(orbit_algorithm, "MOST_PLAIN", 0)
-        for module in (problem, node_set):
+        for module in (problem, node_set, evidence):
             patch.setattr(module, "MOST_LISTED_NODES", 0)
         for name in LARGE:
             assert main(["pareto", *name.split(), "--backend", "bfb", "-o", str(path)]) == 0

@@ -6,13 +6,20 @@ import copy
 import json
 from typing import Any
 
+import numpy as np
 import pytest
+from msgspec import UNSET
+from msgspec.structs import replace
 
+from syncoll.certificates import ChunkClasses
+from syncoll.certificates.classes import ClassList
 from syncoll.documents import algorithm_document
+from syncoll.documents.evidence import evidence_of, evidence_record
 from syncoll.documents.node_set import nodes_of, set_entries
 from syncoll.documents.stored import load_text
 from syncoll.errors import FileFormatError, SyncollError, VerificationError
 from syncoll.model import Algorithm, Instance, OrbitAlgorithm, Topology, invert
+from syncoll.results.evidence import Evidence, ScaledShape
 from tests.oracles.orbits import random_orbit
 
 Json = dict[str, Any]
@@ -130,4 +137,24 @@ def test_many_nodes() -> None:
 def test_entries(nodes: list[int]) -> None:
     entries = set_entries(nodes, 1000)
     assert list(nodes_of(entries, 1000, "a set", {})) == nodes
-    assert list(set_entries(nodes, 512)) == nodes
+    assert list(set_entries(nodes, 256)) == nodes
+
+
+def test_classes_that_differ_in_the_node_of_their_post() -> None:
+    """An alltoall among many nodes has a class for each pair: one entry for each node."""
+    nodes = 300
+    sets = tuple((v,) for v in range(nodes))
+    first = np.repeat(np.arange(2), nodes)
+    second = np.tile(np.arange(nodes), 2)
+    counts = np.ones(2 * nodes, dtype=np.int64)
+    counts[5] = 7
+    shape = ChunkClasses(1, ClassList(sets, first, second, counts))
+    evidence = Evidence((ScaledShape(shape, (1,), None),), 1, (), None, (), ())
+    record = evidence_record(evidence, nodes)
+    (written,) = record.shapes
+    assert [len(one.post) for one in written.classes] == [1, 1, 1, 1]
+    assert [one.each for one in written.classes] == [True, UNSET, True, True]
+    assert evidence_of(record, [], nodes).shapes[0].shape == shape
+    twice = replace(written, classes=(*written.classes, written.classes[-1]))
+    with pytest.raises(FileFormatError, match="not in ascending order, each once"):
+        evidence_of(replace(record, shapes=(twice,)), [], nodes)
