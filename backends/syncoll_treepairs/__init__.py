@@ -41,7 +41,7 @@ RECORD = SeedRecord(
     ),
     fits=_fits,
     first_seconds=0.4,
-    weight=6.0,
+    weight=12.0,
     resumes=True,
 )
 

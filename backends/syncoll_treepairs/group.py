@@ -76,22 +76,21 @@ def symmetry(topology: Topology, until: Deadline) -> Group:
     group = begun
     if found.generators is None or not len(found.generators):
         return group
-    number = {link: i for i, link in enumerate(topology.links)}
     all_generators = list(found.generators)
-    fewest = _orbits(topology, number, all_generators)
+    fewest = _orbits(topology, all_generators)
     random = np.random.default_rng(nodes)
     most = min(_LARGEST, _GROWTH * nodes)
-    while _orbits(topology, number, list(group.generators)) > fewest and not until.passed:
+    while _orbits(topology, list(group.generators)) > fewest and not until.passed:
         best: tuple[int, int, Group] | None = None
         for images in _elements(all_generators, random):
             limit = most if best is None else best[2].order
             larger = Group.generated(nodes, [*group.generators, images], limit)
             if larger is None or larger.order == group.order:
                 continue
-            rank = _orbits(topology, number, list(larger.generators)), larger.order
+            rank = _orbits(topology, list(larger.generators)), larger.order
             if best is None or rank < best[:2]:
                 best = *rank, larger
-        if best is None or best[0] >= _orbits(topology, number, list(group.generators)):
+        if best is None or best[0] >= _orbits(topology, list(group.generators)):
             break
         group = best[2]
     return group
@@ -107,17 +106,17 @@ def _elements(generators: list[IntArray], random: np.random.Generator) -> list[I
     return list(found.values())
 
 
-def _orbits(
-    topology: Topology, number: dict[tuple[int, int], int], generators: list[IntArray]
-) -> int:
-    maps = [link_map(topology, number, images) for images in generators]
+def _orbits(topology: Topology, generators: list[IntArray]) -> int:
+    maps = [link_map(topology, images) for images in generators]
     return len(np.unique(least_of_orbits(len(topology.links), maps)))
 
 
-def link_map(topology: Topology, number: dict[tuple[int, int], int], images: IntArray) -> IntArray:
-    """The link to which each goes."""
-    goes = images.tolist()
-    return np.array([number[goes[a], goes[b]] for a, b in topology.links], dtype=np.int64)
+def link_map(topology: Topology, images: IntArray) -> IntArray:
+    """The link to which each goes, by an automorphism."""
+    nodes = topology.num_nodes
+    source, target = np.array(topology.links, dtype=np.int64).reshape(-1, 2).T
+    # Links are in ascending order.
+    return np.searchsorted(source * nodes + target, images[source] * nodes + images[target])
 
 
 def least_of_orbits(count: int, maps: Sequence[IntArray]) -> IntArray:

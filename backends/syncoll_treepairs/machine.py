@@ -64,8 +64,7 @@ class Machine:
         self.topology = topology
         self.group = symmetry(topology, until)
         generators = list(self.group.generators)
-        number = {link: i for i, link in enumerate(topology.links)}
-        maps = [link_map(topology, number, images) for images in generators]
+        maps = [link_map(topology, images) for images in generators]
         self.roots: list[int] = np.unique(least_of_orbits(topology.num_nodes, generators)).tolist()
         least, self._orbit, sizes = np.unique(
             least_of_orbits(len(topology.links), maps), return_inverse=True, return_counts=True
