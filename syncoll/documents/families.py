@@ -72,8 +72,8 @@ class FamilyRecord(ClosedRecord, frozen=True, kw_only=True):
     rounds_per_interval: Annotated[
         tuple[PositiveCount, ...], Meta(min_length=1, max_length=_MOST_INTERVAL)
     ]
-    ramp_up: Rounds = ()
-    ramp_down: Rounds = ()
+    ramp_up: Rounds | UnsetType = UNSET
+    ramp_down: Rounds | UnsetType = UNSET
     found_by: str
     wave: PartRecord
     head: PartRecord | UnsetType = UNSET
@@ -89,8 +89,8 @@ def family_record(family: Family) -> FamilyRecord:
         chunks=_growth(family.chunks),
         limit=family.limit,
         rounds_per_interval=family.rounds,
-        ramp_up=family.ramp_up,
-        ramp_down=family.ramp_down,
+        ramp_up=family.ramp_up or UNSET,
+        ramp_down=family.ramp_down or UNSET,
         found_by=family.found_by,
         wave=_part_record(family.wave),
         head=UNSET if family.head is None else _part_record(family.head),
@@ -114,8 +114,8 @@ def family_of(record: FamilyRecord, topology: Topology, collective: str) -> Fami
         part(record.wave),
         record.rounds_per_interval,
         record.first,
-        record.ramp_up,
-        record.ramp_down,
+        record.ramp_up or (),
+        record.ramp_down or (),
         None if record.head is UNSET else part(record.head),
         None if record.tail is UNSET else part(record.tail),
         record.found_by,
