@@ -94,8 +94,13 @@ def _field(annotation: str, record: type) -> Field:
 
     def class_of(name: str) -> Any:
         known = vars(sys.modules[record.__module__]).get(name) or vars(builtins).get(name)
-        # What only annotations name is of the model, or may be anything.
-        return known or getattr(importlib.import_module("syncoll.model"), name, object)
+        if known is not None:
+            return known
+        # What only annotations name is of the model or a result, or may be anything.
+        for home in ("syncoll.model", "syncoll.results"):
+            if (found := getattr(importlib.import_module(home), name, None)) is not None:
+                return found
+        return object
 
     outer, _, inner = annotation.removesuffix("]").partition("[")
     if outer in ("tuple", "frozenset"):
