@@ -8,6 +8,7 @@ from fractions import Fraction
 from math import ceil
 
 from syncoll.results.evidence import BY_CUTTING, Distance, Evidence, ScaledShape, undefined_chunks
+from syncoll.results.family import Family
 from syncoll.results.frontier import Frontier, OpenClaim, Point
 from syncoll.results.proof import Proof, Refuted, Scope, covers
 from syncoll.searching.candidates import CandidateSource
@@ -100,12 +101,19 @@ def evidence_of(
     )
 
 
-def gaps_are_open(points: Sequence[Point], source: CandidateSource) -> bool:
-    """Whether some S may have a better point than these, which ascend in S and descend in R/C."""
+def gaps_are_open(
+    points: Sequence[Point], source: CandidateSource, families: Sequence[Family] = ()
+) -> bool:
+    """Whether some S may have a better point than these, which ascend in S and descend in R/C.
+
+    Where a family comes as near as one likes to what is proved for any number of steps, that of the
+    S beyond the last point does not count.
+    """
     if not points or points[0].steps > source.least_steps:
         return True
     costs = [(p.steps, p.bandwidth) for p in points]
-    if costs[-1][1] > source.least_bandwidth:
+    ends_open = all(family.limit > source.least_bandwidth for family in families)
+    if ends_open and costs[-1][1] > source.least_bandwidth:
         return True
     ends = [*(steps for steps, _ in costs[1:]), costs[-1][0] + 1]
     return any(

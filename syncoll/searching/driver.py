@@ -21,6 +21,7 @@ from itertools import takewhile
 from syncoll.deadline import NEVER, Deadline, OutOfTimeError
 from syncoll.formula import Verdict
 from syncoll.results import Solution
+from syncoll.results.family import Family
 from syncoll.results.frontier import Frontier, Point
 from syncoll.results.proof import Refuted
 from syncoll.searching.answers import AnswerSource
@@ -189,7 +190,13 @@ class _Search:
 
     def _gaps_are_open(self) -> bool:
         """Whether a point of any S may be better than what is known."""
-        return gaps_are_open(self.points, self.source)
+        families = self._families
+        return gaps_are_open(unbeaten(self.points, families), self.source, families)
+
+    @property
+    def _families(self) -> tuple[Family, ...]:
+        """Those that belong on the frontier."""
+        return belonging(self.seeds.families, self.request)
 
     def run(self) -> None:
         """Asks for one number of steps after the other."""
@@ -342,6 +349,8 @@ class _Search:
     def _merge(self, point: Point) -> bool:
         """Whether the point belongs on the frontier, where it then is."""
         self.bounds.found(point.steps, point.bandwidth)
+        if not unbeaten([point], self._families):
+            return False
         before, self.points = self.points, merged(self.points, point)
         if self.points is not before:
             self.observer.found(tuple(self.points))
@@ -365,7 +374,7 @@ class _Search:
     def frontier(self) -> Frontier:
         """Everything known so far."""
         source, request = self.source, self.request
-        families = belonging(self.seeds.families if self.seeds else (), request)
+        families = self._families
         points = unbeaten(self.points, families)
         searched = {step.steps for step in self.steps} | {p.steps for p in points}
         scope = source.scope

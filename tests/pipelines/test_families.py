@@ -30,7 +30,7 @@ SESSION = Session()
 def families(topology: Topology, collective: Collective, **options: object) -> list[Family]:
     """Those that the seed proposes, the last one the best."""
     seed = RECORD.load()
-    values = resolve_options(RECORD.options, {"seconds": 1.0, **options}, "pipelines")
+    values = resolve_options(RECORD.options, {"seconds": 5.0, "cells": 300, **options}, "pipelines")
     found: list[Family] = []
     for proposal in seed.propose(topology, collective, SeedLimits(seconds=1.5), values):
         assert proposal.family is not None
@@ -152,7 +152,8 @@ def test_no_member_on_a_small_graph_costs_less_than_a_proved_bound() -> None:
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The frontier of a broadcast on hypercube(3), as the command line leaves it."""
     path = tmp_path_factory.mktemp("pipelines") / "cube.json"
-    options = ("--backend", "pipelines", "--backend-option", "seconds=0.3", "-o", str(path))
+    few = ("--backend-option", "seconds=20", "--backend-option", "cells=300")
+    options = ("--backend", "pipelines", *few, "-o", str(path))
     assert main(["pareto", "hypercube(3)", "broadcast", *options]) == 0
     return path
 
