@@ -37,6 +37,7 @@ ROWS: tuple[tuple[str, str, float], ...] = (
     *((name, "allgather", 60.0) for name in ("torus(8,8)", "torus(4,4,4)", "hypercube(6)")),
     ("torus(16,16)", "allgather", 60.0),
     *((name, "reducescatter", 60.0) for name in ("torus(8,8)", "torus(4,4,4)", "hypercube(6)")),
+    ("torus(16,16)", "reducescatter", 60.0),
     ("hypercube(10)", "allgather", 120.0),
     ("torus(16,16,16)", "allgather", 120.0),
     *((name, "alltoall", 60.0) for name in ("torus(4,4)", "torus(8,8)", "hypercube(6)")),
