@@ -137,7 +137,7 @@ def test_it_goes_on_when_it_is_asked_again() -> None:
     found = []
     while (one := next(turns)) is not None:
         found.append(one)
-    more = turns.send(SeedLimits(until=NEVER.sooner(2.0)))
+    more = turns.send(SeedLimits(until=NEVER.sooner(30.0)))
     assert more is not None
     best = min((Fraction(p.algorithm.rounds, p.chunks) for p in found), default=None)
     assert best is None or Fraction(more.algorithm.rounds, more.chunks) < best
