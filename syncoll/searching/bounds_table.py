@@ -31,6 +31,10 @@ _CUT_SECONDS_PER_PAIR = 4e-7
 """What a bound may take for which no time is left: at least so long, and on large machines so much
 work for each pair of nodes (an allgather names so many destinations)."""
 
+_NEAR_STEPS, _NEAR_MULTIPLES = (64, 16), 3
+"""Up to so many steps (of collectives that move data, and of those that combine it), and so many
+times the least, each has a bound of its own."""
+
 _SHARE_OF_TREES = 0.25
 """The part of the time that goes to trees, which seldom prove more than flows."""
 
@@ -182,6 +186,8 @@ class BoundsTable:
     ) -> Fraction:
         """The same bound after spending up to about `seconds` on the larger relaxation."""
         shape = self.shape(chunks)
+        if steps is not None and self.is_far(shape.chunks, steps):
+            return self.bandwidth(chunks, steps)
         key = shape.chunks, steps
         if key not in self._thorough:
             self._thorough.add(key)
@@ -194,7 +200,15 @@ class BoundsTable:
         """Seconds for the next bound."""
         return min(_THOROUGH_SECONDS, self.deadline.left() * _SHARE_OF_REST)
 
+    def is_far(self, chunks: int, steps: int) -> bool:
+        """Whether so many steps have no bound of their own: it would say next to nothing more than
+        that for any number of steps, and its linear program grows with them."""
+        near = _NEAR_STEPS[self.collective.combining]
+        return steps > max(near, _NEAR_MULTIPLES * self.least_steps(chunks))
+
     def _bound(self, shape: ChunkClasses, steps: int | None) -> RoundsBound:
+        if steps is not None and self.is_far(shape.chunks, steps):
+            steps = None
         key = shape.chunks, steps
         if key not in self._bounds:
             if self.deadline.passed:

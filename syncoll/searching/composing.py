@@ -299,7 +299,12 @@ class Composing:
         """The same with everything that is proved about it, and what is left open."""
         least = self.source.least_steps
         found = {p.steps for p in frontier.points}
-        steps = set(range(least, max(found, default=least) + 1))
+        near = (
+            s
+            for s in range(least, max(found, default=least) + 1)
+            if not self.bounds.is_far(self.source.least_chunks, s)
+        )
+        steps = {*near, *found}
         if self.answers.solver is None:  # what was not searched needs no proofs in between
             steps = {least, *found}
         why = "not every algorithm was searched, see the scope"
