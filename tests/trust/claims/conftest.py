@@ -24,7 +24,7 @@ COMMANDS = {
     "refuted": ["pareto", "hub(4)", "reduce", "--max-chunks", "2", "--max-steps", "2"],
     "limited": ["pareto", "ring(6)", "broadcast", "--k", "0", "--max-chunks", "5"],
     "paper": ["pareto", "ring(4)", "allgather", "--strategy", "paper", "--k", "1"],
-    "combined": ["pareto", "line(3)", "allreduce"],
+    "combined": ["pareto", "line(3)", "allreduce", "--max-steps", "5"],
     "shared": ["pareto", "bus(4)", "alltoall"],
     "cut-short": ["pareto", "dgx1", "allgather", "--seeds", "none", "--time-limit", "0s"],
     "seeds alone": ["pareto", "ring(4)", "allreduce", "--backend", "ring"],
