@@ -229,7 +229,8 @@ def test_a_rank_that_dies_ends_the_others(begin: Callable[..., Background]) -> N
     running.ranks[1].kill()
     code, err = running.result()
     assert code == 2
-    assert "a rank died" in err  # and what mpiexec said, where it came to say why
+    # Where mpiexec did not come to say why, the ranks that waited for this one have.
+    assert "a rank died" in err or "MPI.Exception" in err
     assert "Traceback" not in err
     running.require_all_gone()
 
