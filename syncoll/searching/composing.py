@@ -42,7 +42,7 @@ _DIRECT_SECONDS = 25.0
 _SHARE_OF_FIRST_BOUND = 0.15
 """The part of the time in which the whole's bandwidth cost is bounded."""
 
-_SHARE_OF_PARTS = (0.6, 0.25)
+_SHARE_OF_PARTS = (0.4, 0.25)
 """The part of the time that is left in which the parts of the first way to compose are searched,
 and those of any other."""
 
