@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
-
 import numpy as np
 import numpy.typing as npt
 
@@ -28,9 +26,10 @@ _SECONDS = 5.0
 _SMALL = 1_200
 """Links times nodes, up to which importing igraph takes longer than what symmetry saves."""
 
-_known: dict[int, tuple[weakref.ref[Topology], dict[bool, FreeGroup]]] = {}
-"""The groups of topologies in use, by whether the search was thorough: seeds and bounds for every S
-ask for the same."""
+_GROUPS = "free_groups"
+"""Where a topology keeps the groups that were found, by whether the search was thorough: seeds and
+bounds for every S ask for the same.  Not in a table of weak references: their callbacks swallow the
+end of the time when it comes in one of them."""
 
 _MOST_CANDIDATES = 60
 _TRIES = 200
@@ -66,11 +65,9 @@ def free_symmetry(
 
 
 def _groups(topology: Topology) -> dict[bool, FreeGroup]:
-    """What is known of this topology, for as long as it is in use."""
-    key = id(topology)
-    if key not in _known:
-        _known[key] = weakref.ref(topology, lambda _: _known.pop(key, None)), {}
-    return _known[key][1]
+    """Those that are known of a topology."""
+    found: dict[bool, FreeGroup] = topology.__dict__.setdefault(_GROUPS, {})
+    return found
 
 
 def _search(structure: Structure, until: Deadline, *, thorough: bool) -> FreeGroup:
