@@ -16,8 +16,8 @@ finished results, so its sends carry the contributions of all nodes.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import replace
+from itertools import pairwise
 from math import lcm
 
 import numpy as np
@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from syncoll.errors import ModelError
 from syncoll.model.algorithm import Algorithm
-from syncoll.model.instance import Instance
+from syncoll.model.instance import BoolArray, Instance
 from syncoll.model.node_sets import paired
 from syncoll.model.orbit_algorithm import OrbitAlgorithm
 
@@ -216,27 +216,39 @@ def _inverted(instance: Instance, algorithm: Algorithm, inverse: Instance) -> Al
 def _require_trees(instance: Instance, algorithm: Algorithm) -> None:
     """Every node gets (or, combining, gives) each chunk at most once."""
     end = 1 if instance.combining else 2
-    pairs, counts = np.unique(algorithm.sends[:, [0, end]], axis=0, return_counts=True)
-    for chunk, node in pairs[counts > 1][:1].tolist():
+    nodes = instance.topology.num_nodes
+    pairs = np.sort(algorithm.sends[:, 0] * nodes + algorithm.sends[:, end])
+    for pair in pairs[1:][pairs[1:] == pairs[:-1]][:1].tolist():
+        chunk, node = divmod(pair, nodes)
         raise ModelError(
             f"the algorithm has no inverse: node {node} "
             f"{'sends' if instance.combining else 'receives'} chunk {chunk} more than once"
         )
 
 
-def _subtrees(
-    inverse: Instance, sends: np.ndarray[tuple[int, ...], np.dtype[np.int64]]
-) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
-    """Whose contributions each send carries: the sender's own and all that it received before."""
+def _subtrees(inverse: Instance, sends: IntArray) -> BoolArray:
+    """Whose contributions each send carries: the sender's own and all that it received before.
+
+    Args:
+        sends: ``[M, 4]``, in order of steps; every node sends each chunk once at the most, in a
+            later step than it receives it.
+
+    Returns:
+        ``[M, P]``.
+    """
     nodes = inverse.topology.num_nodes
-    gathered: dict[tuple[int, int], np.ndarray[tuple[int, ...], np.dtype[np.bool_]]] = defaultdict(
-        lambda: np.zeros(nodes, dtype=bool)
-    )
-    for c in np.unique(sends[:, 0]).tolist():
-        for n in np.flatnonzero(inverse.pre[c]).tolist():
-            gathered[c, n][n] = True
-    carried = np.zeros((len(sends), nodes), dtype=bool)
-    for i, (chunk, source, destination, _) in enumerate(sends.tolist()):  # in order of steps
-        carried[i] = gathered[chunk, source]
-        gathered[chunk, destination] |= carried[i]
-    return carried
+    chunks, place = np.unique(sends[:, 0], return_inverse=True)
+    # Bits of bytes: there is a set for each chunk and node.
+    own = np.packbits(np.eye(nodes, dtype=bool), axis=1)
+    gathered = np.where(inverse.pre[chunks, :, None], own, np.uint8(0))
+    gathered = gathered.reshape(len(chunks) * nodes, -1)
+    sources, destinations = place * nodes + sends[:, 1], place * nodes + sends[:, 2]
+    carried = np.empty((len(sends), gathered.shape[1]), dtype=np.uint8)
+    for first, end in pairwise(np.searchsorted(sends[:, 3], np.arange(inverse.steps + 1)).tolist()):
+        now = gathered[sources[first:end]]
+        carried[first:end] = now
+        order = np.argsort(destinations[first:end], kind="stable")
+        ends, starts = np.unique(destinations[first:end][order], return_index=True)
+        if len(starts):
+            gathered[ends] |= np.bitwise_or.reduceat(now[order], starts, axis=0)
+    return np.unpackbits(carried, axis=1, count=nodes).view(bool)

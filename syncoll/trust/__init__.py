@@ -1,8 +1,9 @@
 """Everything that has to be trusted, apart from what finds algorithms, bounds and answers.
 
-The verifier replays an algorithm against its instance (`replay`, `holdings`), `data` runs it on
-data, `claims` checks what a frontier says is proved, `drat` a solver's proof that no algorithm
-exists, `forest` packed trees.  All of it imports results, certificates, model and formula alone.
+The verifier replays an algorithm against its instance (`replay`, `holdings`, `sums`), `data` runs
+it on data, `claims` checks what a frontier says is proved, `drat` a solver's proof that no
+algorithm exists, `forest` packed trees.  All of it imports results, certificates, model and formula
+alone.
 """
 
 from syncoll.trust.holdings import Violation

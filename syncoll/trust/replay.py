@@ -7,12 +7,14 @@ set L of the bandwidth relation are counted against b * r_s. The only inputs are
 the algorithm: neither an encoding's pruning nor a backend's word is used, so an error in either
 shows here.  Of an algorithm that is said by some chunks and how to carry them to the others, those
 chunks are replayed, with the loads of all images; see `syncoll.trust.carriers` for why that is
-enough.
+enough.  Of a combining algorithm the chunks that `syncoll.trust.sums` passes all at once need not
+be replayed one by one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 
 import numpy as np
@@ -22,6 +24,7 @@ from syncoll.errors import VerificationError
 from syncoll.model import Algorithm, BoolArray, Instance, OrbitAlgorithm, Topology
 from syncoll.trust.carriers import carrier_violations, watched_chunks
 from syncoll.trust.holdings import Copies, Partials, Violation
+from syncoll.trust.sums import not_summed
 from syncoll.wording import counted
 
 __all__ = ["require_valid", "violations"]
@@ -95,8 +98,11 @@ def violations(
         return found[:limit]
     if isinstance(algorithm, OrbitAlgorithm):
         watched = watched_chunks(algorithm)
-    topology, sends = instance.topology, own.sends
-    exceeded = _exceeded(topology, algorithm)
+    exceeded = _exceeded(instance.topology, algorithm)
+    if instance.combining and not in_order:
+        watched = not_summed(instance, own, watched)
+        own = _only(own, watched)
+    sends = own.sends
     holdings = (
         Partials(instance, own, watched, in_order=in_order)
         if instance.combining
@@ -113,6 +119,15 @@ def violations(
             return found[:limit]
     found += islice(holdings.unmet(instance), limit)
     return found[:limit]
+
+
+def _only(algorithm: Algorithm, chunks: IntArray) -> Algorithm:
+    """The sends of some chunks of a combining algorithm."""
+    assert algorithm.contributions is not None
+    kept = np.isin(algorithm.sends[:, 0], chunks)
+    return replace(
+        algorithm, sends=algorithm.sends[kept], contributions=algorithm.contributions[kept]
+    )
 
 
 def _exceeded(topology: Topology, algorithm: Algorithm) -> dict[int, list[Violation]]:

@@ -1,0 +1,114 @@
+"""Chunks of a combining collective that are added up along trees, which most are, all at once.
+
+In a tree a node passes on the sum of all that it has of a chunk.  So one sum for each chunk and
+node is kept here, the contributors as bits, and what comes in is added to it: where the two have no
+contributor in common the sum is of both; where what comes in contains the sum, as a finished result
+does, it takes its place; anything else is left aside.  Either way the sum is the reduction of
+disjoint partial results that the node holds, so it can be formed (`syncoll.trust.holdings`).
+
+A chunk is right when every send of it carries the sum of its sender as the step begins, not an
+empty one, and every node of post ends with the contributions of all.  That is enough and not
+necessary: for every other chunk `holdings` looks for whatever else nodes may add up, and says what
+is wrong.  Chunks do not depend on one another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.model import Algorithm, BoolArray, Instance
+
+__all__ = ["not_summed"]
+
+IntArray = npt.NDArray[np.int64]
+Words = npt.NDArray[np.uint64]
+
+_WORDS_AT_ONCE = 1 << 24
+"""Sums that are kept together, in words of 64 contributors: 128 MiB."""
+
+
+def not_summed(instance: Instance, algorithm: Algorithm, chunks: IntArray) -> IntArray:
+    """Those of the chunks that are not shown to be right by one sum for each node.
+
+    Args:
+        instance: a combining one.
+        algorithm: of the shape that the instance asks for, with the sends of these chunks alone.
+        chunks: ``[K]``.
+    """
+    assert algorithm.contributions is not None
+    sends, carried = algorithm.sends, _words(algorithm.contributions)
+    row = np.zeros(instance.num_chunks, dtype=np.int64)
+    row[chunks] = np.arange(len(chunks))
+    of = row[sends[:, 0]]
+    nodes = instance.topology.num_nodes
+    block = max(1, _WORDS_AT_ONCE // (nodes * carried.shape[1]))
+    right = np.zeros(len(chunks), dtype=bool)
+    for low in range(0, len(chunks), block):
+        part = slice(low, low + block)
+        own = np.flatnonzero((of >= low) & (of < low + block))
+        right[part] = _right(
+            instance.pre[chunks[part]],
+            instance.post[chunks[part]],
+            np.column_stack([of[own] - low, sends[own, 1:]]),
+            carried[own],
+            instance.steps,
+        )
+    return chunks[~right]
+
+
+def _right(
+    pre: BoolArray, post: BoolArray, sends: IntArray, carried: Words, steps: int
+) -> BoolArray:
+    """``[K]``: which chunks are shown to be right.
+
+    Args:
+        pre: ``[K, P]``.
+        post: ``[K, P]``.
+        sends: ``[M, 4]``, in order of steps.
+        carried: ``[M, W]``, whose contributions each send carries.
+    """
+    everyone = _words(pre)
+    own = _words(np.eye(pre.shape[1], dtype=bool))
+    sums: Words = np.where(pre[:, :, None], own, np.uint64(0))
+    right = np.ones(len(pre), dtype=bool)
+    for first, end in pairwise(np.searchsorted(sends[:, 3], np.arange(steps + 1)).tolist()):
+        chunk, source, destination, _ = sends[first:end].T
+        now = carried[first:end]
+        formed = (sums[chunk, source] == now).all(axis=1) & now.any(axis=1)
+        right[chunk[~formed]] = False
+        for turn in _one_each(chunk * pre.shape[1] + destination):
+            place = chunk[turn], destination[turn]
+            have, new = sums[place], now[turn]
+            common = have & new
+            disjoint = ~common.any(axis=1)
+            contained = (common == have).all(axis=1)
+            sums[place] = np.where(
+                disjoint[:, None], have | new, np.where(contained[:, None], new, have)
+            )
+    ends = (sums == everyone[:, None, :]).all(axis=2)
+    found: BoolArray = right & (ends | ~post).all(axis=1)
+    return found
+
+
+def _one_each(keys: IntArray) -> Iterator[IntArray]:
+    """The positions of all keys, in turns in which no key is there twice."""
+    order = np.argsort(keys, kind="stable")
+    ordered = keys[order]
+    is_first = np.append(True, ordered[1:] != ordered[:-1])[: len(keys)]
+    starts = np.flatnonzero(is_first)
+    place = np.arange(len(keys)) - starts[np.cumsum(is_first) - 1]
+    for turn in range(int(place.max(initial=-1)) + 1):
+        yield order[place == turn]
+
+
+def _words(rows: BoolArray) -> Words:
+    """Rows ``[N, P]`` as bits of words ``[N, W]``."""
+    packed = np.packbits(rows, axis=1, bitorder="little")
+    width = -(-rows.shape[1] // 64)
+    padded = np.zeros((len(rows), 8 * width), dtype=np.uint8)
+    padded[:, : packed.shape[1]] = packed
+    return padded.view(np.uint64)
