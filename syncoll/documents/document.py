@@ -134,6 +134,9 @@ def _of_version_2(kind: str, record: Any) -> str:
         algorithm = getattr(problem, "algorithm", None)
         if algorithm is not None and algorithm.carriers is not UNSET:
             return f"{where}algorithm has carriers"
+        carried = UNSET if algorithm is None else algorithm.contributions
+        if carried and any(isinstance(entry, list) for one in carried for entry in one):
+            return f"{where}contributions has runs of nodes"
         if _has_runs(problem.chunk_classes):
             return f"{where}chunk_classes has runs of nodes"
     evidence = getattr(record, "evidence", UNSET)

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import numpy.typing as npt
 from msgspec import UNSET, Meta, UnsetType
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 import syncoll
 from syncoll.documents.node_set import MOST_LISTED_NODES, NodeEntry, nodes_of, set_entries
@@ -123,11 +123,14 @@ class CarriersRecord(ClosedRecord, frozen=True):
         nodes: for each generator the node that each node goes to.
         chunks: for each generator the chunk that each chunk goes to.
         products: elements 1, 2, …: rows of a generator and an earlier element that it comes after.
+        delays: for each generator by how many steps everything happens later; missing where all
+            are 0.
     """
 
     nodes: list[list[Node]]
     chunks: list[list[Count]]
     products: list[tuple[Count, Count]]
+    delays: list[Annotated[int, Meta(ge=-1_000_000_000, le=1_000_000_000)]] | UnsetType = UNSET
 
 
 class AlgorithmRecord(Record, frozen=True):
@@ -137,14 +140,14 @@ class AlgorithmRecord(Record, frozen=True):
         rounds_per_step: Q.
         sends: T: rows of chunk, source, destination, step; steps count from 0.
         contributions: for a combining algorithm, send by send the nodes whose contributions it
-            carries, reduced.
+            carries, reduced; a pair is a run of nodes, its first and its last.
         carriers: missing where all sends are listed; else T is the images of these under each
             element.
     """
 
     rounds_per_step: tuple[Count, ...]
     sends: list[SendRow]
-    contributions: list[list[Node]] | UnsetType = UNSET
+    contributions: list[list[NodeEntry]] | UnsetType = UNSET
     carriers: CarriersRecord | UnsetType = UNSET
 
 
@@ -317,6 +320,8 @@ def algorithm_record(algorithm: Algorithm) -> AlgorithmRecord:
     if isinstance(algorithm, OrbitAlgorithm):
         maps = (algorithm.carriers.nodes, algorithm.carriers.chunks, algorithm.carriers.products)
         carriers = CarriersRecord(*(array.tolist() for array in maps))
+        if algorithm.carriers.delays.any():
+            carriers = replace(carriers, delays=algorithm.carriers.delays.tolist())
         algorithm = algorithm.representative
     carried = algorithm.contributions
     return AlgorithmRecord(
@@ -327,12 +332,15 @@ def algorithm_record(algorithm: Algorithm) -> AlgorithmRecord:
     )
 
 
-def _lists(table: npt.NDArray[np.bool_]) -> list[list[int]]:
-    """The columns of each row's entries."""
+def _lists(table: npt.NDArray[np.bool_]) -> list[list[NodeEntry]]:
+    """The columns of each row's entries, in runs where there are many."""
     rows, columns = np.nonzero(table)
     ends = np.searchsorted(rows, np.arange(len(table) + 1)).tolist()
+    of = table.shape[1]
+    if of > MOST_LISTED_NODES:
+        return [list(set_entries(columns[a:b].tolist(), of)) for a, b in pairwise(ends)]
     found = columns.tolist()
-    return [found[a:b] for a, b in pairwise(ends)]
+    return [[*found[a:b]] for a, b in pairwise(ends)]
 
 
 def algorithm_of(record: AlgorithmRecord, nodes: int) -> Algorithm:
@@ -346,10 +354,17 @@ def algorithm_of(record: AlgorithmRecord, nodes: int) -> Algorithm:
     if record.carriers is UNSET:
         return own
     maps = asdict(record.carriers)
+    delays = maps.pop("delays")
     for name, rows in maps.items():
         if len({len(row) for row in rows}) > 1:
             raise FileFormatError(f"{name} of the carriers are rows of several lengths")
     arrays = {name: np.array(rows, dtype=np.int64) for name, rows in maps.items()}
+    if delays is not UNSET:
+        if len(delays) != len(maps["nodes"]):
+            raise FileFormatError(
+                f"{len(delays)} delays of the carriers, expected one for each generator"
+            )
+        arrays["delays"] = np.array(delays, dtype=np.int64)
     return OrbitAlgorithm(own, Carriers(**arrays))
 
 
@@ -362,11 +377,7 @@ def _listed(record: AlgorithmRecord, nodes: int) -> Algorithm:
     if len(listed) != count:
         raise FileFormatError(f"contributions to {len(listed)} sends, but there are {count}")
     carried = np.zeros((count, nodes), dtype=bool)
+    known: dict[object, tuple[int, ...]] = {}
     for row, contributors in zip(carried, listed, strict=True):
-        if any(n >= nodes for n in contributors):
-            raise FileFormatError(
-                f"a send carries the contribution of node {max(contributors)}; "
-                f"the nodes are 0 to {nodes - 1}"
-            )
-        row[contributors] = True
+        row[list(nodes_of(contributors, nodes, "what a send carries", known))] = True
     return Algorithm(record.rounds_per_step, sends, carried)

@@ -8,7 +8,7 @@ them say it all, in some megabytes.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -30,14 +30,17 @@ _CELLS_AT_ONCE = 1 << 21
 class Carriers:
     """Elements, each a permutation of the nodes and one of the chunks, as products of generators.
 
-    Element 0 is the identity.  Nothing else is asked of them here: they need not be a group, and
-    that they keep links and collective is the verifier's business.
+    An element may carry sends to later steps as well.  Element 0 is the identity.  Nothing else is
+    asked of them here: they need not be a group, and that they keep links and collective is the
+    verifier's business.
 
     Args:
         nodes: ``[n, P]``, for each generator the node that each node goes to.
         chunks: ``[n, G]``, for each generator the chunk that each chunk goes to.
         products: ``[H - 1, 2]``, how elements 1, 2, … come about: generator `a` after element `b`
             for each row a, b; b is an earlier element.
+        delays: ``[n]``, for each generator how many steps later everything happens; below 0 for
+            sooner, empty where all is 0.
 
     Raises:
         ModelError: on arrays of other shapes, what is no permutation, and products of what there
@@ -54,6 +57,7 @@ class Carriers:
     nodes: IntArray
     chunks: IntArray
     products: IntArray
+    delays: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     def __post_init__(self) -> None:
         for name in ("nodes", "chunks", "products"):
@@ -80,6 +84,17 @@ class Carriers:
                 None,
                 "shapes [n, P], [n, G] and [H - 1, 2]",
             )
+        delays = np.array(self.delays, dtype=np.int64)
+        if not delays.size:
+            delays = np.zeros(len(self.nodes), dtype=np.int64)
+        if delays.shape != (len(self.nodes),):
+            raise ModelError(
+                f"delays of shape {delays.shape} for {counted(len(self.nodes), 'generator')}",
+                None,
+                "one for each",
+            )
+        delays.setflags(write=False)
+        object.__setattr__(self, "delays", delays)
         for name, maps in (("node", self.nodes), ("chunk", self.chunks)):
             numbers = np.arange(maps.shape[1])
             for i, images in enumerate(maps):
@@ -109,6 +124,14 @@ class Carriers:
         """``[H, P]``: for each element the node that each node goes to."""
         return self._products(self.nodes, np.arange(self.nodes.shape[1]))
 
+    @cached_property
+    def later(self) -> IntArray:
+        """``[H]``: for each element how many steps later everything happens."""
+        found, delays = [0], self.delays.tolist()
+        for generator, element in self.products.tolist():
+            found.append(found[element] + delays[generator])
+        return np.array(found, dtype=np.int64)
+
     def images(self, chunks: npt.ArrayLike) -> NarrowArray:
         """``[H, K]``: for each element the chunks that these go to.
 
@@ -130,19 +153,24 @@ class Carriers:
         """Whether they are the same elements, said in the same way."""
         return self is other or all(
             np.array_equal(getattr(self, name), getattr(other, name))
-            for name in ("nodes", "chunks", "products")
+            for name in ("nodes", "chunks", "products", "delays")
         )
 
-    def carried(self, ends: IntArray) -> Iterator[tuple[slice, NarrowArray]]:
+    def carried(
+        self, ends: IntArray, elements: NarrowArray | None = None
+    ) -> Iterator[tuple[slice, NarrowArray]]:
         """Where nodes go, for some elements after the others so that memory suffices.
 
         Args:
             ends: ``[K, …]``, nodes.
+            elements: rows of `elements`, where not all of them are meant.
 
         Yields:
             Which elements, and their images ``[elements, K, …]``.
         """
+        if elements is None:
+            elements = self.elements
         block = max(1, _CELLS_AT_ONCE // max(1, ends.size))
-        for low in range(0, self.order, block):
-            part = slice(low, min(low + block, self.order))
-            yield part, self.elements[part][:, ends]
+        for low in range(0, len(elements), block):
+            part = slice(low, min(low + block, len(elements)))
+            yield part, elements[part][:, ends]

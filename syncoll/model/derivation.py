@@ -204,7 +204,8 @@ def invert(instance: Instance, algorithm: Algorithm, collective: str) -> tuple[I
 def _inverted(instance: Instance, algorithm: Algorithm, inverse: Instance) -> Algorithm:
     if isinstance(algorithm, OrbitAlgorithm):
         own = _inverted(instance, algorithm.representative, inverse)
-        return OrbitAlgorithm(own, algorithm.carriers)
+        carriers = algorithm.carriers
+        return OrbitAlgorithm(own, replace(carriers, delays=-carriers.delays))
     sends = algorithm.sends[:, [0, 2, 1, 3]].copy()
     sends[:, 3] = instance.steps - 1 - sends[:, 3]
     backwards = sends[np.argsort(sends[:, 3], kind="stable")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["MOST_LISTED", "MOST_PLAIN", "OrbitAlgorithm"]
 
 IntArray = npt.NDArray[np.int64]
+NarrowArray = npt.NDArray[np.int32]
 
 MOST_PLAIN = 1 << 15
 """Sends of an algorithm that is rather said in full: half a megabyte in a file."""
@@ -34,7 +36,8 @@ class OrbitAlgorithm(Algorithm):
     """An algorithm whose sends are those of one, and their images under all carriers.
 
     A send of chunk c from node u to node v in step s has for each element (p, q) of the carriers
-    the image of chunk q(c) from p(u) to p(v) in step s; the contributions that it carries go along.
+    the image of chunk q(c) from p(u) to p(v) in step s, or as much later as the element says; the
+    contributions that it carries go along.
     Its rounds are those of the whole.  Like any other it is only a candidate: that carriers make
     sense, and do not carry two chunks to one, is for the verifier to see.
 
@@ -123,7 +126,7 @@ class OrbitAlgorithm(Algorithm):
         chunks, place = np.unique(own[:, 0], return_inverse=True)
         images = carriers.images(chunks)
         sends = np.empty((carriers.order, len(own), 4), dtype=np.int64)
-        sends[..., 3] = own[:, 3]
+        sends[..., 3] = own[:, 3] + carriers.later[:, None]
         for part, ends in carriers.carried(own[:, 1:3]):
             sends[part, :, 0] = images[part][:, place]
             sends[part, :, 1:3] = ends
@@ -142,17 +145,50 @@ class OrbitAlgorithm(Algorithm):
         number = np.full(nodes * nodes, -1, dtype=np.int64)
         number[[a * nodes + b for a, b in topology.links]] = np.arange(count)
         own = self.representative.sends
-        cells = np.zeros(count * steps, dtype=np.int64)
-        for _, ends in self.carriers.carried(own[:, 1:3]):
-            links = number[ends[..., 0].astype(np.int64) * nodes + ends[..., 1]]
-            if (links < 0).any():
-                raise KeyError(tuple(ends[links < 0][0].tolist()))
-            cells += np.bincount((links * steps + own[:, 3]).ravel(), minlength=len(cells))
-        return cells.reshape(count, steps)
+        total = np.zeros((count, steps), dtype=np.int64)
+        for elements, times, first in self._shifted():
+            cells = np.zeros(count * steps, dtype=np.int64)
+            for _, ends in self.carriers.carried(own[:, 1:3], elements):
+                links = number[ends[..., 0].astype(np.int64) * nodes + ends[..., 1]]
+                if (links < 0).any():
+                    raise KeyError(tuple(ends[links < 0][0].tolist()))
+                cells += np.bincount((links * steps + own[:, 3]).ravel(), minlength=len(cells))
+            loads = cells.reshape(count, steps)
+            if not first and times.tolist() == [1]:
+                total += loads
+                continue
+            for step in np.flatnonzero(loads.any(axis=0)).tolist():
+                begin = step + first
+                total[:, begin : begin + len(times)] += loads[:, step, None] * times
+        return total
+
+    def _shifted(self) -> Iterator[tuple[NarrowArray, IntArray, int]]:
+        """Permutations of the nodes, how often each of them comes so many steps later than the
+        first time, and that."""
+        carriers = self.carriers
+        if not carriers.delays.any():
+            yield carriers.elements, np.ones(1, dtype=np.int64), 0
+            return
+        # A wave does what the others do: few permutations come again and again.
+        elements, which = np.unique(carriers.elements, axis=0, return_inverse=True)
+        first = int(carriers.later.min())
+        often = np.zeros((len(elements), int(carriers.later.max()) - first + 1), dtype=np.int64)
+        np.add.at(often, (which.ravel(), carriers.later - first), 1)
+        kinds, kind = np.unique(often, axis=0, return_inverse=True)
+        for i, times in enumerate(kinds):
+            yield elements[kind.ravel() == i], times, first
 
     def without_useless_sends(self, instance: Instance) -> Algorithm:
         """See `Algorithm.without_useless_sends`; of all sends."""
         return self.expanded().without_useless_sends(instance)
+
+    def tightened(self, topology: Topology) -> Algorithm:
+        """See `Algorithm.tightened`; without the steps in which nothing is sent, what is carried to
+        later ones has to be listed."""
+        if not self.carriers.delays.any():
+            return super().tightened(topology)
+        rounds = tuple(self.least_rounds(topology))
+        return self._with(rounds) if all(rounds) else self.expanded().tightened(topology)
 
     def _with(self, rounds: tuple[int, ...], steps: IntArray | None = None) -> Algorithm:
         return OrbitAlgorithm(self.representative._with(rounds, steps), self.carriers)

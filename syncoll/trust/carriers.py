@@ -1,7 +1,8 @@
 """Whether carriers make a whole algorithm of the sends of some chunks.
 
-An `OrbitAlgorithm` consists of own sends and of elements (p, q), each a permutation p of the nodes
-and q of the chunks; its sends are the images of its own under all of them.  It is right when
+An `OrbitAlgorithm` consists of own sends and of elements (p, q, d), each a permutation p of the
+nodes and q of the chunks and a number d of steps by which everything happens later; its sends are
+the images of its own under all of them.  It is right when
 
 1. every generator maps links to links, and every chunk c that starts, or must end, at node n to a
    chunk q(c) that starts, or must end, at p(n), and no others;
@@ -9,15 +10,17 @@ and q of the chunks; its sends are the images of its own under all of them.  It 
 3. the own sends take each of these chunks from its pre to its post, every sender holding what it
    sends;
 4. chunks that are no such image must go nowhere;
-5. over no set of links the images together are more than its bandwidth allows.
+5. no send is carried before the first step or behind the last one, and over no set of links the
+   images together are more than its bandwidth allows.
 
 Why that is enough: by 1, which products inherit from generators, an element takes a valid way of
 chunk c from pre to post to a valid way of chunk q(c), since whether a sender holds a chunk depends
-on the sends of that chunk alone, and reductions of contributions are moved along with their
-contributors.  By 2 the sends of chunk q(c) are this image and nothing else, and no send is there
-twice; so 3 and 4 speak of every chunk.  Loads are the only thing in which chunks meet, and for 5
-they are counted link by link over every image of every send.  Nothing is taken for granted: the
-elements need be no group, and no bound has to be mapped to another.
+on the sends of that chunk alone, and in which order they come, which is the same some steps later;
+reductions of contributions are moved along with their contributors.  By 2 the sends of chunk q(c)
+are this image and nothing else, and no send is there twice; so 3 and 4 speak of every chunk.  Loads
+are the only thing in which chunks meet, and for 5 they are counted link by link over every image of
+every send.  Nothing is taken for granted: the elements need be no group, and no bound has to be
+mapped to another.
 
 1, 2 and which chunks 3 and 4 are about stand here; the replay does the rest as for any algorithm.
 The work grows with all sends, the memory with the own ones.
@@ -63,6 +66,7 @@ def carrier_violations(
             )
         )
     if not found:
+        found += _outside(algorithm)
         found += islice(_unkept(instance, algorithm), limit)
         found += islice(_repeated(algorithm), limit)
     return found[:limit]
@@ -75,6 +79,23 @@ def watched_chunks(algorithm: OrbitAlgorithm) -> IntArray:
     moved[algorithm.carriers.images(own)] = True
     moved[own] = False
     return np.flatnonzero(~moved)
+
+
+def _outside(algorithm: OrbitAlgorithm) -> list[Violation]:
+    """Elements that carry a send to where there is no step."""
+    later, steps = algorithm.carriers.later, algorithm.representative.sends[:, 3]
+    if not len(steps):
+        return []
+    first, last = int(steps.min()), int(steps.max())
+    wrong = np.flatnonzero((later + first < 0) | (later + last >= algorithm.steps))
+    return [
+        Violation(
+            "carriers",
+            f"element {i} carries sends of steps {first} to {last} to steps {first + later[i]} to "
+            f"{last + later[i]}; there are {counted(algorithm.steps, 'step')}",
+        )
+        for i in wrong[:1].tolist()
+    ]
 
 
 def _unkept(instance: Instance, algorithm: OrbitAlgorithm) -> Iterator[Violation]:

@@ -338,7 +338,7 @@ class _Replay:
         require(("contributions" in algorithm) == self.combining, "contributions")
         carried = algorithm.get("contributions", [[]] * len(algorithm["sends"]))
         self.sends = [
-            (*map(count, send), frozenset(positions(nodes, machine.nodes)))
+            (*map(count, send), frozenset(node_set(nodes, machine.nodes)))
             for send, nodes in zip(algorithm["sends"], carried, strict=True)
         ]
         self.ends = {}
@@ -359,7 +359,7 @@ class _Replay:
             for n in pre
         }
 
-    def _images(self, nodes: Any, chunks: Any, products: Any) -> Iterator[Send]:
+    def _images(self, nodes: Any, chunks: Any, products: Any, delays: Any = None) -> Iterator[Send]:
         """All sends, of the own ones."""
         links, whole = set(self.machine.links), range(self.machine.nodes)
         generators = []
@@ -371,19 +371,24 @@ class _Replay:
                 moved = tuple(frozenset(p[n] for n in one) for one in sets)
                 require(self.ends[q[c]] == moved, "pre and post go elsewhere")
             generators.append((p, q))
-        elements = [(list(whole), sorted(self.ends))]
+        waits = [0] * len(generators) if delays is None else delays
+        require(all(type(d) is int for d in waits), "a delay")
+        require(len(waits) == len(generators), "a delay for each generator")
+        elements = [(list(whole), sorted(self.ends), 0)]
         for generator, earlier in products:
             p, q = generators[count(generator)]
-            before, chunks_before = elements[count(earlier)]
-            elements.append(([p[n] for n in before], [q[c] for c in chunks_before]))
+            before, chunks_before, waited = elements[count(earlier)]
+            moved = [p[n] for n in before], [q[c] for c in chunks_before]
+            elements.append((*moved, waited + waits[generator]))
         for c, a, b, _, _ in self.sends:
             require(c in self.ends and (a, b) in links, "an own send")
         own = {c for c, _, _, _, _ in self.sends}
-        images = [q[c] for _, q in elements for c in own]
+        images = [q[c] for _, q, _ in elements for c in own]
         require(len(set(images)) == len(images), "two chunks are carried to one")
-        for p, q in elements:
+        for p, q, d in elements:
             for c, a, b, t, who in self.sends:
-                yield q[c], p[a], p[b], t, frozenset(p[n] for n in who)
+                require(t + d >= 0, "a send before the first step")
+                yield q[c], p[a], p[b], t + d, frozenset(p[n] for n in who)
 
     def run(self) -> None:
         number = {link: i for i, link in enumerate(self.machine.links)}

@@ -70,6 +70,8 @@ def test_version_1_has_no_carriers() -> None:
         ({"products": [[0, 7]]}, "generator 0 after element 7"),
         ({"products": [[0]]}, "expected"),
         ({"products": []}, "never reaches"),
+        ({"delays": [9]}, "carries sends of steps 0 to"),
+        ({"delays": []}, "0 delays of the carriers, expected one for each generator"),
         ({"more": 1}, "'more'"),
     ],
 )
@@ -85,8 +87,9 @@ def test_mutated() -> None:
 
     All sends of what is read are listed, and verified as such.
     """
-    whole, refused = document(4), 0
-    for place in ("sends", "nodes", "chunks", "products"):
+    whole, refused = document(5), 0
+    whole["algorithm"]["carriers"]["delays"] = [whole["algorithm"]["carriers"]["delays"]]
+    for place in ("sends", "nodes", "chunks", "products", "delays"):
         rows = whole["algorithm"] if place == "sends" else whole["algorithm"]["carriers"]
         for i, row in enumerate(rows[place]):
             for j in range(len(row)):
@@ -94,6 +97,7 @@ def test_mutated() -> None:
                     broken = copy.deepcopy(whole)
                     into = broken["algorithm"]
                     (into if place == "sends" else into["carriers"])[place][i][j] = value
+                    into["carriers"]["delays"] = into["carriers"]["delays"][0]
                     try:
                         found = read(broken)
                     except SyncollError:

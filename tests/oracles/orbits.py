@@ -12,7 +12,10 @@ __all__ = ["listed", "random_orbit"]
 
 
 def random_orbit(seed: int) -> tuple[Instance, OrbitAlgorithm]:
-    """An allgather on a circulant graph: random trees from node 0, moved round to all others."""
+    """An allgather on a circulant graph: random trees from node 0, moved round to all others.
+
+    Of every third seed all of it comes again some steps later, for other chunks.
+    """
     rng = random.Random(seed)
     nodes, copies = rng.randint(3, 7), rng.randint(1, 3)
     jumps = sorted({1, *rng.sample(range(1, nodes), rng.randint(0, 2))})
@@ -35,13 +38,25 @@ def random_orbit(seed: int) -> tuple[Instance, OrbitAlgorithm]:
     chunk_map[numbers] = np.roll(numbers, -step, axis=0)
     products = [(0, i) for i in range(nodes - 1)]
     around = (np.arange(nodes) + step) % nodes
-    carriers = Carriers(around[None], chunk_map[None], np.array(products))
-    own = Algorithm((0,) * (latest + 1), np.array(sends))
+    waves, delay = (rng.randint(2, 3), rng.randint(1, 3)) if seed % 3 == 2 else (1, 0)
+    kinds = 1 if waves == 1 else 2
+    wave, every = nodes * copies, np.arange(nodes * copies * waves)
+    products += [(1, i) for i in range(nodes * (waves - 1))]
+    carriers = Carriers(
+        np.stack([around, np.arange(nodes)][:kinds]),
+        np.stack(
+            [chunk_map[every % wave] + every // wave * wave, (every + wave) % len(every)][:kinds]
+        ),
+        np.array(products),
+        np.array([0, delay][:kinds]),
+    )
+    own = Algorithm((0,) * (latest + 1 + delay * (waves - 1)), np.array(sends))
     tight = own._with(tuple(OrbitAlgorithm(own, carriers).least_rounds(topology)))
     algorithm = OrbitAlgorithm(tight, carriers)
-    pre = np.zeros((nodes * copies, nodes), dtype=bool)
+    pre = np.zeros((wave, nodes), dtype=bool)
     pre[numbers, np.arange(nodes)[:, None]] = True
-    costs = copies, algorithm.steps, algorithm.rounds
+    pre = np.tile(pre, (waves, 1))
+    costs = copies * waves, algorithm.steps, algorithm.rounds
     return Instance(topology, "allgather", *costs, pre, np.ones_like(pre)), algorithm
 
 
@@ -57,5 +72,6 @@ def listed(algorithm: OrbitAlgorithm) -> list[tuple[int, int, int, int]]:
             for generator in reversed(chain):
                 chunk = int(carriers.chunks[generator][chunk])
                 source, target = (int(carriers.nodes[generator][n]) for n in (source, target))
+                step += int(carriers.delays[generator])
             found.append((chunk, source, target, step))
     return found
