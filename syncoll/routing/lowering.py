@@ -78,6 +78,21 @@ class Routing:
     paths: Mapping[Link, Path]
     pieces: Mapping[tuple[int, int], list[tuple[Path, int]]]
 
+    def pieces_of(self, link: Link) -> Iterator[list[tuple[Path, Fraction]]]:
+        """The parts of a link's route, one after the other.
+
+        Yields:
+            Paths in the fabric side by side, as vertices in order, each with its share of a send.
+        """
+        for ends in pairwise(self.paths[link]):
+            pieces = self.pieces.get(ends, [(ends, 1)])
+            total = sum(units for _, units in pieces)
+            yield [
+                (physical, share * Fraction(units, total))
+                for piece, units in pieces
+                for physical, share in self.merged.expand(piece)
+            ]
+
     def shares(self, link: Link) -> Iterator[tuple[Path, Fraction]]:
         """The parts into which a send is divided.
 
@@ -85,13 +100,8 @@ class Routing:
             Links of the fabric, one after the other, as its vertices in order, and the share of
             the send that passes there; each part of the route is divided anew.
         """
-        path = self.paths[link]
-        for ends in pairwise(path):
-            pieces = self.pieces.get(ends, [(ends, 1)])
-            total = sum(units for _, units in pieces)
-            for piece, units in pieces:
-                for physical, share in self.merged.expand(piece):
-                    yield physical, share * Fraction(units, total)
+        for parts in self.pieces_of(link):
+            yield from parts
 
     def loads(self, link: Link) -> dict[Link, Fraction]:
         """The share of a send over each link of the fabric."""

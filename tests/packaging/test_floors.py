@@ -39,6 +39,7 @@ FLOORS = (
     "importing",
     "runtime",
     "planning",
+    "simulating",
     "solving",
     "proofs",
     "store",

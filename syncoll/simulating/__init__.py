@@ -1,0 +1,6 @@
+"""What algorithms take on physical networks, in seconds: lanes, latencies, who waits for whom."""
+
+from syncoll.simulating.movements import *  # noqa: F403
+from syncoll.simulating.network import *  # noqa: F403
+from syncoll.simulating.semantics import *  # noqa: F403
+from syncoll.simulating.simulation import *  # noqa: F403

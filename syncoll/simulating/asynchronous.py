@@ -1,0 +1,187 @@
+"""Asynchronous simulation of sends that take turns: a max-plus pass, without a queue of events.
+
+A send leaves when its data is there, and its lane is free of those before it: of two times the
+later one, plus what it takes.  In which order a lane takes its sends is fixed, so that nothing has
+to be decided on the way, and the sends of a step are computed together, for all sizes at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.simulating.lanes import LaneState
+from syncoll.simulating.movements import Movements, Passages
+from syncoll.simulating.network import PhysicalNetwork
+from syncoll.simulating.semantics import Injection, Semantics, Switching
+from syncoll.simulating.workload import Workload
+
+__all__ = ["asynchronous"]
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+
+def asynchronous(
+    work: Workload,
+    network: PhysicalNetwork,
+    semantics: Semantics,
+    sizes: Sequence[Fraction],
+    *,
+    in_detail: bool = False,
+) -> Movements:
+    """Lets all sends go.
+
+    Args:
+        sizes: bytes of a chunk.
+        in_detail: whether passages over lanes are listed, which needs one size alone.
+    """
+    return _Run(work, network, semantics, sizes, in_detail).run()
+
+
+class _Run:
+    """The state between batches of sends."""
+
+    def __init__(
+        self,
+        work: Workload,
+        network: PhysicalNetwork,
+        semantics: Semantics,
+        sizes: Sequence[Fraction],
+        in_detail: bool,
+    ) -> None:
+        self.work, self.network, self.semantics = work, network, semantics
+        self.in_detail = in_detail
+        shares = [x.share for strands in network.routes for x in strands]
+        kinds = {share: i for i, share in enumerate(dict.fromkeys(shares))}
+        self.kind = np.array([kinds[share] for share in shares], dtype=np.int64)
+        # ``[sizes, shares]``: what a strand's part of a send is on the wire.
+        self.wire = self._table(sizes, list(kinds), semantics.wire_bytes)
+        self.first_packet = self._table(sizes, list(kinds), lambda x: semantics.packet_bytes(x)[0])
+        self.last_packet = self._table(sizes, list(kinds), lambda x: semantics.packet_bytes(x)[1])
+        self.adding = np.array([[float(semantics.reduction * size)] for size in sizes])
+        self.alpha = float(network.alpha)
+        self.lanes = LaneState(network, len(sizes), work.lane_of)
+        nodes = network.topology.num_nodes
+        self.starts = np.array([float(x) for x in semantics.starts(nodes)])
+        self.turn = np.broadcast_to(self.starts, (len(sizes), nodes)).copy()
+        self.left = np.empty((len(sizes), len(work)))
+        self.arrived = np.empty((len(sizes), len(work)))
+        self.sizes = sizes
+        self.passages: list[tuple[npt.NDArray[Any], ...]] = []
+
+    @staticmethod
+    def _table(
+        sizes: Sequence[Fraction], shares: Sequence[Fraction], of: Callable[[Fraction], Fraction]
+    ) -> FloatArray:
+        return np.array([[float(of(size * share)) for share in shares] for size in sizes])
+
+    def run(self) -> Movements:
+        """All steps."""
+        for step in range(len(self.work.first_step) - 1):
+            low, high = (int(x) for x in self.work.first_step[step : step + 2])
+            for batch in self._batches(low, high):
+                self._go(batch)
+            if self.semantics.injection is Injection.LOCKSTEP:
+                self._next_turn(low, high)
+        passages = Passages.of(self.passages) if self.in_detail else None
+        return Movements(self.left, self.arrived, passages)
+
+    def _batches(self, low: int, high: int) -> Iterator[IntArray]:
+        """The sends of a step; where connections have a depth, as many of each at once."""
+        sends = np.arange(low, high)
+        if self.semantics.depth is None:
+            if high > low:
+                yield sends
+            return
+        number = self.work.rank_on_connection[low:high] // self.semantics.depth
+        for one in np.unique(number).tolist():
+            yield sends[number == one]
+
+    def _ready(self, batch: IntArray) -> FloatArray:
+        """When the data of each send is there and the sender may send, ``[sizes, n]``."""
+        work, source = self.work, self.work.sends[batch, 1]
+        ready = self.turn[:, source].copy()
+        first, last = work.first_need[batch], work.first_need[batch + 1]
+        counts = last - first
+        some = np.flatnonzero(counts)
+        if len(some):
+            starts = np.cumsum(counts[some]) - counts[some]
+            place = np.arange(int(counts.sum())) - np.repeat(starts, counts[some])
+            needs = work.needs[np.repeat(first[some], counts[some]) + place]
+            there = np.maximum.reduceat(self.arrived[:, needs], starts, axis=1)
+            ready[:, some] = np.maximum(ready[:, some], there)
+        depth = self.semantics.depth
+        if depth is not None:
+            place = work.place_on_connection[batch] - depth
+            later = np.flatnonzero(work.rank_on_connection[batch] >= depth)
+            gone = work.by_connection[place[later]]
+            ready[:, later] = np.maximum(ready[:, later], self.arrived[:, gone])
+        return ready
+
+    def _go(self, batch: IntArray) -> None:
+        """Sends that wait for none of each other, along their strands, hop by hop."""
+        network, links = self.network, self.work.links[batch]
+        ready = self._ready(batch)
+        first, counts = network.first_strand[links], np.diff(network.first_strand)[links]
+        starts = np.cumsum(counts) - counts
+        owner = np.repeat(np.arange(len(batch)), counts)
+        strand = np.repeat(first, counts) + np.arange(len(owner)) - np.repeat(starts, counts)
+        head = ready[:, owner]
+        tail = np.full_like(head, -np.inf)
+        left = arrived = head
+        for hop, lanes in enumerate(network.strand_lanes[strand].T):
+            active = np.flatnonzero(lanes >= 0)
+            if not len(active):
+                break
+            kind = self.kind[strand[active]]
+            on, wire = lanes[active], self.wire[:, kind]
+            rate = network.cable_bandwidths[on]
+            takes = wire / rate
+            enough = tail[:, active] - takes
+            if hop and self.semantics.switching is Switching.STORE_AND_FORWARD:
+                before = network.cable_bandwidths[network.strand_lanes[strand[active], hop - 1]]
+                head[:, active] += self.first_packet[:, kind] / before
+                enough += self.last_packet[:, kind] / rate
+            begin, end, cables = self.lanes.take(
+                on, head[:, active], enough, takes, ordered=hop == 0
+            )
+            if self.in_detail:
+                self.passages.append((batch[owner[active]], on, cables, begin[0], end[0], wire[0]))
+            latency = network.latencies[on]
+            if not hop:
+                left = begin
+            head[:, active] = begin + latency
+            tail[:, active] = end + latency
+            arrived = tail
+        if len(owner) > len(batch):
+            left = np.minimum.reduceat(left, starts, axis=1)
+            arrived = np.maximum.reduceat(arrived, starts, axis=1)
+        self.left[:, batch] = left
+        self.arrived[:, batch] = arrived + self.alpha
+        added = batch[self.work.adds[batch]]
+        self.arrived[:, added] += self.adding
+
+    def _next_turn(self, low: int, high: int) -> None:
+        """When each node may go on to the next step: MultiTree paper, section IV-A.
+
+        A node that sends nothing in this step stalls for what a step takes without contention: the
+        time of the lane that has most to carry, latencies left out.
+        """
+        work, network = self.work, self.network
+        source = work.sends[low:high, 1]
+        strand = network.first_strand[work.links[low:high]]
+        lanes = network.strand_lanes[strand, 0]
+        takes = self.wire[:, self.kind[strand]] / network.cable_bandwidths[lanes]
+        load = np.zeros((len(self.sizes), len(network.lanes)))
+        np.add.at(load.T, work.lane_of[lanes], (takes / network.cables[lanes]).T)
+        stalled = self.turn + load.max(axis=1, initial=0.0)[:, None]
+        sending = np.zeros(network.topology.num_nodes, dtype=bool)
+        sending[source] = True
+        done = np.full_like(self.turn, -np.inf)
+        np.maximum.at(done.T, source, (self.left[:, low:high] + takes).T)
+        self.turn = np.where(sending, np.maximum(self.turn, done), stalled)

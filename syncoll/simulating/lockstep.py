@@ -1,0 +1,135 @@
+"""Lockstep: all sends of a step begin together, when everything of the step before has arrived.
+
+With one latency this is the model of the SCCL paper (section 3.6), exactly:
+
+    overhead + S * alpha + (R / C) * L * beta
+
+A step takes the latency of its slowest link, and for each of its rounds a chunk at the bandwidth of
+a chunk per round, which is enough for all its sends, since no bound of the topology is exceeded.  A
+degraded lane may need longer than that.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from syncoll.simulating.lanes import LaneState
+from syncoll.simulating.movements import Movements, Passages
+from syncoll.simulating.network import PhysicalNetwork
+from syncoll.simulating.semantics import Semantics
+from syncoll.simulating.workload import Workload
+
+__all__ = ["lockstep", "step_seconds"]
+
+
+def step_seconds(
+    work: Workload,
+    rounds: Sequence[int],
+    network: PhysicalNetwork,
+    intact: PhysicalNetwork,
+    semantics: Semantics,
+    size: Fraction,
+) -> list[Fraction]:
+    """What each step takes, exactly.
+
+    Args:
+        rounds: of each step.
+        network: with its degraded lanes.
+        intact: without.
+        size: bytes of a chunk.
+    """
+    steps = len(rounds)
+    wire = semantics.wire_bytes(size)
+    kinds = sorted(set(network.link_latencies))
+    rank = np.array([kinds.index(latency) for latency in network.link_latencies])[work.links]
+    worst = np.full(steps, -1, dtype=np.int64)
+    np.maximum.at(worst, work.sends[:, 3], rank)
+    adding = np.zeros(steps, dtype=bool)
+    adding[work.sends[work.adds, 3]] = True
+    slowed = _slowed(work, network, intact, semantics, size)
+    return [
+        (kinds[worst[step]] if worst[step] >= 0 else network.alpha)
+        + max(rounds[step] * wire / network.unit, slowed.get(step, Fraction(0)))
+        + (semantics.reduction * size if adding[step] else 0)
+        for step in range(steps)
+    ]
+
+
+def _slowed(
+    work: Workload,
+    network: PhysicalNetwork,
+    intact: PhysicalNetwork,
+    semantics: Semantics,
+    size: Fraction,
+) -> dict[int, Fraction]:
+    """For steps that use degraded lanes what the busiest of these takes for its bytes."""
+    found: dict[int, Fraction] = defaultdict(Fraction)
+    slow = {
+        i
+        for i, (one, other) in enumerate(zip(network.lanes, intact.lanes, strict=True))
+        if one.bandwidth != other.bandwidth
+    }
+    if not slow:
+        return found
+    count = len(network.routes)
+    used, times = np.unique(work.sends[:, 3] * count + work.links, return_counts=True)
+    loads: dict[tuple[int, int], Fraction] = defaultdict(Fraction)
+    for code, number in zip(used.tolist(), times.tolist(), strict=True):
+        step, link = divmod(code, count)
+        for strand in network.routes[link]:
+            for lane in slow.intersection(strand.lanes):
+                loads[step, lane] += number * semantics.wire_bytes(size * strand.share)
+    for (step, lane), load in loads.items():
+        found[step] = max(found[step], load / network.lanes[lane].bandwidth)
+    return found
+
+
+def lockstep(
+    work: Workload,
+    network: PhysicalNetwork,
+    semantics: Semantics,
+    size: Fraction,
+    steps: Sequence[Fraction],
+    begin: Fraction,
+) -> Movements:
+    """When each send leaves and arrives; on each lane those of a step go one after the other.
+
+    Args:
+        size: bytes of a chunk.
+        steps: what each step takes.
+        begin: when the first one begins.
+    """
+    starts = [begin]
+    for seconds in steps:
+        starts.append(starts[-1] + seconds)
+    times = np.array([float(x) for x in starts])
+    step = work.sends[:, 3]
+    left, arrived = times[step].copy(), times[step + 1]
+    parts = []
+    wires = np.array(
+        [float(semantics.wire_bytes(size * x.share)) for strands in network.routes for x in strands]
+    )
+    lanes_now = LaneState(network, 1, work.lane_of)
+    for number in range(len(steps)):
+        low, high = (int(x) for x in work.first_step[number : number + 2])
+        lanes_now.free[:] = times[number]
+        links = work.links[low:high]
+        counts = np.diff(network.first_strand)[links]
+        owner = np.repeat(np.arange(low, high), counts)
+        place = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
+        strand = network.first_strand[work.links[owner]] + place
+        wire = wires[strand]
+        for lanes in network.strand_lanes[strand].T:
+            active = np.flatnonzero(lanes >= 0)
+            if not len(active):
+                break
+            on = lanes[active]
+            takes = (wire[active] / network.cable_bandwidths[on])[None]
+            now = np.full_like(takes, times[number])
+            start, end, cables = lanes_now.take(on, now, now, takes, ordered=True)
+            parts.append((owner[active], on, cables, start[0], end[0], wire[active]))
+    return Movements(left[None], arrived[None], Passages.of(parts))

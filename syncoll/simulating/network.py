@@ -1,0 +1,282 @@
+"""PhysicalNetwork: the lanes that sends travel on, each with a latency and a bandwidth.
+
+Of a network described with its switches the lanes are its links: node to switch, switch to switch,
+switch to node.  A send from node to node takes the route that `syncoll.routing` has found for the
+pair, or several side by side, each with its share.  Without switches each bound of the bandwidth
+relation is a lane: a link, or what some links share, such as all that a node can send.
+
+A lane that is wider than everything that passes through it stands for a bundle of cables, each as
+wide as the widest of these: four nodes on a switch with an uplink of four times their bandwidth
+send side by side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.errors import UsageError
+from syncoll.model import Topology
+from syncoll.planning import unit_bandwidth
+from syncoll.wording import argument
+
+__all__ = ["Lane", "PhysicalNetwork", "Strand", "physical_network"]
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Lane:
+    """One direction of a link, or a port that links share.
+
+    Args:
+        name: for people: ``0 -> 1``, ``node 3 -> switch 0``, ``egress of node 3``.
+        bandwidth: bytes per second, of all cables together.
+        latency: seconds from the first byte's departure to its arrival.
+        cables: how many sends it carries side by side, each at its part of the bandwidth.
+        ends: the vertices of a link, switches counted on from the nodes; None for a port.
+    """
+
+    name: str
+    bandwidth: Fraction
+    latency: Fraction = Fraction(0)
+    cables: int = 1
+    ends: tuple[int, int] | None = None
+
+    @property
+    def cable_bandwidth(self) -> Fraction:
+        """Bytes per second of one cable."""
+        return self.bandwidth / self.cables
+
+
+@dataclass(frozen=True)
+class Strand:
+    """A way that a part of each send over a link takes.
+
+    Args:
+        share: of the send's bytes; those of a link add up to 1.
+        lanes: numbers of lanes, in order.
+    """
+
+    share: Fraction
+    lanes: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class PhysicalNetwork:
+    """Lanes, and the way of each link's sends.
+
+    Args:
+        topology: whose links algorithms send over.
+        lanes: what they travel on.
+        routes: for each link of the topology its strands.
+        alpha: seconds that each send takes beside its lanes' latencies.
+        unit: bytes per second that a chunk per round stands for.
+        stated: whether the topology states latencies, so that alpha is 0.
+    """
+
+    topology: Topology
+    lanes: tuple[Lane, ...]
+    routes: tuple[tuple[Strand, ...], ...]
+    alpha: Fraction
+    unit: Fraction
+    stated: bool = False
+
+    @cached_property
+    def first_strand(self) -> IntArray:
+        """``[L + 1]``: where the strands of each link begin, among those of all."""
+        return np.cumsum([0, *(len(strands) for strands in self.routes)], dtype=np.int64)
+
+    @cached_property
+    def strand_lanes(self) -> IntArray:
+        """``[strands, hops]``: the lanes of each, then -1."""
+        strands = [strand.lanes for strands in self.routes for strand in strands]
+        found = np.full((len(strands), max(map(len, strands), default=1)), -1, dtype=np.int64)
+        for row, lanes in zip(found, strands, strict=True):
+            row[: len(lanes)] = lanes
+        return found
+
+    @cached_property
+    def strand_shares(self) -> FloatArray:
+        """``[strands]``: of a send's bytes."""
+        return np.array([float(x.share) for strands in self.routes for x in strands])
+
+    @cached_property
+    def latencies(self) -> FloatArray:
+        """``[lanes]``: seconds."""
+        return np.array([float(lane.latency) for lane in self.lanes])
+
+    @cached_property
+    def cable_bandwidths(self) -> FloatArray:
+        """``[lanes]``: bytes per second of one cable."""
+        return np.array([float(lane.cable_bandwidth) for lane in self.lanes])
+
+    @cached_property
+    def cables(self) -> IntArray:
+        """``[lanes]``: how many cables each has."""
+        return np.array([lane.cables for lane in self.lanes], dtype=np.int64)
+
+    @cached_property
+    def link_latencies(self) -> tuple[Fraction, ...]:
+        """``[L]``: seconds from a send's last byte leaving to its arrival, by the longest way."""
+        return tuple(
+            self.alpha
+            + max(sum((self.lanes[i].latency for i in x.lanes), Fraction(0)) for x in strands)
+            for strands in self.routes
+        )
+
+    @cached_property
+    def greatest_latency(self) -> Fraction:
+        """Seconds, of the link where a send takes longest: alpha, where that is said."""
+        return max(self.link_latencies, default=self.alpha)
+
+    def slowed(self, lanes: Sequence[int], factor: Fraction) -> PhysicalNetwork:
+        """The same with a part of the bandwidth on some lanes.
+
+        Args:
+            factor: what their bandwidth is divided by.
+        """
+        chosen = set(lanes)
+        return replace(
+            self,
+            lanes=tuple(
+                replace(lane, bandwidth=lane.bandwidth / factor) if i in chosen else lane
+                for i, lane in enumerate(self.lanes)
+            ),
+        )
+
+
+def physical_network(
+    topology: Topology, alpha: Fraction | None = None, bandwidth: Fraction | None = None
+) -> PhysicalNetwork:
+    """The lanes of a topology.
+
+    Args:
+        alpha: seconds for each send, in place of the latencies that the topology states.
+        bandwidth: bytes per second of a lane that carries one chunk per round, in place of what the
+            topology states; other lanes in proportion.
+
+    Raises:
+        UsageError: when neither it nor the topology says what a chunk per round, or a send, takes.
+    """
+    stated = unit_bandwidth(topology)
+    unit = stated if bandwidth is None else bandwidth
+    if unit is None:
+        raise UsageError(
+            f"{argument('beta')} is missing: {topology.name} is described in chunks per round, "
+            "without units; say what a link of one chunk per round carries, such as "
+            f"{argument('beta', '25GB/s')}"
+        )
+    if alpha is None:
+        raise UsageError(
+            f"{argument('alpha')} is missing: {topology.name} is described without latencies; say "
+            f"what a send takes beside its bytes, such as {argument('alpha', '0.7us')}"
+        )
+    if topology.fabric is not None and topology.fabric.num_switches:
+        lanes, routes = _of_fabric(topology, unit)
+    else:
+        lanes, routes = _of_bounds(topology, unit)
+    return PhysicalNetwork(topology, _bundled(lanes, routes), routes, alpha, unit)
+
+
+Routes = tuple[tuple[Strand, ...], ...]
+
+
+def _of_bounds(topology: Topology, unit: Fraction) -> tuple[list[Lane], Routes]:
+    """A lane for each bound; a send occupies its source's ports first, its destination's last."""
+    lanes, places = [], []
+    for number, bound in enumerate(topology.bounds):
+        sources = {a for a, _ in bound.links}
+        destinations = {b for _, b in bound.links}
+        single = len(bound.links) == 1
+        ends = bound.links[0] if single else None
+        name = f"{ends[0]} -> {ends[1]}" if ends else bound.label or f"port {number}"
+        lanes.append(Lane(name, bound.chunks_per_round * unit, ends=ends))
+        places.append(
+            1 if single else 0 if len(sources) == 1 else 3 if len(destinations) == 1 else 2
+        )
+    routes = tuple(
+        (Strand(Fraction(1), tuple(sorted(members, key=lambda i: (places[i], i)))),)
+        for members in topology.link_bounds
+    )
+    return lanes, routes
+
+
+def _of_fabric(topology: Topology, unit: Fraction) -> tuple[list[Lane], Routes]:
+    """A lane for each physical link that a route uses.
+
+    Raises:
+        UsageError: when the topology is not what its network's routes make of it.
+    """
+    from syncoll.routing import route
+
+    fabric = topology.fabric
+    assert fabric is not None
+    routing = route(fabric)
+    if routing.topology.links != topology.links:
+        raise UsageError(
+            f"{topology.name} has other links than the routes through its switches; it was made by "
+            "another version, so search it again"
+        )
+    scale = unit / fabric.chunk_bandwidth
+    lanes = [
+        Lane(
+            f"{fabric.vertex_name(x.source)} -> {fabric.vertex_name(x.destination)}",
+            x.bandwidth * scale,
+            ends=(x.source, x.destination),
+        )
+        for x in fabric.links
+    ]
+    number = {(x.source, x.destination): i for i, x in enumerate(fabric.links)}
+    routes = []
+    for link in topology.links:
+        strands: list[tuple[Fraction, tuple[int, ...]]] = [(Fraction(1), ())]
+        for parts in routing.pieces_of(link):
+            ways = [
+                (share, tuple(number[ends] for ends in pairwise(path))) for path, share in parts
+            ]
+            strands = list(_coupled(strands, ways))
+        routes.append(tuple(Strand(share, lanes) for share, lanes in strands))
+    return lanes, tuple(routes)
+
+
+Ways = Sequence[tuple[Fraction, tuple[int, ...]]]
+
+
+def _coupled(begun: Ways, onward: Ways) -> Iterator[tuple[Fraction, tuple[int, ...]]]:
+    """Strands that go on as others begin, as few as the shares allow."""
+    first = second = 0
+    left, wanted = begun[0][0], onward[0][0]
+    while True:
+        share = min(left, wanted)
+        yield share, (*begun[first][1], *onward[second][1])
+        left, wanted = left - share, wanted - share
+        if not left:
+            first += 1
+            if first == len(begun):
+                return
+            left = begun[first][0]
+        if not wanted:
+            second += 1
+            wanted = onward[second][0]
+
+
+def _bundled(lanes: list[Lane], routes: Routes) -> tuple[Lane, ...]:
+    """The lanes with as many cables as what passes through them has room on side by side."""
+    widest = [Fraction(0)] * len(lanes)
+    for strands in routes:
+        for strand in strands:
+            for i in strand.lanes:
+                rate = min(lanes[j].bandwidth for j in strand.lanes)
+                widest[i] = max(widest[i], rate)
+    return tuple(
+        replace(lane, cables=max(1, int(lane.bandwidth / rate))) if rate else lane
+        for lane, rate in zip(lanes, widest, strict=True)
+    )

@@ -1,0 +1,270 @@
+"""Semantics: how a network is taken to behave; docs/simulation.md says each in words."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+
+from syncoll.errors import UsageError
+from syncoll.simulating.network import PhysicalNetwork
+from syncoll.units import parse_time
+from syncoll.wording import argument
+
+__all__ = [
+    "Injection",
+    "Late",
+    "Semantics",
+    "Sharing",
+    "Slow",
+    "Switching",
+    "Timing",
+    "parse_late",
+    "parse_slow",
+]
+
+
+class Timing(StrEnum):
+    """When a send leaves."""
+
+    LOCKSTEP = "lockstep"
+    """With all others of its step, when everything of the step before has arrived."""
+    ASYNCHRONOUS = "asynchronous"
+    """When its data is there and its lane is free, in the order of the algorithm."""
+
+
+class Switching(StrEnum):
+    """What a switch waits for before it sends on."""
+
+    CUT_THROUGH = "cut-through"
+    """The first byte."""
+    STORE_AND_FORWARD = "store-and-forward"
+    """The whole send, or the whole packet where there are packets."""
+
+
+class Sharing(StrEnum):
+    """What sends do that meet on a lane."""
+
+    IN_TURN = "in-turn"
+    """One after the other, whole."""
+    FAIR = "fair"
+    """All at once, each at its max-min fair part of the bandwidth."""
+
+
+class Injection(StrEnum):
+    """When a node may go on to the sends of its next step."""
+
+    FREE = "free"
+    """At once."""
+    LOCKSTEP = "lockstep"
+    """When its sends of the step before are on their way; without any, after a step's time."""
+
+
+@dataclass(frozen=True)
+class Slow:
+    """Lanes with a part of their bandwidth.
+
+    Args:
+        source: a vertex in words, such as ``3`` or ``switch 0``; ``*`` for any.
+        destination: another.
+        factor: what the bandwidth is divided by; at least 1.
+    """
+
+    source: str
+    destination: str
+    factor: Fraction
+
+    def __str__(self) -> str:
+        return f"{self.source}->{self.destination} by {self.factor}"
+
+
+@dataclass(frozen=True)
+class Late:
+    """A node that begins later than others.
+
+    Args:
+        node: which.
+        seconds: how much later.
+    """
+
+    node: int
+    seconds: Fraction
+
+    def __str__(self) -> str:
+        return f"rank {self.node} by {float(self.seconds * 10**6):g}us"
+
+
+@dataclass(frozen=True)
+class Semantics:
+    """What a simulation takes for how a network behaves.
+
+    Args:
+        timing: when a send leaves.
+        switching: what a switch waits for.
+        sharing: what sends do that meet on a lane.
+        injection: when a node goes on to its next step.
+        packet: bytes of payload of a packet; None where a send goes as one.
+        header: bytes before each packet, or before each send without packets.
+        depth: sends that a connection has room for until the first of them has arrived; None for
+            no limit.
+        reduction: seconds for each byte that a node adds to what it has.
+        overhead: seconds of each call.
+        slow: degraded lanes.
+        late: stragglers.
+
+    Raises:
+        UsageError: on numbers out of their range, and what does not go together.
+    """
+
+    timing: Timing = Timing.ASYNCHRONOUS
+    switching: Switching = Switching.CUT_THROUGH
+    sharing: Sharing = Sharing.IN_TURN
+    injection: Injection = Injection.FREE
+    packet: int | None = None
+    header: int = 0
+    depth: int | None = None
+    reduction: Fraction = Fraction(0)
+    overhead: Fraction = Fraction(0)
+    slow: tuple[Slow, ...] = ()
+    late: tuple[Late, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name, value, least in (
+            ("packet", self.packet, 1),
+            ("header", self.header, 0),
+            ("depth", self.depth, 1),
+            ("reduction", self.reduction, 0),
+            ("overhead", self.overhead, 0),
+        ):
+            if value is not None and value < least:
+                raise UsageError(f"{argument(name)}: {value}; expected at least {least}")
+        named = {
+            "switching": self.switching is not Switching.CUT_THROUGH,
+            "sharing": self.sharing is not Sharing.IN_TURN,
+            "injection": self.injection is not Injection.FREE,
+            "depth": self.depth is not None,
+        }
+        for name in (key for key, given in named.items() if given):
+            if self.timing is Timing.LOCKSTEP:
+                raise UsageError(
+                    f"{argument(name)} says when sends leave, which lockstep says already; leave "
+                    f"it out, or have {argument('timing', 'asynchronous')}"
+                )
+            if self.sharing is Sharing.FAIR and name in ("switching", "injection", "depth"):
+                raise UsageError(
+                    f"{argument(name)} is for sends that take turns; leave it out, or have "
+                    f"{argument('sharing', 'in-turn')}"
+                )
+
+    def wire_bytes(self, size: Fraction) -> Fraction:
+        """What a send of some bytes takes on a lane, headers included."""
+        if self.packet is None:
+            return size + self.header
+        return size + -(-size // self.packet) * self.header
+
+    def packet_bytes(self, size: Fraction) -> tuple[Fraction, Fraction]:
+        """The first and the last packet of a send of some bytes, on a lane; all of it without."""
+        if self.packet is None or size <= self.packet:
+            return (self.wire_bytes(size),) * 2
+        last = size - (-(-size // self.packet) - 1) * self.packet
+        return Fraction(self.packet + self.header), last + self.header
+
+    def on(self, network: PhysicalNetwork) -> PhysicalNetwork:
+        """The network with its degraded lanes.
+
+        Raises:
+            UsageError: when there is no such lane or node, in words.
+        """
+        for one in self.slow:
+            network = network.slowed(_lanes_of(one, network), one.factor)
+        nodes = network.topology.num_nodes
+        for late in self.late:
+            if late.node >= nodes:
+                raise UsageError(
+                    f"{argument('late')}: there is no rank {late.node}; "
+                    f"{network.topology.name} has the ranks 0 to {nodes - 1}"
+                )
+        return network
+
+    def starts(self, nodes: int) -> list[Fraction]:
+        """When each node begins, in seconds."""
+        found = [Fraction(0)] * nodes
+        for one in self.late:
+            found[one.node] = max(found[one.node], one.seconds)
+        return found
+
+
+_SLOW = re.compile(r"\s*(.+?)\s*->\s*(.+?)\s+by\s+([0-9]+(?:\.[0-9]+)?(?:/[0-9]+)?)\s*")
+_LATE = re.compile(r"\s*(?:rank|node)?\s*([0-9]+)\s+by\s+(.+?)\s*")
+
+
+def parse_slow(text: str) -> Slow:
+    """A degraded lane such as ``0->5 by 3``, ``switch 0->3 by 1.5`` or ``2->* by 2``.
+
+    Raises:
+        UsageError: when it is not one.
+    """
+    match = _SLOW.fullmatch(text)
+    factor = Fraction(0)
+    if match is not None and not match[3].endswith("/0"):
+        factor = Fraction(match[3]) if "." not in match[3] or "/" not in match[3] else factor
+    if match is None or factor < 1:
+        raise UsageError(
+            f"{argument('slow')}: {text!r} is not FROM->TO by FACTOR, with a factor of at least 1, "
+            "such as '0->5 by 3', 'switch 0->3 by 1.5' or '2->* by 2'"
+        )
+    return Slow(match[1], match[2], factor)
+
+
+def parse_late(text: str) -> Late:
+    """A straggler such as ``rank 3 by 50us``.
+
+    Raises:
+        UsageError: when it is not one.
+    """
+    match = _LATE.fullmatch(text)
+    if match is None:
+        raise UsageError(
+            f"{argument('late')}: {text!r} is not 'rank N by TIME', such as 'rank 3 by 50us'"
+        )
+    try:
+        return Late(int(match[1]), parse_time(match[2]))
+    except UsageError as error:
+        raise UsageError(f"{argument('late')}: {error}") from None
+
+
+def _lanes_of(slow: Slow, network: PhysicalNetwork) -> list[int]:
+    """The lanes that are meant.
+
+    Raises:
+        UsageError: when there is none.
+    """
+    nodes = network.topology.num_nodes
+
+    def vertex(text: str) -> int | None:
+        if text == "*":
+            return None
+        match = re.fullmatch(r"(?:(node|rank|switch)\s*)?([0-9]+)", text)
+        if match is None:
+            raise UsageError(
+                f"{argument('slow')}: {text!r} is neither a node such as 3, nor a switch such as "
+                "'switch 0', nor * for any"
+            )
+        return int(match[2]) + (nodes if match[1] == "switch" else 0)
+
+    wanted = (vertex(slow.source), vertex(slow.destination))
+    found = [
+        i
+        for i, lane in enumerate(network.lanes)
+        if lane.ends is not None
+        and all(want in (None, end) for want, end in zip(wanted, lane.ends, strict=True))
+    ]
+    if not found:
+        some = ", ".join(lane.name for lane in network.lanes[:6])
+        raise UsageError(
+            f"{argument('slow')}: {network.topology.name} has no lane "
+            f"{slow.source}->{slow.destination}; its lanes are {some}"
+            + (", …" if len(network.lanes) > 6 else "")
+        )
+    return found

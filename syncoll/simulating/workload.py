@@ -1,0 +1,197 @@
+"""Workload: the sends of an algorithm in order, and what each waits for.
+
+A send waits until its data is there.  A copy is there when the chunk arrives for the first time; a
+partial result when everything has arrived at the sender, in earlier steps, that is part of it.
+
+Of an algorithm that is said by the sends of some chunks and their images (`OrbitAlgorithm`), where
+the images of each lane are different lanes that are alike, each image of a send leaves and arrives
+when the send does: then one lane stands for all its images, and the sends that are said for all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.model import Algorithm, Instance, OrbitAlgorithm
+from syncoll.simulating.network import PhysicalNetwork
+
+__all__ = ["Workload", "workload_of"]
+
+IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+
+_CELLS_AT_ONCE = 1 << 24
+
+
+@dataclass(frozen=True, eq=False)
+class Workload:
+    """Sends in the order of their steps.
+
+    Args:
+        sends: ``[M, 4]``: chunk, source, destination, step.
+        links: ``[M]``: the link of each.
+        connections: ``[M]``: the same, but one link for all its images where images stand for all.
+        first_step: ``[S + 1]``: where the sends of each step begin.
+        first_need: ``[M + 1]``: where the needs of each send begin.
+        needs: earlier sends that must have arrived.
+        adds: ``[M]``: whether the receiver adds it to what it has.
+        lane_of: ``[lanes]``: the lane that stands for each.
+        copies: how many images each send has, itself included.
+    """
+
+    sends: IntArray
+    links: IntArray
+    connections: IntArray
+    first_step: IntArray
+    first_need: IntArray
+    needs: IntArray
+    adds: BoolArray
+    lane_of: IntArray
+    copies: int = 1
+
+    def __len__(self) -> int:
+        return len(self.sends)
+
+    @cached_property
+    def by_connection(self) -> IntArray:
+        """``[M]``: all sends, ordered by connections, those of each in their order."""
+        return np.argsort(self.connections, kind="stable")
+
+    @cached_property
+    def place_on_connection(self) -> IntArray:
+        """``[M]``: where each send stands in that."""
+        found = np.empty(len(self), dtype=np.int64)
+        found[self.by_connection] = np.arange(len(self))
+        return found
+
+    @cached_property
+    def rank_on_connection(self) -> IntArray:
+        """``[M]``: how many sends over the same connection come before each."""
+        first = np.searchsorted(self.connections[self.by_connection], self.connections)
+        return self.place_on_connection - first
+
+
+def workload_of(
+    instance: Instance, algorithm: Algorithm, network: PhysicalNetwork, *, symmetric: bool
+) -> Workload:
+    """The sends of a verified algorithm.
+
+    Args:
+        network: of the instance's topology.
+        symmetric: whether images of lanes are alike, so that one may stand for all.
+
+    Raises:
+        UsageError: when all sends have to be listed, and there are too many.
+    """
+    lane_of, copies = np.arange(len(network.lanes)), 1
+    if isinstance(algorithm, OrbitAlgorithm):
+        classes = _lane_classes(algorithm, network) if symmetric else None
+        if classes is None:
+            algorithm = algorithm.expanded()
+        else:
+            lane_of, copies = classes, algorithm.carriers.order
+            algorithm = algorithm.representative
+    sends = algorithm.sends
+    nodes = instance.topology.num_nodes
+    known = np.array([a * nodes + b for a, b in instance.topology.links], dtype=np.int64)
+    links = np.searchsorted(known, sends[:, 1] * nodes + sends[:, 2])
+    first_step = np.searchsorted(sends[:, 3], np.arange(algorithm.steps + 1))
+    adds = np.zeros(len(sends), dtype=bool)
+    if algorithm.contributions is None:
+        first_need, needs = _first_arrivals(instance, sends)
+    else:
+        carried = algorithm.contributions
+        first_need, needs = _parts(sends, carried, nodes)
+        adds = (carried != instance.pre[sends[:, 0]]).any(axis=1)
+    connections = links
+    if copies > 1:
+        connections = lane_of[network.strand_lanes[network.first_strand[links], 0]]
+    return Workload(sends, links, connections, first_step, first_need, needs, adds, lane_of, copies)
+
+
+def _first_arrivals(instance: Instance, sends: IntArray) -> tuple[IntArray, IntArray]:
+    """For each send the first that brought its chunk to its source; none where it starts."""
+    nodes = instance.topology.num_nodes
+    chunks, compact = np.unique(sends[:, 0], return_inverse=True)
+    brought = compact * nodes + sends[:, 2]
+    first = np.full(len(chunks) * nodes, -1, dtype=np.int64)
+    first[brought[::-1]] = np.arange(len(sends))[::-1]  # what is written last stays: the first one
+    need = first[compact * nodes + sends[:, 1]]
+    need[instance.pre[sends[:, 0], sends[:, 1]]] = -1
+    has = need >= 0
+    return np.concatenate([[0], np.cumsum(has)]), need[has]
+
+
+def _parts(sends: IntArray, carried: BoolArray, nodes: int) -> tuple[IntArray, IntArray]:
+    """For each send those to its source, in earlier steps, whose contributions it carries."""
+    chunks, compact = np.unique(sends[:, 0], return_inverse=True)
+    del chunks
+    brought, taken = compact * nodes + sends[:, 2], compact * nodes + sends[:, 1]
+    order = np.argsort(brought, kind="stable")  # by step within each
+    ordered = brought[order]
+    low, high = np.searchsorted(ordered, taken), np.searchsorted(ordered, taken, side="right")
+    counts = high - low
+    owner = np.repeat(np.arange(len(sends)), counts)
+    place = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
+    part = order[np.repeat(low, counts) + place]
+    keep = sends[part, 3] < sends[owner, 3]
+    owner, part = owner[keep], part[keep]
+    inside = np.empty(len(owner), dtype=bool)
+    block = max(1, _CELLS_AT_ONCE // max(1, nodes))
+    for i in range(0, len(owner), block):
+        some = slice(i, i + block)
+        inside[some] = ~(carried[part[some]] & ~carried[owner[some]]).any(axis=1)
+    owner, part = owner[inside], part[inside]
+    return np.searchsorted(owner, np.arange(len(sends) + 1)), part
+
+
+def _lane_classes(algorithm: OrbitAlgorithm, network: PhysicalNetwork) -> IntArray | None:
+    """For each lane the least of its images; None where they are not alike, or not all different.
+
+    Only where each link is a lane of its own: then carriers say where it goes.
+    """
+    if any(lane.ends is None for lane in network.lanes) or network.strand_lanes.shape[1] > 1:
+        return None
+    carriers, nodes = algorithm.carriers, network.topology.num_nodes
+    source, destination = np.array([lane.ends for lane in network.lanes], dtype=np.int64).T
+    number = np.full(nodes * nodes, -1, dtype=np.int64)
+    number[source * nodes + destination] = np.arange(len(source))
+    images = [number[maps[source] * nodes + maps[destination]] for maps in carriers.nodes]
+    figures = (network.latencies, network.cable_bandwidths, network.cables)
+    for image in images:
+        if (image < 0).any() or any((one[image] != one).any() for one in figures):
+            return None
+    classes = np.arange(len(source))
+    while True:
+        before = classes.copy()
+        for image in images:
+            np.minimum.at(classes, image, before)
+            np.minimum(classes, classes[image], out=classes)
+        if np.array_equal(before, classes):
+            break
+
+    def to(lane: int) -> IntArray:
+        """Where each element carries a lane."""
+        ends = (carriers.elements[:, one[lane]].astype(np.int64) for one in (source, destination))
+        code = next(ends) * nodes
+        found: IntArray = number[code + next(ends)]
+        return found
+
+    # A group of as many elements as each class has lanes, none of which keeps a lane in its place.
+    for lane in np.unique(classes).tolist():
+        went = to(lane)
+        if not len(np.unique(went)) == np.count_nonzero(classes == lane) == carriers.order:
+            return None
+    element = np.full(len(source), -1, dtype=np.int64)
+    element[went] = np.arange(carriers.order)
+    for maps, image in zip(carriers.nodes, images, strict=True):
+        after = element[to(int(image[lane]))]
+        if (after < 0).any() or not np.array_equal(
+            carriers.elements[after], carriers.elements[:, maps]
+        ):
+            return None
+    return classes

@@ -1,0 +1,96 @@
+"""Sends that leave when they can: no lane carries too much, and nobody sends what he has not."""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from syncoll.routing import as_topology
+from syncoll.simulating import (
+    Semantics,
+    Simulation,
+    Switching,
+    Timing,
+    physical_network,
+    simulate_algorithm,
+    simulated_seconds,
+)
+from tests.oracles.algorithms import connected_topology, random_algorithm
+from tests.oracles.fabrics import random_fabric
+
+ALPHA, BETA = Fraction(1, 10**6), Fraction(25 * 10**9)
+SIZE = 1 << 20
+
+
+def random_simulation(seed: int, semantics: Semantics) -> Simulation:
+    rng = random.Random(seed)
+    if seed % 2:
+        topology = connected_topology(rng)
+    else:
+        topology = as_topology(random_fabric(rng, irregular=False))
+    stored = random_algorithm(rng, topology, rng.randint(1, 2))
+    return simulate_algorithm(stored, physical_network(topology, ALPHA, BETA), semantics, SIZE)
+
+
+def require_consistent(found: Simulation) -> None:
+    """No cable carries two things at once or too fast, all bytes pass, and data is there."""
+    passages, lanes = found.passages, found.network.lanes
+    cables = np.array([lane.cables for lane in lanes])
+    assert (passages.cable < cables[passages.lane]).all()
+    slot = passages.lane * cables.max() + passages.cable
+    order = np.lexsort((passages.start, slot))
+    slots, start, end = slot[order], passages.start[order], passages.end[order]
+    same = slots[1:] == slots[:-1]
+    assert (start[1:][same] >= end[:-1][same]).all()
+    rate = np.array([float(lane.cable_bandwidth) for lane in lanes])[passages.lane]
+    assert (passages.size <= rate * (passages.end - passages.start) * (1 + 1e-9)).all()
+    index, chunk = found.network.topology.link_index, Fraction(SIZE, found.algorithm.chunks)
+    wanted: dict[tuple[int, int], Fraction] = defaultdict(Fraction)
+    for send, (_, source, destination, _) in enumerate(found.sends.tolist()):
+        for strand in found.network.routes[index[source, destination]]:
+            for lane in strand.lanes:
+                wanted[send, lane] += strand.share * chunk
+    carried_bytes: dict[tuple[int, int], float] = defaultdict(float)
+    for send, lane, size in zip(passages.send, passages.lane, passages.size, strict=True):
+        carried_bytes[send, lane] += size
+    assert carried_bytes == {key: pytest.approx(float(size)) for key, size in wanted.items()}
+    instance, carried = found.algorithm.instance, found.algorithm.algorithm.contributions
+    for number, (chunk_number, source, _, step) in enumerate(found.sends.tolist()):
+        before = found.sends[:, 3] < step
+        came = np.flatnonzero(
+            before & (found.sends[:, 0] == chunk_number) & (found.sends[:, 2] == source)
+        )
+        if carried is None:
+            there = 0.0 if instance.pre[chunk_number, source] else found.arrived[came].min()
+        else:
+            parts = [i for i in came if not (carried[i] & ~carried[number]).any()]
+            there = max((found.arrived[i] for i in parts), default=0.0)
+        assert found.left[number] >= there
+
+
+@pytest.mark.parametrize("switching", Switching)
+@pytest.mark.parametrize("seed", range(12))
+def test_what_happens_could_happen(seed: int, switching: Switching) -> None:
+    require_consistent(random_simulation(seed, Semantics(switching=switching)))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_where_links_share_nothing_nobody_waits_longer_than_in_lockstep(seed: int) -> None:
+    rng = random.Random(seed)
+    topology = connected_topology(rng)
+    if any(len(bound.links) > 1 for bound in topology.bounds):
+        topology = type(topology).from_links(
+            "plain", topology.num_nodes, dict.fromkeys(topology.links, 1)
+        )
+    stored = random_algorithm(rng, topology, 2)
+    network = physical_network(topology, ALPHA, BETA)
+    sizes = [1, 1000, SIZE]
+    free = simulated_seconds(stored, network, Semantics(), sizes)
+    steps = simulated_seconds(stored, network, Semantics(timing=Timing.LOCKSTEP), sizes)
+    assert all(
+        one <= other * (1 + Fraction(1, 10**12)) for one, other in zip(free, steps, strict=True)
+    )
