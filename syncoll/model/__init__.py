@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from syncoll.model.forest import Forest, Tree
     from syncoll.model.instance import BoolArray, Instance
     from syncoll.model.orbit_algorithm import OrbitAlgorithm
+    from syncoll.model.recutting import recut
     from syncoll.model.rows import RelationTable, rows_within
     from syncoll.model.topology import UNREACHABLE, BandwidthBound, Link, Topology
 else:
@@ -29,6 +30,7 @@ else:
             "forest": "Forest Tree",
             "instance": "BoolArray Instance",
             "orbit_algorithm": "OrbitAlgorithm",
+            "recutting": "recut",
             "rows": "RelationTable rows_within",
             "topology": "UNREACHABLE BandwidthBound Link Topology",
         },
@@ -53,6 +55,7 @@ __all__ = [
     "compose",
     "inverse_of",
     "invert",
+    "recut",
     "refine",
     "renumber",
     "rows_within",

@@ -12,11 +12,10 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import product
 from typing import Protocol
 
-from syncoll.deadline import Deadline, OutOfTimeError, interrupted_at
-from syncoll.errors import LocatedError, ModelError, SyncollError, UsageError
+from syncoll.deadline import Deadline, OutOfTimeError
+from syncoll.errors import LocatedError, SyncollError, UsageError
 from syncoll.model import Collective
 from syncoll.model.derived import part_chunks
 from syncoll.results.frontier import Frontier, Point
@@ -24,14 +23,15 @@ from syncoll.searching.answers import AnswerSource
 from syncoll.searching.bounds_table import BoundsTable
 from syncoll.searching.candidates import CandidateSource
 from syncoll.searching.claims import gaps_are_open, with_claims
-from syncoll.searching.decompose import composed
+from syncoll.searching.compositions import Compositions
 from syncoll.searching.driver import OUT_OF_MEMORY, OnPoints, merged, proofs_until, search_points
+from syncoll.searching.parts import Part, same_problem, underlying
 from syncoll.searching.request import Observer, SearchRequest, Strategy
 from syncoll.searching.seed_run import SeedRun, within
 from syncoll.searching.seeding import is_small
 from syncoll.searching.turns import SeedTurns
 
-__all__ = ["Composing", "PartSearch", "SearchTask", "same_problem", "underlying"]
+__all__ = ["Composing", "PartSearch", "SearchTask"]
 
 _DIRECT_MULTIPLES = 12
 """The limit on C of the direct search, in multiples of the least C."""
@@ -42,16 +42,22 @@ _DIRECT_SECONDS = 25.0
 _SHARE_OF_FIRST_BOUND = 0.15
 """The part of the time in which the whole's bandwidth cost is bounded."""
 
-_SHARE_OF_PARTS = (0.4, 0.25)
+_SHARE_OF_PARTS = ((0.4, 0.25), (0.75, 0.25))
 """The part of the time that is left in which the parts of the first way to compose are searched,
-and those of any other."""
+and those of any other: on a small machine, where a direct search often finds what is better than
+any composition, and on others."""
 
 _SHARE_OF_SEEDS = (0.05, 0.2)
 """The part of the time in which seeds construct the whole before that, on a small machine and on
 others."""
 
-_COMPOSING_SECONDS = 0.4
-"""What was found at the last moment gets so long to be composed."""
+_COMPOSING_SECONDS, _STOPPING_SECONDS = 0.4, 3.0
+"""What was found at the last moment gets so long to be composed, and when a person stopped the
+search."""
+
+_SAVE_SECONDS, _TIMES_COMPOSING = 5.0, 10.0
+"""While parts are searched what is known of them is composed so often, and the next time so many
+times as long later as it took."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +96,8 @@ class Composing:
         )
         self.source = CandidateSource(request, self.bounds)
         self.points: list[Point] = []
+        self.compositions = Compositions(request.collective, self._is_of_use, self._lost)
+        self._again = Deadline.after(_SAVE_SECONDS)
         self.complete, self.interrupted = True, False
 
     def frontier(self) -> Frontier:
@@ -111,6 +119,16 @@ class Composing:
             self._turn(lambda: turns.first(alone=alone))
         if alone:
             bounds.deadline = proofs_until(self.deadline)
+        frontier = self._so_far(scope)
+        self.observer.found(frontier.points)
+        if self.on_points is not None:
+            self.on_points(frontier)
+        more = request.collective.combining and not self.interrupted and frontier.open
+        return self._direct(frontier, seeds) if more and not alone else frontier
+
+    def _so_far(self, scope: str) -> Frontier:
+        """What is known, with everything that is proved about it."""
+        request, source = self.request, self.source
         found = Frontier(
             request.topology,
             request.collective.name,
@@ -121,18 +139,13 @@ class Composing:
                 request,
                 request.k,
                 source.max_steps if request.max_steps is None else None,
-                source.max_chunks if bounds.irregular else request.max_chunks,
+                source.max_chunks if self.bounds.irregular else request.max_chunks,
             ),
             complete=self.complete and not self.interrupted,
             interrupted=self.interrupted,
             seconds=time.perf_counter() - self.began,
         )
-        frontier = self._claimed(found)
-        self.observer.found(frontier.points)
-        if self.on_points is not None:
-            self.on_points(frontier)
-        more = request.collective.combining and not self.interrupted and frontier.open
-        return self._direct(frontier, seeds) if more and not alone else frontier
+        return self._claimed(found)
 
     def _turn(self, seeds: Callable[[], object]) -> None:
         """A turn of seeds, unless the search was interrupted."""
@@ -166,45 +179,62 @@ class Composing:
         """
         scopes: list[str] = []
         refusal: SyncollError | None = None
-        late = self.deadline.before(-_COMPOSING_SECONDS)
         for way in self.request.collective.ways:
-            if self.interrupted or (scopes and not self._gaps_are_open()):
+            if self.interrupted or (scopes and (self.deadline.passed or not self._gaps_are_open())):
                 break
             try:
-                share = _SHARE_OF_PARTS[bool(scopes)]
-                frontiers = self._parts(way, self.deadline.share(share))
+                share = _SHARE_OF_PARTS[not is_small(self.request.topology)][bool(scopes)]
+                parts = self._searched(way, self.deadline.share(share))
             except (UsageError, LocatedError) as error:
                 refusal = error
                 continue
-            self.interrupted |= any(frontier.interrupted for frontier in frontiers)
-            self.complete &= all(frontier.complete for frontier in frontiers)
-            if len(frontiers) < len(way):
-                break
             scopes.append(" then ".join(part.name for part in way))
+            late = self.deadline.before(-_COMPOSING_SECONDS)
             try:
-                self._compose(product(*(frontier.points for frontier in frontiers)), late)
-            except OutOfTimeError:
-                self.complete = False
-            except MemoryError as error:
-                self.complete = False
-                self.answers.lost(f"{OUT_OF_MEMORY}: {error}")
+                self._compose(parts, late.sooner(_STOPPING_SECONDS) if self.interrupted else late)
             except KeyboardInterrupt:
                 self.interrupted = True
         if not scopes and refusal is not None and not self.request.collective.combining:
             raise refusal
-        return f"compositions ({'; '.join(scopes) or 'none within the limits'})"
+        return _scope(scopes)
 
-    def _parts(self, way: Sequence[Collective], deadline: Deadline) -> list[Frontier]:
-        """The frontiers of a way's parts; fewer when a person stopped the search."""
-        frontiers: list[Frontier] = []
-        for i, part in enumerate(way):
+    def _searched(self, way: Sequence[Collective], deadline: Deadline) -> list[Part]:
+        """A way's parts with what is found of them, as far as a person does not stop the search."""
+        parts = [Part(self._part_request(way, collective)) for collective in way]
+        for i, part in enumerate(parts):
             # Each leaves as much time to those after it that are not the same over again.
             until = deadline.share(1 / max(1, self._questions(way[i:])))
-            asked = self._part_request(way, part, until)
-            frontiers.append(self.frontiers.search(SearchTask(asked, until)))
-            if frontiers[-1].interrupted:
+            same = [other for other in parts[i:] if same_problem(other.asked, part.asked)]
+
+            def on_points(found: Frontier, same: Sequence[Part] = same) -> None:
+                for other in same:
+                    other.points = found.points
+                self._compose_meanwhile(way, parts)
+
+            asked = replace(part.asked, time_limit=until.seconds)
+            frontier = self.frontiers.search(SearchTask(asked, until, on_points))
+            for other in same:
+                other.points = frontier.points
+            self.interrupted |= frontier.interrupted
+            self.complete &= frontier.complete
+            if self.interrupted:
                 break
-        return frontiers
+        return parts
+
+    def _compose_meanwhile(self, way: Sequence[Collective], parts: Sequence[Part]) -> None:
+        """Passes on what can be composed while parts are searched, now and then."""
+        if self.on_points is None or not self._again.passed:
+            return
+        began = time.perf_counter()
+        before, complete = self.points, self.complete
+        self._compose(parts, self.deadline.sooner(_SAVE_SECONDS))
+        self.complete = False
+        if self.points is not before:
+            with self.bounds.at_once():
+                self.on_points(self._so_far(_scope([" then ".join(part.name for part in way)])))
+        self.complete = complete
+        spent = time.perf_counter() - began
+        self._again = Deadline.after(max(_SAVE_SECONDS, _TIMES_COMPOSING * spent))
 
     def _questions(self, parts: Sequence[Collective]) -> int:
         """How many searches these parts need."""
@@ -217,9 +247,7 @@ class Composing:
                 asked.append(request)
         return len(asked)
 
-    def _part_request(
-        self, way: Sequence[Collective], part: Collective, until: Deadline
-    ) -> SearchRequest:
+    def _part_request(self, way: Sequence[Collective], part: Collective) -> SearchRequest:
         """The request for one part, within what the whole leaves it."""
         request = self.request
         max_steps, max_chunks = request.max_steps, request.max_chunks
@@ -231,13 +259,7 @@ class Composing:
             max_steps = max(0, max_steps)
         if max_chunks is not None and part is not way[0]:
             max_chunks = max(self._sizes(part, max_chunks), default=max_chunks)
-        return replace(
-            request,
-            collective=part,
-            max_steps=max_steps,
-            max_chunks=max_chunks,
-            time_limit=until.seconds,
-        )
+        return replace(request, collective=part, max_steps=max_steps, max_chunks=max_chunks)
 
     def _sizes(self, part: Collective, most: int) -> Iterator[int]:
         """The C of a part that go with each C of the whole, up to a limit."""
@@ -249,45 +271,28 @@ class Composing:
                 if not self.bounds.irregular:
                     return  # it is the largest
 
-    def _compose(self, choices: Iterable[tuple[Point, ...]], deadline: Deadline) -> None:
-        """Adds the points that can be composed of a choice of parts.
-
-        Where the collective has as many chunks for each C, the costs of a composition follow from
-        those of its parts, and what is dominated is not even made.
+    def _compose(self, parts: Sequence[Part], deadline: Deadline) -> None:
+        """Adds the points that can be composed of what is known of the parts.
 
         Args:
             deadline: after it no more are composed.
-
-        Raises:
-            OutOfTimeError: when it comes before the end.
         """
-        collective = self.request.collective
-        per_chunk: Fraction | None = None
-        for choice in sorted(choices, key=_share_of_rounds):
-            steps = sum(part.steps for part in choice)
-            if per_chunk is not None:
-                cost = per_chunk * _share_of_rounds(choice)
-                if any(p.steps <= steps and p.bandwidth <= cost for p in self.points):
-                    continue
-            try:
-                with interrupted_at(deadline):
-                    solved = composed([(p.instance, p.algorithm) for p in choice], collective)
-            except ModelError:  # refined, these parts do not tile the collective's chunks
-                continue
-            except UsageError as error:  # its sends would have to be listed
-                self.complete = False
-                self.answers.lost(str(error))
-                continue
-            point = Point(
-                *solved,
-                "+".join(dict.fromkeys(p.encoding for p in choice)),
-                "+".join(dict.fromkeys(p.backend for p in choice)),
-                sum(p.seconds for p in choice),
-            )
-            if not self.bounds.irregular:
-                per_chunk = Fraction(point.instance.num_chunks, point.chunks)
-            if self._admits(point):
-                self.points = merged(self.points, point)
+        try:
+            for point in self.compositions.points(parts, deadline):
+                if self._admits(point):
+                    self.points = merged(self.points, point)
+        except OutOfTimeError:
+            self.complete = False
+        except MemoryError as error:
+            self._lost(f"{OUT_OF_MEMORY}: {error}")
+
+    def _is_of_use(self, steps: int, bandwidth: Fraction) -> bool:
+        """Whether a point of these costs is beaten by none that is known."""
+        return not any(p.steps <= steps and p.bandwidth <= bandwidth for p in self.points)
+
+    def _lost(self, why: str) -> None:
+        self.complete = False
+        self.answers.lost(why)
 
     def _admits(self, point: Point) -> bool:
         """Whether a point keeps the limits of the whole, and is among what is proved."""
@@ -367,19 +372,6 @@ class Composing:
         return replace(frontier, complete=frontier.complete or not frontier.open)
 
 
-def _share_of_rounds(choice: Sequence[Point]) -> Fraction:
-    """Rounds for each chunk of a composition: its parts are refined to equally many chunks."""
-    return sum((Fraction(p.rounds, p.instance.num_chunks) for p in choice), Fraction(0))
-
-
-def underlying(request: SearchRequest) -> SearchRequest:
-    """The request for the dual by which an inverse is searched; others as they are."""
-    dual = request.collective.dual
-    if dual is None or dual.combining or dual.irregular:
-        return request
-    return replace(request, topology=request.topology.reversed(), collective=dual)
-
-
-def same_problem(one: SearchRequest, two: SearchRequest) -> bool:
-    """Whether two requests are about the same collective on the same links."""
-    return one.collective == two.collective and one.topology.same_as(two.topology)
+def _scope(ways: Sequence[str]) -> str:
+    """Among what was searched, in words."""
+    return f"compositions ({'; '.join(ways) or 'none within the limits'})"

@@ -173,7 +173,7 @@ class _Search:
     def _take(self, points: Iterator[Point]) -> bool:
         """Puts points of seeds on the frontier, until nothing can be better; whether one is new."""
         self.observer.seeding(self.seeds.waiting)
-        saved, new, alone = time.perf_counter(), False, self.answers.solver is None
+        saved, new = time.perf_counter(), False
         for point in points:
             self.trials.known.add(point)
             most = self.source.most_rounds(point.steps)
@@ -182,7 +182,7 @@ class _Search:
                 least = self.source.least_chunks  # whose shape stands for every C, also in files
                 if point.steps <= self.source.least_steps and self.bounds.is_met(least):
                     break  # nothing is better in either cost
-            if alone and self.on_points and time.perf_counter() >= saved + _SAVE_SECONDS:
+            if self.on_points and time.perf_counter() >= saved + _SAVE_SECONDS:
                 with self.bounds.at_once():  # what is proved comes later
                     self._report()
                 saved = time.perf_counter()

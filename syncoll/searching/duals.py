@@ -1,19 +1,22 @@
-"""DualAnswers: an inverse asked of its dual, instances and seeds alike."""
+"""An inverse asked of its dual: `Dual` for a search, `DualAnswers` for instances and seeds."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from fractions import Fraction
 
 from syncoll.deadline import NEVER, Deadline
 from syncoll.errors import ModelError
 from syncoll.model import Algorithm, Collective, Instance, Topology
-from syncoll.model.derived import dual_instance
+from syncoll.model.derived import dual_instance, dual_of
 from syncoll.plugins import SeedLimits
 from syncoll.results.family import Family, Part
 from syncoll.results.frontier import Point
 from syncoll.searching.answers import AnswerSource, PendingAnswer
+from syncoll.searching.bounds_table import BoundsTable
+from syncoll.searching.candidates import CandidateSource
 from syncoll.searching.decompose import inverted, inverted_solution
 from syncoll.searching.request import SearchRequest
 from syncoll.searching.seed_run import SeedRun
@@ -21,7 +24,33 @@ from syncoll.searching.seeding import Seeding
 from syncoll.symmetry import FreeGroup
 from syncoll.trust.families import require_family
 
-__all__ = ["DualAnswers", "inverted_family", "inverted_point"]
+__all__ = ["Dual", "DualAnswers", "inverted_family", "inverted_point"]
+
+
+class Dual:
+    """What an inverse is searched as: its dual on the topology with every link reversed.
+
+    Args:
+        request: for the inverse of a collective that moves data and is not irregular.
+
+    Attributes:
+        per_dual: C of the inverse divided by that of the dual, the same for each C.
+        asked: the request for the dual.
+    """
+
+    def __init__(self, request: SearchRequest) -> None:
+        dual = request.collective.dual
+        assert dual is not None
+        self.bounds = BoundsTable(request.topology, request.collective)
+        least = CandidateSource(replace(request, max_steps=0), self.bounds).least_chunks
+        nodes, most = request.topology.num_nodes, request.max_chunks
+        self.per_dual = Fraction(least, dual_of(request.collective, dual, nodes, least))
+        self.asked = replace(
+            request,
+            topology=request.topology.reversed(),
+            collective=dual,
+            max_chunks=None if most is None else int(most / self.per_dual),
+        )
 
 
 class DualAnswers(AnswerSource):

@@ -17,16 +17,14 @@ from functools import cache
 
 from syncoll.deadline import Deadline
 from syncoll.model import Collective
-from syncoll.model.derived import dual_of
 from syncoll.results.family import Family
 from syncoll.results.frontier import Frontier, OpenClaim, Point
 from syncoll.searching.answers import AnswerSource
-from syncoll.searching.bounds_table import BoundsTable
-from syncoll.searching.candidates import CandidateSource
-from syncoll.searching.composing import Composing, SearchTask, same_problem, underlying
+from syncoll.searching.composing import Composing, SearchTask
 from syncoll.searching.decompose import Decomposition
 from syncoll.searching.driver import OnPoints, search_points
-from syncoll.searching.duals import DualAnswers, inverted_family, inverted_point
+from syncoll.searching.duals import Dual, DualAnswers, inverted_family, inverted_point
+from syncoll.searching.parts import same_problem, underlying
 from syncoll.searching.request import Observer, SearchRequest
 from syncoll.solving import Solver
 
@@ -125,16 +123,8 @@ class _Frontiers(Decomposition[SearchTask, Frontier]):
     def _inverted(self, task: SearchTask, dual: Collective) -> Frontier:
         """The frontier of an inverse as that of the dual, whose C is in proportion."""
         request, on_points = task.request, task.on_points
-        bounds = BoundsTable(request.topology, request.collective)
-        least = CandidateSource(replace(request, max_steps=0), bounds).least_chunks
-        nodes, most = request.topology.num_nodes, request.max_chunks
-        per_dual = Fraction(least, dual_of(request.collective, dual, nodes, least))
-        asked = replace(
-            request,
-            topology=request.topology.reversed(),
-            collective=dual,
-            max_chunks=None if most is None else int(most / per_dual),
-        )
+        asked = Dual(request)
+        bounds, per_dual = asked.bounds, asked.per_dual
 
         known: dict[int, tuple[Point, Point]] = {}  # with the points of which these are the ids
 
@@ -176,7 +166,7 @@ class _Frontiers(Decomposition[SearchTask, Frontier]):
             )
 
         turned = None if on_points is None else lambda found: on_points(turn(found))
-        return turn(self.search(SearchTask(asked, task.deadline, turned)))
+        return turn(self.search(SearchTask(asked.asked, task.deadline, turned)))
 
     def composition(self, question: SearchTask, collective: Collective) -> Frontier:
         return Composing(self, question).frontier()

@@ -1,0 +1,153 @@
+"""What is composed of parts: while they are searched, when a person stops that, and cut anew."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from syncoll.deadline import NEVER
+from syncoll.model import Algorithm, Instance, Topology, inverse_of, sequence_of
+from syncoll.results import Frontier, Point, Solution
+from syncoll.searching import SearchRequest, composing, compositions, search
+from syncoll.searching.compositions import Compositions
+from syncoll.searching.parts import Part
+from syncoll.solving import Solver
+from syncoll.trust import require_valid
+from tests.oracles.classics import allgather, ring
+
+REDUCESCATTER = inverse_of(allgather(), "reducescatter")
+ALLREDUCE = sequence_of([[REDUCESCATTER, allgather()]], "allreduce")
+
+
+def _on_a_ring(nodes: int, shares: Sequence[int]) -> Point:
+    """An allgather that sends so many chunks of each node one way round, and the other way."""
+    pre = np.tile(np.eye(nodes, dtype=bool), (sum(shares), 1))
+    sends = [
+        (root + nodes * i, (root + way * s) % nodes, (root + way * (s + 1)) % nodes, s)
+        for i in range(sum(shares))
+        for root in range(nodes)
+        for s in range(nodes - 1)
+        for way in [1 if i < shares[0] else -1]
+    ]
+    own = Algorithm((max(shares),) * (nodes - 1), sends)
+    costs = sum(shares), own.steps, own.rounds
+    instance = Instance(ring(nodes), "allgather", *costs, pre, np.ones_like(pre))
+    require_valid(instance, own)
+    return Point(instance, own, "test", "test", 0.0)
+
+
+def _parts(*points: Sequence[Point]) -> list[Part]:
+    topology = points[0][0].instance.topology
+    parts = [Part(SearchRequest(topology, what)) for what in (REDUCESCATTER, allgather())]
+    for part, found in zip(parts, points, strict=True):
+        part.points = found
+    return parts
+
+
+def _composed(parts: list[Part]) -> tuple[list[Point], list[str]]:
+    lost: list[str] = []
+    made = Compositions(ALLREDUCE, lambda *_: True, lost.append)
+    found = list(made.points(parts, NEVER))
+    assert not list(made.points(parts, NEVER))  # each is made once
+    return found, lost
+
+
+def test_parts_without_a_small_common_multiple_are_cut_alike(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    one, two = _on_a_ring(4, (2, 1)), _on_a_ring(4, (3, 4))
+    (exact,), lost = _composed(_parts([one], [two]))
+    assert exact.chunks == 4 * 3 * 7
+    assert exact.bandwidth == (one.bandwidth + two.bandwidth) / 4
+    monkeypatch.setattr(compositions, "_MOST_SENDS", 100)
+    (coarse,), more = _composed(_parts([one], [two]))
+    require_valid(coarse.instance, coarse.algorithm)
+    assert coarse.chunks == 4 * 7
+    assert exact.bandwidth <= coarse.bandwidth <= exact.bandwidth + Fraction(3, 28)
+    assert lost == more == []
+    # The same C needs no cutting, however many sends that makes.
+    (same,), _ = _composed(_parts([two], [two]))
+    assert same.bandwidth == 2 * two.bandwidth / 4
+
+
+def test_what_cannot_be_cut_alike_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compositions, "_MOST_SENDS", 100)
+    monkeypatch.setattr("syncoll.searching.parts.recut", lambda *_: None)
+    found, lost = _composed(_parts([_on_a_ring(4, (2, 1))], [_on_a_ring(4, (3, 4))]))
+    assert not found
+    assert lost == ["a composition was not made whose parts cannot be cut alike"]
+
+
+def test_only_what_is_composed_is_turned_round(monkeypatch: pytest.MonkeyPatch) -> None:
+    turned: list[int] = []
+    invert = compositions.Part.solved
+
+    def solved(self: Part, point: Point, chunks: int) -> tuple[Instance, Algorithm] | None:
+        turned.append(point.chunks)
+        return invert(self, point, chunks)
+
+    monkeypatch.setattr(Part, "solved", solved)
+    cheap, dear = _on_a_ring(4, (1, 1)), _on_a_ring(4, (5, 0))
+    known: list[Point] = []
+
+    def is_of_use(steps: int, bandwidth: Fraction) -> bool:
+        return not any(p.steps <= steps and p.bandwidth <= bandwidth for p in known)
+
+    made = Compositions(ALLREDUCE, is_of_use, lambda _: None)
+    for point in made.points(_parts([dear, cheap], [dear, cheap]), NEVER):
+        known.append(point)
+    assert turned == [2, 2]
+
+
+def _stopped_at(solver: Solver, monkeypatch: pytest.MonkeyPatch, question: int) -> None:
+    """A person presses Ctrl-C when so many questions were asked."""
+    ask, asked = solver.solve, list[Instance]()
+
+    def interrupt(instance: Instance, **options: object) -> Solution:
+        asked.append(instance)
+        if len(asked) == question:
+            raise KeyboardInterrupt
+        return ask(instance, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(solver, "solve", interrupt)
+
+
+def test_what_is_known_of_parts_is_composed_when_a_person_stops_the_search(
+    monkeypatch: pytest.MonkeyPatch, solver: Solver
+) -> None:
+    links = {(0, 1): 1, (1, 2): 1, (2, 3): 1}
+    line = Topology.from_links("line", 4, {**links, **{(b, a): 1 for a, b in links}})
+    with monkeypatch.context() as patch:
+        _stopped_at(solver, patch, 3)
+        frontier = search(SearchRequest(line, ALLREDUCE), solver)
+    assert frontier.interrupted
+    assert frontier.points
+    for point in frontier.points:
+        require_valid(point.instance, point.algorithm)
+
+
+def test_compositions_are_passed_on_while_parts_are_searched(
+    monkeypatch: pytest.MonkeyPatch, solver: Solver
+) -> None:
+    monkeypatch.setattr(composing, "_SAVE_SECONDS", 0.0)
+    monkeypatch.setattr(composing, "_TIMES_COMPOSING", 0.0)
+    known: list[tuple[Frontier, bool]] = []
+    done: list[str] = []
+    compose = composing.Composing._compose_all
+
+    def all_composed(self: composing.Composing) -> str:
+        scope = compose(self)
+        done.append(scope)
+        return scope
+
+    monkeypatch.setattr(composing.Composing, "_compose_all", all_composed)
+    request = SearchRequest(ring(4), ALLREDUCE, max_steps=5)
+    search(request, solver, on_points=lambda found: known.append((found, bool(done))))
+    meanwhile = [found for found, over in known if not over]
+    assert meanwhile
+    assert all(found.points and not found.complete for found in meanwhile)
+    assert "reducescatter then allgather" in meanwhile[0].scope
+    assert known[-1][0].points
