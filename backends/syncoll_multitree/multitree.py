@@ -11,8 +11,8 @@ import numpy.typing as npt
 from syncoll.deadline import NEVER, Deadline
 from syncoll.errors import ModelError
 from syncoll.model import Topology
+from syncoll.symmetry.products import find_products
 from syncoll_multitree.construction import grow
-from syncoll_multitree.products import find_products
 from syncoll_multitree.quotient import Quotient, fewest_steps
 from syncoll_multitree.timed_trees import TimedTrees
 from syncoll_multitree.translations import Translations

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from syncoll.model import Topology
-from syncoll_multitree.products import find_products
+from syncoll.symmetry.products import find_products
 
 __all__ = ["Translations", "find_translations"]
 

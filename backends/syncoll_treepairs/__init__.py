@@ -36,7 +36,7 @@ RECORD = SeedRecord(
     summary="allreduce by pairs of trees that meet in a core, packed with their steps",
     load=load,
     options=(
-        Option("chunks", 32768, "C at most, without --max-chunks", low=1),
+        Option("chunks", 131072, "C at most, without --max-chunks", low=1),
         Option("seconds", 30.0, "end after so many where the search has no limit", low=0.0),
     ),
     fits=_fits,

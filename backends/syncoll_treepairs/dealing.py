@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil, gcd
 from typing import Protocol
@@ -15,7 +15,7 @@ from syncoll.model import Algorithm, Carriers, OrbitAlgorithm
 from syncoll_treepairs.machine import Machine
 from syncoll_treepairs.pairs import Pair
 
-__all__ = ["Dealt", "Fractional", "algorithm_of", "deal", "rounds_of"]
+__all__ = ["Dealt", "Fractional", "algorithm_of", "deal", "in_waves", "own_sends", "rounds_of"]
 
 IntArray = npt.NDArray[np.int64]
 
@@ -87,9 +87,10 @@ def deal(
     if not promised:
         return None
     least_promise = min(promised)[0]
-    candidates = [t for promise, t in promised if promise <= least_promise * _NEAR][:1]
-    candidates += [min(promised)[1]]
-    candidates += sorted(rounded, key=lambda t: Fraction(rounded[t][0], t))[:_FEW]
+    near = sorted(rounded, key=lambda t: Fraction(rounded[t][0], t))[:_FEW]
+    candidates = [t for t in near if Fraction(rounded[t][0], order * t) <= least_promise][:1]
+    candidates += [t for promise, t in promised if promise <= least_promise * _NEAR][:1]
+    candidates += [min(promised)[1], *near]
     best: Dealt | None = None
     for i, times in enumerate(dict.fromkeys(candidates)):
         numbers = _rounded(shares, times)
@@ -170,8 +171,12 @@ def _solved(
 
 def algorithm_of(machine: Machine, dealt: Dealt) -> Algorithm:
     """The algorithm in which every image of a chunk does what the chunk does."""
+    return in_waves(machine, dealt, own_sends(machine, dealt), 1)
+
+
+def own_sends(machine: Machine, dealt: Dealt) -> Algorithm:
+    """What the chunks do of which all others are images, without rounds."""
     ends = np.array(machine.topology.links, dtype=np.int64).reshape(-1, 2)
-    each = dealt.chunks // machine.order
     sends, carried = [], []
     whose: dict[Pair, npt.NDArray[np.bool_]] = {}  # the same whenever it begins
     first = 0
@@ -186,8 +191,17 @@ def algorithm_of(machine: Machine, dealt: Dealt) -> Algorithm:
         carried.append(np.tile(whose[own_steps], (number, 1)))
         first += number
         steps = max(steps, int(pair.steps.max(initial=-1)) + 1)
-    own = Algorithm((0,) * steps, np.concatenate(sends), np.concatenate(carried))
-    group = machine.group
+    return Algorithm((0,) * steps, np.concatenate(sends), np.concatenate(carried))
+
+
+def in_waves(machine: Machine, dealt: Dealt, own: Algorithm, waves: int) -> Algorithm:
+    """The algorithm of own sends and all their images.
+
+    Args:
+        own: see `own_sends`.
+        waves: all of it comes so often, for other chunks and a step later each time.
+    """
+    group, each = machine.group, dealt.chunks // machine.order
     # Element e has chunks e * each, ...
     numbers = {images.tobytes(): e for e, images in enumerate(group.elements)}
     maps = []
@@ -196,4 +210,26 @@ def algorithm_of(machine: Machine, dealt: Dealt) -> Algorithm:
         maps.append((goes[:, None] * each + np.arange(each)).ravel())
     moved = np.array(maps, dtype=np.int64).reshape(-1, dealt.chunks)
     carriers = Carriers(group.generators, moved, group.products)
+    if waves > 1:
+        carriers = _again(carriers, waves)
+        own = replace(own, rounds_per_step=(0,) * (own.steps + waves - 1))
     return OrbitAlgorithm.plain_if_small(own, carriers).tightened(machine.topology)
+
+
+def _again(carriers: Carriers, times: int) -> Carriers:
+    """The same for so many times the chunks, each time a step later."""
+    nodes, chunks = carriers.nodes.shape[1], carriers.chunks.shape[1]
+    first = np.repeat(np.arange(times) * chunks, chunks)
+    every = np.arange(times * chunks)
+    generator, order = len(carriers.nodes), carriers.order
+    later = np.arange(order * (times - 1))
+    return Carriers(
+        np.concatenate([carriers.nodes, np.arange(nodes)[None]]),
+        np.concatenate(
+            [np.tile(carriers.chunks, (1, times)) + first, (every + chunks)[None] % len(every)]
+        ),
+        np.concatenate(
+            [carriers.products, np.stack([np.full_like(later, generator), later], axis=1)]
+        ),
+        np.concatenate([np.zeros(generator, dtype=np.int64), [1]]),
+    )

@@ -97,14 +97,22 @@ class TreePairSeed:
             machine.order * max(1, _MOST_CONTRIBUTIONS // (2 * nodes * nodes)),
         )
         if most >= machine.order:
-            yield from _Run(machine, limits, until, most).proposals()
+            yield from _Run(machine, limits, until, most, int(options["chunks"])).proposals()
 
 
 class _Run:
-    """One run of the seed."""
+    """One run of the seed.
 
-    def __init__(self, machine: Machine, limits: SeedLimits, until: Deadline, most: int) -> None:
+    Args:
+        most: C at most.
+        in_waves: C of waves at most, where there is no limit to C.
+    """
+
+    def __init__(
+        self, machine: Machine, limits: SeedLimits, until: Deadline, most: int, in_waves: int
+    ) -> None:
         self.machine, self.limits, self.until, self.most_chunks = machine, limits, until, most
+        self.in_waves = in_waves
         far = machine.topology.distances
         self.least_steps = int(far.max())
         radius = int(np.minimum(far.max(axis=0), far.max(axis=1)).min())
@@ -186,12 +194,21 @@ class _Run:
         yield self._proposal(dealt, f"{len(dealt.pairs)} pairs of trees")
 
     def _proposal(self, dealt: Dealt, note: str) -> Proposal:
-        if self.machine.order > 1:
-            note += f", carried round by {self.machine.order} automorphisms"
-        return Proposal(dealt.chunks, algorithm_of(self.machine, dealt), note)
+        return Proposal(dealt.chunks, algorithm_of(self.machine, dealt), note + self._carried)
+
+    @property
+    def _carried(self) -> str:
+        order = self.machine.order
+        return f", carried round by {order} automorphisms" if order > 1 else ""
 
     def _waves(self) -> Turns:
         """What waves of shortest-path trees make, of few steps first."""
+        grid = WavePacking(self.machine, None)
+        grid.pack_combs(self.until)
+        if grid.shared():
+            yield from self._of_waves(grid, "combs")
+            if grid.value <= self.machine.least * _NEAR_LEAST:
+                return
         far = self.machine.topology.distances
         least = int((far.max(axis=0) + far.max(axis=1)).min())
         for times in _DEEP:
@@ -199,12 +216,18 @@ class _Run:
             packing.pack(self.until.working(max(_LEAST_SECONDS, self.until.left() * _SHARE)))
             if not packing.shared():
                 continue
-            part = self.until.sooner(_DEAL_SECONDS / 2)
-            for dealt in waves(packing, self.most_chunks, self.limits.max_steps, part):
-                steps = 1 + max(int(pair.steps[-1]) for pair, _ in dealt.pairs)
-                known = min((b for s, b in self.best.items() if s <= steps), default=None)
-                if known is None or dealt.bandwidth < known * Fraction(_GAIN):
-                    self.best[steps] = dealt.bandwidth
-                    yield self._proposal(dealt, "waves of pairs of shortest-path trees")
+            yield from self._of_waves(packing, "shortest-path trees")
             if packing.value <= self.machine.least * _NEAR_LEAST:
                 return
+
+    def _of_waves(self, packing: WavePacking, trees: str) -> Turns:
+        part = self.until.sooner(_DEAL_SECONDS / 2)
+        chunks = self.limits.max_chunks or self.in_waves
+        for found in waves(packing, chunks, self.limits.max_steps, part):
+            algorithm = found.algorithm
+            cost = Fraction(algorithm.rounds, found.chunks)
+            known = min((b for s, b in self.best.items() if s <= algorithm.steps), default=None)
+            if known is None or cost < known * Fraction(_GAIN):
+                self.best[algorithm.steps] = cost
+                note = f"{found.count} waves of pairs of {trees}"
+                yield Proposal(found.chunks, algorithm, note + self._carried)

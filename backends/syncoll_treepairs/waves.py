@@ -2,24 +2,26 @@
 
 Where many steps are allowed only the load of each link counts, whatever the step.  A linear program
 packs pairs of trees along shortest paths into a root and out of it; under given prices the cheapest
-pair of a root is exact, for every node takes the cheapest link of those that lead nearer.  On an
-n x n mesh such packings meet the bound that counts sends, 2 n / (n + 1) link rates (measured for
-n up to 32).  A whole packing for a few chunks is a wave; m waves, each begun a step after the one
-before, take depth + m - 1 steps and load every link alike but for the first and last steps, so that
-R/C tends to the packing's.
+pair of a root is exact, for every node takes the cheapest link of those that lead nearer.  On a
+grid the combs (`combs`) are such pairs, and on an n x n mesh they alone meet the bound that counts
+sends, 2 n / (n + 1) link rates.  A whole packing for a few chunks is a wave; m waves, each begun a
+step after the one before, take depth + m - 1 steps and load every link alike but for the first and
+last steps, so that R/C tends to the packing's.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from syncoll.deadline import Deadline
 from syncoll.linear import GrowingProgram
-from syncoll_treepairs.dealing import Dealt, deal, rounds_of
+from syncoll.model import Algorithm
+from syncoll_treepairs.combs import combs
+from syncoll_treepairs.dealing import Dealt, deal, in_waves, own_sends
 from syncoll_treepairs.machine import Machine
 from syncoll_treepairs.pairs import Pair
 
@@ -31,6 +33,16 @@ FloatArray = npt.NDArray[np.float64]
 _ROOTS, _ADDED = 48, 24
 """Roots that are looked at in a turn, and the cheapest of them whose pairs are added."""
 
+_LEAST_GAIN, _NEAR, _MORE = 0.995, 1.01, 3
+"""An algorithm of more waves is worth it that costs so many times less, until one costs only so
+many times the packing; and how many times smaller the part is by which their number grows."""
+
+_MOST_HELD = 1 << 27
+"""Chunks times nodes of an algorithm at most."""
+
+_MOST_CONTRIBUTIONS = 1 << 26
+"""Sends of a wave, without those that symmetry makes of others, times nodes, at most."""
+
 _KEPT = 0.7
 _GAIN, _PATIENCE = 1e-4, 10
 _TIES, _TINY, _FAR = 1e-6, 1e-9, 1e12
@@ -41,7 +53,7 @@ class WavePacking:
 
     Args:
         machine: where.
-        most_depth: the steps of a pair at most; there is one of so few.
+        most_depth: the steps of a pair at most; None for combs alone.
 
     Attributes:
         value: R/C of the packing.
@@ -51,62 +63,74 @@ class WavePacking:
         shares: of each, in the packing.
     """
 
-    def __init__(self, machine: Machine, most_depth: int) -> None:
+    def __init__(self, machine: Machine, most_depth: int | None) -> None:
         self.machine, self.value = machine, float("inf")
         self.pairs: list[Pair] = []
         self.loads: list[IntArray] = []
         self.shares: FloatArray = np.zeros(0)
         self._far = machine.topology.distances
         into, out = self._far.max(axis=0), self._far.max(axis=1)
-        roots = [v for v in machine.roots if into[v] + out[v] <= most_depth]
+        roots = [v for v in machine.roots if most_depth is None or into[v] + out[v] <= most_depth]
         self._roots = np.array(roots, dtype=np.int64)
         self._into = int(into[self._roots].max())
+        self._rates = np.array([float(rate) for rate in machine.rates])
+        bounds = len(self._rates)
+        self._program = GrowingProgram(np.concatenate([np.zeros(bounds), [-1.0]]))
+        self._program.add(dict(enumerate(self._rates.tolist())), -np.inf, 1.0)
+        self._prices, self._pay = 1 / (self._rates * bounds), np.inf
         self._random = np.random.default_rng(machine.num_nodes)
         self._known: set[bytes] = set()
         self._first_in = np.searchsorted(machine.forth.target, np.arange(machine.num_nodes))
         self._first_back = np.searchsorted(machine.back.target, np.arange(machine.num_nodes))
 
+    def pack_combs(self, until: Deadline) -> None:
+        """Packs combs, if the links form a grid."""
+        for root, onward in combs(self.machine.topology):
+            number = self.machine.topology.link_index
+            nodes = np.delete(np.arange(self.machine.num_nodes), root)
+            ends = list(zip(nodes.tolist(), onward[nodes].tolist(), strict=True))
+            into = np.array([number[a, b] for a, b in ends])
+            out = np.array([number[b, a] for a, b in ends])
+            self._add(root, into, out)
+        if self.pairs:
+            self._solve(until)
+
     def pack(self, until: Deadline) -> None:
         """Adds cheap pairs until none is left, or nothing becomes better."""
         machine = self.machine
-        rates = np.array([float(rate) for rate in machine.rates])
-        bounds = len(rates)
-        program = GrowingProgram(np.concatenate([np.zeros(bounds), [-1.0]]))
-        program.add(dict(enumerate(rates.tolist())), -np.inf, 1.0)
-        prices, pay, turn = 1 / (rates * bounds), np.inf, 0
         falls: list[float] = []
         while not (until.passed and self.pairs):
-            on_links = machine.on_links(prices[:, None])[0]
+            on_links = machine.on_links(self._prices[:, None])[0]
             on_links += _TIES * on_links.mean() * (1 + self._random.random(len(on_links)))
             roots = self._roots
             if len(roots) > _ROOTS:
                 roots = self._random.choice(roots, _ROOTS, replace=False)
             made = [self._cheapest(on_links, int(root)) for root in roots]
             made.sort(key=lambda one: one[0])
-            added = 0
-            for cost, pair in made[:_ADDED]:
-                load = machine.load(pair.links, np.zeros_like(pair.links), 1)
-                if cost >= pay * (1 - _TINY) or load.tobytes() in self._known:
-                    continue
-                self._known.add(load.tobytes())
-                row = {int(b): float(load[b, 0]) for b in np.flatnonzero(load[:, 0])}
-                program.add(row | {bounds: -1.0}, 0.0, np.inf)
-                self.pairs.append(pair)
-                self.loads.append(load)
-                added += 1
-            optimum = program.minimise(max(0.05, until.left()))
-            if optimum is None:
+            pay = self._pay
+            added = sum(
+                self._add(root, into, out)
+                for cost, root, into, out in made[:_ADDED]
+                if cost < pay * (1 - _TINY)
+            )
+            if not self._solve(until, kept=_KEPT if added else 0.0):
                 return
-            pay, self.value = -optimum.value, -optimum.value / machine.order
-            self.shares = np.maximum(0.0, optimum.row_duals[1:])
-            fresh = np.maximum(0.0, optimum.columns[:-1])
-            prices = _KEPT * prices + (1 - _KEPT) * fresh if added else fresh
             falls.append(self.value)
-            turn += 1
             if self.value <= machine.least * (1 + _GAIN):
                 return
-            if turn > _PATIENCE and self.value > falls[-_PATIENCE - 1] * (1 - _GAIN):
+            if len(falls) > _PATIENCE and self.value > falls[-_PATIENCE - 1] * (1 - _GAIN):
                 return
+
+    def _solve(self, until: Deadline, kept: float = 0.0) -> bool:
+        """Solves the program again; whether that came to an end in time."""
+        optimum = self._program.minimise(max(0.05, until.left()))
+        if optimum is None:
+            return False
+        self._pay, self.value = -optimum.value, -optimum.value / self.machine.order
+        self.shares = np.maximum(0.0, optimum.row_duals[1:])
+        fresh = np.maximum(0.0, optimum.columns[:-1])
+        self._prices = kept * self._prices + (1 - kept) * fresh
+        return True
 
     def shared(self) -> list[tuple[int, float]]:
         """Positions of the pairs with a share, the largest first."""
@@ -114,19 +138,37 @@ class WavePacking:
         order = found[np.argsort(-self.shares[found])]
         return [(int(i), float(self.shares[i])) for i in order.tolist()]
 
-    def _cheapest(self, prices: FloatArray, root: int) -> tuple[float, Pair]:
+    def _cheapest(self, prices: FloatArray, root: int) -> tuple[float, int, IntArray, IntArray]:
+        """What a pair costs, and its links."""
         machine, far = self.machine, self._far
         forth, back = machine.forth, machine.back
         near = np.where(far[root][forth.source] + 1 == far[root][forth.target], 0.0, _FAR)
         out = forth.number[_least(near + prices[forth.number], forth.target, self._first_in, root)]
         near = np.where(far[back.source, root] + 1 == far[back.target, root], 0.0, _FAR)
         into = back.number[_least(near + prices[back.number], back.target, self._first_back, root)]
-        nodes = np.delete(np.arange(machine.num_nodes), root)
-        begun = (self._into - far[nodes, root]).tolist()
-        ended = (self._into + far[root][nodes] - 1).tolist()
+        return float(prices[into].sum() + prices[out].sum()), root, into, out
+
+    def _add(self, root: int, into: IntArray, out: IntArray) -> bool:
+        """Makes a pair known, unless one with the same loads is.
+
+        Args:
+            into: for every other node, in order, the link on the way to the root.
+            out: for every other node the link on the way from the root.
+        """
+        links = np.concatenate([into, out])
+        load = self.machine.load(links, np.zeros_like(links), 1)
+        if load.tobytes() in self._known:
+            return False
+        self._known.add(load.tobytes())
+        row = {int(b): float(load[b, 0]) for b in np.flatnonzero(load[:, 0])}
+        self._program.add(row | {len(self._rates): -1.0}, 0.0, np.inf)
+        nodes = np.delete(np.arange(self.machine.num_nodes), root)
+        begun = (self._into - self._far[nodes, root]).tolist()
+        ended = (self._into + self._far[root][nodes] - 1).tolist()
         sends = [*zip(begun, into.tolist(), strict=True), *zip(ended, out.tolist(), strict=True)]
-        cost = float(prices[into].sum() + prices[out].sum())
-        return cost, Pair(tuple(sorted(sends)), (root,), self._into)
+        self.pairs.append(Pair(tuple(sorted(sends)), (root,), self._into))
+        self.loads.append(load)
+        return True
 
 
 def _least(prices: FloatArray, target: IntArray, first: IntArray, root: int) -> IntArray:
@@ -136,36 +178,55 @@ def _least(prices: FloatArray, target: IntArray, first: IntArray, root: int) -> 
     return np.delete(np.minimum.reduceat(place, first), root)
 
 
+@dataclass(frozen=True, eq=False)
+class Waves:
+    """Some waves, as an algorithm.
+
+    Args:
+        chunks: C.
+        count: how many waves.
+        algorithm: of all of them.
+    """
+
+    chunks: int
+    count: int
+    algorithm: Algorithm
+
+
 def waves(
     packing: WavePacking, most_chunks: int, most_steps: int | None, until: Deadline
-) -> Iterator[Dealt]:
-    """A wave, two, four and so on, for as long as there is room for them."""
+) -> Iterator[Waves]:
+    """A wave, two, three, five and so on, for as long as there is room for them."""
     machine = packing.machine
-    wave = deal(packing, max(machine.order, most_chunks // _LEAST_WAVES), None, until)
+    room = max(1, _MOST_CONTRIBUTIONS // (2 * machine.num_nodes**2)) * machine.order
+    wave = deal(packing, max(machine.order, min(room, most_chunks // _LEAST_WAVES)), None, until)
     if wave is None:
         return
     begins = min(int(pair.steps[0]) for pair, _ in wave.pairs)
-    pairs = [(pair.later(-begins), number) for pair, number in wave.pairs]
+    pairs = tuple((pair.later(-begins), number) for pair, number in wave.pairs)
+    wave = Dealt(wave.chunks, wave.rounds, pairs)
     depth = 1 + max(int(pair.steps[-1]) for pair, _ in pairs)
-    load = sum(
-        (number * machine.load(pair.links, pair.steps, depth) for pair, number in pairs),
-        np.zeros((len(machine.rates), depth), dtype=np.int64),
-    )
-    count = 1
-    while count * wave.chunks <= most_chunks:
-        if most_steps is not None and depth + count - 1 > most_steps:
+    most = min(most_chunks, _MOST_HELD // machine.num_nodes) // wave.chunks
+    if most_steps is not None:
+        most = min(most, most_steps - depth + 1)
+    own, before = own_sends(machine, wave), np.inf
+    for count in _counts(most):
+        algorithm = in_waves(machine, wave, own, count)
+        cost = algorithm.rounds / (wave.chunks * count)
+        if cost < before * _LEAST_GAIN:
+            yield Waves(wave.chunks * count, count, algorithm)
+            before = cost
+        if cost <= wave.rounds / wave.chunks * _NEAR:
             return
-        total = np.zeros((len(machine.rates), depth + count), dtype=np.int64)
-        total[:, :depth] += load
-        total[:, count:] -= load
-        # Of the loads of all waves: a wave ends to count when the last has begun.
-        summed = np.cumsum(total, axis=1)[:, :-1]
-        dealt: Counter[Pair] = Counter()
-        for pair, number in pairs:
-            for later in range(count):
-                dealt[pair.later(later)] += number
-        yield Dealt(wave.chunks * count, rounds_of(machine, summed), tuple(dealt.items()))
-        count += max(1, count)
+
+
+def _counts(most: int) -> Iterator[int]:
+    count = 1
+    while count < most:
+        yield count
+        count += max(1, count // _MORE)
+    if most > 0:
+        yield most
 
 
 _LEAST_WAVES = 256

@@ -154,12 +154,15 @@ class OrbitAlgorithm(Algorithm):
                     raise KeyError(tuple(ends[links < 0][0].tolist()))
                 cells += np.bincount((links * steps + own[:, 3]).ravel(), minlength=len(cells))
             loads = cells.reshape(count, steps)
-            if not first and times.tolist() == [1]:
-                total += loads
-                continue
-            for step in np.flatnonzero(loads.any(axis=0)).tolist():
-                begin = step + first
-                total[:, begin : begin + len(times)] += loads[:, step, None] * times
+            # Most often a wave comes in every step from one to another: what changes is little.
+            changes = np.diff(times, prepend=0, append=0)
+            changed = np.zeros((count, steps + 1), dtype=np.int64)
+            last = int(own[:, 3].max(initial=-1)) + 1
+            for i in np.flatnonzero(changes).tolist():
+                begin = first + i
+                low = max(0, -begin)
+                changed[:, begin + low : begin + last] += loads[:, low:last] * changes[i]
+            total += changed[:, :-1].cumsum(axis=1)
         return total
 
     def _shifted(self) -> Iterator[tuple[NarrowArray, IntArray, int]]:
@@ -170,13 +173,16 @@ class OrbitAlgorithm(Algorithm):
             yield carriers.elements, np.ones(1, dtype=np.int64), 0
             return
         # A wave does what the others do: few permutations come again and again.
-        elements, which = np.unique(carriers.elements, axis=0, return_inverse=True)
+        known: dict[bytes, int] = {}
+        numbers = [known.setdefault(row.tobytes(), len(known)) for row in carriers.elements]
+        which = np.array(numbers)
+        _, example = np.unique(which, return_index=True)
         first = int(carriers.later.min())
-        often = np.zeros((len(elements), int(carriers.later.max()) - first + 1), dtype=np.int64)
-        np.add.at(often, (which.ravel(), carriers.later - first), 1)
+        often = np.zeros((len(known), int(carriers.later.max()) - first + 1), dtype=np.int64)
+        np.add.at(often, (which, carriers.later - first), 1)
         kinds, kind = np.unique(often, axis=0, return_inverse=True)
         for i, times in enumerate(kinds):
-            yield elements[kind.ravel() == i], times, first
+            yield carriers.elements[example[kind.ravel() == i]], times, first
 
     def without_useless_sends(self, instance: Instance) -> Algorithm:
         """See `Algorithm.without_useless_sends`; of all sends."""

@@ -16,8 +16,8 @@ from syncoll.deadline import NEVER
 from syncoll.errors import ModelError
 from syncoll.model import Fabric, Topology
 from syncoll.spec import SpecLibrary
+from syncoll.symmetry.products import find_products
 from syncoll_multitree.multitree import multitree, places_of, usual_turns
-from syncoll_multitree.products import find_products
 from syncoll_multitree.quotient import Quotient, fewest_steps, neighbour_orders
 from syncoll_multitree.switched import SEARCHES, RoutedTrees, connection_unit, multitree_on_fabric
 from syncoll_multitree.timed_trees import TimedTrees

@@ -10,7 +10,7 @@ import pytest
 from syncoll.bounding import combining_rounds_bound
 from syncoll.certificates import ChunkClass, ChunkClasses
 from syncoll.deadline import NEVER
-from syncoll.model import Topology
+from syncoll.model import OrbitAlgorithm, Topology
 from syncoll.plugins import PluginManager, Proposal, SeedLimits
 from syncoll.plugins.options import resolve_options
 from syncoll.routing import as_topology
@@ -18,8 +18,8 @@ from syncoll.spec import SpecLibrary
 from syncoll.testing.instances import random_topology
 from syncoll.trust import require_valid
 from syncoll_treepairs import RECORD
+from syncoll_treepairs.combs import combs
 from syncoll_treepairs.cores import cores
-from syncoll_treepairs.dealing import algorithm_of
 from syncoll_treepairs.forests import Forests
 from syncoll_treepairs.group import symmetry
 from syncoll_treepairs.machine import Links, Machine
@@ -159,18 +159,56 @@ def test_waves_come_nearer_and_nearer() -> None:
     packing = WavePacking(machine, 8)
     packing.pack(NEVER)
     costs = []
-    for dealt in waves(packing, 4096, 40, NEVER.sooner(1.0)):
-        algorithm = algorithm_of(machine, dealt)
+    for found in waves(packing, 4096, 40, NEVER.sooner(1.0)):
+        algorithm = found.algorithm
         steps = algorithm.steps
         assert steps <= 40
         instance = SPECS.collective("allreduce").instantiate(
-            machine.topology, chunks=dealt.chunks, steps=steps, rounds=dealt.rounds
+            machine.topology, chunks=found.chunks, steps=steps, rounds=algorithm.rounds
         )
-        assert algorithm.rounds <= dealt.rounds
         require_valid(instance, algorithm)
-        costs.append(dealt.bandwidth)
+        if found.count > 1 and isinstance(algorithm, OrbitAlgorithm):
+            assert algorithm.carriers.delays.tolist()[-1] == 1
+        costs.append(F(algorithm.rounds, found.chunks))
     assert costs == sorted(costs, reverse=True)
     assert costs[-1] < F(8, 9), "sequential: a corner gets 2 chunks a round"
+
+
+def test_waves_are_what_their_sends_are() -> None:
+    """Listed one by one: as many rounds, and an algorithm."""
+    machine = Machine(on("mesh(4,4)"), NEVER)
+    packing = WavePacking(machine, None)
+    packing.pack_combs(NEVER)
+    kept = [found for found in waves(packing, 4096, 130, NEVER) if found.count > 90]
+    assert kept
+    for found in kept:
+        assert isinstance(found.algorithm, OrbitAlgorithm)
+        listed = found.algorithm.expanded()
+        assert listed.tightened(machine.topology).rounds == found.algorithm.rounds
+        instance = SPECS.collective("allreduce").instantiate(
+            machine.topology, chunks=found.chunks, steps=listed.steps, rounds=listed.rounds
+        )
+        require_valid(instance, listed)
+
+
+@pytest.mark.parametrize(
+    "network", ["mesh(4,6)", "mesh(5,5)", "mesh(2,3,4)", "torus(3,5)", "hypercube(3)", "line(5)"]
+)
+def test_combs_meet_the_count_of_sends_on_a_grid(network: str) -> None:
+    machine = Machine(on(network), NEVER)
+    far = machine.topology.distances
+    for root, onward in combs(machine.topology):
+        assert onward[root] == root
+        nodes = np.arange(machine.num_nodes)
+        assert (far[nodes, root] - far[onward, root] == (nodes != root)).all()
+        assert (far[nodes, onward] == (nodes != root)).all()
+    packing = WavePacking(machine, None)
+    packing.pack_combs(NEVER)
+    assert packing.value == pytest.approx(machine.least)
+
+
+def test_there_are_no_combs_elsewhere() -> None:
+    assert list(combs(on("star(4)"))) == []
 
 
 def test_what_it_is_not_for() -> None:
