@@ -28,7 +28,7 @@ from syncoll.spec import SpecLibrary
 from syncoll.trust import require_valid
 from syncoll_classics import RECORDS
 from syncoll_classics.bigraph import numbered_bigraph, rank_mapping
-from syncoll_classics.exchanges import doubling
+from syncoll_classics.exchanges import doubling_peers, exchange
 from tests.oracles.fabrics import a100, bigraph
 
 IntArray = npt.NDArray[np.int64]
@@ -141,7 +141,7 @@ def textbook(specs: SpecLibrary) -> None:
 def step_loads(fabric: Fabric, ranks: IntArray | None) -> list[Fraction]:
     """What the fullest link of each step of recursive doubling carries, in links' chunks."""
     digits = fabric.num_nodes.bit_length() - 1
-    way = doubling(list(range(digits)), ranks)
+    way = exchange(doubling_peers(list(range(digits)), ranks))
     loads: list[dict[tuple[int, int], Fraction]] = [{} for _ in range(digits)]
     pairs: Counter[tuple[int, int, int]] = Counter()
     for source, destination in zip(*np.nonzero(way.parents >= 0), strict=True):

@@ -52,7 +52,7 @@ from syncoll_classics.bigraph import BiGraph, rank_mapping
 from syncoll_classics.binary import allreduce_trees, rooted
 from syncoll_classics.combining import Carrying, joined, up_and_down
 from syncoll_classics.dissemination import Dissemination
-from syncoll_classics.exchanges import doubling
+from syncoll_classics.exchanges import doubling_peers, exchange
 from syncoll_classics.grid import Grid, grid_allreduce
 from syncoll_classics.rings import around
 from syncoll_multitree.multitree import multitree, places_of
@@ -280,7 +280,7 @@ def halving_doubling(network: Network) -> Made:
     half = len(network.switches) // 2
     ranks = rank_mapping(BiGraph(network.switches[:half], network.switches[half:]))
     assert ranks is not None
-    return there_and_back(doubling(range(network.nodes.bit_length() - 1), ranks))
+    return there_and_back(exchange(doubling_peers(range(network.nodes.bit_length() - 1), ranks)))
 
 
 Algorithms = list[tuple[str, Callable[[Network], Made]]]

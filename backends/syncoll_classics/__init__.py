@@ -1,4 +1,4 @@
-"""The classic algorithms, with which everybody compares: eight seeds.
+"""The classic algorithms, with which everybody compares: nine seeds.
 
 They are constructions from the textbooks and from NCCL, made for whatever topology is at hand.
 Where logical neighbours have no link between them, what they send is routed over shortest paths,
@@ -99,6 +99,10 @@ RECORDS = (
             "how a line becomes a ring: fold it, or route its ends to each other",
             choices=("fold", "route"),
         ),
+    ),
+    _record(
+        "swing",
+        "Swing and Bine trees: pairs exchange to either side in turn, on rings and tori of 2^k",
     ),
 )
 

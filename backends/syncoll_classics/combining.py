@@ -3,8 +3,8 @@
 A dissemination backwards is a reduction: what a node would send on to others it now collects from
 them, so that a send carries the contributions of the sender and of all below it.  Halving-doubling
 is recursive doubling backwards, each chunk towards its owner, and then forwards; a pipelined double
-binary tree sends each piece up and down its tree.  Two more are no such pairs: recursive doubling
-with partial sums, and everybody's contribution sent to everybody.
+binary tree sends each piece up and down its tree.  Two more are no such pairs: exchanges
+of partial sums, and everybody's contribution sent to everybody.
 """
 
 from __future__ import annotations
@@ -51,22 +51,20 @@ def up_and_down(
     return np.concatenate([up, down]), np.concatenate([tree.below(root)[nodes], everybody])
 
 
-def exchanged(chunk: int, order: Sequence[int]) -> Carrying:
-    """Recursive doubling with partial sums: in each step pairs exchange what they have.
+def exchanged(chunk: int, peers: IntArray) -> Carrying:
+    """In each step pairs exchange what they have added up so far.
 
     Args:
         chunk: its number.
-        order: which binary digit of the rank each step changes.
+        peers: ``[step, node]``: with whom, so that no pair has a contribution in common.
     """
-    ranks = np.arange(1 << len(order))
+    ranks = np.arange(peers.shape[1])
     parts: list[Carrying] = []
-    changed = 0
-    for step, digit in enumerate(order):
-        columns = [np.full_like(ranks, chunk), ranks, ranks ^ (1 << digit)]
-        sends = np.stack([*columns, np.full_like(ranks, step)], axis=1)
-        # Ranks that differ only in digits of earlier steps are in the sum already.
-        parts.append((sends, (ranks[:, None] ^ ranks[None, :]) & ~changed == 0))
-        changed |= 1 << digit
+    has = np.eye(len(ranks), dtype=bool)  # [node, contribution]
+    for step, peer in enumerate(peers):
+        columns = [np.full_like(ranks, chunk), ranks, peer, np.full_like(ranks, step)]
+        parts.append((np.stack(columns, axis=1), has))
+        has = has | has[peer]
     return joined(parts)
 
 

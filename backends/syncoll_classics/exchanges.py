@@ -1,10 +1,10 @@
-"""Recursive doubling, Bruck, direct all-pairs and binomial trees, as disseminations.
+"""Exchanges in pairs, Bruck, direct all-pairs and binomial trees, as disseminations.
 
 With ranks 0 … P-1:
 
-- recursive doubling (P a power of two): in step t ranks exchange all they have with the rank that
-  differs in one binary digit; log2 P steps.  Any order of the digits will do, and log2 P orders,
-  each the one before turned by one place, keep all dimensions of a hypercube busy at once.
+- exchanges: in each step pairs exchange all they have.  In recursive doubling (P a power of two) a
+  pair differs in one binary digit; log2 P steps.  Any order of the digits will do, and log2 P
+  orders, each the one before turned by one place, keep all dimensions of a hypercube busy at once.
 - Bruck (IEEE Trans. Parallel Distrib. Syst. 8(11), 1997): in step t rank i sends what it has, as
   far as the other lacks it, to rank i - 2^t mod P; ceil(log2 P) steps for every P.
 - all-pairs: everybody sends to everybody; one step.
@@ -21,26 +21,49 @@ import numpy.typing as npt
 
 from syncoll_classics.dissemination import Dissemination
 
-__all__ = ["all_pairs", "binomial", "binomial_gather", "bruck", "digit_orders", "doubling"]
+__all__ = [
+    "all_pairs",
+    "binomial",
+    "binomial_gather",
+    "bruck",
+    "digit_orders",
+    "doubling_peers",
+    "exchange",
+]
 
 IntArray = npt.NDArray[np.int64]
 
 
-def doubling(order: Sequence[int], node_of_rank: IntArray | None = None) -> Dissemination:
-    """Recursive doubling.
+def exchange(peers: IntArray) -> Dissemination:
+    """The allgather in which pairs exchange all they have, step by step.
+
+    Args:
+        peers: ``[step, node]``: with whom.  What is in both nodes of a pair stays where it is.
+    """
+    ranks = np.arange(peers.shape[1])
+    parents, steps = np.full((2, len(ranks), len(ranks)), -1, dtype=np.int64)
+    has = np.eye(len(ranks), dtype=bool)  # [source, node]
+    for step, peer in enumerate(peers):
+        new = has[:, peer] & ~has
+        steps[new] = step
+        parents[new] = np.broadcast_to(peer, new.shape)[new]
+        has |= new
+    return Dissemination(parents, steps)
+
+
+def doubling_peers(order: Sequence[int], node_of_rank: IntArray | None = None) -> IntArray:
+    """Whom nodes exchange with in recursive doubling, ``[step, node]``.
 
     Args:
         order: which binary digit of the rank each step changes; all of them, each once.
         node_of_rank: the nodes by rank; None where they are the same.
     """
     ranks = np.arange(1 << len(order))
-    differing = ranks[:, None] ^ ranks[None, :]
-    parents, steps = np.full((2, *differing.shape), -1, dtype=np.int64)
-    for step, digit in enumerate(order):  # the last digit changed is the one that brings it
-        changed = (differing >> digit & 1).astype(bool)
-        steps[changed] = step
-        parents[changed] = np.broadcast_to(ranks ^ (1 << digit), differing.shape)[changed]
-    return _on_nodes(parents, steps, node_of_rank)
+    peers = ranks ^ (1 << np.array(order, dtype=np.int64))[:, None]
+    if node_of_rank is None:
+        return peers
+    renamed: IntArray = node_of_rank[peers[:, np.argsort(node_of_rank)]]
+    return renamed
 
 
 def digit_orders(digits: int, *, ascending: bool = True) -> list[list[int]]:
@@ -95,12 +118,3 @@ def binomial_gather(nodes: int, root: int) -> Dissemination:
             steps[source, above] = lowest.bit_length() - 1
             rank, node = rank - lowest, above
     return Dissemination(parents, steps)
-
-
-def _on_nodes(parents: IntArray, steps: IntArray, node_of_rank: IntArray | None) -> Dissemination:
-    if node_of_rank is None:
-        return Dissemination(parents, steps)
-    rank_of_node = np.argsort(node_of_rank)
-    parents = np.where(parents >= 0, node_of_rank[parents], -1)
-    index = np.ix_(rank_of_node, rank_of_node)
-    return Dissemination(parents[index], steps[index])

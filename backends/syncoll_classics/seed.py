@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from math import lcm
 
 import numpy as np
+import numpy.typing as npt
 
 from syncoll.deadline import NEVER
 from syncoll.errors import OutOfTimeError, UsageError
@@ -21,10 +22,14 @@ from syncoll_classics.ask import Ask
 from syncoll_classics.bigraph import numbered_bigraph, rank_mapping, recognise_bigraph
 from syncoll_classics.combining import exchanged, one_shot, up_and_down
 from syncoll_classics.demand import refusal
+from syncoll_classics.dissemination import Dissemination
 from syncoll_classics.hamiltonian import a_cycle
 from syncoll_classics.packing import RingSet, pack_rings
+from syncoll_classics.swinging import swing_peers, torus_shape
 
 __all__ = ["CLASSICS", "ClassicSeed"]
+
+IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -128,18 +133,59 @@ def _recursive_doubling(ask: Ask) -> Iterator[Proposal]:
     for ascending in (True, False):
         order = "nearest ranks first" if ascending else "farthest ranks first"
         orders = exchanges.digit_orders(digits, ascending=ascending)
+        peers = [exchanges.doubling_peers(order) for order in orders]
         for several in dict.fromkeys((1, digits if ascending else 1)):
             words = order if several == 1 else f"{several} orders of the dimensions"
             if ask.collective.combining:
-                yield from ask.combine(
-                    several,
-                    lambda chunk, n=several, o=orders: exchanged(chunk, o[chunk % n]),  # type: ignore[misc]
-                    ask.nodes * digits,
-                    digits,
-                    words,
-                )
+                yield from _exchanged(ask, peers[:several], words)
             else:
-                yield from ask.spread([exchanges.doubling(o) for o in orders[:several]], words)
+                yield from ask.spread([exchanges.exchange(one) for one in peers[:several]], words)
+
+
+def _exchanged(ask: Ask, peers: list[IntArray], words: str) -> Iterator[Proposal]:
+    """All contributions for everybody by exchanges of partial sums, the data dealt out to each."""
+    yield from ask.combine(
+        len(peers),
+        lambda chunk: exchanged(chunk, peers[chunk % len(peers)]),
+        ask.nodes * len(peers[0]),
+        len(peers[0]),
+        words,
+    )
+
+
+def _halved(
+    ask: Ask, trees: list[Dissemination], owners: IntArray, words: str
+) -> Iterator[Proposal]:
+    """The same by halving, each chunk towards its owner, and then doubling."""
+    nodes, height = ask.nodes, trees[0].num_steps
+    yield from ask.combine(
+        nodes * len(trees),
+        lambda chunk: up_and_down(
+            chunk, trees[chunk // nodes % len(trees)], int(owners[chunk % nodes]), height
+        ),
+        2 * nodes,
+        2 * height,
+        words,
+    )
+
+
+def _swing(ask: Ask) -> Iterator[Proposal]:
+    shape = torus_shape(ask.topology)
+    name = " x ".join(map(str, shape)) + (" torus" if len(shape) > 1 else " ring")
+    peers = [
+        swing_peers(shape, first, mirrored=mirrored)
+        for first in range(len(shape))
+        for mirrored in (False, True)
+    ]
+    trees = [exchanges.exchange(nearest_first[::-1]) for nearest_first in peers]
+    for several in dict.fromkeys((1, len(peers))):
+        words = f"{name}, {_count(several, 'exchange')} at once"
+        if ask.collective.combining:
+            yield from _exchanged(ask, peers[:several], f"{words}, all data in each step")
+            owners = np.arange(ask.nodes)
+            yield from _halved(ask, trees[:several], owners, f"{words}, halving and doubling")
+        else:
+            yield from ask.spread(trees[:several], words)
 
 
 def _halving_doubling(ask: Ask) -> Iterator[Proposal]:
@@ -153,23 +199,15 @@ def _halving_doubling(ask: Ask) -> Iterator[Proposal]:
             switches, each = len(graph.upper) * 2, len(graph.upper[0])
             words = f", ranks mapped on a BiGraph of {switches} x {each}"
     orders = exchanges.digit_orders(digits)
-    trees = [exchanges.doubling(order, ranks) for order in orders]
+    trees = [exchanges.exchange(exchanges.doubling_peers(order, ranks)) for order in orders]
     for several in dict.fromkeys((1, digits)):
         note = ("recursive halving and doubling" if several == 1
                 else f"{several} orders of the dimensions") + words  # fmt: skip
-        if not ask.collective.combining:
+        if ask.collective.combining:
+            owners = np.arange(nodes) if ranks is None else ranks
+            yield from _halved(ask, trees[:several], owners, note)
+        else:
             yield from ask.spread(trees[:several], note)
-            continue
-        owners = np.arange(nodes) if ranks is None else ranks
-        yield from ask.combine(
-            nodes * several,
-            lambda chunk, n=several, o=owners: up_and_down(  # type: ignore[misc]
-                chunk, trees[chunk // nodes % n], int(o[chunk % nodes]), digits
-            ),
-            2 * nodes,
-            2 * digits,
-            note,
-        )
 
 
 def _no_power_of_two(name: str) -> Callable[[Topology, Collective], str]:
@@ -303,5 +341,6 @@ CLASSICS = {
     ),
     "ring": ClassicSeed(_ring, _no_ring),
     "ring2d": ClassicSeed(_ring2d, _no_grid, adds_up=True),
+    "swing": ClassicSeed(_swing, _no_power_of_two("swing"), adds_up=True),
 }
 """The classics by name."""

@@ -113,7 +113,9 @@ class _Setting:
         self.classes = list(shape.classes)
         structure = Structure(topology)
         self.generators = [
-            one for one in automorphism_generators(structure) if self._keeps(one.tolist())
+            one
+            for one in automorphism_generators(structure)
+            if structure.keeps(one) and self._keeps(one.tolist())
         ]
         self.node = _least_of_orbits(topology.num_nodes, self.generators)
         bound = _least_of_orbits(

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from syncoll.routing.cuts import cut_ratio
     from syncoll.routing.lowering import Routing, route
     from syncoll.routing.optimality import Bottleneck, bottleneck
+    from syncoll.routing.routed_steps import routed
 else:
     __getattr__ = lazily(
         __name__,
@@ -27,10 +28,11 @@ else:
             "cuts": "cut_ratio",
             "lowering": "Routing route",
             "optimality": "Bottleneck bottleneck",
+            "routed_steps": "routed",
         },
     )
 
-__all__ = ["Bottleneck", "Routing", "as_topology", "bottleneck", "cut_ratio", "route"]
+__all__ = ["Bottleneck", "Routing", "as_topology", "bottleneck", "cut_ratio", "route", "routed"]
 
 
 def as_topology(network: Topology | Fabric) -> Topology:

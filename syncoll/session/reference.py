@@ -24,6 +24,9 @@ def kind_of(specs: SpecLibrary, reference: str) -> str:
         SpecError: what is wrong with it as a reference.
         UsageError: when nothing has this name, or more than one thing.
     """
+    if specs.is_routed(reference):  # only a topology can be
+        specs.expect("topology", reference)
+        return "topology"
     if reference.lower().endswith(".json") and not specs.is_read(reference):
         return "file"
     found, failures = [], {}

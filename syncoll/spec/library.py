@@ -49,6 +49,7 @@ _DEFINED = re.compile(
 )
 _CALL = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_]*)\s*(?:\(.*)?", re.DOTALL)
 _FILE_REFERENCE = re.compile(r"(.*\.syncoll)(?:\s*:(?P<call>.*))?", re.DOTALL)
+_ROUTED = re.compile(r"\s*routed\s+(?P<topology>[^\s(].*)", re.DOTALL)
 _READ_REFERENCE = re.compile(
     r"\s*(?P<reader>[A-Za-z][A-Za-z0-9_-]*)\s*(?:\((?P<settings>[^()]*)\)\s*)?:(?P<file>.*)",
     re.DOTALL,
@@ -105,7 +106,9 @@ class SpecLibrary:
     A reference is what a user types: ``dgx1``, ``ring(8)``, ``broadcast(root=3)``,
     ``machines.syncoll:quad(2)``, or ``machines.syncoll`` when the file defines one thing of that
     kind.  With readers, also a file in another format behind the reader's name and a colon:
-    ``nvidia-smi:topo.txt``, or ``nvidia-smi(link=20):topo.txt`` with settings.
+    ``nvidia-smi:topo.txt``, or ``nvidia-smi(link=20):topo.txt`` with settings.  A topology behind
+    the word ``routed``, as in ``routed torus(4,4)``, is the one on which a send may take
+    several links in a step; see `syncoll.routing.routed`.
 
     Args:
         readers: by the name that stands before the colon; see `load`.
@@ -150,7 +153,13 @@ class SpecLibrary:
         """
         from syncoll.spec.instantiate import make_topology
 
-        return make_topology(*self._call("topology", reference))
+        plain = _unrouted(reference)
+        network = make_topology(*self._call("topology", plain))
+        if plain == reference:
+            return network
+        from syncoll.routing import as_topology, routed
+
+        return routed(as_topology(network))
 
     def collective(self, reference: str) -> Collective:
         """The collective that a reference names; see `topology`."""
@@ -173,7 +182,8 @@ class SpecLibrary:
 
     def definition(self, kind: Kind, reference: str) -> DefinitionSummary:
         """What a reference names, without instantiating it; see `topology`."""
-        return summarise(self._resolve(kind, reference)[0].definition)
+        plain = _unrouted(reference) if kind == "topology" else reference
+        return summarise(self._resolve(kind, plain)[0].definition)
 
     def expect(self, kind: Kind, reference: str) -> None:
         """Makes sure that a reference names something of a kind, which is not made.
@@ -184,8 +194,10 @@ class SpecLibrary:
         Raises:
             SpecError: when nothing has that name; see `topology`.
         """
-        if kind == "topology" and self.is_read(reference):
-            return
+        if kind == "topology":
+            reference = _unrouted(reference)
+            if self.is_read(reference):
+                return
         if _CALL.fullmatch(reference) and _FILE_REFERENCE.fullmatch(reference) is None:
             source = Source(COMMAND_LINE, reference)
             namespace = "value" if kind == "relation" else kind
@@ -195,7 +207,12 @@ class SpecLibrary:
 
     def is_read(self, reference: str) -> bool:
         """Whether a reference is to a file in another format, for one of the readers."""
-        return self._reader_of(reference) is not None
+        return self._reader_of(_unrouted(reference)) is not None
+
+    @staticmethod
+    def is_routed(reference: str) -> bool:
+        """Whether a reference is to a topology with routed steps."""
+        return _unrouted(reference) != reference
 
     def names(self, kind: Kind) -> list[DefinitionSummary]:
         """Every shipped definition of a kind, by name.  Reads all files; see `problems`."""
@@ -402,6 +419,12 @@ class SpecLibrary:
                 f"nothing reads files as `{name}`{suggest(name, known)}",
                 f"`file{_SUFFIX}:name`" + (f", or one of {', '.join(known)}" if known else ""),
             )
+
+
+def _unrouted(reference: str) -> str:
+    """What stands behind the word ``routed``; the reference itself where it is not there."""
+    match = _ROUTED.fullmatch(reference)
+    return reference if match is None else match["topology"]
 
 
 def _files_in(folder: Path) -> list[Path]:

@@ -86,16 +86,20 @@ class ColouredGraph:
 def automorphism_graph(structure: Structure) -> ColouredGraph | None:
     """The graph that igraph is asked about; None where it is too large.
 
-    Its automorphisms keep the links and B.  What a collective asks for is looked at afterwards,
-    see `Structure.keeps`.
+    Its automorphisms keep the links and B, or the cables where there are switches, which is mostly
+    the same.  Whether they do, and what a collective asks for, is looked at afterwards, see
+    `Structure.keeps`.
     """
     fabric = structure.topology.fabric
-    edges, colours = _graph_of_bounds(structure) if fabric is None else _graph_of_fabric(fabric)
+    if fabric is None or not fabric.num_switches:
+        edges, colours = _graph_of_bounds(structure)
+    else:
+        edges, colours = _graph_of_fabric(fabric)
     return ColouredGraph(edges, colours) if len(edges) <= _MOST_EDGES else None
 
 
 def automorphism_generators(structure: Structure) -> list[IntArray]:
-    """Generators of the automorphisms of links and B; none where the graph is too large."""
+    """Generators of the graph's automorphisms; none where it is too large."""
     graph = automorphism_graph(structure)
     nodes = structure.num_nodes
     found = [] if graph is None else graph.generators()

@@ -23,6 +23,7 @@ from syncoll_classics.bigraph import numbered_bigraph, rank_mapping, recognise_b
 from syncoll_classics.demand import read_demand
 from syncoll_classics.dissemination import Dissemination
 from syncoll_classics.routing import Router
+from syncoll_classics.swinging import swing_peers, torus_shape
 
 Costs = Callable[..., list[tuple[int, int, int]]]
 
@@ -47,7 +48,13 @@ def test_disseminations_are_trees_with_times(nodes: int) -> None:
         digits = nodes.bit_length() - 1
         mapping = np.random.default_rng(nodes).permutation(nodes)
         for order in exchanges.digit_orders(digits):
-            families += [exchanges.doubling(order), exchanges.doubling(order, mapping)]
+            peers = [exchanges.doubling_peers(order), exchanges.doubling_peers(order, mapping)]
+            families += [exchanges.exchange(one) for one in peers]
+        for shape in {(nodes,), (2, nodes // 2), (nodes // 2, 2)} - {(1, 2), (2, 1)}:
+            for mirrored in (False, True):
+                peers = swing_peers(shape, 1, mirrored=mirrored)
+                assert all((peer[peer] == np.arange(nodes)).all() for peer in peers)
+                families += [exchanges.exchange(peers), exchanges.exchange(peers[::-1])]
     for family in families:
         check_dissemination(family)
         assert family.num_steps <= ceil(log2(nodes))
@@ -93,6 +100,18 @@ def test_grids_are_recognised_under_any_numbering(seed: int, *, closed: bool) ->
             ends = [(line[-1], line[0])] if found.closed else []
             for link in [*pairwise(line), *ends]:
                 assert link in topology.link_index
+
+
+@pytest.mark.parametrize(
+    ("name", "shape"),
+    [
+        ("ring(8)", (8,)), ("torus(4,4)", (4, 4)), ("torus(2,8)", (2, 8)),
+        ("torus(4,2,8)", (4, 2, 8)), ("hypercube(4)", (2, 2, 2, 2)), ("mesh(4,4)", (16,)),
+        ("routed torus(8,4)", (8, 4)), ("hub(8)", (8,)), ("dgx1", (8,)), ("a100(boxes=2)", (16,)),
+    ],
+)  # fmt: skip
+def test_tori_are_seen(name: str, shape: tuple[int, ...], specs: SpecLibrary) -> None:
+    assert torus_shape(as_topology(specs.topology(name))) == shape
 
 
 def test_what_is_nearly_a_grid_is_none(specs: SpecLibrary) -> None:

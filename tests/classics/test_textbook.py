@@ -73,6 +73,26 @@ def test_recursive_doubling_on_a_hypercube(dimension: int, costs: Costs) -> None
     assert halving[0] == (2 * dimension, 2 * (nodes - 1), nodes)
 
 
+@pytest.mark.parametrize("digits", [1, 2, 3, 4, 5])
+def test_swing_where_a_message_passes_many_links_in_a_step(digits: int, costs: Costs) -> None:
+    ring, nodes = f"routed ring({1 << digits})", 1 << digits
+    away = [abs(1 - (-2) ** (t + 1)) // 3 for t in range(digits)]
+    # Partners d links apart, one way and the other in turn: (d + 1) / 2 messages on a link.
+    fullest = [(d + 1) // 2 for d in away]
+    assert costs("swing", ring, "allreduce")[0] == (digits, sum(fullest), 1)
+    halves = sum(load << (digits - 1 - t) for t, load in enumerate(fullest))
+    assert costs("swing", ring, "allgather")[0] == (digits, halves, 1)
+    assert (2 * digits, 2 * halves, nodes) in costs("swing", ring, "allreduce")
+    if digits > 2:  # those of recursive doubling are farther apart
+        assert costs("recursive_doubling", ring, "allreduce")[0][1] > sum(fullest)
+
+
+def test_swing_on_a_torus(costs: Costs) -> None:
+    # Four exchanges at once: the bandwidth optimum of the allgather, as the paper has it for 4 x 4.
+    assert costs("swing", "routed torus(4,4)", "allgather")[-1] == (4, 15, 4)
+    assert costs("swing", "routed torus(2,8)", "alltoall")[0][0] == 4
+
+
 @pytest.mark.parametrize("nodes", [2, 3, 5, 6, 7, 8, 12, 16])
 def test_bruck(nodes: int, costs: Costs) -> None:
     steps = ceil(log2(nodes))

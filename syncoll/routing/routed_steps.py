@@ -1,0 +1,133 @@
+"""Routed steps: sends that take several links within one step, at the price of all of them.
+
+A step of the model is a link long.  Networks with wormhole routing carry a message past many
+routers at once, and Swing, Bine trees, Bruck or recursive doubling on a torus count on it: what a
+step costs there is the load of its fullest link, however far the messages go.  That is a topology
+too: a link between any two nodes, and for each bound of B one over all pairs whose route takes a
+link of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.errors import ModelError
+from syncoll.model import UNREACHABLE, Fabric, Topology
+
+__all__ = ["MOST_ROUTED", "routed"]
+
+IntArray = npt.NDArray[np.int64]
+
+MOST_ROUTED = 512
+"""Nodes that a topology with routed steps may have: it has a link for each pair."""
+
+
+def routed(topology: Topology) -> Topology:
+    """The topology on which a send may go any way in a step.
+
+    Routes are shortest paths, one for each pair of nodes, by destination as in the tables of a
+    router: at each node all that goes to one destination leaves by one link.  Of several links the
+    ones are taken whose way on has the least load so far when every node sends to every other.  A
+    pair whose route would take two links of one bound gets no link, as B cannot count a send twice.
+
+    Where each link has a bandwidth of its own and nothing is shared, the links become the cables of
+    the result's `fabric`.
+
+    Raises:
+        ModelError: when there are more than `MOST_ROUTED` nodes.
+    """
+    nodes = topology.num_nodes
+    if nodes > MOST_ROUTED:
+        raise ModelError(
+            f"routed steps on {topology.name} would need a link for each pair of {nodes} nodes",
+            topology.origin,
+            f"at most {MOST_ROUTED} nodes",
+        )
+    pairs, taken = _taken(_onward(topology), topology)
+    counts = np.array([len(bounds) for bounds in topology.link_bounds], dtype=np.int64)
+    flat = np.array([b for bounds in topology.link_bounds for b in bounds], dtype=np.int64)
+    begins = np.cumsum(counts) - counts
+    width = counts[taken]
+    within = np.arange(width.sum()) - np.repeat(np.cumsum(width) - width, width)
+    use = np.stack([flat[np.repeat(begins[taken], width) + within], np.repeat(pairs, width)])
+    used, times = np.unique(use, axis=1, return_counts=True)
+    twice = np.unique(used[1, times > 1])
+    used = used[:, ~np.isin(used[1], twice)]
+    starts = np.searchsorted(used[0], np.arange(len(topology.bounds) + 1))
+    bounds = tuple(
+        replace(bound, links=tuple(_links(used[1, first:last], nodes)))
+        for bound, first, last in zip(topology.bounds, starts, starts[1:], strict=False)
+        if first < last
+    )
+    return Topology(
+        f"routed {topology.name}",
+        nodes,
+        tuple(_links(np.setdiff1d(pairs, twice), nodes)),
+        bounds,
+        topology.origin,
+        _cables(topology),
+    )
+
+
+def _onward(topology: Topology) -> IntArray:
+    """The link ``[node, destination]`` by which a node sends on; -1 where there is no way."""
+    nodes, distances = topology.num_nodes, topology.distances
+    share = [
+        float(max(1 / topology.bounds[bound].chunks_per_round for bound in bounds))
+        for bounds in topology.link_bounds
+    ]
+    heads = [b for _, b in topology.links]
+    load = [0.0] * len(topology.links)
+
+    def fullest_first(links: list[int]) -> list[float]:
+        return sorted((load[link] for link in links), reverse=True)
+
+    onward = np.full((nodes, nodes), -1, dtype=np.int64)
+    for destination in range(nodes):
+        away = distances[:, destination]
+        order = np.argsort(away, kind="stable")
+        order = order[(away[order] > 0) & (away[order] != UNREACHABLE)]
+        closer = away.tolist()
+        way: dict[int, list[int]] = {destination: []}  # the links from a node on
+        for node in order.tolist():
+            ways = [
+                [link, *way[heads[link]]]
+                for link in topology.out_links[node]
+                if closer[heads[link]] < closer[node]
+            ]
+            way[node] = min(ways, key=lambda links: (fullest_first(links), links))
+            onward[node, destination] = way[node][0]
+            for link in way[node]:
+                load[link] += share[link]
+    return onward
+
+
+def _taken(onward: IntArray, topology: Topology) -> tuple[IntArray, IntArray]:
+    """All links of all routes: the number P * source + destination of a pair, and a link."""
+    nodes = len(onward)
+    heads = np.array([b for _, b in topology.links], dtype=np.int64)
+    pairs = np.flatnonzero(onward.ravel() >= 0)
+    at, to = pairs // nodes, pairs % nodes
+    found = [(pairs[:0], pairs[:0])]
+    while len(pairs):
+        links = onward[at, to]
+        found.append((pairs, links))
+        at = heads[links]
+        going = at != to
+        pairs, at, to = pairs[going], at[going], to[going]
+    return np.concatenate([p for p, _ in found]), np.concatenate([x for _, x in found])
+
+
+def _links(pairs: IntArray, nodes: int) -> list[tuple[int, int]]:
+    return list(zip((pairs // nodes).tolist(), (pairs % nodes).tolist(), strict=True))
+
+
+def _cables(topology: Topology) -> Fabric | None:
+    """The links as cables between nodes, where they can be."""
+    try:
+        return Fabric.of(topology)
+    except ModelError:
+        return None
