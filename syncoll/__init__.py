@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from syncoll.api.frontier import *  # noqa: F403
     from syncoll.api.plans import *  # noqa: F403
     from syncoll.api.questions import *  # noqa: F403
+    from syncoll.api.reports import *  # noqa: F403
     from syncoll.api.runs import *  # noqa: F403
     from syncoll.api.searches import *  # noqa: F403
     from syncoll.documents import read_file as read_file
@@ -62,6 +63,7 @@ else:
         "api.plans": "PlanResult plan",
         "api.questions": "BoundsResult ExplanationResult ForestsResult SolutionResult bounds "
         "explain forest solve",
+        "api.reports": "ReportResult report",
         "api.runs": "ExecutionResult MpiResult run",
         "api.searches": "pareto search",
         "documents": "read_file",

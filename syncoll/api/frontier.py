@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from syncoll.api.exports import ExportResult
     from syncoll.api.plans import PlanResult
+    from syncoll.api.reports import ReportResult
     from syncoll.api.runs import ExecutionResult, MpiResult
     from syncoll.planning import Picture
     from syncoll.session import Session
@@ -207,6 +208,10 @@ class FrontierResult(Shown, Frontier):
     def plan(self, *, alpha: float | str, **how: Any) -> PlanResult:
         """Which point is the fastest for which message size; see `syncoll.plan`."""
         return syncoll.plan(self, alpha=alpha, **how)
+
+    def report(self, path: str | Path | None = None, **how: Any) -> ReportResult:
+        """One page about it, for people; see `syncoll.report`."""
+        return syncoll.report(self, path, **how)
 
     def plot(
         self,

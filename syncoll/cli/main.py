@@ -37,6 +37,7 @@ _COMMANDS = {
     "run": "run every algorithm of a file on data, and compare with the definition",
     "export": "write algorithms as files that a runtime loads",
     "plan": "which algorithm of a frontier for which message size; plots and exports them",
+    "report": "one page about a frontier: points, bounds, times, the network and the proofs",
     "import": "a machine's description from another tool as a spec",
     "show": "a machine, a collective, or a stored algorithm step by step",
     "spec": "check a spec file; list what comes with syncoll",

@@ -11,7 +11,7 @@ from syncoll.pages.page import Page
 from syncoll.results import LowerBounds
 from syncoll.wording import counted
 
-__all__ = ["bounds_page", "price_records"]
+__all__ = ["bounds_page", "price_records", "prices_of"]
 
 
 def bounds_page(bounds: LowerBounds, *, with_prices: bool = False) -> Page:
@@ -43,7 +43,20 @@ def bounds_page(bounds: LowerBounds, *, with_prices: bool = False) -> Page:
 
 
 def price_records(bound: RoundsBound, topology: Topology) -> list[dict[str, Any]]:
-    """The total price of each link set and step; the split among destinations is left out.
+    """The total price of each link set and step; the split among destinations is left out."""
+    return [
+        {
+            "links": topology.bounds[i].label
+            or " ".join(f"{a}->{b}" for a, b in topology.bounds[i].links),
+            "step": step or 0,
+            "price": str(price),
+        }
+        for i, step, price in prices_of(bound, topology)
+    ]
+
+
+def prices_of(bound: RoundsBound, topology: Topology) -> list[tuple[int, int | None, Fraction]]:
+    """Position of the link set, step (None where one price is for all steps) and total price.
 
     A cut is a price for each link set that covers it, such that they cost 1 together.
     """
@@ -56,13 +69,11 @@ def price_records(bound: RoundsBound, topology: Topology) -> list[dict[str, Any]
         totals = [((i, 0), price) for i, price in sorted(proof.prices.items())]
     elif proof is not None:
         totals = sorted(proof.totals.items())
-    return [
-        {
-            "links": topology.bounds[i].label
-            or " ".join(f"{a}->{b}" for a, b in topology.bounds[i].links),
-            # A mirrored proof is about the algorithm run backwards.
-            "step": bound.steps - 1 - step if bound.mirrored and bound.steps else step,
-            "price": str(price),
-        }
-        for (i, step), price in totals
-    ]
+
+    def in_time(step: int) -> int | None:
+        if bound.steps is None:
+            return None
+        # A mirrored proof is about the algorithm run backwards.
+        return bound.steps - 1 - step if bound.mirrored else step
+
+    return [(i, in_time(step), price) for (i, step), price in totals]

@@ -17,7 +17,10 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-WALKED = [DOCS / "pipelines.md", DOCS / "python.md", *sorted((DOCS / "tutorials").glob("*.md"))]
+WALKED = [
+    *(DOCS / f"{name}.md" for name in ("pipelines", "python", "report")),
+    *sorted((DOCS / "tutorials").glob("*.md")),
+]
 """Pages that test_walked_pages.py follows from top to bottom, from an empty folder on."""
 PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 

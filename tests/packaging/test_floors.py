@@ -47,6 +47,7 @@ FLOORS = (
     "mpi",
     "testing",
     "pages",
+    "reporting",
     "session",
     "api",
     "cli",

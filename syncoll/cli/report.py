@@ -1,0 +1,62 @@
+"""Writes one page about a frontier, or an answer, to look at, to send and to print: the points with
+their proved bounds, how long each takes for which size, every step on the network, the prices and
+cuts that prove the bounds, what was assumed, and how to get it all again.
+
+Every algorithm is replayed and every claim checked before it is shown; with --collective and
+--topology also what a file alone cannot prove, as by `syncoll check`.  The page is one file that
+loads nothing when it is opened.
+
+Times are S * alpha + (R/C) * L * beta.  --alpha is the latency of a step, --beta what a link of one
+chunk per round carries.  Where neither the command nor the machine says them they are assumed, the
+page says so, and its reader can change them.
+
+  syncoll report frontier.json -o report.html
+  syncoll report frontier.json --alpha 0.7us --beta 25GB/s --collective allgather -o report.html
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import syncoll
+from syncoll.cli.arguments import add_meant, output_file
+from syncoll.cli.exits import Exit
+from syncoll.cli.output import print_page, print_text
+from syncoll.documents import require_writable
+
+__all__ = ["add_arguments", "run"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's own."""
+    parser.add_argument("file", metavar="FILE", type=Path, help="saved with -o")
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="PAGE",
+        type=output_file,
+        default=Path("report.html"),
+        help="the page to write (default: report.html)",
+    )
+    parser.add_argument("--alpha", metavar="TIME", help="latency of a step, such as 0.7us")
+    parser.add_argument(
+        "--beta", metavar="BANDWIDTH", help="of a link of one chunk per round, such as 25GB/s"
+    )
+    add_meant(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Runs the command; its exit code."""
+    require_writable(arguments.output)
+    made = syncoll.report(
+        arguments.file,
+        alpha=arguments.alpha,
+        beta=arguments.beta,
+        collective=arguments.collective,
+        topology=arguments.topology,
+    )
+    made.save(arguments.output)
+    print_page(made.page())
+    print_text(f"written to {arguments.output}")
+    return Exit.OK

@@ -1,0 +1,134 @@
+"""Everything that a page draws, as JSON: the network, the algorithms, the proofs and the times."""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from syncoll.model import Topology
+from syncoll.reporting.layout import Layout, lay_out
+from syncoll.reporting.packing import Room, pack
+from syncoll.reporting.proofs import proof_entries
+from syncoll.reporting.subject import Entry, Subject
+from syncoll.reporting.times import Times
+from syncoll.reporting.traffic import traffic
+from syncoll.results import Frontier
+from syncoll.wording import counted
+
+__all__ = ["content"]
+
+_ROOM = 1_500_000
+"""Bytes of packed arrays in a page, of the two million that it may have."""
+
+_MOST_MEMBERS = 400
+"""Members of a family that the frontier's picture has."""
+
+
+def content(subject: Subject, times: Times) -> dict[str, Any]:
+    """What is drawn; costs and bounds are texts of exact fractions."""
+    room, layout = Room(_ROOM), lay_out(subject.topology)
+    frontier = subject.frontier
+    proofs: dict[str, Any] = {"proofs": [], "certificates": []}
+    network = _network(subject.topology, layout)
+    if frontier is not None:
+        proofs = proof_entries(frontier, room)
+    return {
+        "title": subject.title,
+        "network": network,
+        "algorithms": _algorithms(subject, room),
+        "frontier": None if frontier is None else _frontier(frontier),
+        "times": times.entry(subject.entries),
+        **proofs,
+    }
+
+
+def _network(topology: Topology, layout: Layout) -> dict[str, Any]:
+    return {
+        "nodes": topology.num_nodes,
+        "kind": layout.kind,
+        "places": np.round(layout.places, 3).tolist(),
+        "boxes": [list(box) for box in layout.boxes],
+        "links": pack(np.array(topology.links, dtype=np.int64).reshape(-1, 2)),
+        "bends": np.round(layout.bends, 3).tolist() if len(layout.bends) else [],
+        "limits": {
+            "labels": _labels(topology),
+            "room": [str(bound.chunks_per_round) for bound in topology.bounds],
+            "sizes": pack([len(members) for members in topology.bound_links]),
+            "links": pack(
+                np.concatenate(topology.bound_links) if topology.bounds else np.zeros(0, int)
+            ),
+        },
+    }
+
+
+def _labels(topology: Topology) -> list[str]:
+    """What each limit is called; several with one name are told apart by what they bound."""
+    found = []
+    count = Counter(bound.label for bound in topology.bounds)
+    for bound in topology.bounds:
+        ends = [set(side) for side in zip(*bound.links, strict=True)]
+        if len(bound.links) == 1:
+            (one,) = bound.links
+            where = f"{one[0]} → {one[1]}"
+        elif len(ends[0]) == 1:
+            where = f"out of node {min(ends[0])}"
+        elif len(ends[1]) == 1:
+            where = f"into node {min(ends[1])}"
+        else:
+            where = counted(len(bound.links), "link")
+        label = bound.label
+        found.append(f"{label}, {where}" if label and count[label] > 1 else label or where)
+    return found
+
+
+def _algorithms(subject: Subject, room: Room) -> list[dict[str, Any]]:
+    """The entries in their order; the smallest are the first to take room."""
+    entries = subject.entries
+    found: list[dict[str, Any]] = [{} for _ in entries]
+    order = sorted(range(len(entries)), key=lambda i: entries[i].stored.algorithm.num_sends)
+    for i in order:
+        stored = entries[i].stored
+        found[i] = _algorithm(entries[i]) | traffic(stored.instance, stored.algorithm, room)
+    return found
+
+
+def _algorithm(entry: Entry) -> dict[str, Any]:
+    stored = entry.stored
+    return {
+        "name": stored.where,
+        "steps": stored.steps,
+        "rounds": stored.rounds,
+        "chunks": stored.chunks,
+        "cost": str(stored.bandwidth),
+        "bound": None if entry.bound is None else str(entry.bound),
+        "state": entry.state,
+        "told": entry.told,
+        "found_by": entry.found_by,
+        "sends": stored.algorithm.num_sends,
+        "rounds_per_step": list(stored.algorithm.rounds_per_step),
+    }
+
+
+def _frontier(frontier: Frontier) -> dict[str, Any]:
+    proofs = () if frontier.evidence is None else frontier.evidence.proofs
+    bounds: list[tuple[int, Fraction]] = [(proof.steps, proof.bound) for proof in proofs]
+    if not proofs:
+        bounds = [(p.steps, p.bound) for p in frontier.points if p.bound is not None]
+    families = []
+    for family in frontier.families:
+        last = family.first + _MOST_MEMBERS
+        members = [
+            (family.steps.at(m), str(family.bandwidth(m)))
+            for m in range(family.first, last)
+            if family.steps.at(m) > 0
+        ]
+        families.append({"words": family.words, "limit": str(family.limit), "members": members})
+    return {
+        "least_steps": frontier.least_steps,
+        "least_cost": str(frontier.least_bandwidth),
+        "bounds": [(steps, str(bound)) for steps, bound in bounds],
+        "families": families,
+    }

@@ -1,0 +1,265 @@
+"""Where the nodes of a network are drawn: always at the same places, by its structure.
+
+Three structures are recognised by the links alone, whatever the network is called: a grid of any
+dimension (rings, meshes, tori and hypercubes are some), numbered row by row; boxes, whose nodes
+hang on one switch or are joined by links that carry more than all others; and a network in which
+most nodes are joined to most others, drawn as a circle.  Everything else is laid out by springs
+(Kamada & Kawai, An algorithm for drawing general undirected graphs, 1989), begun from a circle.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise, product
+from math import ceil, cos, isqrt, pi, prod, sin
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.model import Topology
+
+__all__ = ["Layout", "lay_out"]
+
+Places = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+_APART = 0.09
+"""How far the middle of a link is moved to its right, so that both directions can be seen."""
+_LARGEST_BOX_CIRCLE = 24
+_MOST_SPRINGS = 400
+"""Nodes that springs place within seconds; more are drawn as a circle."""
+_FASTER = Fraction(5, 4)
+_DENSE = Fraction(1, 2)
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """A network on a plane; neighbours are about 1 apart.
+
+    Args:
+        kind: what was recognised, in words.
+        places: ``[P, 2]``, to the right and down.
+        boxes: for each box its nodes; empty where there are none.
+        bends: ``[L]``, how far the middle of each link's curve is from the straight line, seen from
+            its source to the right.
+    """
+
+    kind: str
+    places: Places
+    boxes: tuple[tuple[int, ...], ...]
+    bends: Places
+
+
+def lay_out(topology: Topology) -> Layout:
+    """The places of the nodes of a topology."""
+    nodes, links = topology.num_nodes, np.array(topology.links, dtype=np.int64).reshape(-1, 2)
+    straight = np.full(len(links), _APART)
+    sizes = _grid_sizes(nodes, links)
+    if sizes is not None and len(sizes) > 1:
+        places = _grid_places(sizes)
+        return Layout(_grid_words(sizes, links), places, (), _grid_bends(sizes, links, places))
+    boxes = _boxes(topology)
+    if boxes:
+        return Layout(f"{len(boxes)} boxes", _box_places(nodes, boxes), boxes, straight)
+    dense = len(links) >= _DENSE * nodes * (nodes - 1)
+    if sizes is not None or dense or nodes > _MOST_SPRINGS or not len(links):
+        return Layout("a circle", _circle(nodes), (), straight)
+    return Layout("springs", _springs(nodes, links), (), straight)
+
+
+# Grids --------------------------------------------------------------------------------------------
+
+
+def _grid_sizes(nodes: int, links: IntArray) -> tuple[int, ...] | None:
+    """The sizes of the grid whose neighbours, row ends included, are exactly what links join."""
+    if nodes < 3 or not len(links):
+        return None
+    joined = {(min(a, b), max(a, b)) for a, b in links.tolist()}
+    # Every node of a grid has at most two neighbours in each dimension.
+    if 2 * len(joined) > nodes * 2 * nodes.bit_length():
+        return None
+    for sizes in _factorings(nodes):
+        # A few links refute nearly all of the many ways to factor a large number.
+        possible = all(_are_neighbours(some, sizes) for some in (links[:8], links))
+        if possible and _inner_neighbours(sizes) <= joined:
+            return sizes
+    return None
+
+
+def _are_neighbours(links: IntArray, sizes: tuple[int, ...]) -> bool:
+    ends = np.stack(np.unravel_index(links, sizes), axis=-1)
+    apart = np.abs(ends[:, 0] - ends[:, 1])
+    apart = np.minimum(apart, np.array(sizes) - apart)
+    return bool((apart.sum(axis=1) == 1).all())
+
+
+def _factorings(number: int) -> Iterator[tuple[int, ...]]:
+    """All ways to write it as a product of factors of at least 2, in every order."""
+    yield (number,)
+    for first in range(2, number // 2 + 1):
+        if number % first == 0:
+            for rest in _factorings(number // first):
+                yield (first, *rest)
+
+
+def _inner_neighbours(sizes: tuple[int, ...]) -> set[tuple[int, int]]:
+    """Pairs of neighbours of a grid, without those from one end of a row to the other."""
+    number = np.arange(prod(sizes)).reshape(sizes)
+    found: set[tuple[int, int]] = set()
+    for axis, size in enumerate(sizes):
+        low = number.take(range(size - 1), axis=axis).ravel().tolist()
+        high = number.take(range(1, size), axis=axis).ravel().tolist()
+        found.update(zip(low, high, strict=True))
+    return found
+
+
+def _grid_words(sizes: tuple[int, ...], links: IntArray) -> str:
+    text = " x ".join(map(str, sizes))
+    if set(sizes) == {2}:
+        return f"a hypercube of {len(sizes)} dimensions"
+    inner = _inner_neighbours(sizes)
+    closed = any((min(a, b), max(a, b)) not in inner for a, b in links.tolist())
+    return f"a torus of {text}" if closed else f"a mesh of {text}"
+
+
+def _grid_places(sizes: tuple[int, ...]) -> Places:
+    """Rows and columns; a third dimension goes into the page, further ones repeat the whole."""
+    at = np.stack(np.unravel_index(np.arange(prod(sizes)), sizes), axis=1).astype(float)
+    x, y = at[:, -1].copy(), at[:, -2].copy()
+    width, height = float(sizes[-1]), float(sizes[-2])
+    outer = list(range(len(sizes) - 2))
+    if outer:
+        depth = outer.pop()
+        back = at[:, depth] / sizes[depth]
+        x, y = x * 1.5 + 1.15 * back, y * 1.5 - 0.85 * back
+        width, height = width * 1.5 + 0.6, height * 1.5 + 0.4
+    for dimension in reversed(outer):
+        if width <= height:
+            x += at[:, dimension] * (width + 0.4)
+            width *= sizes[dimension]
+        else:
+            y += at[:, dimension] * (height + 0.4)
+            height *= sizes[dimension]
+    return np.stack([x, y], axis=1)
+
+
+def _grid_bends(sizes: tuple[int, ...], links: IntArray, places: Places) -> Places:
+    """Links between neighbours are nearly straight; longer ones go round those on their way."""
+    length = np.linalg.norm(places[links[:, 0]] - places[links[:, 1]], axis=1)
+    at = np.stack(np.unravel_index(np.arange(prod(sizes)), sizes), axis=1)
+    wraps = np.abs(at[links[:, 0]] - at[links[:, 1]]).sum(axis=1) > 1
+    long = wraps | (length > 1.8)
+    # Both directions of a long link go round on the same side, one outside the other.
+    forward = links[:, 0] < links[:, 1]
+    round_about = np.where(forward, 0.62, -0.42)
+    return np.where(long, round_about, _APART)
+
+
+# Boxes --------------------------------------------------------------------------------------------
+
+
+def _boxes(topology: Topology) -> tuple[tuple[int, ...], ...]:
+    """Nodes in boxes of one size, or nothing."""
+    for find in (_boxes_by_switches, _boxes_by_speed):
+        found = find(topology)
+        sizes = Counter(map(len, found))
+        if len(found) > 1 and len(sizes) == 1 and min(sizes) > 1:
+            return found
+    return ()
+
+
+def _boxes_by_switches(topology: Topology) -> tuple[tuple[int, ...], ...]:
+    """The nodes whose fastest link leads to the same switch."""
+    fabric = topology.fabric
+    if fabric is None or not fabric.num_switches:
+        return ()
+    fastest: dict[int, tuple[Fraction, int]] = {}
+    for link in fabric.links:
+        if link.source < topology.num_nodes:
+            now = (link.bandwidth, -link.destination)
+            fastest[link.source] = max(now, fastest.get(link.source, now))
+    members: dict[int, list[int]] = {}
+    for node in range(topology.num_nodes):
+        if node not in fastest or -fastest[node][1] < topology.num_nodes:
+            return ()
+        members.setdefault(fastest[node][1], []).append(node)
+    return tuple(sorted(map(tuple, members.values())))
+
+
+def _boxes_by_speed(topology: Topology) -> tuple[tuple[int, ...], ...]:
+    """The largest sets of nodes that links join which carry more than those between the sets."""
+    share = [Fraction(0)] * len(topology.links)
+    for bound, members in zip(topology.bounds, topology.bound_links, strict=True):
+        each = bound.chunks_per_round / len(members)
+        for link in members.tolist():
+            share[link] = min(share[link] or each, each)
+    for slow, fast in pairwise(sorted(set(share))):
+        if fast < _FASTER * slow:
+            continue
+        box = list(range(topology.num_nodes))
+
+        def root(node: int, box: list[int] = box) -> int:
+            while box[node] != node:
+                box[node] = box[box[node]]
+                node = box[node]
+            return node
+
+        for (a, b), speed in zip(topology.links, share, strict=True):
+            if speed >= fast:
+                box[root(a)] = root(b)
+        members_of: dict[int, list[int]] = {}
+        for node in range(topology.num_nodes):
+            members_of.setdefault(root(node), []).append(node)
+        sizes = set(map(len, members_of.values()))
+        if len(members_of) > 1 and len(sizes) == 1 and min(sizes) > 1:
+            return tuple(sorted(map(tuple, members_of.values())))
+    return ()
+
+
+def _box_places(nodes: int, boxes: tuple[tuple[int, ...], ...]) -> Places:
+    """Boxes in rows, their nodes in circles, or in rows where there are many."""
+    size = len(boxes[0])
+    inner = _circle(size) if size <= _LARGEST_BOX_CIRCLE else _rows(size)
+    inner = inner - inner.min(axis=0)
+    width, height = inner.max(axis=0) + 1.6
+    columns = ceil(len(boxes) ** 0.5) if len(boxes) > 3 else len(boxes)
+    places = np.zeros((nodes, 2))
+    for number, box in enumerate(boxes):
+        corner = np.array([number % columns * width, number // columns * height])
+        places[list(box)] = inner + corner
+    return places
+
+
+def _rows(nodes: int) -> Places:
+    columns = isqrt(nodes - 1) + 1
+    return np.array([(n % columns, n // columns) for n in range(nodes)], dtype=float)
+
+
+# Everything else ----------------------------------------------------------------------------------
+
+
+def _circle(nodes: int) -> Places:
+    """Clockwise from the top, neighbours 1 apart; a row for one or two."""
+    if nodes < 3:
+        return np.array([(n, 0) for n in range(nodes)], dtype=float)
+    radius = 0.5 / sin(pi / nodes)
+    turns = [2 * pi * n / nodes for n in range(nodes)]
+    return np.array([(radius * sin(turn), -radius * cos(turn)) for turn in turns])
+
+
+def _springs(nodes: int, links: IntArray) -> Places:
+    """Kamada & Kawai, scaled so that most neighbours are 1 apart."""
+    import igraph
+
+    edges = sorted({(min(a, b), max(a, b)) for a, b in links.tolist()})
+    start = _circle(nodes) + 1e-3 * np.array(list(product((0, 1), repeat=2)))[np.arange(nodes) % 4]
+    graph = igraph.Graph(n=nodes, edges=edges)
+    places = np.array(graph.layout_kamada_kawai(seed=start.tolist()).coords, dtype=float)
+    ends = np.array(edges)
+    length = float(np.median(np.linalg.norm(places[ends[:, 0]] - places[ends[:, 1]], axis=1)))
+    places = places / (length or 1.0) * 1.3
+    found: Places = np.round(places - places.min(axis=0), 3)
+    return found

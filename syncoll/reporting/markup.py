@@ -1,0 +1,96 @@
+"""HTML from values: what is not markup is escaped, and nothing has a style of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+
+from syncoll.pages.page import visible
+
+__all__ = ["Markup", "code", "element", "items", "joined", "paragraph", "table", "text"]
+
+
+class Markup(str):
+    """Text that is HTML already."""
+
+    __slots__ = ()
+
+
+def text(value: object) -> Markup:
+    """A value as text; HTML stays as it is."""
+    return value if isinstance(value, Markup) else Markup(escape(visible(str(value))))
+
+
+def joined(parts: Iterable[object], between: str = "") -> Markup:
+    """One after the other."""
+    return Markup(between.join(map(text, parts)))
+
+
+def element(name: str, *inside: object, **attributes: object) -> Markup:
+    """An element; attributes are named as in Python (``class_``, ``aria_label``).
+
+    Examples:
+        >>> element("p", "1 < 2", class_="note")
+        '<p class="note">1 &lt; 2</p>'
+    """
+    named = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{escape(visible(str(value)))}"'
+        for key, value in attributes.items()
+        if value is not None
+    )
+    return Markup(f"<{name}{named}>{joined(inside)}</{name}>")
+
+
+def paragraph(*inside: object, class_: str | None = None) -> Markup:
+    """A paragraph."""
+    return element("p", *inside, class_=class_)
+
+
+def code(value: object) -> Markup:
+    """A piece of code, or a name."""
+    return element("code", value)
+
+
+def items(entries: Iterable[object]) -> Markup:
+    """A list."""
+    return element("ul", *(element("li", one) for one in entries))
+
+
+def table(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    caption: str = "",
+    *,
+    rows_are: str | None = None,
+) -> Markup:
+    """A table that can be scrolled; columns whose name starts with ``>`` hold numbers.
+
+    Args:
+        columns: their names.
+        rows: of cells.
+        caption: what it shows.
+        rows_are: what the rows stand for to the page's code, which numbers them.
+    """
+    right = ["number" if column.startswith(">") else None for column in columns]
+    names = [column.removeprefix(">") for column in columns]
+    head = element(
+        "tr",
+        *(
+            element("th", name, scope="col", class_=how)
+            for name, how in zip(names, right, strict=True)
+        ),
+    )
+    body = [
+        element(
+            "tr",
+            *(element("td", cell, class_=how) for cell, how in zip(row, right, strict=True)),
+            **{} if rows_are is None else {f"data_{rows_are}": number},
+        )
+        for number, row in enumerate(rows)
+    ]
+    parts = [element("thead", head), element("tbody", *body)]
+    if caption:
+        parts.insert(0, element("caption", caption))
+    return element(
+        "div", element("table", *parts), class_="scroll", role="region", aria_label=caption or None
+    )

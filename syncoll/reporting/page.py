@@ -1,0 +1,99 @@
+"""The page: one file that needs no other, and that may load nothing when it is opened.
+
+Style sheets and scripts lie in ``assets`` and are put into the page as they are.  Its content
+security policy lets the browser run these alone, named by their digests, and fetch nothing at all.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from functools import cache
+from html import escape
+from importlib.resources import files
+from typing import Any
+
+import syncoll
+from syncoll.reporting.content import content
+from syncoll.reporting.markup import Markup, text
+from syncoll.reporting.sections import assumptions, commands, points, summary
+from syncoll.reporting.subject import Subject
+from syncoll.reporting.times import Times
+
+__all__ = ["framed", "page"]
+
+_STYLES = ("base.css", "charts.css", "print.css")
+_SCRIPTS = (
+    "data.js",
+    "dom.js",
+    "colours.js",
+    "axes.js",
+    "frontier.js",
+    "times.js",
+    "network.js",
+    "traffic.js",
+    "proofs.js",
+    "main.js",
+)
+"""In the order in which they need one another."""
+
+_PLACE = re.compile(r"\{\{(\w+)\}\}")
+
+
+def page(subject: Subject, times: Times) -> str:
+    """The page as HTML."""
+    style = "\n".join(map(_asset, _STYLES))
+    script = "\n".join(['"use strict";', "(() => {", *map(_asset, _SCRIPTS), "})();"])
+    policy = (
+        f"default-src 'none'; script-src {_digest(script)}; style-src {_digest(style)}; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    data = content(subject, times)
+    places = {
+        "policy": escape(policy),
+        "style": style,
+        "script": script,
+        "title": text(subject.title),
+        "kind": "Pareto frontier" if subject.frontier is not None else "Answer",
+        "summary": summary(subject),
+        "points": points(subject),
+        "assumptions": assumptions(subject, times),
+        "commands": commands(subject, times),
+        "version": text(syncoll.__version__),
+        "data": _json(data),
+        "without_network": _hidden(not subject.entries),
+        "without_proofs": _hidden(not data["proofs"]),
+        "without_frontier": _hidden(subject.frontier is None),
+    }
+    # In one pass: what is put in is not looked at again.
+    return _PLACE.sub(lambda match: places[match[1]], _asset("report.html"))
+
+
+def framed(whole: str) -> Markup:
+    """A page in a frame of its own, as notebooks show it."""
+    return Markup(
+        f'<iframe srcdoc="{escape(whole)}" sandbox="allow-scripts" width="100%" height="900" '
+        'title="report"></iframe>'
+    )
+
+
+@cache
+def _asset(name: str) -> str:
+    return files("syncoll.reporting").joinpath("assets", name).read_text("utf-8")
+
+
+def _digest(content: str) -> str:
+    hashed = hashlib.sha256(content.encode()).digest()
+    return f"'sha256-{base64.b64encode(hashed).decode()}'"
+
+
+def _hidden(hidden: bool) -> str:
+    return " hidden" if hidden else ""
+
+
+def _json(data: Any) -> str:
+    """JSON in which no mark can end the element that it is in."""
+    written = json.dumps(data, separators=(",", ":"), ensure_ascii=True)
+    return written.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

@@ -1,0 +1,139 @@
+"""What proves the bounds, as it is drawn: prices on links, nodes of a cut, parts of a machine."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from syncoll.certificates import (
+    Certificate,
+    CompletionCertificate,
+    CutCertificate,
+    PartitionCertificate,
+    TreeCertificate,
+)
+from syncoll.model import Topology
+from syncoll.pages.bounds import prices_of
+from syncoll.reporting.packing import Room, pack
+from syncoll.results import Frontier
+
+__all__ = ["certificate_entry", "proof_entries"]
+
+
+def proof_entries(frontier: Frontier, room: Room) -> dict[str, Any]:
+    """The proofs for each number of steps, and the certificates that they rest on."""
+    evidence = frontier.evidence
+    if evidence is None:
+        return {"proofs": [], "certificates": []}
+    number = {id(one): i for i, one in enumerate(evidence.certificates)}
+
+    def position(one: Certificate) -> int:
+        return number.get(id(one), evidence.certificates.index(one))
+
+    proofs = [
+        {
+            "steps": proof.steps,
+            "bound": str(proof.bound),
+            "best": None if proof.best is None else str(proof.best),
+            "words": proof.words,
+            "certificates": [position(one) for one in proof.certificates],
+        }
+        for proof in evidence.proofs
+    ]
+    if evidence.bandwidth:
+        proofs.append(
+            {
+                "steps": None,
+                "bound": str(frontier.least_bandwidth),
+                "best": None,
+                "words": "no algorithm of any number of steps has a bandwidth cost below "
+                f"{frontier.least_bandwidth}",
+                "certificates": [position(one) for one in evidence.bandwidth],
+            }
+        )
+    certificates = [
+        certificate_entry(one, frontier.topology, room) for one in evidence.certificates
+    ]
+    return {"proofs": proofs, "certificates": certificates}
+
+
+def certificate_entry(one: Certificate, topology: Topology, room: Room) -> dict[str, Any]:
+    """A certificate: what it proves and why, and what is drawn of it.
+
+    Returns:
+        ``prices``: the positions of ``limits``, their ``steps`` (0 for one price for all steps) and
+        which of the texts in ``values`` each costs, or None where there was no room; ``inside``:
+        the nodes of a cut; ``parts``: for each node its part.
+    """
+    bound = one.bound
+    priced = prices_of(bound, topology)
+    values = sorted({price for _, _, price in priced})
+    number = {price: i for i, price in enumerate(values)}
+    prices = room.take(
+        pack(
+            [
+                [i for i, _, _ in priced],
+                [step or 0 for _, step, _ in priced],
+                [number[price] for _, _, price in priced],
+            ]
+        )
+    )
+    proof, inside = bound.certificate, None
+    if isinstance(proof, CutCertificate):
+        inside = list(proof.nodes)
+    return {
+        "steps": bound.steps,
+        "rounds": str(bound.rounds),
+        "chunks": one.shape.chunks,
+        "bandwidth": str(one.bandwidth),
+        "words": _words(one, topology),
+        "by_step": any(step is not None for _, step, _ in priced)
+        and not isinstance(proof, CutCertificate | PartitionCertificate),
+        "prices": prices,
+        "values": [str(price) for price in values],
+        "inside": inside,
+        "inwards": bound.mirrored,
+        "parts": list(proof.parts) if isinstance(proof, PartitionCertificate) else None,
+    }
+
+
+def _words(one: Certificate, topology: Topology) -> list[str]:
+    """What the argument is, in sentences."""
+    bound, proof, chunks = one.bound, one.bound.certificate, one.shape.chunks
+    per_node = f"C = {chunks}"
+    end = f"so that R is at least {bound.rounds} with {per_node}: R/C >= {one.bandwidth}."
+    if proof is None:
+        return ["Nothing needs to be proved: R is at least 0."]
+    if isinstance(proof, CutCertificate):
+        room = sum((topology.bounds[i].chunks_per_round for i in proof.cover), Fraction(0))
+        into = bound.mirrored
+        what = "chunks, or partial results of them," if one.shape.combining else "chunks"
+        return [
+            f"With {per_node}, {bound.rounds * room} {what} have to "
+            f"{'enter' if into else 'leave'} the marked nodes, whatever the algorithm.",
+            f"The links that {'enter' if into else 'leave'} them carry {room} chunks per round "
+            f"together, {end}",
+        ]
+    if isinstance(proof, PartitionCertificate):
+        return [
+            "Nodes of one colour are one part of the machine. A chunk with contributors in a parts "
+            "that is needed in b of them takes at least a + b - 2 sends between parts.",
+            "Each such send pays the price of its link, which is at least 1; a round has room for "
+            f"so many as all prices times their room, {end}",
+        ]
+    when = "of one step" if bound.steps is not None else ""
+    first = "Put a price on links such that all that a round can carry costs at most 1" + (
+        " in each step." if when else "."
+    )
+    if isinstance(proof, CompletionCertificate):
+        second = (
+            "Whichever node knows a sum first, all contributions have to get there, and every "
+            "other node that needs the sum has to be sent what completes it."
+        )
+    elif isinstance(proof, TreeCertificate):
+        second = "A chunk needs a tree of sends to all its destinations; the cheapest trees"
+        second += f" of all chunks cost {bound.rounds} together."
+    else:
+        second = "Even on the cheapest ways, everything that has to be sent costs "
+        second += f"{bound.rounds} together."
+    return [first, second, f"Rounds pay for all of it, {end}"]

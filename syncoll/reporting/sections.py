@@ -1,0 +1,214 @@
+"""What a page says in words and tables; it can be read without a script, and on paper."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+
+import syncoll
+from syncoll.documents import VERSION
+from syncoll.pages.families import open_words
+from syncoll.reporting.markup import (
+    Markup,
+    code,
+    element,
+    items,
+    joined,
+    paragraph,
+    table,
+)
+from syncoll.reporting.subject import Subject
+from syncoll.reporting.times import Times
+from syncoll.results import Frontier
+from syncoll.results.lower_bounds import BOUNDS_ALONE
+from syncoll.wording import counted
+
+__all__ = ["assumptions", "commands", "points", "summary"]
+
+_STATES = {
+    "optimal": "optimal",
+    "limited": "optimal within a limit",
+    "open": "not proved optimal",
+}
+
+_OPTIONS = ("strategy", "k", "max_steps", "max_rounds", "max_chunks", "time_limit", "point_limit")
+"""Settings of a search, in the order of its options."""
+
+
+def summary(subject: Subject) -> Markup:
+    """The facts that somebody reads who reads nothing else."""
+    topology, frontier = subject.topology, subject.frontier
+    facts = [
+        ("nodes", topology.num_nodes),
+        ("directed links", len(topology.links)),
+    ]
+    if frontier is not None:
+        facts.append(("verified points", len(frontier.points)))
+        if frontier.families:
+            facts.append(("pipelines", len(frontier.families)))
+        facts.append(("steps, at least", frontier.least_steps))
+        facts.append(("R/C, at least", frontier.least_bandwidth))  # type: ignore[arg-type]
+    cards = element(
+        "dl",
+        *(element("div", element("dt", noun), element("dd", value)) for noun, value in facts),
+        class_="facts",
+    )
+    return joined([cards, paragraph(_headline(subject), class_="headline")])
+
+
+def _headline(subject: Subject) -> str:
+    frontier = subject.frontier
+    if frontier is None:
+        return subject.answer
+    among = "" if frontier.max_chunks is None else f" with C <= {frontier.max_chunks}"
+    ruled_out = []
+    if frontier.least_steps:
+        ruled_out.append(f"fewer than {counted(frontier.least_steps, 'step')}")
+    if frontier.least_bandwidth:
+        ruled_out.append(f"a bandwidth cost below {frontier.least_bandwidth}")
+    sentences = []
+    if ruled_out:
+        sentences.append(f"No algorithm{among} has {' or '.join(ruled_out)}.")
+    states = [one.state for one in subject.entries if frontier.points]
+    if states and all(state == "optimal" for state in states):
+        sentences.append(
+            "Every point is optimal: nothing of as few steps costs less, however it cuts the data."
+            if len(states) > 1
+            else "The point is optimal: nothing of as few steps costs less, however it cuts the "
+            "data."
+        )
+    elif states:
+        best = states.count("optimal")
+        sentences.append(
+            f"{best} of {counted(len(states), 'point')} are proved optimal for every C."
+        )
+    if frontier.scope == BOUNDS_ALONE:
+        sentences.append("These are lower bounds alone: no algorithms were looked for.")
+    elif not subject.entries:
+        sentences.append("No algorithm was found.")
+    return " ".join(sentences)
+
+
+def points(subject: Subject) -> Markup:
+    """The algorithms in a table, then the families in closed form."""
+    parts: list[Markup] = []
+    if subject.entries:
+        rows = [
+            (
+                one.stored.steps,
+                one.stored.rounds,
+                one.stored.chunks,
+                one.stored.bandwidth,
+                "" if one.bound is None else one.bound,
+                element("span", one.told, class_=f"state {one.state}"),
+                f"{one.stored.algorithm.num_sends:,}",
+                one.found_by,
+            )
+            for one in subject.entries
+        ]
+        columns = (">S", ">R", ">C", ">R/C", ">proved ≥", "optimal for", ">sends", "found by")
+        parts.append(table(columns, rows, "Verified algorithms", rows_are="algorithm"))
+    families = () if subject.frontier is None else subject.frontier.families
+    if families:
+        rows_of = [
+            (one.steps, one.rounds_needed, one.chunks, f"m ≥ {one.first}", one.limit, one.found_by)
+            for one in families
+        ]
+        names = (">S", ">R", ">C", "for", ">R/C falls to", "found by")
+        parts.append(table(names, rows_of, "Pipelines: an algorithm for every m, in closed form"))
+    return joined(parts)
+
+
+def assumptions(subject: Subject, times: Times) -> Markup:
+    """What was assumed, checked, left open and left out."""
+    frontier, entries = subject.frontier, [*_checked(subject), f"Times: {times.words}."]
+    entries.append(
+        "Steps are in lockstep: each waits for the one before it. L is the data of one node, cut "
+        "into C chunks; S steps and R rounds take S · alpha + (R/C) · L · beta."
+    )
+    if frontier is not None:
+        entries += _limits(frontier)
+    entries.append(f"syncoll {syncoll.__version__}; files of versions 1 to {VERSION}.")
+    parts = [items(entries)]
+    if frontier is not None and frontier.open and frontier.scope != BOUNDS_ALONE:
+        parts.append(element("h3", "Not settled"))
+        parts.append(items(open_words(claim, frontier) for claim in frontier.open))
+    return joined(parts)
+
+
+def _checked(subject: Subject) -> Iterator[object]:
+    checked, number = subject.checked, len(subject.entries)
+    if number:
+        yield f"{counted(number, 'algorithm')} replayed, send by send, before they are shown here."
+    if subject.frontier is None:
+        return
+    if checked is None:
+        yield "The file carries no proofs: what it says of bounds and optimality is not checked."
+        return
+    evidence = subject.frontier.evidence
+    if evidence is not None:
+        found = counted(len(evidence.certificates), "certificate")
+        yield f"{found} and every claim that rests on them checked with exact arithmetic."
+    for one in checked.unchecked:
+        yield f"Not checked: {one.what}. To check it, {one.how}."
+
+
+def _limits(frontier: Frontier) -> Iterator[object]:
+    scope = f"Searched: {frontier.scope}" if frontier.scope != BOUNDS_ALONE else "Not searched"
+    yield f"{scope}; {frontier.seconds:.1f} s."
+    if frontier.interrupted:
+        yield "The search was interrupted: what it had found by then is what is here."
+    elif not frontier.complete:
+        yield "The search was stopped by a limit before it came to its end."
+    if frontier.max_chunks is not None:
+        yield (
+            f"Bounds and what is open hold for C <= {frontier.max_chunks}: what "
+            f"{frontier.collective} asks for depends on C."
+        )
+    for chunks, reason in frontier.left_out[:8]:
+        yield f"C = {chunks} was left out: {reason}."
+    if len(frontier.left_out) > 8:
+        yield f"… and {len(frontier.left_out) - 8} more C."
+
+
+def commands(subject: Subject, times: Times) -> Markup:
+    """How to get all of this again."""
+    file = subject.source or "frontier.json"
+    named, collective = shlex.quote(subject.topology.name), shlex.quote(subject.collective)
+    lines = []
+    if subject.frontier is not None:
+        verb = "bounds" if subject.frontier.scope == BOUNDS_ALONE else "pareto"
+        options = "".join(_options(subject.frontier)) if verb == "pareto" else ""
+        lines.append(f"syncoll {verb} {named} {collective}{options} -o {shlex.quote(file)}")
+        meant = f"--topology {named} --collective {collective}"
+        lines.append(f"syncoll check {shlex.quote(file)} {meant}")
+    else:
+        lines.append(f"syncoll verify {shlex.quote(file)}")
+    alpha, beta = times.model.alpha * 10**9, times.model.bandwidth / 10**9
+    model = f"--alpha {float(alpha):g}ns --beta {float(beta):g}GB/s"
+    lines.append(f"syncoll report {shlex.quote(file)} {model} -o report.html")
+    parts = [element("pre", element("code", "\n".join(lines)), tabindex=0)]
+    if subject.digest:
+        parts.append(paragraph("The file this page was made from: ", code(subject.digest), "."))
+    parts.append(
+        paragraph(
+            "A machine or a collective out of a spec file of your own is named as ",
+            code("FILE:NAME"),
+            ". Where a search is ended by time, what it finds depends on the machine it runs on.",
+            class_="note",
+        )
+    )
+    return joined(parts)
+
+
+def _options(frontier: Frontier) -> Iterator[str]:
+    usual = {"strategy": "certified"}
+    settings, most = dict(frontier.settings), frontier.settings.get("max_chunks")
+    if isinstance(most, int) and any(point.chunks > most for point in frontier.points):
+        del settings["max_chunks"]  # the search chose it, and went beyond it
+    for name in _OPTIONS:
+        value = settings.get(name)
+        if value is not None and value != usual.get(name):
+            limited = name.endswith("_limit") and isinstance(value, int | float)
+            shown = f"{value:g}s" if limited else str(value)
+            yield f" --{name.replace('_', '-')} {shlex.quote(shown)}"

@@ -1,0 +1,113 @@
+"""What a report is about: a frontier, an answer or an algorithm, and what was checked of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from syncoll.documents import StoredAlgorithm
+from syncoll.model import Topology
+from syncoll.pages.families import optimal_for
+from syncoll.planning import stored_member
+from syncoll.results import Frontier, Point, Scope
+from syncoll.trust.claims import Checked
+
+__all__ = ["Entry", "Subject"]
+
+_MEMBERS_ALONE = 4
+"""Members of each family that are shown where a frontier has no point."""
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """A verified algorithm of a report.
+
+    Args:
+        stored: the algorithm and its problem.
+        state: ``optimal`` for every C, ``limited`` to some C or R, or ``open``.
+        told: for which algorithms it is optimal, in words.
+        found_by: what led to it and what found it; may be empty.
+        bound: proved for its number of steps; None where nothing is.
+    """
+
+    stored: StoredAlgorithm
+    state: str
+    told: str
+    found_by: str = ""
+    bound: Fraction | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """What a report is about; all of it verified.
+
+    Args:
+        topology: the machine.
+        collective: its name.
+        entries: the algorithms, by steps.
+        frontier: that they are the points of; None for a single answer.
+        checked: what was checked of the frontier's claims; None where it carries no proofs.
+        answer: the question and its answer in words, where there is no frontier.
+        source: the file that it came from; empty for none.
+        digest: of that file; empty where it has none.
+    """
+
+    topology: Topology
+    collective: str
+    entries: tuple[Entry, ...]
+    frontier: Frontier | None = None
+    checked: Checked | None = None
+    answer: str = ""
+    source: str = ""
+    digest: str = ""
+
+    @classmethod
+    def of_frontier(
+        cls, frontier: Frontier, checked: Checked | None, source: str = "", digest: str = ""
+    ) -> Subject:
+        """A frontier, with the first members of its families where it has no point."""
+        entries = [
+            _entry(
+                StoredAlgorithm(point.instance, point.algorithm, f"points[{i}]"), frontier, point
+            )
+            for i, point in enumerate(frontier.points)
+        ]
+        if not entries:
+            entries = [
+                Entry(member, "open", "a member of a pipeline", f"seed/{family.found_by}")
+                for number, family in enumerate(frontier.families)
+                for m in range(max(1, family.first), max(1, family.first) + _MEMBERS_ALONE)
+                for member in [stored_member(family, number, m)]
+            ]
+        topology, collective = frontier.topology, frontier.collective
+        return cls(topology, collective, tuple(entries), frontier, checked, "", source, digest)
+
+    @classmethod
+    def of_answer(
+        cls,
+        topology: Topology,
+        collective: str,
+        algorithms: Sequence[StoredAlgorithm],
+        answer: str,
+        source: str = "",
+    ) -> Subject:
+        """An answer to one question, which may have no algorithm."""
+        entries = tuple(Entry(one, "open", "not looked at") for one in algorithms)
+        return cls(topology, collective, entries, None, None, answer, source)
+
+    @property
+    def title(self) -> str:
+        """The collective and the machine."""
+        return f"{self.collective} on {self.topology.name}"
+
+
+def _entry(stored: StoredAlgorithm, frontier: Frontier, point: Point) -> Entry:
+    proof = frontier.proof(point)
+    state = "open"
+    if proof is not None and proof.scope is Scope.ALL:
+        state = "optimal"
+    elif proof is not None and proof.scope is Scope.CHUNKS:
+        state = "limited"
+    found_by = f"{point.encoding}/{point.backend}"
+    return Entry(stored, state, optimal_for(point, proof), found_by, point.bound)

@@ -1,0 +1,114 @@
+"""What each algorithm does on the network, as arrays for the page: loads, sends, and arrivals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.model import Algorithm, Instance, OrbitAlgorithm
+from syncoll.reporting.packing import Packed, Room, pack
+
+__all__ = ["MOST_MOVES", "arrived", "traffic"]
+
+MOST_MOVES = 60_000
+"""Sends of an algorithm that a page shows one by one; of others it has the load of each link."""
+
+_MOST_ARRIVALS = 1 << 24
+"""Cells of the table of what every node holds, beyond which the page does without it."""
+
+IntArray = npt.NDArray[np.int64]
+
+
+def traffic(instance: Instance, algorithm: Algorithm, room: Room) -> dict[str, Any]:
+    """The traffic of an algorithm, as far as there is room for it.
+
+    Returns:
+        ``loads`` ``[L, S]``: chunks on each link in each step; ``moves``: the link and the chunk of
+        each send, by step, link and chunk, ``moves_per_step``, and the ``kinds`` of chunks for
+        colours; ``arrived`` ``[S + 1, P]``: per cent of what each node needs that it has before
+        each step and in the end, 255 where it needs nothing.  What is left out is None.
+    """
+    topology = instance.topology
+    found: dict[str, Any] = {"loads": None, "moves": None, "kinds": None, "arrived": None}
+    found["loads"] = room.take(pack(algorithm.link_loads(topology)))
+    if found["loads"] is None or algorithm.num_sends > MOST_MOVES:
+        return found
+    listed = algorithm.expanded() if isinstance(algorithm, OrbitAlgorithm) else algorithm
+    sends = listed.sends
+    nodes = topology.num_nodes
+    known = np.array([a * nodes + b for a, b in topology.links], dtype=np.int64)
+    links = np.searchsorted(known, sends[:, 1] * nodes + sends[:, 2])
+    order = np.lexsort([sends[:, 0], links, sends[:, 3]])
+    moves = room.take(pack(np.stack([links[order], sends[order, 0]])))
+    if moves is None:
+        return found
+    kinds, words = _kinds(instance)
+    counts = np.bincount(sends[:, 3], minlength=listed.steps)
+    found |= {
+        "moves": moves,
+        "moves_per_step": counts.tolist(),
+        "kinds": pack(kinds),
+        "kinds_are": words,
+        "chunks_in_all": instance.num_chunks,
+        "arrived": _packed_arrivals(instance, listed, room),
+    }
+    return found
+
+
+def _kinds(instance: Instance) -> tuple[IntArray, str]:
+    """A number for each chunk, alike for those that should have one colour, and what it stands for.
+
+    That is where they start, or where they must end, if it is a single node and tells them apart.
+    """
+    for table, words in ((instance.pre, "start"), (instance.post, "end")):
+        if (table.sum(axis=1) == 1).all():
+            nodes = table.argmax(axis=1)
+            if len(np.unique(nodes)) > 1:
+                return nodes, words
+    return np.arange(instance.num_chunks), "chunk"
+
+
+def _packed_arrivals(instance: Instance, algorithm: Algorithm, room: Room) -> Packed | None:
+    share = arrived(instance, algorithm)
+    return None if share is None else room.take(pack(share))
+
+
+def arrived(instance: Instance, algorithm: Algorithm) -> IntArray | None:
+    """``[S + 1, P]``: per cent of what a node needs that it has before each step, and in the end.
+
+    A node that needs the reduction of some contributions has as much of it as contributions have
+    reached it.
+
+    Returns:
+        None where the table would be too large; 255 for nodes that need nothing.
+    """
+    chunks, nodes = instance.pre.shape
+    combining = instance.combining
+    if chunks * nodes * (nodes if combining else 1) > _MOST_ARRIVALS:
+        return None
+    needed = instance.post[..., None] & instance.pre[:, None] if combining else instance.post
+    has = np.zeros(needed.shape, dtype=bool)
+    if combining:
+        every = np.arange(nodes)
+        has[:, every, every] = instance.pre
+    else:
+        has |= instance.pre
+    axes = (0, 2) if combining else (0,)
+    wanted = needed.sum(axis=axes)
+    rows, carried = [], algorithm.contributions
+    sends = algorithm.sends
+    ends = np.searchsorted(sends[:, 3], np.arange(algorithm.steps + 1))
+    for step in range(algorithm.steps + 1):
+        rows.append((has & needed).sum(axis=axes))
+        if step == algorithm.steps:
+            break
+        part = slice(ends[step], ends[step + 1])
+        chunk, to = sends[part, 0], sends[part, 2]
+        if carried is None:
+            has[chunk, to] = True
+        else:
+            np.logical_or.at(has, (chunk, to), carried[part])
+    shares = 100 * np.array(rows) // np.maximum(wanted, 1)
+    return np.where(wanted == 0, 255, shares)

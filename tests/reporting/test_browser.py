@@ -1,0 +1,187 @@
+"""Reports in a real browser: nothing is complained of or asked for, and everything can be used."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import syncoll
+from syncoll.reporting import Subject
+
+from .browser import Browser
+from .conftest import BEFORE, only_families, shown
+
+CELLS = (
+    "[...document.querySelectorAll('{0} tbody tr')].map(r => [...r.cells].map(c => c.innerText))"
+)
+PIXELS = "document.getElementById('{0}').toDataURL()"
+
+
+@pytest.fixture(autouse=True)
+def clean(browser: Browser) -> Any:
+    """No page may complain, or ask for anything but itself."""
+    browser.complaints.clear()
+    browser.requests.clear()
+    browser.look()
+    browser.resize(1440)
+    yield
+    assert not browser.complaints
+    assert all(url.startswith(("file:", "data:", "blob:")) for url in browser.requests)
+    assert len({url for url in browser.requests if url.startswith("file:")}) == 1
+
+
+@pytest.fixture(scope="module")
+def report(dgx1: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    syncoll.report(dgx1, path, alpha="0.7us", beta="25GB/s", collective="allgather")
+    return path
+
+
+def pixels(browser: Browser, canvas: str) -> str:
+    return hashlib.sha256(browser.value(PIXELS.format(canvas)).encode()).hexdigest()
+
+
+def use(browser: Browser, control: str, value: object) -> None:
+    """Sets a control as a person would."""
+    script = "(e => { e.value = %s; for (const k of ['input', 'change']) "
+    script += "e.dispatchEvent(new Event(k, {bubbles: true})); })(document.querySelector(%s))"
+    browser.value(script % (json.dumps(str(value)), json.dumps(control)))
+    browser.settle()
+
+
+def test_its_numbers_are_the_file_s(browser: Browser, report: Path, dgx1: Path) -> None:
+    browser.open(report)
+    document = json.loads(dgx1.read_text())
+    rows = browser.value(CELLS.format("#frontier"))
+    assert [row[:5] for row in rows] == [
+        [str(one[k]) for k in ("steps", "rounds", "chunks", "bandwidth", "bound")]
+        for one in document["points"]
+    ]
+    assert [row[6] for row in rows] == [
+        str(len(one["algorithm"]["sends"])) for one in document["points"]
+    ]
+    points = browser.value(
+        "[...document.querySelectorAll('#frontier-chart .point')].map("
+        "p => p.getAttribute('aria-label'))"
+    )
+    assert [label.partition(",")[0] for label in points] == ["S = 2", "S = 3"]
+    # Times by the formula, the fastest first.
+    size, times = 1 << 20, {}
+    for one in document["points"]:
+        cost = Fraction(one["bandwidth"])
+        seconds = one["steps"] * 0.7e-6 + float(cost) * size / 25e9
+        times[f"S = {one['steps']}, R/C = {cost}"] = f"{seconds * 1e6:.4g} µs"
+    assert dict(row[:2] for row in browser.value(CELLS.format("#times-table"))) == times
+    # What each limit carries in step 1 of the second point.
+    browser.value("document.querySelectorAll('tr[data-algorithm]')[1].click()")
+    browser.settle()
+    use(browser, "#step", 1)
+    if browser.value("!!document.querySelector('#traffic-table button')"):
+        browser.value("document.querySelector('#traffic-table button').click()")
+    algorithm = document["points"][1]["algorithm"]
+    expected = {}
+    for bound in document["interconnect"]["bounds"]:
+        ((a, b),) = bound["links"]
+        chunks = sum(s[1:] == [a, b, 1] for s in algorithm["sends"])
+        room = Fraction(bound["chunks_per_round"])
+        share = 100 * chunks / (room * algorithm["rounds_per_step"][1])
+        if chunks:
+            expected[f"{a} → {b}"] = [str(chunks), str(room), f"{float(share):.4g} %"]
+    found = {
+        row[0]: [cell.strip() for cell in row[1:]]
+        for row in browser.value(CELLS.format("#traffic-table"))
+    }
+    assert found == expected
+    prices = browser.value(CELLS.format("#proof-table"))
+    assert prices, "what proves the bound of the chosen point"
+
+
+def test_slider_play_and_follow_change_the_picture(browser: Browser, report: Path) -> None:
+    browser.open(report)
+    seen = {pixels(browser, "traffic-canvas")}
+    use(browser, "#step", 1)
+    seen.add(pixels(browser, "traffic-canvas"))
+    assert "Step 1 of 0 to 1" in browser.value("document.getElementById('traffic-told').innerText")
+    use(browser, "#follow", 3)
+    seen.add(pixels(browser, "traffic-canvas"))
+    use(browser, "#follow", "")
+    browser.value("document.getElementById('play').click()")
+    browser.value("new Promise((done) => setTimeout(done, 300))")
+    seen.add(pixels(browser, "traffic-canvas"))
+    assert len(seen) == 4
+    browser.value("document.getElementById('play').click()")
+    assert browser.value("document.getElementById('play').getAttribute('aria-label')") == "Play"
+
+
+def test_the_keyboard_is_enough(browser: Browser, report: Path) -> None:
+    browser.open(report)
+    browser.value("document.querySelector('.point.chosen').focus()")
+    before = pixels(browser, "proof-canvas")
+    browser.press("ArrowRight", 39)
+    assert browser.value("document.activeElement.dataset.number") == "1"
+    assert browser.value("document.querySelector('tr.chosen').dataset.algorithm") == "1"
+    assert pixels(browser, "proof-canvas") != before
+    browser.value("document.getElementById('step').focus()")
+    browser.press("ArrowRight", 39)
+    assert browser.value("document.getElementById('step').value") == "1"
+    unnamed = browser.value(
+        "[...document.querySelectorAll('button, input, select, canvas, [role]')].filter(e => "
+        "!(e.getAttribute('aria-label') || e.innerText || e.closest('label') || "
+        "e.matches('g, svg, div'))).length"
+    )
+    assert unnamed == 0, "every control has a name"
+
+
+@pytest.mark.parametrize("width", [390, 820, 1440])
+def test_every_width(browser: Browser, report: Path, width: int) -> None:
+    browser.resize(width, mobile=width < 600)
+    browser.open(report)
+    browser.settle()
+    assert browser.value("document.documentElement.scrollWidth") <= width
+    small = browser.value(
+        "[...document.querySelectorAll('.chart text')].filter(t => "
+        "t.getBoundingClientRect().height && parseFloat(getComputedStyle(t).fontSize) * "
+        "t.ownerSVGElement.getScreenCTM().a < 9).length"
+    )
+    assert small == 0, "every word in a chart can be read"
+
+
+def test_dark_light_and_paper(browser: Browser, report: Path) -> None:
+    browser.open(report)
+    light = pixels(browser, "traffic-canvas")
+    browser.look(dark=True)
+    ground = "getComputedStyle(document.body).backgroundColor"
+    dark = pixels(browser, "traffic-canvas")
+    assert dark != light
+    assert browser.value(ground) == "rgb(20, 23, 27)"
+    browser.look(dark=True, medium="print")
+    assert browser.value(ground) == "rgb(255, 255, 255)"
+    assert pixels(browser, "traffic-canvas") != dark
+    assert browser.pdf().startswith(b"%PDF")
+
+
+def test_it_cannot_load_anything(browser: Browser, report: Path) -> None:
+    browser.open(report)
+    blocked = browser.value(
+        "new Promise((done) => { document.addEventListener('securitypolicyviolation', (e) => "
+        "done(e.violatedDirective)); new Image().src = 'data:image/gif;base64,R0lGODlhAQABAA=='; })"
+    )
+    assert blocked == "img-src"
+    browser.complaints.clear()
+
+
+@pytest.mark.parametrize("name", ["outcome_sat", "outcome_unsat", "frontier_combining", "families"])
+def test_odd_ones(browser: Browser, tmp_path: Path, name: str) -> None:
+    path = tmp_path / "odd.html"
+    if name == "families":
+        path.write_text(shown(Subject.of_frontier(only_families(), None)), encoding="utf-8")
+    else:
+        syncoll.report(BEFORE / f"{name}.json", path)
+    browser.open(path)
+    assert browser.value("document.getElementById('trouble').hidden")
+    assert browser.value("document.getElementById('network').hidden") == (name == "outcome_unsat")
