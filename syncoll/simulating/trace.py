@@ -1,0 +1,296 @@
+"""Traces: simulations as files that ui.perfetto.dev opens.
+
+A file is a `Trace` of Perfetto's protocol buffers (its documentation, "Synthetic Track Event"): for
+each simulation a group of tracks, a track for each cable of each lane, on it a slice for each
+passage, arrows from each hop to the next, and counters: of each lane which share of its bandwidth
+is used, and how many lanes are busy.  Times are whole nanoseconds, as Perfetto has them; the exact
+ones stand beside each slice.
+
+Only the fields that are written are described here, by their numbers in Perfetto's
+``perfetto_trace.proto``.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.errors import UsageError
+from syncoll.model import OrbitAlgorithm
+from syncoll.simulating.simulation import Simulation
+
+__all__ = ["MOST_PASSAGES", "trace"]
+
+MOST_PASSAGES = 400_000
+"""Slices of a trace: some hundred megabytes while it is written."""
+
+_WINDOWS = 96
+"""Values of each counter."""
+
+IntArray = npt.NDArray[np.int64]
+
+_SEQUENCE = 1
+_BEGIN, _END, _COUNTER = 1, 2, 4
+_EXPLICIT = 3
+_NANOSECONDS = 1e9
+
+_FIELDS: Mapping[str, Mapping[str, tuple[int, str]]] = {
+    "CounterDescriptor": {"unit_name": (6, "string")},
+    "TrackDescriptor": {
+        "uuid": (1, "uint64"),
+        "name": (2, "string"),
+        "parent_uuid": (5, "uint64"),
+        "counter": (8, "CounterDescriptor"),
+        "child_ordering": (11, "int32"),
+        "sibling_order_rank": (12, "int32"),
+    },
+    "DebugAnnotation": {
+        "int_value": (4, "int64"),
+        "double_value": (5, "double"),
+        "name": (10, "string"),
+    },
+    "TrackEvent": {
+        "debug_annotations": (4, "repeated DebugAnnotation"),
+        "type": (9, "int32"),
+        "track_uuid": (11, "uint64"),
+        "name": (23, "string"),
+        "double_counter_value": (44, "double"),
+        "flow_ids": (47, "repeated fixed64"),
+        "terminating_flow_ids": (48, "repeated fixed64"),
+    },
+    "TracePacket": {
+        "timestamp": (8, "uint64"),
+        "trusted_packet_sequence_id": (10, "uint32"),
+        "track_event": (11, "TrackEvent"),
+        "track_descriptor": (60, "TrackDescriptor"),
+    },
+    "Trace": {"packet": (1, "repeated TracePacket")},
+}
+"""Message to field to number and type; an enumeration is written as the integer that it is."""
+
+
+def trace(simulations: Mapping[str, Simulation]) -> bytes:
+    """The content of a ``.pftrace`` file.
+
+    Args:
+        simulations: by what they are called.
+
+    Raises:
+        UsageError: when they are too large for one.
+    """
+    passages = sum(len(one.passages) for one in simulations.values())
+    if passages > MOST_PASSAGES:
+        raise UsageError(
+            f"a trace of {passages:,} passages over lanes, more than {MOST_PASSAGES:,}, could not "
+            "be looked at; take an algorithm of fewer sends"
+        )
+    writer = _Writer()
+    for name, one in simulations.items():
+        writer.simulation(name, one)
+    return writer.content()
+
+
+@cache
+def _messages() -> dict[str, Any]:
+    """The classes of the messages."""
+    from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+
+    kind = descriptor_pb2.FieldDescriptorProto
+    file = descriptor_pb2.FileDescriptorProto(name="syncoll_trace.proto", package="syncoll")
+    for message, fields in _FIELDS.items():
+        one = file.message_type.add(name=message)
+        for name, (number, described) in fields.items():
+            *repeated, base = described.split()
+            field = one.field.add(name=name, number=number)
+            field.label = kind.LABEL_REPEATED if repeated else kind.LABEL_OPTIONAL
+            if base in _FIELDS:
+                field.type, field.type_name = kind.TYPE_MESSAGE, f".syncoll.{base}"
+            else:
+                field.type = kind.Type.Value(f"TYPE_{base.upper()}")
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(file)
+    return {
+        name: message_factory.GetMessageClass(pool.FindMessageTypeByName(f"syncoll.{name}"))
+        for name in _FIELDS
+    }
+
+
+class _Writer:
+    def __init__(self) -> None:
+        self._trace = _messages()["Trace"]()
+        self._tracks = 0
+        self._flows = 0
+
+    def content(self) -> bytes:
+        content: bytes = self._trace.SerializeToString()
+        return content
+
+    def simulation(self, name: str, one: Simulation) -> None:
+        images = f"; each slice stands for {one.copies} alike" if one.copies > 1 else ""
+        whole = self._track(
+            f"{name}: {one.algorithm.instance.collective}, "
+            f"L = {one.size} bytes, {float(one.seconds) * 1e6:.6g} us{images}"
+        )
+        used = np.unique(one.passages.lane).tolist()
+        self._busy(one, whole, used)
+        tracks: dict[tuple[int, int], int] = {}
+        for place, lane in enumerate(used, start=1):
+            own = one.passages.lane == lane
+            cables = np.unique(one.passages.cable[own]).tolist()
+            called = one.network.lanes[lane].name
+            for cable in cables:
+                words = called if len(cables) == 1 else f"{called}, cable {cable}"
+                tracks[lane, cable] = self._track(words, whole, place)
+            self._use(one, lane, own, self._track(f"{called}, use", whole, place, "%"))
+        self._slices(one, tracks)
+
+    def _track(self, name: str, parent: int = 0, rank: int = 0, unit: str = "") -> int:
+        self._tracks += 1
+        packet = self._trace.packet.add(trusted_packet_sequence_id=_SEQUENCE)
+        described = packet.track_descriptor
+        described.uuid, described.name = self._tracks, name
+        described.child_ordering, described.sibling_order_rank = _EXPLICIT, rank
+        if parent:
+            described.parent_uuid = parent
+        if unit:
+            described.counter.unit_name = unit
+        return self._tracks
+
+    def _event(self, track: int, kind: int, seconds: float) -> Any:
+        packet = self._trace.packet.add(
+            timestamp=round(seconds * _NANOSECONDS), trusted_packet_sequence_id=_SEQUENCE
+        )
+        packet.track_event.type, packet.track_event.track_uuid = kind, track
+        return packet.track_event
+
+    def _slices(self, one: Simulation, tracks: Mapping[tuple[int, int], int]) -> None:
+        """The passages of each track in turn: of two with one time the file's order counts."""
+        passages = one.passages
+        leaving: dict[int, list[int]] = defaultdict(list)
+        arriving: dict[int, list[int]] = defaultdict(list)
+        for earlier, later in _hops(one):
+            self._flows += 1
+            leaving[earlier].append(self._flows)
+            arriving[later].append(self._flows)
+        order = np.lexsort((passages.end, passages.start, passages.cable, passages.lane))
+        for i in order.tolist():
+            send = int(passages.send[i])
+            chunk, source, destination, step = one.sends[send].tolist()
+            track = tracks[int(passages.lane[i]), int(passages.cable[i])]
+            start, end = float(passages.start[i]), float(passages.end[i])
+            event = self._event(track, _BEGIN, start)
+            event.name = f"chunk {chunk}: {source} → {destination}"
+            event.flow_ids.extend(leaving[i])
+            event.terminating_flow_ids.extend(arriving[i])
+            for key, number in (("chunk", chunk), ("step", step)):
+                event.debug_annotations.add(name=key, int_value=number)
+            for key, value in (
+                ("bytes", float(passages.size[i])),
+                ("start, ns", start * _NANOSECONDS),
+                ("duration, ns", (end - start) * _NANOSECONDS),
+            ):
+                event.debug_annotations.add(name=key, double_value=value)
+            self._event(track, _END, end)
+
+    def _use(self, one: Simulation, lane: int, own: npt.NDArray[np.bool_], track: int) -> None:
+        """Which share of a lane's bandwidth its passages take, in windows of one length."""
+        edges, spent = _spread(one, own)
+        room = float(one.network.lanes[lane].bandwidth) * np.diff(edges)
+        shares = np.divide(100 * spent, room, out=np.zeros_like(spent), where=room > 0)
+        self._count(track, edges, shares)
+
+    def _busy(self, one: Simulation, whole: int, used: Sequence[int]) -> None:
+        """How many of the lanes that are used at all carry something, on average in each window."""
+        track = self._track("lanes busy", whole, 0, "lanes")
+        edges = _edges(one)
+        total = np.zeros(len(edges) - 1)
+        for lane in used:
+            own = one.passages.lane == lane
+            taken = _overlap(one.passages.start[own], one.passages.end[own], edges)
+            total += np.minimum(1.0, taken / np.diff(edges))
+        self._count(track, edges, total)
+
+    def _count(self, track: int, edges: npt.NDArray[np.float64], values: Any) -> None:
+        last = None
+        for at, value in zip(edges.tolist(), [*values.tolist(), 0.0], strict=True):
+            if value != last:
+                self._event(track, _COUNTER, at).double_counter_value = value
+                last = value
+
+
+def _edges(one: Simulation) -> npt.NDArray[np.float64]:
+    return np.linspace(0, float(max(one.passages.end, default=0.0)) or 1e-9, _WINDOWS + 1)
+
+
+def _spread(
+    one: Simulation, own: npt.NDArray[np.bool_]
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """The edges of the windows, and the bytes that some passages carry in each."""
+    passages, edges = one.passages, _edges(one)
+    start, end = passages.start[own], np.maximum(passages.end[own], passages.start[own] + 1e-15)
+    return edges, _overlap(start, end, edges, passages.size[own] / (end - start))
+
+
+def _overlap(
+    start: npt.NDArray[np.float64],
+    end: npt.NDArray[np.float64],
+    edges: npt.NDArray[np.float64],
+    weight: npt.NDArray[np.float64] | float = 1.0,
+) -> npt.NDArray[np.float64]:
+    """How long spans are in each window together, each second of them with a weight."""
+    weights = np.broadcast_to(weight, start.shape)
+
+    def before(at: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Up to each edge, for every span."""
+        found: npt.NDArray[np.float64] = np.zeros(len(at))
+        for low, high, each in zip(start, end, weights, strict=True):
+            found += each * (np.clip(at, low, high) - low)
+        return found
+
+    found: npt.NDArray[np.float64] = np.diff(before(edges))
+    return found
+
+
+def _hops(one: Simulation) -> Iterator[tuple[int, int]]:
+    """Pairs of passages of which the second goes on with what the first brought.
+
+    Within a send they are the lanes of its way; between sends what arrived at a node before a send
+    of the same chunk left it: for a copy the first arrival, for a partial result all that is in it.
+    """
+    passages, sends = one.passages, one.sends
+    order = np.lexsort((passages.start, passages.send))
+    first: dict[int, int] = {}
+    last: dict[int, int] = {}
+    before: dict[int, list[int]] = defaultdict(list)
+    ends = [lane.ends for lane in one.network.lanes]
+    for i in order.tolist():
+        send, way = int(passages.send[i]), ends[int(passages.lane[i])]
+        for earlier in reversed(before[send]):
+            other = ends[int(passages.lane[earlier])]
+            if way is None or other is None or other[1] == way[0]:
+                yield earlier, i
+                break
+        before[send].append(i)
+        first.setdefault(send, i)
+        last[send] = i
+    algorithm = one.algorithm.algorithm
+    if isinstance(algorithm, OrbitAlgorithm):
+        algorithm = algorithm.representative if one.copies > 1 else algorithm.expanded()
+    carried = algorithm.contributions
+    brought: dict[tuple[int, int], list[int]] = defaultdict(list)
+    for send in np.lexsort((one.arrived, sends[:, 3])).tolist():
+        chunk, source, destination, step = sends[send].tolist()
+        parts = [m for m in brought[chunk, source] if sends[m, 3] < step]
+        if carried is None:
+            parts = parts[:1]
+        else:
+            parts = [m for m in parts if not (carried[m] & ~carried[send]).any()]
+        for earlier in parts:
+            if earlier in last and send in first:
+                yield last[earlier], first[send]
+        brought[chunk, destination].append(send)
