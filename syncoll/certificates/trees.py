@@ -8,7 +8,8 @@ and 1 can be had.  With best prices no bound on R/C that holds for every C is st
 a fractional packing of trees, which is an algorithm once C and R clear its denominators.
 
 The cheapest tree is found by dynamic programming over sets of destinations (Dreyfus & Wagner 1971),
-``O(P * S * 3^k)`` for k destinations, so only small k are affordable.
+``O(P * S * 3^k)`` for k destinations, so only small k are affordable; or over sets of informed
+nodes (`informed`), which serves a chunk that almost every node of a small machine needs.
 """
 
 from __future__ import annotations
@@ -25,16 +26,27 @@ import numpy as np
 import numpy.typing as npt
 
 from syncoll.certificates.classes import Demand
+from syncoll.certificates.informed import MOST_UNINFORMED, InformedSets
 from syncoll.errors import VerificationError
 from syncoll.model import Topology
 
-__all__ = ["MOST_DESTINATIONS", "NEVER", "CheapestTrees", "Costs", "TreeCertificate"]
+__all__ = [
+    "MOST_DESTINATIONS",
+    "NEVER",
+    "CheapestTrees",
+    "Costs",
+    "TreeCertificate",
+    "affordable",
+    "cheapest_tree",
+    "is_of_sets",
+]
 
 IntArray = npt.NDArray[np.int64]
 Costs = npt.NDArray[Any]
 
 MOST_DESTINATIONS = 10
-"""Chunks with more destinations are refused: each one more takes three times as long."""
+"""Chunks with more destinations are refused, unless few nodes are without them: each one more
+takes three times as long."""
 
 NEVER = 1 << 60
 """The cost of what cannot be reached; larger than any sum of prices."""
@@ -56,7 +68,7 @@ class TreeCertificate:
 
         Raises:
             VerificationError: when the prices break one of their rules, or a chunk has more than
-                `MOST_DESTINATIONS` destinations.
+                `MOST_DESTINATIONS` destinations and more than `MOST_UNINFORMED` nodes lack it.
         """
         spent: dict[int, Fraction] = {}
         prices = np.zeros((self.steps, len(topology.links)), dtype=object)
@@ -78,14 +90,14 @@ class TreeCertificate:
         never = max(NEVER, 4 * most)
         bound = 0
         for demand in demands:
-            if len(demand.destinations) > MOST_DESTINATIONS:
-                raise VerificationError(
-                    f"a chunk with {len(demand.destinations)} destinations; trees are looked at "
-                    f"for {MOST_DESTINATIONS} at most"
-                )
             cheapest = never
             if demand.sources:
-                cheapest = int(CheapestTrees(topology, demand, exact, never).cost)
+                if not affordable(topology, demand):
+                    raise VerificationError(
+                        f"a chunk with {len(demand.destinations)} destinations; trees are looked "
+                        f"at for {MOST_DESTINATIONS} at most, or {MOST_UNINFORMED} nodes without it"
+                    )
+                cheapest = int(cheapest_tree(topology, demand, exact, never).cost)
             if cheapest >= never:
                 raise VerificationError(
                     f"no way leads from nodes {demand.sources} to nodes {demand.destinations} "
@@ -93,6 +105,44 @@ class TreeCertificate:
                 )
             bound += cheapest * demand.count
         return Fraction(bound, scale)
+
+
+def affordable(topology: Topology, demand: Demand) -> bool:
+    """Whether the cheapest tree of a demand can be found soon."""
+    few = len(demand.destinations) <= MOST_DESTINATIONS
+    return bool(demand.sources) and (few or _lacking(topology, demand) <= MOST_UNINFORMED)
+
+
+def is_of_sets(topology: Topology, demand: Demand) -> bool:
+    """Whether a demand's cheapest trees are found by sets of informed nodes."""
+    lacking = _lacking(topology, demand)
+    sums = topology.num_nodes * 3 ** len(demand.destinations)
+    return lacking <= MOST_UNINFORMED and 3**lacking <= sums
+
+
+def _lacking(topology: Topology, demand: Demand) -> int:
+    return topology.num_nodes - len(demand.sources)
+
+
+def cheapest_tree(
+    topology: Topology,
+    demand: Demand,
+    prices: Costs,
+    never: Any,
+    below: Any = None,
+    orbit: IntArray | None = None,
+) -> CheapestTrees | InformedSets:
+    """The cheapest tree for one demand, by the sets of which there are fewer.
+
+    Args:
+        prices: ``[step, link]``, of any number type.
+        never: the cost of what cannot be reached.
+        below: a cost; where no tree costs less, `never` may stand for the least cost.
+        orbit: see `InformedSets`.
+    """
+    if is_of_sets(topology, demand):
+        return InformedSets(topology, demand, prices, never, below, orbit)
+    return CheapestTrees(topology, demand, prices, never)
 
 
 class CheapestTrees:

@@ -35,8 +35,8 @@ _NEAR_STEPS, _NEAR_MULTIPLES = (64, 16), 3
 """Up to so many steps (of collectives that move data, and of those that combine it), and so many
 times the least, each has a bound of its own."""
 
-_SHARE_OF_TREES = 0.25
-"""The part of the time that goes to trees, which seldom prove more than flows."""
+_SHARE_OF_TREES = 0.5
+"""The part of the time that goes to trees, which prove more than flows where few steps are left."""
 
 
 class BoundsTable:

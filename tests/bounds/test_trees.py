@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, product
@@ -13,6 +14,7 @@ import pytest
 from syncoll.bounding import rounds_bound
 from syncoll.bounding.trees import find_tree_prices
 from syncoll.certificates import Demand, demands
+from syncoll.certificates.informed import MOST_UNINFORMED, InformedSets, set_orbits
 from syncoll.certificates.trees import MOST_DESTINATIONS, CheapestTrees, TreeCertificate
 from syncoll.errors import VerificationError
 from syncoll.model import Topology
@@ -82,6 +84,67 @@ def test_never_above_the_least_rounds() -> None:
             assert found[0] <= truth, seed
             checked += 1
     assert checked >= 100
+
+
+@pytest.mark.parametrize(("steps", "rounds"), [(4, F(5, 6)), (5, F(31, 56)), (6, F(1, 2))])
+def test_broadcasts_to_fifteen_nodes(steps: int, rounds: Fraction) -> None:
+    """More destinations than sets of them are looked at for: sets of informed nodes take over."""
+    links = {(a, a ^ 1 << bit): 1 for a in range(16) for bit in range(4)}
+    topology = Topology.from_links("cube", 16, links)
+    needs = demands(broadcast().tabulate(16, 1))
+    found = find_tree_prices(topology, needs, steps, 60.0)
+    assert found is not None
+    assert found[0] == rounds == found[1].check(topology, needs)
+
+
+def test_sets_of_informed_nodes_cost_what_sets_of_destinations_do() -> None:
+    rng = np.random.default_rng(3)
+    checked = 0
+    for seed in range(120):
+        topology = random_topology(seed, most_nodes=6)
+        nodes = rng.permutation(topology.num_nodes).tolist()
+        first = int(rng.integers(1, topology.num_nodes))
+        last = int(rng.integers(first + 1, topology.num_nodes + 1))
+        demand = Demand(tuple(sorted(nodes[:first])), tuple(sorted(nodes[first:last])), 1)
+        steps = int(rng.integers(1, 6))
+        prices = rng.integers(0, 9, (steps, len(topology.links)))
+        never = 10**6
+        by_ends = CheapestTrees(topology, demand, prices, never)
+        informed = InformedSets(topology, demand, prices, never)
+        cost = int(by_ends.cost)
+        assert int(informed.cost) == cost, seed
+        assert InformedSets(topology, demand, prices, never, below=cost).cost == never, seed
+        if cost < never:
+            narrow = InformedSets(topology, demand, prices, never, below=cost + 1)
+            assert int(narrow.cost) == cost, seed
+            for found in (informed, narrow):
+                tree = found.tree()
+                assert sum(int(prices[t, link]) * n for (link, t), n in tree.items()) == cost
+                assert _informs(topology, demand, tree), seed
+            checked += 1
+    assert checked >= 60
+
+
+def _informs(topology: Topology, demand: Demand, tree: Mapping[tuple[int, int], int]) -> bool:
+    """Whether sends bring a chunk where it is needed, none of them from a node without it."""
+    have = set(demand.sources)
+    for step in range(max((t for _, t in tree), default=-1) + 1):
+        ends = [topology.links[link] for link, t in tree if t == step]
+        if not {a for a, _ in ends} <= have:
+            return False
+        have |= {b for _, b in ends}
+    return have >= set(demand.destinations)
+
+
+def test_orbits_of_sets_are_those_of_the_group() -> None:
+    others = (1, 2, 4, 5)
+    images = [np.array(one) for one in ([0, 2, 1, 3, 4, 5], [0, 1, 2, 3, 5, 4])]
+    label = set_orbits(others, images)
+    for left, right in product(range(16), repeat=2):
+        sizes = [(one & 3).bit_count() for one in (left, right)]
+        more = [(one >> 2).bit_count() for one in (left, right)]
+        same = sizes[0] == sizes[1] and more[0] == more[1]
+        assert (label[left] == label[right]) == same
 
 
 def cheapest(topology: Topology, demand: Demand, prices: np.ndarray) -> int | None:
@@ -169,8 +232,10 @@ class TestMutated:
         assert replace(found, totals=totals).check(self.topology, self.needs) == 1 - tiny
 
     def test_too_many_destinations(self) -> None:
-        nodes = MOST_DESTINATIONS + 2
+        nodes = MOST_UNINFORMED + 2
         needs = demands(broadcast().tabulate(nodes, 1))
         assert find_tree_prices(ring(nodes), needs, nodes) is None
-        with pytest.raises(VerificationError, match="11 destinations"):
+        with pytest.raises(VerificationError, match="16 destinations"):
             TreeCertificate(nodes, {}).check(ring(nodes), needs)
+        few = [Demand((0,), tuple(range(1, MOST_DESTINATIONS + 1)), 1)]
+        assert TreeCertificate(nodes, {(0, 0): F(1)}).check(ring(nodes), few) == 0

@@ -1,0 +1,54 @@
+"""Automorphisms that keep some sets of nodes, all of them: what prices and loads are averaged over.
+
+Such a group need not act freely, so nothing is carried round by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.model import Topology
+from syncoll.symmetry.candidates import automorphism_graph
+from syncoll.symmetry.structure import Structure
+
+__all__ = ["automorphisms_fixing", "bound_orbits"]
+
+IntArray = npt.NDArray[np.int64]
+
+
+def automorphisms_fixing(topology: Topology, parts: Iterable[Iterable[int]]) -> list[IntArray]:
+    """Generators ``[P]`` of the automorphisms that keep each of some sets of nodes.
+
+    None where the graph is too large for igraph.
+
+    Args:
+        parts: the sets, no two with a node in common.
+    """
+    structure = Structure(topology)
+    graph = automorphism_graph(structure)
+    if graph is None:
+        return []
+    colours = graph.colours.copy()
+    for nodes in parts:
+        colours[list(nodes)] = colours.max() + 1
+    found = replace(graph, colours=colours).generators()
+    images = [np.array(one[: topology.num_nodes], dtype=np.int64) for one in found]
+    return [one for one in images if structure.keeps(one)]
+
+
+def bound_orbits(topology: Topology, images: Sequence[IntArray]) -> IntArray:
+    """``[B]``: the orbits of bounds under some automorphisms, numbered from 0."""
+    structure = Structure(topology)
+    maps = [structure.bound_map(one) for one in images]
+    label = np.arange(len(topology.bounds))
+    while True:
+        before = label.copy()
+        for moved in maps:
+            np.minimum.at(label, moved, label.copy())
+            np.minimum(label, label[moved], out=label)
+        if np.array_equal(label, before):
+            return np.unique(label, return_inverse=True)[1].astype(np.int64)
