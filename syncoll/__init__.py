@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from syncoll.api.reports import *  # noqa: F403
     from syncoll.api.runs import *  # noqa: F403
     from syncoll.api.searches import *  # noqa: F403
+    from syncoll.api.simulations import *  # noqa: F403
     from syncoll.documents import read_file as read_file
     from syncoll.errors import SyncollError as SyncollError
     from syncoll.errors import UncheckedError as UncheckedError
@@ -66,6 +67,7 @@ else:
         "api.reports": "ReportResult report",
         "api.runs": "ExecutionResult MpiResult run",
         "api.searches": "pareto search",
+        "api.simulations": "SimulationResult simulate",
         "documents": "read_file",
         "errors": "SyncollError UncheckedError VerificationError",
         "formula": "Limits Verdict",

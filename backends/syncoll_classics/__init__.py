@@ -36,6 +36,7 @@ def _record(name: str, summary: str, *options: Option) -> SeedRecord:
         fits=_fits(name),
         by_default=name in _BY_DEFAULT,
         first_seconds=_FIRST_SECONDS.get(name, 0.2),
+        classic=True,
     )
 
 

@@ -182,14 +182,14 @@ def _exact(
 
 
 def size_range(name: str, text: str | None) -> tuple[int, int] | None:
-    """From ``1KiB..1GiB``; None stays None.
+    """From ``1KiB..1GiB`` or ``1KiB:1GiB``; None stays None.
 
     Raises:
         UsageError: when it is not a range, or an empty one.
     """
     if text is None:
         return None
-    low, dots, high = text.partition("..")
+    low, dots, high = text.partition(".." if ".." in text else ":")
     try:
         found = (units.parse_size(low), units.parse_size(high)) if dots else None
     except UsageError as error:

@@ -38,6 +38,7 @@ _COMMANDS = {
     "export": "write algorithms as files that a runtime loads",
     "plan": "which algorithm of a frontier for which message size; plots and exports them",
     "report": "one page about a frontier: points, bounds, times, the network and the proofs",
+    "simulate": "what algorithms take on their physical network, with the classics beside them",
     "import": "a machine's description from another tool as a spec",
     "show": "a machine, a collective, or a stored algorithm step by step",
     "spec": "check a spec file; list what comes with syncoll",

@@ -18,13 +18,13 @@ __all__ = ["add_arguments", "run"]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own."""
-    kinds = ("frontier", "outcome", "algorithm", "refutation", "forest", "plan")
+    kinds = ("frontier", "outcome", "algorithm", "refutation", "forest", "plan", "simulation")
     parser.add_argument(
         "kind",
         metavar="KIND",
         choices=kinds,
-        help="frontier (of pareto and search), outcome (of solve), algorithm, refutation, forest "
-        "or plan",
+        help="frontier (of pareto and search), outcome (of solve), algorithm, refutation, forest, "
+        "plan or simulation",
     )
 
 

@@ -35,6 +35,7 @@ _RECORDS = {
     "refutation": ("outcome", "RefutationRecord"),
     "forest": ("forest", "ForestRecord"),
     "plan": ("plan", "PlanRecord"),
+    "simulation": ("simulation", "SimulationRecord"),
 }
 """For each kind the module that has its record, imported when it is needed."""
 

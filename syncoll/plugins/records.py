@@ -364,6 +364,7 @@ class SeedRecord:
             for one that becomes better for as long as it is let run.
         resumes: whether it yields None when its turn is over, and goes on when it is asked again.
             It looks at the clock itself, and is cut short only when the time of all seeds is over.
+        classic: whether it is an algorithm that everybody knows, and simulations compare with.
     """
 
     name: str
@@ -377,6 +378,7 @@ class SeedRecord:
     first_seconds: float = 1.0
     weight: float = 1.0
     resumes: bool = False
+    classic: bool = False
 
     def __post_init__(self) -> None:
         number = fields.at_least(0, fields.number)

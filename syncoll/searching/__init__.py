@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from syncoll.searching.answers import AnswerSource
     from syncoll.searching.bounds_table import BoundsTable
     from syncoll.searching.candidates import CandidateSource
+    from syncoll.searching.constructing import constructed
     from syncoll.searching.driver import OUT_OF_MEMORY
     from syncoll.searching.frontiers import search
     from syncoll.searching.point import decided_as, solve_one
@@ -21,6 +22,7 @@ else:  # a single question needs a part of it
             "answers": "AnswerSource",
             "bounds_table": "BoundsTable",
             "candidates": "CandidateSource",
+            "constructing": "constructed",
             "driver": "OUT_OF_MEMORY",
             "frontiers": "search",
             "point": "decided_as solve_one",
@@ -40,6 +42,7 @@ __all__ = [
     "SearchRequest",
     "Seeding",
     "Strategy",
+    "constructed",
     "decided_as",
     "search",
     "solve_one",

@@ -20,7 +20,7 @@ from syncoll.errors import SyncollError, UsageError
 from syncoll.session.settings import Settings, require_whole
 
 if TYPE_CHECKING:
-    from syncoll.model import Collective, Fabric, Instance, Topology
+    from syncoll.model import Algorithm, Collective, Fabric, Instance, Topology
     from syncoll.plugins import PluginManager
     from syncoll.proofs.refute import Refuting
     from syncoll.results import Forests, Frontier, LowerBounds, Refuted, Solution
@@ -459,6 +459,45 @@ class Session:
                 until=until,
                 on_message=self.tell,
             )
+
+    def classics(
+        self,
+        topology: Topology,
+        collective: Collective,
+        names: Sequence[str] | None = None,
+        seconds: float = 5.0,
+    ) -> tuple[dict[str, list[tuple[Instance, Algorithm]]], dict[str, str]]:
+        """What everybody compares with: the verified algorithms of seeds that are classics.
+
+        Args:
+            names: of seeds; None for all that say that they are classics.
+            seconds: for each.
+
+        Returns:
+            By name the algorithms, and of those without any the reasons.
+
+        Raises:
+            PluginError: when there is no seed of a name.
+        """
+        from syncoll.plugins import resolve_options
+        from syncoll.searching import ChosenSeed, constructed
+
+        seeds = self.plugins.seeds
+        chosen = [seed.name for seed in seeds.values() if seed.classic] if names is None else names
+        found, reasons = {}, {}
+        with self.limited():
+            for name in chosen:
+                record = seeds[name]
+                options = resolve_options(record.options, {}, f"seed {name}")
+                seed = ChosenSeed(record, options, named=True)
+                made, why = constructed(
+                    seed, topology, collective, Deadline.after(seconds), self.tell
+                )
+                if made:
+                    found[name] = made
+                else:
+                    reasons[name] = why
+        return found, reasons
 
     def forest(
         self,

@@ -79,7 +79,8 @@ class PhysicalNetwork:
         routes: for each link of the topology its strands.
         alpha: seconds that each send takes beside its lanes' latencies.
         unit: bytes per second that a chunk per round stands for.
-        stated: whether the topology states latencies, so that alpha is 0.
+        states_latency: whether the lanes' latencies are those that the topology states.
+        states_bandwidth: whether the bandwidths are.
     """
 
     topology: Topology
@@ -87,7 +88,8 @@ class PhysicalNetwork:
     routes: tuple[tuple[Strand, ...], ...]
     alpha: Fraction
     unit: Fraction
-    stated: bool = False
+    states_latency: bool = False
+    states_bandwidth: bool = False
 
     @cached_property
     def first_strand(self) -> IntArray:
@@ -183,7 +185,10 @@ def physical_network(
         lanes, routes = _of_fabric(topology, unit)
     else:
         lanes, routes = _of_bounds(topology, unit)
-    return PhysicalNetwork(topology, _bundled(lanes, routes), routes, alpha, unit)
+    bundled = _bundled(lanes, routes)
+    return PhysicalNetwork(
+        topology, bundled, routes, alpha, unit, states_bandwidth=bandwidth is None
+    )
 
 
 Routes = tuple[tuple[Strand, ...], ...]

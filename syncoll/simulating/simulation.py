@@ -19,8 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from syncoll.documents import StoredAlgorithm
-from syncoll.errors import UsageError
 from syncoll.simulating.asynchronous import asynchronous
+from syncoll.simulating.fair import fair
 from syncoll.simulating.lockstep import lockstep, step_seconds
 from syncoll.simulating.movements import Movements, Passages
 from syncoll.simulating.network import PhysicalNetwork
@@ -162,9 +162,8 @@ def _moved(
     *,
     in_detail: bool = False,
 ) -> Movements:
-    if semantics.sharing is Sharing.FAIR:
-        raise UsageError("fair sharing is not there yet")
-    return asynchronous(work, network, semantics, chunks, in_detail=in_detail)
+    simulate = fair if semantics.sharing is Sharing.FAIR else asynchronous
+    return simulate(work, network, semantics, chunks, in_detail=in_detail)
 
 
 def _totals(moved: Movements, semantics: Semantics) -> list[Fraction]:

@@ -156,6 +156,8 @@ def _lane_classes(algorithm: OrbitAlgorithm, network: PhysicalNetwork) -> IntArr
     """
     if any(lane.ends is None for lane in network.lanes) or network.strand_lanes.shape[1] > 1:
         return None
+    if algorithm.carriers.delays.any():  # what comes later meets what came before
+        return None
     carriers, nodes = algorithm.carriers, network.topology.num_nodes
     source, destination = np.array([lane.ends for lane in network.lanes], dtype=np.int64).T
     number = np.full(nodes * nodes, -1, dtype=np.int64)

@@ -1,0 +1,213 @@
+"""Simulations in the hands of a user: what algorithms take on their physical networks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal
+
+from syncoll.api.base import (
+    Shown,
+    What,
+    bandwidth_of,
+    bytes_of,
+    dressed,
+    session_of,
+    size_range,
+    time_of,
+)
+from syncoll.api.frontier import FrontierResult, Source, algorithms_of, frontier_of, load
+from syncoll.documents import StoredAlgorithm
+from syncoll.errors import SpecError, UsageError
+from syncoll.model import Instance
+from syncoll.pages import Page
+from syncoll.pages.simulation import simulation_page
+from syncoll.planning import CostModel, members_for
+from syncoll.runtime import kind_of
+from syncoll.session import Session
+from syncoll.session.settings import require_whole
+from syncoll.simulating import (
+    Comparison,
+    Injection,
+    Late,
+    Semantics,
+    Sharing,
+    Slow,
+    Switching,
+    Timing,
+    compare,
+    parse_late,
+    parse_slow,
+    physical_network,
+    simulation_document,
+)
+from syncoll.wording import argument
+
+__all__ = ["SimulationResult", "simulate"]
+
+_SIZES = "1KiB..1GiB"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SimulationResult(Shown, Comparison):
+    """What algorithms take for sizes, and classics beside them.
+
+    Args:
+        collective: its name.
+    """
+
+    collective: str = ""
+
+    def page(self, *, all_classics: bool = False) -> Page:
+        """Tables as nccl-tests prints them, and the fastest for each size.
+
+        Args:
+            all_classics: whether each form of a classic has a table of its own.
+        """
+        return simulation_page(self, self.collective, all_classics=all_classics)
+
+    def document(self) -> dict[str, Any]:
+        """The same as JSON."""
+        return simulation_document(self, self.collective)
+
+
+def simulate(
+    source: Source,
+    *,
+    sizes: str | Sequence[int | str] = _SIZES,
+    factor: int = 4,
+    alpha: float | str | None = None,
+    beta: float | str | None = None,
+    overhead: float | str = "0s",
+    timing: Literal["asynchronous", "lockstep"] = "asynchronous",
+    switching: Literal["cut-through", "store-and-forward"] = "cut-through",
+    sharing: Literal["in-turn", "fair"] = "in-turn",
+    injection: Literal["free", "lockstep"] = "free",
+    packet: int | str | None = None,
+    header: int | str = 0,
+    depth: int | None = None,
+    reduction: float | str | None = None,
+    slow: Iterable[str | Slow] = (),
+    late: Iterable[str | Late] = (),
+    classics: bool | Sequence[str] = True,
+    collective: What | None = None,
+) -> SimulationResult:
+    """What each algorithm takes for sizes on its physical network, and classics beside it.
+
+    Args:
+        source: a frontier or an algorithm, or its file.
+        sizes: of one node's data, a range such as ``1KiB..1GiB``, or several.
+        factor: from each size of a range to the next.
+        alpha: what each send takes beside its bytes, such as ``0.7us``, in place of latencies that
+            the topology states.
+        beta: what a link of one chunk per round carries, such as ``25GB/s``, in place of what the
+            topology states.
+        overhead: of each call.
+        timing: when a send leaves: with all of its step, or when its data is there and its lane
+            free.
+        switching: whether a switch waits for the first byte of a send, or packet, or for all of it.
+        sharing: whether sends that meet on a lane take turns, or have a fair part of it each.
+        injection: whether a node goes on to the sends of its next step at once, or in lockstep.
+        packet: bytes of payload of a packet; None for sends that go as one.
+        header: bytes before each packet, or each send.
+        depth: sends that a connection has room for until the first has arrived; None for no limit.
+        reduction: bytes per second that a node adds up, such as ``300GB/s``; None for no time.
+        slow: degraded lanes, such as ``0->5 by 3``.
+        late: stragglers, such as ``rank 3 by 50us``.
+        classics: whether to compare with the classics, or with which.
+        collective: that it is, for the classics; None for the one of the name in the file.
+
+    Raises:
+        UsageError: on a number that makes no sense, one that is missing, or nothing to simulate.
+    """
+    if isinstance(source, str) or hasattr(source, "__fspath__"):
+        source = load(source)  # type: ignore[arg-type]
+    algorithms = list(algorithms_of(source))
+    topology = algorithms[0].instance.topology
+    semantics = Semantics(
+        _choice("timing", timing, Timing),
+        _choice("switching", switching, Switching),
+        _choice("sharing", sharing, Sharing),
+        _choice("injection", injection, Injection),
+        None if packet is None else bytes_of(packet),
+        bytes_of(header),
+        depth,
+        Fraction(0) if reduction is None else 1 / bandwidth_of("reduction", reduction),
+        time_of("overhead", overhead),
+        tuple(parse_slow(one) if isinstance(one, str) else one for one in slow),
+        tuple(parse_late(one) if isinstance(one, str) else one for one in late),
+    )
+    network = physical_network(
+        topology,
+        None if alpha is None else time_of("alpha", alpha),
+        None if beta is None else bandwidth_of("beta", beta),
+    )
+    semantics.on(network)  # before anything that takes long
+    chosen = _sizes(sizes, factor)
+    if isinstance(source, FrontierResult):
+        model = CostModel(network.greatest_latency, network.unit, semantics.overhead)
+        algorithms += members_for(frontier_of(source), model, chosen)
+    found, reasons = _classics(session_of(source), algorithms[0].instance, classics, collective)
+    compared = compare(algorithms, found, network, semantics, chosen, reasons)
+    return dressed(SimulationResult, compared, collective=algorithms[0].instance.collective)
+
+
+def _choice(name: str, value: str, kind: Any) -> Any:
+    try:
+        return kind(value)
+    except ValueError:
+        known = " or ".join(map(str, kind))
+        raise UsageError(f"{argument(name)}: {value!r}; expected {known}") from None
+
+
+def _sizes(sizes: str | Sequence[int | str], factor: int) -> list[int]:
+    """Of one node's data, the least first.
+
+    Raises:
+        UsageError: on what is no range, and a factor that leads nowhere.
+    """
+    require_whole("factor", factor, 2)
+    if not isinstance(sizes, str):
+        found = sorted({bytes_of(one) for one in sizes})
+        if not found or found[0] < 1:
+            raise UsageError(f"{argument('sizes')}: expected at least one size, of at least 1 byte")
+        return found
+    if ".." not in sizes and ":" not in sizes:
+        return [bytes_of(sizes)]
+    low, high = size_range("sizes", sizes) or (1, 1)
+    found = [low]
+    while found[-1] * factor <= high:
+        found.append(found[-1] * factor)
+    return found
+
+
+def _classics(
+    session: Session, instance: Instance, wanted: bool | Sequence[str], meant: What | None
+) -> tuple[dict[str, list[StoredAlgorithm]], dict[str, str]]:
+    """The classics for an instance's collective, by name, and why others are left out."""
+    if wanted is False or wanted == []:
+        return {}, {}
+    try:
+        collective = session.collective(instance.collective if meant is None else meant)
+        table = collective.tabulate(instance.topology.num_nodes, instance.chunks)
+        same = table.matching(instance.table) is not None
+    except SpecError as error:
+        if meant is not None:
+            raise
+        return {}, {"every classic": f"what {instance.collective} is, is not known: {error}"}
+    if not same:
+        what = f"{collective.name} is another collective than {instance.collective} in the file"
+        if meant is not None:
+            raise UsageError(f"{argument('collective')}: {what}")
+        return {}, {"every classic": what}
+    names = None if wanted is True else list(wanted)
+    found, reasons = session.classics(instance.topology, collective, names)
+    stored = {
+        name: [StoredAlgorithm(*one, f"{name}[{i}]") for i, one in enumerate(each)]
+        for name, each in found.items()
+    }
+    kinds = kind_of(instance).kind
+    for name, each in stored.items():
+        assert all(kind_of(one.instance).kind is kinds for one in each), name
+    return stored, reasons

@@ -1,0 +1,178 @@
+"""A simulation, as it is printed; written, never read."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from syncoll.documents.plan import ChosenRecord, MessageRecord
+from syncoll.documents.record import ClosedRecord, Count, Exact, Node, Nodes, PositiveCount, Seconds
+
+__all__ = [
+    "BestRecord",
+    "LateRecord",
+    "LeftOutRecord",
+    "MeasurementRecord",
+    "NetworkRecord",
+    "SemanticsRecord",
+    "SimulationRecord",
+    "SlowRecord",
+    "TimedRecord",
+]
+
+
+class SlowRecord(ClosedRecord, frozen=True):
+    """Degraded lanes.
+
+    Args:
+        source: a vertex in words; * for any.
+        destination: likewise.
+        factor: what the bandwidth is divided by.
+    """
+
+    source: str
+    destination: str
+    factor: Exact
+
+
+class LateRecord(ClosedRecord, frozen=True):
+    """A node that begins later."""
+
+    node: Node
+    seconds: Exact
+
+
+class SemanticsRecord(ClosedRecord, frozen=True):
+    """How the network was taken to behave.
+
+    Args:
+        timing: when a send leaves.
+        switching: what a switch waits for before it sends on.
+        sharing: what sends do that meet on a lane.
+        injection: when a node goes on to its next step.
+        packet: bytes of payload of a packet; null for sends that go as one.
+        header: bytes before each packet, or each send.
+        depth: sends that a connection has room for; null for no limit.
+        reduction: seconds for each byte that is added.
+        overhead: seconds a call.
+    """
+
+    timing: Literal["lockstep", "asynchronous"]
+    switching: Literal["cut-through", "store-and-forward"]
+    sharing: Literal["in-turn", "fair"]
+    injection: Literal["free", "lockstep"]
+    packet: PositiveCount | None
+    header: Count
+    depth: PositiveCount | None
+    reduction: Exact
+    overhead: Exact
+    slow: tuple[SlowRecord, ...]
+    late: tuple[LateRecord, ...]
+
+
+class NetworkRecord(ClosedRecord, frozen=True):
+    """The lanes.
+
+    Args:
+        lanes: how many.
+        alpha: seconds that each send takes beside its lanes' latencies.
+        latency: seconds, of the link where a send takes longest, alpha included.
+        latency_from: file: of the topology's latencies.
+        bandwidth: bytes per second of a lane that carries one chunk per round.
+        bandwidth_from: file: of the topology's units.
+    """
+
+    lanes: Count
+    alpha: Exact
+    latency: Exact
+    latency_from: Literal["command", "file"]
+    bandwidth: Exact
+    bandwidth_from: Literal["command", "file"]
+
+
+class MeasurementRecord(ClosedRecord, frozen=True):
+    """What a size takes.
+
+    Args:
+        per_node: L, bytes of one node's data.
+        size: bytes of the message.
+        count: elements of four bytes as nccl-tests counts them.
+        seconds: what it takes.
+        algbw: bytes per second of the message; null where it takes no time.
+        busbw: algbw times the factor of nccl-tests; null where it has none.
+    """
+
+    per_node: Annotated[int, Meta(ge=1)]
+    size: Exact
+    count: Annotated[int, Meta(ge=0)]
+    seconds: Seconds
+    algbw: Seconds | None
+    busbw: Seconds | None
+
+
+class TimedRecord(ChosenRecord, frozen=True):
+    """An algorithm.
+
+    Args:
+        where: its place in the frontier's file; of a classic its name and number.
+        classic: the name of the classic that it is; null for one of the frontier.
+        sends: how many it has.
+        measurements: by size.
+    """
+
+    classic: str | None
+    sends: Count
+    measurements: tuple[MeasurementRecord, ...]
+
+
+class BestRecord(ClosedRecord, frozen=True):
+    """The fastest for a size.
+
+    Args:
+        per_node: L.
+        best: the place of the fastest algorithm of the frontier.
+        classic: the fastest classic; null where there is none.
+        speedup: the classic's time over the best's.
+    """
+
+    per_node: Annotated[int, Meta(ge=1)]
+    best: str
+    classic: str | None
+    speedup: Seconds | None
+
+
+class LeftOutRecord(ClosedRecord, frozen=True):
+    """A classic without an algorithm here."""
+
+    classic: str
+    reason: str
+
+
+class SimulationRecord(ClosedRecord, frozen=True):
+    """What algorithms take for sizes on a physical network.
+
+    Args:
+        version: of the syncoll that wrote it.
+        nodes: P.
+        type: of an element.
+        redop: the reduction; none for collectives that only move data.
+        algorithms: of the frontier, then classics.
+        best: by size.
+        left_out: classics without an algorithm here.
+    """
+
+    schema: Literal["syncoll/simulation/1"]
+    version: str
+    topology: str
+    collective: str
+    nodes: Nodes
+    network: NetworkRecord
+    semantics: SemanticsRecord
+    message: MessageRecord
+    element: Literal["float"] = msgspec.field(name="type")
+    redop: Literal["sum", "none"]
+    algorithms: tuple[TimedRecord, ...]
+    best: tuple[BestRecord, ...]
+    left_out: tuple[LeftOutRecord, ...]

@@ -1,0 +1,138 @@
+"""A simulation for people: tables as nccl-tests prints them, and who is the fastest when."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from syncoll.pages.page import Page
+from syncoll.simulating import Comparison, Semantics, Sharing, Timed, Timing
+from syncoll.units import format_bandwidth, format_size, format_time
+from syncoll.wording import counted
+
+__all__ = ["semantics_words", "simulation_page"]
+
+
+def simulation_page(compared: Comparison, collective: str, *, all_classics: bool = False) -> Page:
+    """A table for each algorithm, then the fastest for each size.
+
+    Args:
+        all_classics: whether every algorithm of a classic has a table; else one for each classic
+            with its fastest at each size.
+    """
+    network, topology = compared.network, compared.network.topology
+    page = Page()
+    latency = format_time(network.greatest_latency)
+    alpha = f"latencies up to {latency}" if network.states_latency else f"alpha {latency}"
+    unit = f"a chunk per round at {format_bandwidth(network.unit)}"
+    stated = [network.states_latency, network.states_bandwidth]
+    source = f", as {topology.name} is described" if any(stated) else ""
+    page.text(
+        f"{collective} on {topology.name}: {counted(len(network.lanes), 'lane')}, {alpha}, {unit}"
+        f"{source}; {semantics_words(compared.semantics)}"
+    )
+    message = compared.message
+    if message.measured and message.per_node != 1:
+        page.text(f"size: {message.words}, {message.per_node} L; L: the data of one node")
+    elif message.measured:
+        page.text(f"size: {message.words}")
+    else:
+        page.text("size: the data of one node; nccl-tests does not know this collective")
+    for one in compared.algorithms:
+        stored = one.algorithm
+        page.text(f"{one.name}: S = {stored.steps}, R/C = {stored.bandwidth}, C = {stored.chunks}")
+        _add_rows(page, compared, [one] * len(compared.sizes))
+    names = list(dict.fromkeys(one.classic for one in compared.classics))
+    for name in names:
+        own = [one for one in compared.classics if one.classic == name]
+        if all_classics:
+            for one in own:
+                stored = one.algorithm
+                page.text(
+                    f"{one.name}: S = {stored.steps}, R/C = {stored.bandwidth}, C = {stored.chunks}"
+                )
+                _add_rows(page, compared, [one] * len(compared.sizes))
+            continue
+        chosen = [
+            min(own, key=lambda one, i=i: one.seconds[i])  # type: ignore[misc]
+            for i in range(len(compared.sizes))
+        ]
+        which = sorted({one.algorithm.bandwidth for one in chosen}, reverse=True)
+        costs = ", ".join(map(str, which))
+        page.text(f"{name}, the best at each size of {counted(len(own), 'form')} (R/C = {costs})")
+        _add_rows(page, compared, chosen)
+    page.table(
+        (">size", "fastest", ">time", "fastest classic", ">time", ">speed-up"),
+        list(_best_rows(compared)),
+    )
+    for name, why in compared.left_out.items():
+        page.text(f"{name} is left out: {why}")
+    return page
+
+
+def semantics_words(semantics: Semantics) -> str:
+    """How the network is taken to behave, in a line."""
+    words = [str(semantics.timing)]
+    if semantics.timing is Timing.ASYNCHRONOUS:
+        fair = semantics.sharing is Sharing.FAIR
+        words.append("fair sharing" if fair else f"in turn, {semantics.switching}")
+    if semantics.packet is not None:
+        words.append(f"packets of {semantics.packet} + {semantics.header} bytes")
+    elif semantics.header:
+        words.append(f"{semantics.header} bytes of header for each send")
+    if semantics.injection != "free":
+        words.append("lockstep injection")
+    if semantics.depth is not None:
+        words.append(f"connections of depth {semantics.depth}")
+    if semantics.reduction:
+        words.append(f"reductions at {format_bandwidth(1 / semantics.reduction)}")
+    if semantics.overhead:
+        words.append(f"{format_time(semantics.overhead)} a call")
+    words += [f"slow {one}" for one in semantics.slow]
+    words += [f"late {one}" for one in semantics.late]
+    return ", ".join(words)
+
+
+def _add_rows(page: Page, compared: Comparison, each: list[Timed]) -> None:
+    """The table of an algorithm, or of the fastest of several at each size."""
+    rows = []
+    for number, one in enumerate(each):
+        row = list(compared.measured(one))[number]
+        rows.append(
+            (
+                _whole(row.size),
+                row.count,
+                "float",
+                compared.redop,
+                _digits(row.seconds * 10**6),
+                "-" if row.algbw is None else _digits(row.algbw / 10**9),
+                "-" if row.busbw is None else _digits(row.busbw / 10**9),
+            )
+        )
+    columns = (">size", ">count", ">type", ">redop", ">time", ">algbw", ">busbw")
+    units = ("(B)", "(elements)", "", "", "(us)", "(GB/s)", "(GB/s)")
+    page.table(columns, [units, *rows])
+
+
+def _best_rows(compared: Comparison) -> Iterator[tuple[object, ...]]:
+    for number, size in enumerate(compared.sizes):
+        best, classic = compared.best(number), compared.best_classic(number)
+        speedup = compared.speedup(number)
+        yield (
+            format_size(size * compared.message.per_node),
+            best.name,
+            format_time(best.seconds[number]),
+            "-" if classic is None else classic.name,
+            "-" if classic is None else format_time(classic.seconds[number]),
+            "-" if speedup is None else f"{float(speedup):.2f}",
+        )
+
+
+def _whole(size: Fraction) -> str:
+    return str(size) if size.denominator == 1 else f"{float(size):.1f}"
+
+
+def _digits(value: Fraction) -> str:
+    """Two digits behind the point, as nccl-tests has them; three digits of what is less than 1."""
+    number = float(value)
+    return f"{number:.2f}" if number >= 1 or not number else f"{number:.3g}"

@@ -1,0 +1,184 @@
+"""Comparison: what several algorithms take for sizes, in the terms of nccl-tests.
+
+Nccl-tests measures a collective by the size of a buffer (see `syncoll.planning.message_of`): algbw
+is that size over the time, and busbw is algbw times a factor, by which collectives and numbers of
+ranks can be compared with a link's bandwidth (its doc/PERFORMANCE.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Literal
+
+from syncoll.documents import StoredAlgorithm
+from syncoll.errors import UsageError
+from syncoll.planning import MessageMeasure, message_of
+from syncoll.runtime import Kind
+from syncoll.simulating.network import PhysicalNetwork
+from syncoll.simulating.semantics import Semantics
+from syncoll.simulating.simulation import Simulation, simulate_algorithm, simulated_seconds
+
+__all__ = ["Comparison", "Measurement", "Timed", "compare"]
+
+_COUNTED_BY_RANK = (
+    Kind.ALLGATHER,
+    Kind.REDUCESCATTER,
+    Kind.ALLTOALL,
+    Kind.GATHER,
+    Kind.SCATTER,
+)
+"""Collectives of which nccl-tests counts the elements of one rank's part of the buffer."""
+
+_FLOAT_BYTES = 4
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """A row of nccl-tests.
+
+    Args:
+        per_node: L, bytes of one node's data.
+        size: bytes of the message.
+        count: elements of four bytes, of the message or one rank's part of it, as nccl-tests does.
+        seconds: what it takes; exact in lockstep.
+        algbw: bytes per second; None where it takes no time.
+        busbw: likewise; None too where nccl-tests does not know the collective.
+    """
+
+    per_node: int
+    size: Fraction
+    count: int
+    seconds: Fraction
+    algbw: Fraction | None
+    busbw: Fraction | None
+
+
+@dataclass(frozen=True, eq=False)
+class Timed:
+    """An algorithm and what it takes.
+
+    Args:
+        algorithm: with its place: ``points[1]``, ``families[0].member(16)``, ``ring[0]``.
+        seconds: for each size.
+        classic: the name of the classic that it is; empty for an algorithm of the frontier.
+    """
+
+    algorithm: StoredAlgorithm
+    seconds: tuple[Fraction, ...]
+    classic: str = ""
+
+    @property
+    def name(self) -> str:
+        """Its place."""
+        return self.algorithm.where
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """What algorithms take for sizes.
+
+    Args:
+        network: the lanes, intact.
+        semantics: how it was taken to behave.
+        sizes: L, bytes of one node's data.
+        message: what nccl-tests calls the size.
+        algorithms: of the frontier, in its order.
+        classics: what everybody compares with.
+        left_out: classics without an algorithm here, each with the reason.
+    """
+
+    network: PhysicalNetwork
+    semantics: Semantics
+    sizes: tuple[int, ...]
+    message: MessageMeasure
+    algorithms: tuple[Timed, ...]
+    classics: tuple[Timed, ...] = ()
+    left_out: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def redop(self) -> Literal["sum", "none"]:
+        """The reduction, as nccl-tests names it."""
+        combining = self.algorithms[0].algorithm.instance.combining
+        return "sum" if combining else "none"
+
+    def measured(self, timed: Timed) -> Iterator[Measurement]:
+        """The rows of an algorithm, a size after the other."""
+        nodes = self.network.topology.num_nodes
+        by_rank = nodes if self.message.kind in _COUNTED_BY_RANK else 1
+        factor = _bus_factor(self.message.kind, nodes)
+        for per_node, seconds in zip(self.sizes, timed.seconds, strict=True):
+            size = per_node * self.message.per_node
+            algbw = size / seconds if seconds else None
+            busbw = None if algbw is None or factor is None else algbw * factor
+            count = int(size / by_rank) // _FLOAT_BYTES
+            yield Measurement(per_node, size, count, seconds, algbw, busbw)
+
+    def best(self, number: int) -> Timed:
+        """The fastest algorithm of the frontier for the size of a number."""
+        return min(self.algorithms, key=lambda one: one.seconds[number])
+
+    def best_classic(self, number: int) -> Timed | None:
+        """The fastest classic; None where there is none."""
+        return min(self.classics, key=lambda one: one.seconds[number], default=None)
+
+    def speedup(self, number: int) -> Fraction | None:
+        """The best classic's time over that of the best; None without classics, or without time."""
+        classic, seconds = self.best_classic(number), self.best(number).seconds[number]
+        return classic.seconds[number] / seconds if classic is not None and seconds else None
+
+    def timed(self, name: str) -> Timed:
+        """The algorithm at a place.
+
+        Raises:
+            UsageError: when there is none.
+        """
+        for one in (*self.algorithms, *self.classics):
+            if one.name == name:
+                return one
+        known = ", ".join(one.name for one in (*self.algorithms, *self.classics))
+        raise UsageError(f"there is no algorithm {name!r} among {known}")
+
+    def simulation(self, name: str, size: int) -> Simulation:
+        """What happens when, of the algorithm at a place, at one size of one node's data."""
+        return simulate_algorithm(self.timed(name).algorithm, self.network, self.semantics, size)
+
+
+def compare(
+    algorithms: Sequence[StoredAlgorithm],
+    classics: Mapping[str, Sequence[StoredAlgorithm]],
+    network: PhysicalNetwork,
+    semantics: Semantics,
+    sizes: Sequence[int],
+    left_out: Mapping[str, str] | None = None,
+) -> Comparison:
+    """What each takes for each size of one node's data.
+
+    Raises:
+        UsageError: when there is no algorithm, and see `simulated_seconds`.
+    """
+    if not algorithms:
+        raise UsageError("there is no algorithm to simulate")
+
+    def timed(one: StoredAlgorithm, classic: str = "") -> Timed:
+        return Timed(one, simulated_seconds(one, network, semantics, sizes), classic)
+
+    return Comparison(
+        network,
+        semantics,
+        tuple(sizes),
+        message_of(one.instance for one in algorithms),
+        tuple(timed(one) for one in algorithms),
+        tuple(timed(one, name) for name, found in classics.items() for one in found),
+        dict(left_out or {}),
+    )
+
+
+def _bus_factor(kind: Kind, nodes: int) -> Fraction | None:
+    """What nccl-tests multiplies algbw with; None where it does not know the collective."""
+    if kind is Kind.CUSTOM:
+        return None
+    if kind is Kind.ALLREDUCE:
+        return Fraction(2 * (nodes - 1), nodes)
+    return Fraction(1) if kind in (Kind.BROADCAST, Kind.REDUCE) else Fraction(nodes - 1, nodes)
