@@ -8,7 +8,6 @@ kind's record.  Only then do the numbers reach the model, which checks their sen
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections.abc import Iterable, Mapping
 from functools import cache
@@ -18,7 +17,7 @@ from typing import Any, NamedTuple
 
 from msgspec import UNSET
 
-from syncoll.documents.json_text import JsonTextError, parse_json
+from syncoll.documents.json_text import JsonTextError, compact_text, parse_json
 from syncoll.documents.problem import VERSION
 from syncoll.documents.record import read_record
 from syncoll.errors import FileFormatError
@@ -63,8 +62,7 @@ def digest(document: Mapping[str, Any]) -> str:
     What is changed on purpose can have it computed anew: what is claimed must hold on its own.
     """
     rest = {key: value for key, value in document.items() if key != "digest"}
-    text = json.dumps(rest, sort_keys=True, separators=(",", ":"))
-    return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
+    return f"sha256:{hashlib.sha256(compact_text(rest).encode()).hexdigest()}"
 
 
 @cache

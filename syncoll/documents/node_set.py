@@ -21,14 +21,17 @@ MOST_LISTED_NODES = 256
 """P up to which files list every node, and are of version 1 for that matter."""
 
 
-def set_entries(nodes: Sequence[int], of: int) -> tuple[NodeEntry, ...]:
+def set_entries(
+    nodes: Sequence[int], of: int, *, runs: bool | None = None
+) -> tuple[NodeEntry, ...]:
     """The entries of a set.
 
     Args:
         nodes: ascending.
         of: P.
+        runs: whether the file is of version 2 in any case; None where that depends on P.
     """
-    if of <= MOST_LISTED_NODES or len(nodes) < 3:
+    if not (of > MOST_LISTED_NODES if runs is None else runs) or len(nodes) < 3:
         return tuple(nodes)
     numbers = np.asarray(nodes)
     breaks = np.flatnonzero(np.diff(numbers) != 1)

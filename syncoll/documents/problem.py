@@ -30,7 +30,7 @@ from syncoll.model import (
     OrbitAlgorithm,
     Topology,
 )
-from syncoll.model.node_sets import MOST_DENSE_CELLS
+from syncoll.model.node_sets import MOST_DENSE_CELLS, NodeSets
 
 __all__ = [
     "VERSION",
@@ -327,20 +327,21 @@ def algorithm_record(algorithm: Algorithm) -> AlgorithmRecord:
     return AlgorithmRecord(
         rounds_per_step=algorithm.rounds_per_step,
         sends=algorithm.sends.tolist(),
-        contributions=UNSET if carried is None else _lists(carried),
+        contributions=UNSET if carried is None else _lists(carried, carriers is not UNSET),
         carriers=carriers,
     )
 
 
-def _lists(table: npt.NDArray[np.bool_]) -> list[list[NodeEntry]]:
-    """The columns of each row's entries, in runs where there are many."""
-    rows, columns = np.nonzero(table)
-    ends = np.searchsorted(rows, np.arange(len(table) + 1)).tolist()
-    of = table.shape[1]
-    if of > MOST_LISTED_NODES:
-        return [list(set_entries(columns[a:b].tolist(), of)) for a, b in pairwise(ends)]
-    found = columns.tolist()
-    return [[*found[a:b]] for a, b in pairwise(ends)]
+def _lists(table: npt.NDArray[np.bool_], runs: bool) -> list[list[NodeEntry]]:
+    """The columns of each row's entries, in runs where the file may have them."""
+    of = NodeSets.of(table)  # of millions of rows few are different
+    rows, columns = np.nonzero(of.sets)
+    ends = np.searchsorted(rows, np.arange(len(of.sets) + 1)).tolist()
+    listed = columns.tolist()
+    found = [
+        list(set_entries(listed[a:b], of.num_nodes, runs=runs or None)) for a, b in pairwise(ends)
+    ]
+    return [found[i] for i in of.number.tolist()]
 
 
 def algorithm_of(record: AlgorithmRecord, nodes: int) -> Algorithm:

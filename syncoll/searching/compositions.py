@@ -2,9 +2,9 @@
 
 Where the collective has as many chunks for each C, the costs of a composition follow from those of
 its parts, and what is dominated is not even made.  Two parts whose numbers of chunks have no small
-multiple in common would make a composition of many millions of sends; all but the one with the most
-chunks are cut anew instead, as that one is (`syncoll.model.recutting`), for a fraction of a percent
-of R/C.
+multiple in common would make a composition of many millions of sends; they are cut alike instead
+(`syncoll.model.recutting`), as the one of them with the most chunks is if that is not too many, for
+a fraction of a percent of R/C.
 """
 
 from __future__ import annotations
@@ -16,15 +16,20 @@ from math import lcm
 
 from syncoll.deadline import Deadline, interrupted_at
 from syncoll.errors import ModelError, UsageError
-from syncoll.model import Algorithm, Collective, Instance
+from syncoll.model import Algorithm, Collective, Instance, OrbitAlgorithm
 from syncoll.results.frontier import Point
 from syncoll.searching.decompose import composed
 from syncoll.searching.parts import Part
 
 __all__ = ["Compositions"]
 
-_MOST_SENDS = 1 << 20
-"""Parts are refined to a common multiple of their chunks while the whole has no more sends."""
+_MOST_REFINED, _LEAST_CHUNKS = 1 << 17, 16
+"""Parts are refined to a common multiple of their chunks while the whole lists no more sends.
+Where not all are orbits, so that every send is listed with its contributions, they are cut into
+fewer chunks than they have if need be, but not into fewer than so many at a node ..."""
+
+_MOST_LISTED = 1 << 20
+"""... and what lists more sends even so is not made."""
 
 
 class Compositions:
@@ -79,25 +84,45 @@ class Compositions:
         self, parts: Sequence[Part], choice: Sequence[Point]
     ) -> tuple[Instance, Algorithm] | None:
         """One point of each part, one after the other, verified; None where that cannot be."""
-        sizes = [point.instance.num_chunks for point in choice]
-        common, most = lcm(*sizes), max(sizes)
-        sends = sum(common // n * p.algorithm.num_sends for n, p in zip(sizes, choice, strict=True))
-        if common > most and sends > _MOST_SENDS:
-            sizes = [most] * len(sizes)
+        sizes = _sizes(choice)
         try:
             solved = []
-            for part, point, size in zip(parts, choice, sizes, strict=True):
+            for part, point, size in zip(parts, choice, sizes or (), strict=False):
                 one = part.solved(point, size)
-                if one is None:
-                    self._lost("a composition was not made whose parts cannot be cut alike")
-                    return None
-                solved.append(one)
-            return composed(solved, self._collective)
+                if one is not None:
+                    solved.append(one)
+            if len(solved) == len(parts):
+                return composed(solved, self._collective)
+            self._lost("a composition was not made whose parts could not be cut alike")
+            return None
         except ModelError:  # refined, these parts do not tile the collective's chunks
             return None
         except UsageError as error:  # its sends would have to be listed
             self._lost(str(error))
             return None
+
+
+def _sizes(choice: Sequence[Point]) -> list[int] | None:
+    """Into how many chunks each part cuts what all nodes have together; None for too many sends."""
+    sizes = [point.instance.num_chunks for point in choice]
+    common, largest = lcm(*sizes), max(sizes)
+    if common == min(sizes):
+        return sizes
+    orbits = [p.algorithm for p in choice if isinstance(p.algorithm, OrbitAlgorithm)]
+    listed = [p.algorithm for p in choice]
+    if len(orbits) == len(choice):
+        listed = [orbit.representative for orbit in orbits]
+    per_chunk = sum(Fraction(one.num_sends, n) for one, n in zip(listed, sizes, strict=True))
+    if common * per_chunk <= _MOST_REFINED:
+        return sizes
+    if len(orbits) < len(choice):
+        # What is cut anew has as many chunks for each C as it has.
+        unit = lcm(*(p.instance.num_chunks // p.chunks for p in choice))
+        units = max(int(_MOST_REFINED / (per_chunk * unit)), _LEAST_CHUNKS)
+        largest = min(largest, units * unit)
+        if largest * per_chunk > _MOST_LISTED:
+            return None
+    return [largest] * len(sizes)
 
 
 def _share_of_rounds(choice: Sequence[Point]) -> Fraction:

@@ -62,7 +62,7 @@ def test_parts_without_a_small_common_multiple_are_cut_alike(
     (exact,), lost = _composed(_parts([one], [two]))
     assert exact.chunks == 4 * 3 * 7
     assert exact.bandwidth == (one.bandwidth + two.bandwidth) / 4
-    monkeypatch.setattr(compositions, "_MOST_SENDS", 100)
+    monkeypatch.setattr(compositions, "_MOST_REFINED", 240)
     (coarse,), more = _composed(_parts([one], [two]))
     require_valid(coarse.instance, coarse.algorithm)
     assert coarse.chunks == 4 * 7
@@ -74,11 +74,11 @@ def test_parts_without_a_small_common_multiple_are_cut_alike(
 
 
 def test_what_cannot_be_cut_alike_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compositions, "_MOST_SENDS", 100)
+    monkeypatch.setattr(compositions, "_MOST_REFINED", 240)
     monkeypatch.setattr("syncoll.searching.parts.recut", lambda *_: None)
     found, lost = _composed(_parts([_on_a_ring(4, (2, 1))], [_on_a_ring(4, (3, 4))]))
     assert not found
-    assert lost == ["a composition was not made whose parts cannot be cut alike"]
+    assert lost == ["a composition was not made whose parts could not be cut alike"]
 
 
 def test_only_what_is_composed_is_turned_round(monkeypatch: pytest.MonkeyPatch) -> None:
