@@ -10,7 +10,7 @@ Uchoa & Vanderbeck 2018).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,7 @@ from syncoll.linear import GrowingProgram
 from syncoll_treepairs.machine import Machine
 from syncoll_treepairs.pairs import Pair, PairFinder
 
-__all__ = ["Packing"]
+__all__ = ["Packing", "whenever"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -103,11 +103,7 @@ class Packing:
 
     def begin(self, steps: int) -> list[Pair]:
         """What a packing in more steps may begin with: pairs with a share, now and later."""
-        later = steps - self.steps
-        pairs = [self.pairs[i] for i, _ in self.shared()]
-        times = max(2, min(later + 1, _BEGUN_WITH // max(1, len(pairs))))
-        shifts = sorted({round(i * later / (times - 1)) for i in range(times)})
-        return [pair.later(shift) for shift in shifts for pair in pairs]
+        return _later([self.pairs[i] for i, _ in self.shared()], steps - self.steps)
 
     def shared(self) -> list[tuple[int, float]]:
         """Positions of the pairs with a share, the largest first."""
@@ -127,3 +123,24 @@ class Packing:
         self.pairs.append(pair)
         self.loads.append(load)
         return True
+
+
+def whenever(pairs: Sequence[Pair], steps: int) -> list[Pair]:
+    """Pairs begun at any time at which so many steps leave room for them."""
+    found = []
+    for pair in pairs:
+        left = steps - 1 - int(pair.steps[-1] - pair.steps[0])
+        if left >= 0:
+            found.append((left, pair.later(-int(pair.steps[0]))))
+    return [one for left, pair in found for one in _later([pair], left, len(found))]
+
+
+def _later(pairs: Sequence[Pair], most: int, of: int | None = None) -> list[Pair]:
+    """Pairs now and up to so many steps later, not too many of them.
+
+    Args:
+        of: so many share the number of pairs to begin with; None for these.
+    """
+    times = max(2, min(most + 1, _BEGUN_WITH // max(1, of or len(pairs))))
+    shifts = sorted({round(i * most / (times - 1)) for i in range(times)})
+    return [pair.later(shift) for shift in shifts for pair in pairs]

@@ -16,7 +16,7 @@ from syncoll.model import Collective, Topology
 from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits
 from syncoll_treepairs.dealing import Dealt, algorithm_of, deal
 from syncoll_treepairs.machine import Machine
-from syncoll_treepairs.packing import Packing
+from syncoll_treepairs.packing import Packing, whenever
 from syncoll_treepairs.waves import WavePacking, waves
 
 __all__ = ["TreePairSeed", "fits"]
@@ -120,6 +120,8 @@ class _Run:
         self.packings: dict[int, Packing] = {}
         self.best: dict[int, Fraction] = {}
         self._dealt: dict[int, int] = {}
+        self.grid = WavePacking(machine, None)
+        self.grid.pack_combs(until)
 
     def proposals(self) -> Turns:
         """Everything that comes out, until nothing becomes better."""
@@ -173,6 +175,7 @@ class _Run:
                 (s for s, p in self.packings.items() if s < steps and p.pairs), default=None
             )
             begun = [] if fewer is None else self.packings[fewer].begin(steps)
+            begun += whenever(self.grid.pairs, steps)
             packing = self.packings[steps] = Packing(self.machine, steps, begun)
             if not packing.feasible:
                 packing.rested = True
@@ -203,11 +206,9 @@ class _Run:
 
     def _waves(self) -> Turns:
         """What waves of shortest-path trees make, of few steps first."""
-        grid = WavePacking(self.machine, None)
-        grid.pack_combs(self.until)
-        if grid.shared():
-            yield from self._of_waves(grid, "combs")
-            if grid.value <= self.machine.least * _NEAR_LEAST:
+        if self.grid.shared():
+            yield from self._of_waves(self.grid, "combs")
+            if self.grid.value <= self.machine.least * _NEAR_LEAST:
                 return
         far = self.machine.topology.distances
         least = int((far.max(axis=0) + far.max(axis=1)).min())

@@ -47,6 +47,10 @@ _MOST_COLUMNS = 600_000
 QUICK, THOROUGH = 20_000, 60_000
 """... and with so many variables left after the reduction they take a second, or ten."""
 
+_MOST_ROUNDED = 0.1
+"""A chunk takes whole sends, which may prove so much more than the linear program; or more than
+that, but seldom."""
+
 _TINY = 1e-9
 
 
@@ -79,7 +83,7 @@ def find_completions(
     if not program.cases:
         return None
     optimum = program.linear_program().minimise(deadline.seconds, most_left)
-    if optimum is None or optimum.value <= float(more_than) * (1 + 1e-9):
+    if optimum is None or optimum.value <= float(more_than) * (1 - _MOST_ROUNDED):
         return None
     best: tuple[Fraction, CompletionCertificate] | None = None
     for denominator in denominators(optimum.row_duals):
@@ -87,7 +91,7 @@ def find_completions(
         proved = certificate.check(topology, shape.classes)
         if best is None or proved > best[0]:
             best = proved, certificate
-        if float(best[0]) >= optimum.value * (1 - 1e-9) or deadline.passed:
+        if float(proved) >= optimum.value * (1 - 1e-9) or deadline.passed:
             break
     return best if best is not None and best[0] > more_than else None
 

@@ -18,7 +18,9 @@ completing a node.  So in the case (v, t) a chunk costs at least
     + the cheapest ways from each contributor to v in t steps, under their shares of the rest,
     + for each node other than v that needs it the least rest of a link into it, from step t on,
 
-and a chunk costs at least the least of all cases.  Without steps the last two are the 2 (P - 1)
+and a chunk costs at least the least of all cases.  What it costs is a sum of prices, too: where all
+prices are multiples of one number the least multiple that is no less holds as well (that of a ring
+with equal links is a whole number of sends).  Without steps the last two are the 2 (P - 1)
 sends of `partition` (the argument is Harary & Schwenk's, 1974); without these it is a relaxation of
 gossiping.  Cases that automorphisms exchange which keep the prices have equal costs: one is enough.
 """
@@ -29,7 +31,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import lcm
+from math import ceil, gcd, lcm
 from typing import Any
 
 import numpy as np
@@ -118,7 +120,7 @@ class CompletionCertificate:
                             f"node {node} may know the sum of chunks {k} first, after {after} "
                             "steps, and no case says what that costs"
                         )
-            bound += cost * one.count
+            bound += _in_sends(cost, prices) * one.count
         return bound
 
     def _link_prices(self, topology: Topology) -> list[list[Fraction]]:
@@ -220,6 +222,16 @@ class CompletionCertificate:
                 raise VerificationError(f"no link leads to node {d}")
             paid.append(rest[case.after - 1 :, into].min())
         return Fraction(sum(int(cost) for cost in paid), scale)
+
+
+def _in_sends(cost: Fraction, prices: list[list[Fraction]]) -> Fraction:
+    """The least multiple of what all prices are multiples of that is no less than a cost."""
+    different = {price for row in prices for price in row if price}
+    if not different:
+        return cost
+    scale = lcm(*(price.denominator for price in different))
+    unit = Fraction(gcd(*(int(price * scale) for price in different)), scale)
+    return ceil(cost / unit) * unit
 
 
 def first_complete(topology: Topology, chunks: ChunkClass) -> Iterator[int]:

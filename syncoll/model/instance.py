@@ -199,4 +199,6 @@ def _frozen(array: IntArray) -> IntArray:
 
 def _kept(array: npt.NDArray[np.generic]) -> bool:
     """Whether nobody can write to an array, so that it need not be copied."""
-    return not array.flags.writeable and array.base is None
+    base = array.base
+    repeated = array.strides[:1] == (0,) and base is not None and not base.flags.writeable
+    return not array.flags.writeable and (base is None or repeated)

@@ -73,6 +73,8 @@ class NodeSets:
             ModelError: when it would be too large.
         """
         self.require_dense()
+        if len(self.sets) == 1:  # a row of its own would be most of what an allreduce takes
+            return np.broadcast_to(self.sets[0], (len(self), self.num_nodes))
         return _frozen(self.sets[self.number])
 
     def require_dense(self) -> None:

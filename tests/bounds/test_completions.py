@@ -35,8 +35,8 @@ def everybody(nodes: int, number: int = 1) -> ChunkClasses:
     [
         (ring(5), 3, F(11, 10)),
         (ring(6), 4, F(7, 6)),
-        (ring(7), 4, F(31, 21)),
-        (ring(8), 6, F(37, 32)),
+        (ring(7), 4, F(3, 2)),  # 31/21 without counting whole sends
+        (ring(8), 6, F(19, 16)),  # 37/32
         (bus(3), 1, F(6)),
         (dgx1(), 3, F(1, 2)),
         (line(4), 5, F(5, 3)),

@@ -10,8 +10,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
+from functools import reduce
 from itertools import combinations, pairwise
-from math import inf
+from math import ceil, inf
 from typing import Any
 
 Json = dict[str, Any]
@@ -40,6 +41,13 @@ def count(value: Any) -> int:
 def ratio(value: Any) -> Fraction:
     require(isinstance(value, str) and bool(re.fullmatch(r"\d+(/\d+)?", value)), f"{value!r}")
     return Fraction(value)
+
+
+def common(a: Fraction, b: Fraction) -> Fraction:
+    """The greatest ratio of which both are whole multiples."""
+    while b:
+        a, b = b, a % b
+    return a
 
 
 def maybe_count(value: Any) -> int | None:
@@ -361,7 +369,14 @@ class Certificate:
                     t for t in range(1, self.steps + 1) if t >= first and (k, v, t) not in given
                 ]
                 require(not missing, "a case is missing")
-        return sum((cost * classes[k][1] for k, cost in least.items()), Fraction(0))
+        step = reduce(common, price.values(), Fraction(0))
+        return sum(
+            (
+                (ceil(cost / step) * step if step else cost) * classes[k][1]
+                for k, cost in least.items()
+            ),
+            Fraction(0),
+        )
 
     def _case(
         self, case: Json, pre: Nodes, post: Nodes, price: dict[tuple[int, int], Fraction]
