@@ -205,7 +205,7 @@ class FrontierResult(Shown, Frontier):
             }
         )
 
-    def plan(self, *, alpha: float | str, **how: Any) -> PlanResult:
+    def plan(self, *, alpha: float | str | None = None, **how: Any) -> PlanResult:
         """Which point is the fastest for which message size; see `syncoll.plan`."""
         return syncoll.plan(self, alpha=alpha, **how)
 

@@ -24,10 +24,9 @@ from syncoll.planning import (
     plan_document,
     plan_sizes,
     require_new_folder,
-    unit_bandwidth,
     write_new_folder,
 )
-from syncoll.wording import argument
+from syncoll.simulating import physical_network
 
 __all__ = ["PlanResult", "plan"]
 
@@ -39,19 +38,28 @@ class PlanResult(Shown, Plan):
     Args:
         frontier: that was planned with.
         given: whether a user said the bandwidth, or the topology did.
+        alpha_given: the same of alpha.
         made: the exports, where some were asked for.
         wanted: sizes of one node's data for which the fastest was asked.
     """
 
     frontier: FrontierResult
     given: bool
+    alpha_given: bool = True
     made: PlannedExports | None = None
     wanted: tuple[int, ...] = ()
 
     def page(self, sizes: str | None = None) -> Page:
         """The ranges of sizes; of one node's data, those in a range such as ``1KiB..1GiB``."""
         shown = size_range("sizes", sizes)
-        return plan_page(self, self.frontier, given=self.given, sizes=shown, wanted=self.wanted)
+        return plan_page(
+            self,
+            self.frontier,
+            given=self.given,
+            alpha_given=self.alpha_given,
+            sizes=shown,
+            wanted=self.wanted,
+        )
 
     def plot(self, sizes: str | None = None) -> Picture:
         """Time and algorithm bandwidth over the size.
@@ -62,13 +70,15 @@ class PlanResult(Shown, Plan):
         Raises:
             UsageError: when matplotlib is not installed, or on sizes that make no sense.
         """
-        title = plan_title(self, self.frontier, given=self.given)
+        title = plan_title(self, self.frontier, given=self.given, alpha_given=self.alpha_given)
         return draw(self, title, size_range("sizes", sizes))
 
     def document(self, sizes: str | None = None) -> dict[str, Any]:
         """The plan as JSON, with its exports; an end of a range that is not in `sizes` is cut."""
         shown = size_range("sizes", sizes)
-        return plan_document(self, self.frontier, self.given, sizes=shown, made=self.made)
+        return plan_document(
+            self, self.frontier, self.given, self.alpha_given, sizes=shown, made=self.made
+        )
 
     def save(self, folder: str | Path, sizes: str | None = None) -> None:
         """Writes the exports into a new folder, with an index; all of them, or none.
@@ -84,7 +94,7 @@ class PlanResult(Shown, Plan):
 def plan(
     source: Source,
     *,
-    alpha: float | str,
+    alpha: float | str | None = None,
     beta: float | str | None = None,
     overhead: float | str = "0s",
     size: int | str | Sequence[int | str] = (),
@@ -98,7 +108,8 @@ def plan(
 
     Args:
         source: a frontier, or its file.
-        alpha: the latency of a step, such as ``0.7us``.
+        alpha: the latency of a step, such as ``0.7us``; None where the topology says latencies,
+            for the greatest of them.
         beta: what a link of one chunk per round carries, such as ``25GB/s``; None where the
             topology says bandwidths.
         overhead: of each call.
@@ -122,16 +133,13 @@ def plan(
         require_new_folder(Path(exports))
     frontier = frontier_of(source)
     session, algorithms = session_of(frontier), algorithms_of(frontier)
-    latency, call = time_of("alpha", alpha), time_of("overhead", overhead)
-    topology = frontier.topology
-    bandwidth = unit_bandwidth(topology) if beta is None else bandwidth_of("beta", beta)
-    if bandwidth is None:
-        raise UsageError(
-            f"{argument('beta')} is missing: {topology.name} is described in chunks per round, "
-            "without units; say what a link of one chunk per round carries, such as "
-            f"{argument('beta', '25GB/s')}"
-        )
-    model, made = CostModel(latency, bandwidth, call), None
+    network = physical_network(
+        frontier.topology,
+        None if alpha is None else time_of("alpha", alpha),
+        None if beta is None else bandwidth_of("beta", beta),
+    )
+    call = time_of("overhead", overhead)
+    model, made = CostModel(network.greatest_latency, network.unit, call), None
     asked = [size] if isinstance(size, int | str) else list(size)
     wanted = tuple(map(bytes_of, asked))
     algorithms = [*algorithms, *members_for(frontier, model, wanted)]
@@ -146,7 +154,13 @@ def plan(
         )
     chosen = plan_sizes(algorithms, model) if made is None else made.plan
     found = dressed(
-        PlanResult, chosen, frontier=frontier, given=beta is not None, made=made, wanted=wanted
+        PlanResult,
+        chosen,
+        frontier=frontier,
+        given=beta is not None,
+        alpha_given=alpha is not None,
+        made=made,
+        wanted=wanted,
     )
     if exports is not None:
         found.save(exports)

@@ -6,7 +6,7 @@ rounds with C chunks per node takes
 --alpha is the latency of a step, a time (ns, us, ms, s).  --beta is given as a bandwidth: what a
 link of one chunk per round carries in a second, in bytes (GB/s = 10^9, GiB/s = 2^30) or bits
 (Gb/s).  Where the machine was described with units, the frontier's file says it and --beta can be
-left out; a latency no description says.
+left out; where it was described with latencies, so can --alpha, which is then the greatest of them.
 
 L is the data of one node, C chunks of it: each node's input; of broadcast and scatter the root's.
 Runtimes and nccl-tests measure a message by a buffer of the call, and so do the exported ranges and
@@ -53,7 +53,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser._negative_number_matcher = re.compile(r"-[0-9.].*")
     parser.add_argument("file", metavar="FRONTIER", type=Path, help="saved with -o")
     parser.add_argument(
-        "--alpha", metavar="TIME", help="latency of a step, such as 0.7us; always needed"
+        "--alpha",
+        metavar="TIME",
+        help="latency of a step, such as 0.7us (default: what the file says, if its machine has "
+        "latencies)",
     )
     parser.add_argument(
         "--beta",
@@ -169,11 +172,6 @@ def _require_together(arguments: argparse.Namespace) -> None:
     alone = ["--in-place"] * arguments.in_place + ["--skip-refused"] * arguments.skip_refused
     alone += [f"--{name}" for name in flags_given(arguments)]
     alone += ["--option"] * bool(arguments.option)
-    if arguments.alpha is None:
-        raise UsageError(
-            "--alpha is missing: the latency of a step, such as --alpha 0.7us; descriptions of "
-            "machines say bandwidths but no latencies"
-        )
     if arguments.to is None and alone:
         raise UsageError(f"{alone[0]} is for exports; it needs --to and -o")
 

@@ -42,12 +42,14 @@ class ModelRecord(ClosedRecord, frozen=True):
 
     Args:
         alpha: seconds a step.
+        alpha_from: file: the greatest of the topology's latencies.
         bandwidth: 1/beta: bytes per second of a link that carries one chunk per round.
         bandwidth_from: file: of the topology's units.
         overhead: seconds a call.
     """
 
     alpha: Exact
+    alpha_from: Literal["command", "file"]
     bandwidth: Exact
     bandwidth_from: Literal["command", "file"]
     overhead: Exact

@@ -6,7 +6,6 @@ Everything that the verifier needs is in the file: a reader needs neither the sp
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import astuple
 from fractions import Fraction
 from itertools import chain, pairwise
 from typing import Annotated, Any, Literal
@@ -83,12 +82,14 @@ class FabricRecord(Record, frozen=True):
         chunk_per_round: the bandwidth that carries one chunk per round: a round lasts as long as
             one chunk takes at it.
         links: rows of source, destination, bandwidth, label.
+        latencies: seconds, of each link; left out where they are not known.
     """
 
     switches: Annotated[int, Meta(ge=0, le=65_536)]
     measure: Literal["GB/s", "chunks per round"]
     chunk_per_round: Fraction
     links: tuple[tuple[Count, Count, Fraction, str], ...]
+    latencies: tuple[Fraction, ...] | UnsetType = UNSET
 
 
 class InterconnectRecord(Record, frozen=True):
@@ -233,11 +234,13 @@ def interconnect_record(topology: Topology) -> InterconnectRecord:
     """Links and the bandwidth relation, and the physical network behind them if it is known."""
     physical: FabricRecord | UnsetType = UNSET
     if (fabric := topology.fabric) is not None:
+        latencies = tuple(x.latency for x in fabric.links if x.latency is not None)
         physical = FabricRecord.of(
             fabric,
             switches=fabric.num_switches,
             chunk_per_round=fabric.chunk_bandwidth,
-            links=tuple(map(astuple, fabric.links)),
+            links=tuple((x.source, x.destination, x.bandwidth, x.label) for x in fabric.links),
+            latencies=latencies if fabric.states_latencies else UNSET,
         )
     bounds = tuple(map(BoundRecord.of, topology.bounds))
     return InterconnectRecord(topology.links, bounds, physical)
@@ -256,11 +259,19 @@ def topology_of(record: FileRecord | ProblemFileRecord) -> Topology:
     fabric = None
     if written.fabric:
         physical = written.fabric
+        latencies = physical.latencies or (None,) * len(physical.links)
+        if len(latencies) != len(physical.links):
+            raise FileFormatError(
+                f"{len(latencies)} latencies of {len(physical.links)} links; expected one for each"
+            )
         fabric = Fabric(
             record.topology,
             nodes,
             physical.switches,
-            tuple(FabricLink(*row) for row in physical.links),
+            tuple(
+                FabricLink(*row, latency)
+                for row, latency in zip(physical.links, latencies, strict=True)
+            ),
             measure=physical.measure,
             unit=physical.chunk_per_round if physical.measure == "GB/s" else None,
         )

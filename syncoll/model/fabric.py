@@ -45,12 +45,15 @@ class FabricLink:
         destination: another one.
         bandwidth: above 0, in the fabric's measure.
         label: what the link is, for people; may be empty.
+        latency: seconds from the first bit's departure to its arrival, at least 0; None where
+            nobody knows.
     """
 
     source: int
     destination: int
     bandwidth: Fraction
     label: str = field(default="", compare=False)
+    latency: Fraction | None = None
 
 
 @dataclass(frozen=True)
@@ -117,6 +120,13 @@ class Fabric:
                     f"{(link.source, link.destination)}",
                     self.origin,
                     "a bandwidth above 0; leave out links that carry nothing",
+                )
+            if link.latency is not None and link.latency < 0:
+                raise ModelError(
+                    f"fabric {self.name}: latency {link.latency} s on link "
+                    f"{(link.source, link.destination)}",
+                    self.origin,
+                    "a latency of at least 0",
                 )
 
     @classmethod
@@ -238,6 +248,11 @@ class Fabric:
     def bandwidths(self) -> dict[tuple[int, int], Fraction]:
         """The bandwidth of each directed link."""
         return {(link.source, link.destination): link.bandwidth for link in self.links}
+
+    @property
+    def states_latencies(self) -> bool:
+        """Whether the latency of every link is known."""
+        return bool(self.links) and all(link.latency is not None for link in self.links)
 
     @cached_property
     def is_symmetric(self) -> bool:

@@ -19,17 +19,18 @@ def plan_page(
     frontier: Frontier,
     *,
     given: bool,
+    alpha_given: bool = True,
     sizes: tuple[int, int] | None = None,
     wanted: Sequence[int] = (),
 ) -> Page:
     """Which algorithm is the fastest for which sizes of one node's data, all or those in a range.
 
-    `given`: whether a user said the bandwidth, or the topology did; `wanted`: sizes for which the
-    fastest is named.
+    `given`, `alpha_given`: whether a user said the bandwidth, and alpha, or the topology did;
+    `wanted`: sizes for which the fastest is named.
     """
     page = Page()
     message = plan.message
-    page.text(f"{plan_title(plan, frontier, given=given)}\n")
+    page.text(f"{plan_title(plan, frontier, given=given, alpha_given=alpha_given)}\n")
     costs = (">S", ">R", ">C", ">R/C", ">time", ">to", ">algbw", ">to")
     columns = (">L from", ">below", ">message bytes", *costs)
     rows = [_row(plan, one, sizes) for one in plan.ranges]
@@ -60,10 +61,10 @@ def plan_page(
     return page
 
 
-def plan_title(plan: Plan, frontier: Frontier, *, given: bool) -> str:
+def plan_title(plan: Plan, frontier: Frontier, *, given: bool, alpha_given: bool = True) -> str:
     """The model in a line."""
     model = plan.model
-    source = "" if given else f", as {frontier.topology.name} is described"
+    source = "" if given and alpha_given else f", as {frontier.topology.name} is described"
     overhead = f", {format_time(model.overhead)} a call" if model.overhead else ""
     return (
         f"{frontier.collective} on {frontier.topology.name}: alpha {format_time(model.alpha)}, "

@@ -38,7 +38,8 @@ def symmetry_page(found: Symmetry) -> Page:
     if found.automorphisms is None or found.generators is None:
         page.text("all automorphisms: not looked for, the graph is too large")
         return page
-    where = "the network with its switches" if topology.fabric is not None else "the topology"
+    switched = topology.fabric is not None and topology.fabric.num_switches
+    where = "the network with its switches" if switched else "the topology"
     page.text(
         f"all automorphisms of {where}: {found.automorphisms:,}; "
         + counted(len(found.generators), "generator")

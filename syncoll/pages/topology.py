@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from syncoll.model import UNREACHABLE, BandwidthBound, Topology
+from syncoll.model import UNREACHABLE, BandwidthBound, Fabric, Topology
 from syncoll.pages.page import Page
+from syncoll.units import format_time
 from syncoll.wording import counted
 
 __all__ = ["topology_page"]
@@ -37,6 +38,7 @@ def topology_page(topology: Topology, doc: str = "", width: int | None = None) -
                 if fabric.measure == "GB/s"
                 else ""
             )
+            + _latencies(fabric)
         )
     if topology.links:
         _show_links(page, topology, width)
@@ -44,6 +46,15 @@ def topology_page(topology: Topology, doc: str = "", width: int | None = None) -
         if len(bound.links) > 1:
             page.text(_shared(bound))
     return page
+
+
+def _latencies(fabric: Fabric) -> str:
+    """From the least to the greatest, where they are known."""
+    if not fabric.states_latencies:
+        return ""
+    known = sorted({link.latency for link in fabric.links if link.latency is not None})
+    low, high = format_time(known[0]), format_time(known[-1])
+    return f"; latency {low}" if low == high else f"; latencies from {low} to {high}"
 
 
 def _show_links(page: Page, topology: Topology, width: int | None) -> None:

@@ -175,6 +175,7 @@ def plan_document(
     plan: Plan,
     frontier: Frontier,
     bandwidth_given: bool,
+    alpha_given: bool = True,
     *,
     sizes: tuple[int, int] | None = None,
     made: PlannedExports | None = None,
@@ -185,11 +186,13 @@ def plan_document(
         plan: the plan.
         frontier: that was planned.
         bandwidth_given: whether the bandwidth was given by a person, not by the topology.
+        alpha_given: the same of alpha.
         sizes: the sizes of one node's data between which times are shown; None for all.
         made: the exports, for an entry of their own.
     """
     message, model = plan.message, plan.model
     origin: Literal["command", "file"] = "command" if bandwidth_given else "file"
+    of_alpha: Literal["command", "file"] = "command" if alpha_given else "file"
     document = written(
         PlanRecord(
             "syncoll/plan/1",
@@ -197,7 +200,7 @@ def plan_document(
             frontier.topology.name,
             frontier.collective,
             frontier.topology.num_nodes,
-            ModelRecord(model.alpha, model.bandwidth, origin, model.overhead),
+            ModelRecord(model.alpha, of_alpha, model.bandwidth, origin, model.overhead),
             MessageRecord(str(message.kind), message.measured, message.per_node, message.words),
             sizes,
             tuple(_range(plan, one, sizes) for one in plan.ranges),

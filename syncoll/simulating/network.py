@@ -168,26 +168,29 @@ def physical_network(
     Raises:
         UsageError: when neither it nor the topology says what a chunk per round, or a send, takes.
     """
-    stated = unit_bandwidth(topology)
-    unit = stated if bandwidth is None else bandwidth
+    states = topology.fabric is not None and topology.fabric.states_latencies and alpha is None
+    if alpha is None and not states:
+        raise UsageError(
+            f"{argument('alpha')} is missing: {topology.name} is described without latencies; say "
+            f"what a send takes beside its bytes, such as {argument('alpha', '0.7us')}"
+        )
+    unit = unit_bandwidth(topology) if bandwidth is None else bandwidth
     if unit is None:
         raise UsageError(
             f"{argument('beta')} is missing: {topology.name} is described in chunks per round, "
             "without units; say what a link of one chunk per round carries, such as "
             f"{argument('beta', '25GB/s')}"
         )
-    if alpha is None:
-        raise UsageError(
-            f"{argument('alpha')} is missing: {topology.name} is described without latencies; say "
-            f"what a send takes beside its bytes, such as {argument('alpha', '0.7us')}"
-        )
     if topology.fabric is not None and topology.fabric.num_switches:
         lanes, routes = _of_fabric(topology, unit)
     else:
         lanes, routes = _of_bounds(topology, unit)
+    if states and topology.fabric is not None:
+        known = {(x.source, x.destination): x.latency or Fraction(0) for x in topology.fabric.links}
+        lanes = [replace(lane, latency=known[lane.ends]) if lane.ends else lane for lane in lanes]
     bundled = _bundled(lanes, routes)
     return PhysicalNetwork(
-        topology, bundled, routes, alpha, unit, states_bandwidth=bandwidth is None
+        topology, bundled, routes, alpha or Fraction(0), unit, states, bandwidth is None
     )
 
 

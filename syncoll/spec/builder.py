@@ -30,7 +30,13 @@ _RATES = {
     for prefix, giga in (("M", Fraction(1, 1000)), ("G", 1), ("T", 1000))
     for letter, bits in (("B", 1), ("b", 8))
 }
-_CLAUSES = {"both_ways": "`both ways`", "bandwidth": "`bandwidth`", "label": "`label`"}
+_SECONDS = {unit: Fraction(1, 1000**power) for power, unit in enumerate(("s", "ms", "us", "ns"))}
+_CLAUSES = {
+    "both_ways": "`both ways`",
+    "bandwidth": "`bandwidth`",
+    "latency": "`latency`",
+    "label": "`label`",
+}
 
 
 class Builder(ExpressionBuilder):
@@ -209,6 +215,12 @@ class Builder(ExpressionBuilder):
         rate = None if children[2] is None else self._rate(children[2])
         return "bandwidth", self.whole(children), (children[1], rate)
 
+    def latency(self, children: Children) -> tuple[str, Span, object]:
+        _, value, unit = children
+        factor = _SECONDS[str(unit)]
+        span = self.whole(children)
+        return "latency", span, syntax.Latency(value, factor, span=span)
+
     def label(self, children: Children) -> tuple[str, Span, object]:
         return "label", self.whole(children), self._template(children[1])
 
@@ -222,6 +234,7 @@ class Builder(ExpressionBuilder):
             clauses,
             bandwidth,
             rate,
+            given.get("latency"),
             given.get("label"),
             span=self.whole([*children[:1], *pairs]),
         )
@@ -244,6 +257,10 @@ class Builder(ExpressionBuilder):
             raise span.error("a shared bound over no links", "`(a, b)` or `links from …`")
         if "both_ways" in given:
             raise span.error("`both ways` does not belong to `shared`", "both pairs, written out")
+        if "latency" in given:
+            raise given["latency"].span.error(
+                "a latency of a shared bound", "`latency` behind the links themselves"
+            )
         if "bandwidth" not in given:
             raise span.error("this shared bound has no `bandwidth`", "`bandwidth` behind the `}`")
         bandwidth, rate = given["bandwidth"]

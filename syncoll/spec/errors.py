@@ -55,6 +55,7 @@ _SPECIAL = {
     "INTEGER": "a number",
     "STRING": 'a text in "quotes"',
     "RATE": "a unit such as GB/s",
+    "DURATION": "ns, us, ms",
     "$END": "the end of the file",
 }
 

@@ -256,14 +256,26 @@ class RoundUnit(Node):
     rate: Rate
 
 
+class Latency(Node):
+    """``latency 700 ns``: of a link.
+
+    Args:
+        factor: how many seconds one of its unit is.
+    """
+
+    value: Expr
+    factor: Fraction
+
+
 class LinkStatement(Node):
-    """``link (a, b), … both ways for … bandwidth … label …``."""
+    """``link (a, b), … both ways for … bandwidth … latency … label …``."""
 
     pairs: tuple[PairOf, ...]
     both_ways: bool
     clauses: tuple[Comprehension, ...]
     bandwidth: Expr | None
     rate: Rate | None
+    latency: Latency | None
     label: Label | None
 
 

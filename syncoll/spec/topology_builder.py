@@ -25,7 +25,8 @@ from syncoll.wording import counted
 __all__ = ["build_topology"]
 
 _Bandwidth = Fraction | None
-_Row = tuple[Link, _Bandwidth, str]
+_Figures = tuple[_Bandwidth, Fraction | None]
+_Row = tuple[Link, _Figures, str]
 
 
 def build_topology(
@@ -63,7 +64,8 @@ class _Builder:
         self.nodes = self.switches = 0
         self.unit: Fraction | None = None
         self.measured: tuple[bool, Span] | None = None
-        self.links: dict[Link, tuple[_Bandwidth, str, Span]] = {}
+        self.timed: tuple[bool, Span] | None = None
+        self.links: dict[Link, tuple[_Figures, str, Span]] = {}
         self.later: list[tuple[syntax.SharedStatement, NameScope]] = []
         self.shared: list[BandwidthBound] = []
         self.shared_pairs = 0
@@ -107,13 +109,15 @@ class _Builder:
                 "a switch through which the links lead; its own links bound what they carry",
             )
         links = []
-        for (source, destination), (bandwidth, label, span) in sorted(self.links.items()):
+        for (source, destination), ((bandwidth, latency), label, span) in sorted(
+            self.links.items()
+        ):
             if bandwidth is None:
                 raise span.error(
                     f"link {self._pair((source, destination))} has no bandwidth",
                     "`bandwidth` behind it",
                 )
-            links.append(FabricLink(source, destination, bandwidth, label))
+            links.append(FabricLink(source, destination, bandwidth, label, latency))
         return Fabric(
             self.name,
             self.nodes,
@@ -135,7 +139,7 @@ class _Builder:
         covered = {link for bound in self.shared for link in bound.links}
         bounds = []
         for link in order:
-            bandwidth, label, span = self.links[link]
+            (bandwidth, _), label, span = self.links[link]
             if bandwidth is not None:
                 bounds.append(BandwidthBound((link,), bandwidth, label))
             elif link not in covered:
@@ -144,7 +148,15 @@ class _Builder:
                     "`bandwidth` behind the link, or a `shared` bound that contains it",
                 )
         every = (*bounds, *self.shared)
-        return Topology(self.name, self.nodes, tuple(order), every, self.origin)
+        fabric = None
+        if self.timed is not None and self.timed[0]:
+            if self.later:
+                raise self.timed[1].error(
+                    "a latency in a topology with shared bounds",
+                    "a switch through which the links lead, or no latencies",
+                )
+            fabric = self.fabric()
+        return Topology(self.name, self.nodes, tuple(order), every, self.origin, fabric)
 
     def _set_nodes(self, expr: Expr, scope: NameScope) -> None:
         count = self.evaluator.whole(expr, scope)
@@ -197,24 +209,39 @@ class _Builder:
                 "a unit such as GB/s behind it; plain numbers are chunks per round",
             )
 
+    def _time(self, span: Span, *, timed: bool) -> None:
+        """Notes whether links have latencies; all of a topology's have one, or none has."""
+        if self.timed is None:
+            self.timed = timed, span
+        elif self.timed[0] != timed:
+            line = self.timed[1].line
+            raise span.error(
+                f"a latency, but the link in line {line} has none"
+                if timed
+                else f"a link without a latency, but that in line {line} has one",
+                "latencies for all links of a topology, or for none",
+            )
+
     # Links -------------------------------------------------------------------------------------
 
     def _add_links(self, statement: syntax.LinkStatement, scope: NameScope) -> None:
         if self.evaluator.ambient.nodes is None:
             raise statement.span.error("a link before the number of nodes", "`nodes` above it")
-        fresh: dict[Link, tuple[_Bandwidth, str, Span]] = {}
+        fresh: dict[Link, tuple[_Figures, str, Span]] = {}
         for inner, size in rows(self.evaluator, statement.clauses, scope):
             for pair in statement.pairs:
                 batch = self._batch(statement, pair, inner, size)
-                for link, bandwidth, label in batch:
+                for link, figures, label in batch:
                     earlier = fresh.get(link)
                     if earlier is None:
-                        fresh[link] = bandwidth, label, pair.span
-                    elif earlier[0] != bandwidth:
+                        fresh[link] = figures, label, pair.span
+                    elif earlier[0] != figures:
+                        which = int(earlier[0][0] == figures[0])
+                        noun, nouns = (("bandwidth",) * 2, ("latency", "latencie"))[which]
                         raise pair.span.error(
-                            f"this statement gives link {self._pair(link)} two bandwidths, "
-                            f"{earlier[0]} and {bandwidth}",
-                            "one bandwidth for each link",
+                            f"this statement gives link {self._pair(link)} two {nouns}s, "
+                            f"{earlier[0][which]} and {figures[which]}",
+                            f"one {noun} for each link",
                         )
                 if len(self.links) + len(fresh) > limits.MAX_LINKS:
                     raise statement.span.error(
@@ -236,11 +263,14 @@ class _Builder:
             return []
         evaluator = self.evaluator
         bandwidths: Any = None
+        latencies: Any = None
         try:
             ends = [evaluator.whole(part, scope) for part in (pair.first, pair.second)]
             self._check_pair(pair, ends)
             if statement.bandwidth is not None:
                 bandwidths = self._bandwidth(statement.bandwidth, scope, ends)
+            if statement.latency is not None:
+                latencies = self._latency(statement.latency, scope, ends)
         except NotVectorisable:
             turns = _single_turns(scope, size)
             return [row for turn in turns for row in self._batch(statement, pair, turn, 1)]
@@ -250,14 +280,19 @@ class _Builder:
             self._measure(where.span, in_gigabytes=statement.rate is not None)
             if statement.rate is not None:
                 factor = statement.rate.factor
+        latency = statement.latency
+        self._time(pair.span if latency is None else latency.span, timed=latency is not None)
         evaluator.spend(size * 30, statement.span)
         sources, destinations = (_listed(end, size) for end in ends)
         known = cache(lambda b: None if b is None else Fraction(b) * factor)
         rates = map(known, _listed(bandwidths, size))
+        second = Fraction(1) if latency is None else latency.factor
+        taken = cache(lambda t: None if t is None else Fraction(t) * second)
+        figures = zip(rates, map(taken, _listed(latencies, size)), strict=True)
         labels = self._labels(statement.label, scope, size)
-        found = list(zip(zip(sources, destinations, strict=True), rates, labels, strict=True))
+        found = list(zip(zip(sources, destinations, strict=True), figures, labels, strict=True))
         if statement.both_ways:
-            found += [((b, a), rate, label) for (a, b), rate, label in found]
+            found += [((b, a), figure, label) for (a, b), figure, label in found]
         return found
 
     def _check_pair(self, pair: syntax.PairOf, ends: list[Any]) -> None:
@@ -296,6 +331,15 @@ class _Builder:
             raise expr.span.error(
                 f"bandwidth {cell_of(value, *cell)}{where}",
                 "a bandwidth above 0; leave out links that carry nothing",
+            )
+        return value
+
+    def _latency(self, latency: syntax.Latency, scope: NameScope, ends: Iterable[Any]) -> Any:
+        value = self.evaluator.number(latency.value, scope)
+        cell = first_live(value < 0, None, *ends)
+        if cell is not None:
+            raise latency.value.span.error(
+                f"latency {cell_of(value, *cell)}", "a latency of at least 0"
             )
         return value
 

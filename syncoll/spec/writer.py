@@ -47,13 +47,20 @@ def topology_to_spec(topology: Topology, name: str) -> str:
         last = bound.links[0]
         own[last] = bound
     lines = [f"topology {name} {{", f"{INDENT}nodes {topology.num_nodes}"]
-    groups: dict[tuple[Fraction | None, str], dict[Link, None]] = {}
+    fabric = topology.fabric
+    known: dict[Link, Fraction | None] = {}
+    if fabric is not None and fabric.states_latencies and not fabric.num_switches:
+        known = {(x.source, x.destination): x.latency for x in fabric.links}
+    groups: dict[tuple[Fraction | None, Fraction | None, str], dict[Link, None]] = {}
     for link in topology.links:
         mine = own.get(link)
-        key = (None, "") if mine is None else (mine.chunks_per_round, mine.label)
+        latency = known.get(link)
+        figures = (None, "") if mine is None else (mine.chunks_per_round, mine.label)
+        key = (figures[0], latency, figures[1])
         groups.setdefault(key, {})[link] = None
-    for (bandwidth, label), links in groups.items():
-        tail = ("" if bandwidth is None else f" bandwidth {bandwidth}") + label_text(label)
+    for (bandwidth, latency, label), links in groups.items():
+        tail = "" if bandwidth is None else f" bandwidth {bandwidth}"
+        tail += ("" if latency is None else f" latency {latency * 10**9} ns") + label_text(label)
         both = {(a, b) for a, b in links if (b, a) in links}
         lines += _statement(
             "link ", (x for x in links if x in both and x[0] < x[1]), " both ways" + tail

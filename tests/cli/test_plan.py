@@ -297,5 +297,5 @@ def test_its_schema(run: Run, files: Path) -> None:
 def test_help_teaches(run: Run) -> None:
     text = run("plan", "--help").out
     assert max(map(len, text.splitlines())) <= 100
-    for word in ("GiB/s", "0.7us", "--overhead", "P * L", "index.json", "no description says"):
+    for word in ("GiB/s", "0.7us", "--overhead", "P * L", "index.json", "the greatest of them"):
         assert word in " ".join(text.split())
