@@ -40,13 +40,14 @@ RECORD = SeedRecord(
     summary="waves of trees that fill every link, for every number of waves at once",
     load=load,
     options=(
-        Option("seconds", 3.0, "for each packing of trees", low=0.01),
+        Option("seconds", 3.0, "of work for each packing of trees", low=0.01),
         Option("steps", 12, "members of up to so many steps become points", low=1),
         Option("cells", 30_000, "trees times links times steps of the largest packing", low=1),
     ),
     installed=_installed,
     fits=_fits,
     first_seconds=0.5,
+    weight=4.0,
     resumes=True,
 )
 

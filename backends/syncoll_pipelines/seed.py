@@ -2,36 +2,45 @@
 
 The rate in the long run, chunks over rounds, comes from a linear program (`rate`).  A wave has as
 many trees, and a step as many rounds, as make up that rate, or some times as many, which allows for
-shallower trees.  For each of these the fewest steps are looked for (`waves`).
+shallower trees.  For each of these the trees of the fewest levels are looked for (`trees`), and
+then what can be sent besides in the first and last steps (`waves`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
 
+from syncoll.deadline import Deadline
 from syncoll.errors import ModelError
 from syncoll.model import Algorithm, Collective, Topology
 from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits
 from syncoll.results import Family, Part
 from syncoll_pipelines.rate import best_rate
-from syncoll_pipelines.waves import Tree, Waves, find_waves
+from syncoll_pipelines.trees import Tree, find_trees
+from syncoll_pipelines.waves import Waves, find_waves
 
 __all__ = ["PipelineSeed", "fits"]
 
 _MOST_FLOWS = 40_000
 """Links times nodes up to which the rate is computed, and trees are chosen together."""
 
-_MORE_STEPS = 4
-"""A wave has at most so many steps more than the farthest node is away."""
+_MORE_LEVELS = 6
+"""Trees have at most so many levels more than the farthest node is away."""
+
+_MORE_STEPS = 3
+"""A wave has at most so many steps more than its trees need."""
 
 _TIMES = (1, 2, 3, 4, 6, 7, 8)
 """Times the least trees and rounds that make up the rate."""
 
 _MOST_IDLE = 2
 """After so many of these that brought nothing better there is no more to expect."""
+
+_Task = Callable[[Deadline], tuple[Waves | None, bool]]
+"""A question to the solver, until some time: what was found, and whether that is settled."""
 
 
 def fits(topology: Topology, collective: Collective) -> Answer:
@@ -76,37 +85,109 @@ class PipelineSeed:
         rate = best_rate(topology, root, ends.seconds)
         if rate is None:
             return
-        far, seconds = int(topology.distances[root].max()), float(options["seconds"])
-        best: Waves | None = None
+        search = _Search(topology, root, rate, unit, options)
+        while True:
+            for waves in search.found(ends):
+                yield from _proposals(topology, collective, waves, limits, options)
+            if search.ended:
+                return
+            more = yield None
+            if more is None:
+                return
+            limits, ends = more, more.deadline()
+
+
+class _Search:
+    """The search for waves, in turns.
+
+    Attributes:
+        ended: whether nothing better is looked for any more.
+    """
+
+    def __init__(
+        self,
+        topology: Topology,
+        root: int,
+        rate: Fraction,
+        unit: int,
+        options: Mapping[str, OptionValue],
+    ) -> None:
+        self._topology, self._root, self._rate = topology, root, rate
+        self._seconds, self._cells = float(options["seconds"]), int(options["cells"])
+        self._far = int(topology.distances[root].max())
+        self._best: Waves | None = None
+        self._tasks = self._all(_order(topology, root, rate, unit))
+        self._task: _Task | None = next(self._tasks, None)
+
+    @property
+    def ended(self) -> bool:
+        return self._task is None
+
+    def found(self, ends: Deadline) -> Iterator[Waves]:
+        """Waves, each better than those before, until the time is over."""
+        while self._task is not None:
+            waves, settled = self._task(ends)
+            if waves is not None and (self._best is None or waves.lost < self._best.lost):
+                self._best = waves
+                yield waves
+            if ends.passed and not settled:
+                return  # again, with more time
+            self._task = next(self._tasks, None)
+
+    def _all(self, order: Sequence[int]) -> Iterator[_Task]:
+        """What is asked of the solver, question after question; each looks at the answers."""
         idle = 0
-        for times in _order(topology, root, rate, unit):
+        for times in order:
             if idle >= _MOST_IDLE:
                 return
-            idle += 1
-            known: Waves | None = None
-            chunks, rounds = rate.numerator * times, rate.denominator * times
-            for depth in range(far, (far + _MORE_STEPS if best is None else best.depth) + 1):
-                cells = chunks * len(topology.links) * depth * max(1, depth - far)
-                if cells > int(options["cells"]):
-                    break
-                while True:
-                    left = ends.seconds
-                    given = seconds if left is None else min(seconds, left)
-                    found, settled = find_waves(topology, root, chunks, rounds, depth, given, known)
-                    if found is not None or settled or given >= seconds:
-                        break
-                    more = yield None
-                    if more is None:
-                        return
-                    limits, ends = more, more.deadline()
-                if found is None:
-                    continue
-                if known is not None and found.lost >= known.lost:
-                    break
-                known = found
-                if best is None or found.lost < best.lost:
-                    best, idle = found, 0
-                    yield from _proposals(topology, collective, found, limits, options)
+            before = self._best
+            yield from self._of(self._rate.numerator * times, self._rate.denominator * times)
+            idle = 0 if self._best is not before else idle + 1
+
+    def _of(self, chunks: int, rounds: int) -> Iterator[_Task]:
+        """Waves of so many trees: of the fewest levels, then with a tail, then in more steps."""
+        topology, root = self._topology, self._root
+        answers: list[Waves | None] = []
+
+        def trees(depth: int) -> _Task:
+            def ask(until: Deadline) -> tuple[Waves | None, bool]:
+                found, none = find_trees(
+                    topology, root, chunks, rounds, depth, self._seconds, until
+                )
+                waves = None if found is None else Waves.of(found, rounds, depth)
+                answers.append(waves)
+                return waves, none
+
+            return ask
+
+        def whole(depth: int, known: Waves | None) -> _Task:
+            def ask(until: Deadline) -> tuple[Waves | None, bool]:
+                waves, settled = find_waves(
+                    topology, root, chunks, rounds, depth, self._seconds, known, until
+                )
+                answers.append(waves)
+                return waves, settled
+
+            return ask
+
+        known: Waves | None = None
+        for depth in range(self._far, self._far + _MORE_LEVELS + 1):
+            yield trees(depth)
+            known = answers[-1]
+            if known is not None:
+                break
+        if known is None:
+            return
+        most = known.depth + _MORE_STEPS
+        for depth in range(known.depth, most + 1):
+            more = depth - self._far
+            if chunks * len(topology.links) * depth * max(1, more) > self._cells:
+                return
+            yield whole(depth, known)
+            waves = answers[-1]
+            if waves is None or (depth > known.depth and waves.lost >= known.lost):
+                return
+            known = waves
 
 
 def _order(topology: Topology, root: int, rate: Fraction, unit: int) -> list[int]:

@@ -9,6 +9,9 @@ A variable for each tree, link and step: the tree uses the link in that step; a 
 reaches every node once, over a link whose other end it reached before.  That is about
 ``(c + tail) * L * d`` Booleans, and as many rows.
 
+Trees that are known without steps (`trees`) are where the solver begins, and on larger networks,
+where this model is too large, the wave; the tail is empty then.
+
 With S steps in all, ``R = q S - g`` and ``C = c S - f``, so ``R/C`` is about ``q/c (S - g/q) / (S -
 f/c)``: what is made small is ``f/c - g/q``, the steps that are lost, and of those that lose the
 same f, as ``(S - a)/(S - b)`` for the same b - a is the smaller the smaller b is.
@@ -19,18 +22,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 from ortools.sat.python import cp_model_helper
 
+from syncoll.deadline import NEVER, Deadline
 from syncoll.model import Topology
+from syncoll_pipelines.trees import UNBOUNDED, Tree, least_bounds, solve
 
 __all__ = ["Waves", "find_waves"]
-
-Tree = tuple[tuple[int, int], ...]
-"""Its links, each with the step in which it is used."""
-
-_UNBOUNDED = -(1 << 62)
 
 
 @dataclass(frozen=True)
@@ -60,6 +59,12 @@ class Waves:
         rounds = sum(self.rounds - r for r in (*self.ramp_up, *self.ramp_down))
         return Fraction(chunks, len(self.wave)) - Fraction(rounds, self.rounds), chunks
 
+    @classmethod
+    def of(cls, trees: Sequence[Tree], rounds: int, depth: int) -> Waves:
+        """Waves of some trees, without a tail."""
+        ramp = (rounds,) * (depth - 1)
+        return cls(rounds, depth, tuple(trees), (), ramp, ramp)
+
 
 def find_waves(
     topology: Topology,
@@ -69,6 +74,7 @@ def find_waves(
     depth: int,
     seconds: float,
     known: Waves | None = None,
+    until: Deadline = NEVER,
 ) -> tuple[Waves | None, bool]:
     """The best waves of so many trees, rounds and steps.
 
@@ -76,26 +82,20 @@ def find_waves(
         chunks: c.
         rounds: q.
         depth: d.
-        seconds: for the solver.
-        known: waves of fewer steps, to begin with.
+        seconds: of work for the solver.
+        known: waves of as many trees and as many steps or one less, to begin with.
+        until: when it has to be done, however little the machine let it work.
 
     Returns:
         What was found, and whether nothing better exists (with None: that there are none).
     """
     model = _Model(topology, root, chunks, rounds, depth)
-    if known is not None and known.depth == depth - 1 and len(known.wave) == chunks:
+    if known is not None:
         model.hint(known)
-    parameters = cp_model_helper.SatParameters()
-    parameters.num_workers = 1
-    parameters.catch_sigint_signal = False
-    parameters.max_time_in_seconds = max(0.01, seconds)
-    solver: Any = cp_model_helper.SolveWrapper()
-    solver.set_parameters(parameters)
-    response = solver.solve(model.proto)
-    status = response.status.name
-    if status not in ("OPTIMAL", "FEASIBLE"):
+    status, values = solve(model.proto, seconds, until)
+    if not values:
         return None, status == "INFEASIBLE"
-    return model.waves(list(response.solution)), status == "OPTIMAL"
+    return model.waves(values), status == "OPTIMAL"
 
 
 class _Model:
@@ -130,7 +130,7 @@ class _Model:
         self.proto.variables.add().domain.extend((low, high))
         return len(self.proto.variables) - 1
 
-    def _row(self, terms: Sequence[tuple[int, int]], low: int, high: int = -_UNBOUNDED) -> None:
+    def _row(self, terms: Sequence[tuple[int, int]], low: int, high: int = -UNBOUNDED) -> None:
         row = self.proto.constraints.add().linear
         for variable, coefficient in terms:
             row.vars.append(variable)
@@ -164,12 +164,8 @@ class _Model:
 
     def _loads(self) -> None:
         """No step of a bound has more than its rounds allow: steady, first and last steps."""
-        bounds = {}
-        for bound in sorted(self.topology.bounds, key=lambda one: -one.chunks_per_round):
-            bounds[frozenset(bound.links)] = bound.chunks_per_round  # of several the least
-        number, window = self.topology.link_index, self.depth - 1
-        for members, rate in bounds.items():
-            links = sorted(number[link] for link in members)
+        window = self.depth - 1
+        for links, rate in least_bounds(self.topology).items():
             ages = [self._uses(self.wave, links, age) for age in range(self.depth)]
             late = [self._uses(self.tail, links, step) for step in range(window)]
 
@@ -178,9 +174,9 @@ class _Model:
                 if rounds is None:
                     high = rate.numerator * self.rounds
                     if len(terms) * rate.denominator > high:
-                        self._row(terms, _UNBOUNDED, high)
+                        self._row(terms, UNBOUNDED, high)
                 elif terms:
-                    self._row([*terms, (rounds, -rate.numerator)], _UNBOUNDED, 0)
+                    self._row([*terms, (rounds, -rate.numerator)], UNBOUNDED, 0)
 
             room([one for age in ages for one in age], None)
             for step in range(window):
@@ -195,15 +191,16 @@ class _Model:
         return [tree[link, step] for tree in trees for link in links if (link, step) in tree]
 
     def hint(self, known: Waves) -> None:
-        """Waves of one step less: what was the last wave becomes part of the tail."""
-        shifted = [tuple((link, step + 1) for link, step in tree) for tree in known.tail]
+        """Known waves; of one step less, what was the last wave becomes part of the tail."""
+        less = self.depth - known.depth
+        tail = [tuple((link, step + less) for link, step in tree) for tree in known.tail]
+        tail = [*known.wave * less, *tail]
         values = dict.fromkeys(range(len(self.proto.variables)), 0)
-        for tree, edges in zip(
-            [*self.wave, *self.tail], [*known.wave, *known.wave, *shifted], strict=False
-        ):
+        for tree, edges in zip([*self.wave, *self.tail], [*known.wave, *tail], strict=False):
             values |= dict.fromkeys((tree[edge] for edge in edges), 1)
-        values |= dict.fromkeys(self.used[: len(known.wave) + len(known.tail)], 1)
-        ups, downs = (*known.ramp_up, known.rounds), (known.rounds, *known.ramp_down)
+        values |= dict.fromkeys(self.used[: len(tail)], 1)
+        more = (known.rounds,) * less
+        ups, downs = (*known.ramp_up, *more), (*more, *known.ramp_down)
         values |= dict(zip([*self.up, *self.down], [*ups, *downs], strict=True))
         self.proto.solution_hint.vars.extend(list(values))
         self.proto.solution_hint.values.extend(list(values.values()))

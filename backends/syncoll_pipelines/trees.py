@@ -1,0 +1,129 @@
+"""Trees of a wave without their steps: few levels, and no link used more than it can be.
+
+A wave that is started in every step loads each step of the steady state with all of its trees, in
+whichever steps they use their links.  So trees of at most d levels that fit together are a wave of
+d steps, each link used as soon as its source has the chunk.
+
+A Boolean for each tree and link, that the tree uses it, and for each tree and node the level: about
+``c * L`` Booleans for c trees, and as many rows.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from ortools.sat.python import cp_model_helper
+
+from syncoll.deadline import NEVER, Deadline
+from syncoll.model import Topology
+
+__all__ = ["Tree", "find_trees", "least_bounds", "solve"]
+
+Tree = tuple[tuple[int, int], ...]
+"""Its links, each with the step in which it is used."""
+
+UNBOUNDED = -(1 << 62)
+
+
+def find_trees(
+    topology: Topology,
+    root: int,
+    chunks: int,
+    rounds: int,
+    levels: int,
+    seconds: float,
+    until: Deadline = NEVER,
+) -> tuple[tuple[Tree, ...] | None, bool]:
+    """So many trees of at most so many levels.
+
+    Args:
+        chunks: c, how many.
+        rounds: q, in which all of them together must fit.
+        seconds: of work for the solver.
+        until: when it has to be done, however little the machine let it work.
+
+    Returns:
+        The trees, and whether there are none if they were not found.
+    """
+    proto = cp_model_helper.CpModelProto()
+    far = topology.distances[root].tolist()
+
+    def variable(low: int, high: int) -> int:
+        proto.variables.add().domain.extend((low, high))
+        return len(proto.variables) - 1
+
+    used: list[dict[int, int]] = []
+    for _ in range(chunks):
+        level = [variable(far[node], 0 if node == root else levels) for node in range(len(far))]
+        into: list[list[int]] = [[] for _ in far]
+        tree: dict[int, int] = {}
+        for link, (source, destination) in enumerate(topology.links):
+            if destination == root or far[source] >= levels:
+                continue
+            tree[link] = one = variable(0, 1)
+            into[destination].append(one)
+            row = proto.constraints.add()
+            row.enforcement_literal.append(one)
+            row.linear.vars.extend((level[destination], level[source]))
+            row.linear.coeffs.extend((1, -1))
+            row.linear.domain.extend((1, -UNBOUNDED))
+        for node, links in enumerate(into):
+            if node != root:
+                proto.constraints.add().exactly_one.literals.extend(links)
+        used.append(tree)
+    for bound, rate in least_bounds(topology).items():
+        every = [tree[link] for tree in used for link in bound if link in tree]
+        most = int(rate * rounds)
+        if len(every) > most:
+            row = proto.constraints.add()
+            row.linear.vars.extend(every)
+            row.linear.coeffs.extend([1] * len(every))
+            row.linear.domain.extend((UNBOUNDED, most))
+    status, values = solve(proto, seconds, until)
+    if not values:
+        return None, status == "INFEASIBLE"
+    return tuple(_timed(topology, root, tree, values) for tree in used), True
+
+
+def least_bounds(topology: Topology) -> dict[tuple[int, ...], Fraction]:
+    """Of bounds on the same links the least: positions of the links, and the rate."""
+    found: dict[tuple[int, ...], Fraction] = {}
+    number = topology.link_index
+    for bound in sorted(topology.bounds, key=lambda one: -one.chunks_per_round):
+        links = tuple(sorted(number[link] for link in bound.links))
+        found[links] = Fraction(bound.chunks_per_round)
+    return found
+
+
+def _timed(topology: Topology, root: int, tree: dict[int, int], values: list[int]) -> Tree:
+    """Each link as soon as its source has the chunk."""
+    onward: dict[int, list[int]] = {}
+    for link, one in tree.items():
+        if values[one]:
+            onward.setdefault(topology.links[link][0], []).append(link)
+    edges, level, step = [], [root], 0
+    while level:
+        links = [link for node in level for link in onward.get(node, ())]
+        edges += [(link, step) for link in links]
+        level, step = [topology.links[link][1] for link in links], step + 1
+    return tuple(edges)
+
+
+def solve(proto: Any, seconds: float, until: Deadline = NEVER) -> tuple[str, list[int]]:
+    """CP-SAT's answer and the best solution, the same in each run unless the time is over.
+
+    Args:
+        seconds: of work, as the solver counts it.
+        until: when it has to be done.
+    """
+    parameters = cp_model_helper.SatParameters()
+    parameters.num_workers = 1
+    parameters.catch_sigint_signal = False
+    parameters.max_deterministic_time = max(0.01, seconds)
+    if not until.is_never:
+        parameters.max_time_in_seconds = max(0.01, until.left())
+    solver: Any = cp_model_helper.SolveWrapper()
+    solver.set_parameters(parameters)
+    response = solver.solve(proto)
+    return response.status.name, list(response.solution)
