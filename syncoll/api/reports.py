@@ -8,16 +8,18 @@ from pathlib import Path
 
 from syncoll.api.base import Shown, What, Where, bandwidth_of, dressed, session_of, time_of
 from syncoll.api.frontier import AlgorithmVerbs, FrontierResult, Source
-from syncoll.documents import StoredAlgorithm, StoredFile, read_file, write_atomically
+from syncoll.documents import StoredAlgorithm, StoredFile, read_file, write_atomically, write_folder
 from syncoll.errors import UsageError, VerificationError
 from syncoll.model import Topology
 from syncoll.pages import Page
-from syncoll.planning import CostModel, unit_bandwidth
+from syncoll.planning import CostModel, Picture, unit_bandwidth
 from syncoll.reporting import (
     ASSUMED_ALPHA,
     ASSUMED_BANDWIDTH,
     Subject,
     Times,
+    figure_files,
+    figures,
     framed,
     page,
 )
@@ -51,6 +53,22 @@ class ReportResult(Shown):
 
     def _repr_html_(self) -> str:
         return framed(self.html)
+
+    def figures(self) -> dict[str, Picture]:
+        """Pictures for papers by their names: the frontier, times, and steps on the network.
+
+        Raises:
+            UsageError: when matplotlib is not installed, or there is no algorithm.
+        """
+        return figures(self.subject, self.times)
+
+    def save_figures(self, folder: str | Path) -> None:
+        """Writes each picture as SVG and as PNG.
+
+        Raises:
+            UsageError: as `figures` does, and when they cannot be written.
+        """
+        write_folder(Path(folder), figure_files(self.subject, self.times))
 
     def save(self, path: str | Path) -> None:
         """Writes the page.

@@ -12,6 +12,7 @@ page says so, and its reader can change them.
 
   syncoll report frontier.json -o report.html
   syncoll report frontier.json --alpha 0.7us --beta 25GB/s --collective allgather -o report.html
+  syncoll report frontier.json --figures figures
 """
 
 from __future__ import annotations
@@ -20,10 +21,11 @@ import argparse
 from pathlib import Path
 
 import syncoll
-from syncoll.cli.arguments import add_meant, output_file
+from syncoll.cli.arguments import add_meant, output_file, output_folder
 from syncoll.cli.exits import Exit
 from syncoll.cli.output import print_page, print_text
 from syncoll.documents import require_writable
+from syncoll.planning import require_matplotlib
 
 __all__ = ["add_arguments", "run"]
 
@@ -43,12 +45,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--beta", metavar="BANDWIDTH", help="of a link of one chunk per round, such as 25GB/s"
     )
+    parser.add_argument(
+        "--figures",
+        metavar="FOLDER",
+        type=output_folder,
+        help="also draw figures for papers, each as SVG and as PNG",
+    )
     add_meant(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Runs the command; its exit code."""
     require_writable(arguments.output)
+    if arguments.figures is not None:
+        require_matplotlib("figures")
     made = syncoll.report(
         arguments.file,
         alpha=arguments.alpha,
@@ -56,7 +66,11 @@ def run(arguments: argparse.Namespace) -> int:
         collective=arguments.collective,
         topology=arguments.topology,
     )
+    if arguments.figures is not None:
+        made.save_figures(arguments.figures)
     made.save(arguments.output)
     print_page(made.page())
     print_text(f"written to {arguments.output}")
+    if arguments.figures is not None:
+        print_text(f"drawn in {arguments.figures}")
     return Exit.OK

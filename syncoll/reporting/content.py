@@ -53,6 +53,7 @@ def _network(topology: Topology, layout: Layout) -> dict[str, Any]:
         "boxes": [list(box) for box in layout.boxes],
         "links": pack(np.array(topology.links, dtype=np.int64).reshape(-1, 2)),
         "bends": np.round(layout.bends, 3).tolist() if len(layout.bends) else [],
+        "broken": pack(layout.broken),
         "limits": {
             "labels": _labels(topology),
             "room": [str(bound.chunks_per_round) for bound in topology.bounds],

@@ -31,6 +31,9 @@ _APART = 0.09
 _LARGEST_BOX_CIRCLE = 24
 _MOST_SPRINGS = 400
 """Nodes that springs place within seconds; more are drawn as a circle."""
+_LONGEST_ARC = 8.5
+"""Links from one end of a row to the other that are longer are broken."""
+
 _FASTER = Fraction(5, 4)
 _DENSE = Fraction(1, 2)
 
@@ -45,12 +48,15 @@ class Layout:
         boxes: for each box its nodes; empty where there are none.
         bends: ``[L]``, how far the middle of each link's curve is from the straight line, seen from
             its source to the right.
+        broken: links that would lie above too much else: only their ends are drawn, which point
+            away from each other, as from one edge of a torus to the other.
     """
 
     kind: str
     places: Places
     boxes: tuple[tuple[int, ...], ...]
     bends: Places
+    broken: tuple[int, ...] = ()
 
 
 def lay_out(topology: Topology) -> Layout:
@@ -60,7 +66,8 @@ def lay_out(topology: Topology) -> Layout:
     sizes = _grid_sizes(nodes, links)
     if sizes is not None and len(sizes) > 1:
         places = _grid_places(sizes)
-        return Layout(_grid_words(sizes, links), places, (), _grid_bends(sizes, links, places))
+        bends, broken = _grid_bends(sizes, links, places)
+        return Layout(_grid_words(sizes, links), places, (), bends, broken)
     boxes = _boxes(topology)
     if boxes:
         return Layout(f"{len(boxes)} boxes", _box_places(nodes, boxes), boxes, straight)
@@ -146,8 +153,14 @@ def _grid_places(sizes: tuple[int, ...]) -> Places:
     return np.stack([x, y], axis=1)
 
 
-def _grid_bends(sizes: tuple[int, ...], links: IntArray, places: Places) -> Places:
-    """Links between neighbours are nearly straight; longer ones go round those on their way."""
+def _grid_bends(
+    sizes: tuple[int, ...], links: IntArray, places: Places
+) -> tuple[Places, tuple[int, ...]]:
+    """Links between neighbours are nearly straight; longer ones go round those on their way.
+
+    Returns:
+        The bends, and the links from one end of a long row to the other.
+    """
     length = np.linalg.norm(places[links[:, 0]] - places[links[:, 1]], axis=1)
     at = np.stack(np.unravel_index(np.arange(prod(sizes)), sizes), axis=1)
     wraps = np.abs(at[links[:, 0]] - at[links[:, 1]]).sum(axis=1) > 1
@@ -155,7 +168,9 @@ def _grid_bends(sizes: tuple[int, ...], links: IntArray, places: Places) -> Plac
     # Both directions of a long link go round on the same side, one outside the other.
     forward = links[:, 0] < links[:, 1]
     round_about = np.where(forward, 0.62, -0.42)
-    return np.where(long, round_about, _APART)
+    broken = wraps & (length > _LONGEST_ARC)
+    bends = np.where(broken | ~long, _APART, round_about)
+    return bends, tuple(np.flatnonzero(broken).tolist())
 
 
 # Boxes --------------------------------------------------------------------------------------------

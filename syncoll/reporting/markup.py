@@ -10,6 +10,10 @@ from syncoll.pages.page import visible
 __all__ = ["Markup", "code", "element", "items", "joined", "paragraph", "table", "text"]
 
 
+_MANY_ROWS = 24
+"""A table of more is no higher than a window."""
+
+
 class Markup(str):
     """Text that is HTML already."""
 
@@ -91,6 +95,12 @@ def table(
     parts = [element("thead", head), element("tbody", *body)]
     if caption:
         parts.insert(0, element("caption", caption))
+    many = len(body) > _MANY_ROWS
     return element(
-        "div", element("table", *parts), class_="scroll", role="region", aria_label=caption or None
+        "div",
+        element("table", *parts),
+        class_="scroll many" if many else "scroll",
+        role="region",
+        aria_label=caption or None,
+        tabindex=0 if many else None,
     )

@@ -38,7 +38,7 @@ _OPTIONS = ("strategy", "k", "max_steps", "max_rounds", "max_chunks", "time_limi
 def summary(subject: Subject) -> Markup:
     """The facts that somebody reads who reads nothing else."""
     topology, frontier = subject.topology, subject.frontier
-    facts = [
+    facts: list[tuple[str, object]] = [
         ("nodes", topology.num_nodes),
         ("directed links", len(topology.links)),
     ]
@@ -46,8 +46,10 @@ def summary(subject: Subject) -> Markup:
         facts.append(("verified points", len(frontier.points)))
         if frontier.families:
             facts.append(("pipelines", len(frontier.families)))
-        facts.append(("steps, at least", frontier.least_steps))
-        facts.append(("R/C, at least", frontier.least_bandwidth))  # type: ignore[arg-type]
+        if frontier.least_steps:
+            facts.append(("steps, at least", frontier.least_steps))
+        if frontier.least_bandwidth:
+            facts.append(("R/C, at least", frontier.least_bandwidth))
     cards = element(
         "dl",
         *(element("div", element("dt", noun), element("dd", value)) for noun, value in facts),
@@ -78,10 +80,14 @@ def _headline(subject: Subject) -> str:
             "data."
         )
     elif states:
-        best = states.count("optimal")
-        sentences.append(
-            f"{best} of {counted(len(states), 'point')} are proved optimal for every C."
-        )
+        best = str(states.count("optimal") or "None")
+        if len(states) == 1:
+            sentences.append("The point is not proved optimal for every C.")
+        else:
+            verb = "is" if best in ("1", "None") else "are"
+            sentences.append(
+                f"{best} of the {len(states)} points {verb} proved optimal for every C."
+            )
     if frontier.scope == BOUNDS_ALONE:
         sentences.append("These are lower bounds alone: no algorithms were looked for.")
     elif not subject.entries:

@@ -34,6 +34,11 @@ class Classic:
     rounds: int
     chunks: int
 
+    @property
+    def bandwidth(self) -> Fraction:
+        """R/C."""
+        return Fraction(self.rounds, self.chunks)
+
 
 @dataclass(frozen=True, eq=False)
 class Simulated:
@@ -114,7 +119,7 @@ class Times:
                 {
                     "name": one.name,
                     "steps": one.steps,
-                    "cost": str(Fraction(one.rounds, one.chunks)),
+                    "cost": str(one.bandwidth),
                 }
                 for one in self.classics
             ],

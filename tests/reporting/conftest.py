@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pytest
 
 import syncoll
+from syncoll.api.reports import usual_model
 from syncoll.model import Algorithm, Instance, Topology
 from syncoll.reporting import Subject, page
 from syncoll.reporting.times import Times
@@ -42,7 +43,7 @@ def data_of(html: str) -> Any:
 
 def shown(subject: Subject) -> str:
     """The page of a subject, with a model that nobody said."""
-    times = Times.of(subject, *syncoll.api.reports.usual_model(subject.topology))
+    times = Times.of(subject, *usual_model(subject.topology))
     return page(subject, times)
 
 

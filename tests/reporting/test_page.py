@@ -14,6 +14,7 @@ import pytest
 
 import syncoll
 from syncoll.cli.main import main
+from syncoll.documents import StoredAlgorithm
 from syncoll.errors import UsageError, VerificationError
 from syncoll.model import Topology
 from syncoll.reporting import Subject
@@ -158,7 +159,7 @@ def test_a_frontier_without_anything() -> None:
 
 def test_an_algorithm_of_images() -> None:
     instance, algorithm = random_orbit(0)
-    stored = syncoll.documents.StoredAlgorithm(instance, algorithm, "algorithm")
+    stored = StoredAlgorithm(instance, algorithm, "algorithm")
     subject = Subject.of_answer(instance.topology, instance.collective, [stored], "An algorithm.")
     (one,) = data_of(shown(subject))["algorithms"]
     assert one["sends"] == algorithm.num_sends

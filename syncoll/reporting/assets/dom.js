@@ -50,6 +50,7 @@ const MOST_ROWS = 600;
 
 /** A table whose rows beyond the first few are shown when they are asked for. */
 function folded(place, caption, columns, rows) {
+  if (!rows.length) { place.replaceChildren(); return; }
   const show = (all) => {
     const shown = rows.slice(0, all ? MOST_ROWS : FEW_ROWS);
     const more = rows.length > shown.length && !all

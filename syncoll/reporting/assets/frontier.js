@@ -14,7 +14,7 @@ function frontierChart(place, legend, choose) {
   const shown = members.filter((one) => one.steps <= last);
   const first = Math.max(0, Math.min(frontier.least_steps, ...known));
   const costs = [...points.map((one) => one.at), ...shown.map((one) => one.cost), ...bounds.map(([, bound]) => bound), least];
-  const highest = Math.max(...costs, 1e-9);
+  const highest = Math.max(...costs) || 1;
   const positive = costs.filter((one) => one > 0);
   const lowest = Math.min(...positive, highest);
   let chosen = 0;
@@ -71,6 +71,7 @@ function frontierChart(place, legend, choose) {
     if (foundLine.length) svg.append(draw("path", { class: "found", d: path(foundLine) }));
     for (const one of shown) svg.append(draw("circle", { class: "member", cx: x(one.steps), cy: y(one.cost), r: 2.6 }));
 
+    const r = points.length > 40 ? 3.5 : 6;
     let labelled = -Infinity;
     const layer = draw("g", { role: "listbox", "aria-label": "Points" });
     svg.append(layer);
@@ -94,8 +95,8 @@ function frontierChart(place, legend, choose) {
           }
         },
       }, draw("title", {}, `${named(one)} · optimal for: ${one.told}`),
-        draw("circle", { class: "halo", cx, cy, r: 13 }), draw("circle", { class: "mark", cx, cy, r: 6 }),
-        one.state === "limited" ? draw("path", { class: "half", d: `M${cx} ${cy - 6}A6 6 0 0 0 ${cx} ${cy + 6}Z` }) : null);
+        draw("circle", { class: "halo", cx, cy, r: 13 }), draw("circle", { class: "mark", cx, cy, r }),
+        one.state === "limited" ? draw("path", { class: "half", d: `M${cx} ${cy - r}A${r} ${r} 0 0 0 ${cx} ${cy + r}Z` }) : null);
       if (one.number === chosen || (points.length <= MOST_LABELS && cx - labelled > 30)) {
         mark.append(draw("text", { class: "strong", x: cx + 10, y: cy - 9 }, one.cost));
         labelled = cx;

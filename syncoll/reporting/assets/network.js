@@ -8,8 +8,8 @@ const MOST_NUMBERED = 100;
 /** The network with its links as numbers. */
 async function readNetwork() {
   const { network } = data;
-  const [ends, sizes, members] = await Promise.all(
-    [network.links, network.limits.sizes, network.limits.links].map(unpacked));
+  const [ends, broken, sizes, members] = await Promise.all(
+    [network.links, network.broken, network.limits.sizes, network.limits.links].map(unpacked));
   const links = [];
   for (let i = 0; i < ends.length; i += 2) links.push([ends[i], ends[i + 1]]);
   let start = 0;
@@ -19,7 +19,7 @@ async function readNetwork() {
   });
   const limitsOf = links.map(() => []);
   limits.forEach((limit, i) => limit.links.forEach((link) => limitsOf[link].push(i)));
-  return { ...network, links, limits, limitsOf };
+  return { ...network, links, limits, limitsOf, broken: new Set(broken) };
 }
 
 /** Draws a network on a canvas. `tell` says what a link or a node is, for the pointer. */
@@ -66,6 +66,15 @@ class Picture {
     });
   }
 
+  /** The two ends of a broken link, each as a straight piece in its direction. */
+  ends(link) {
+    const [from, , to, length] = this.curves[link];
+    const [dx, dy] = [(to[0] - from[0]) / length, (to[1] - from[1]) / length];
+    const [long, side] = [0.62 * this.scale, this.network.bends[link] * this.scale];
+    const piece = ([x, y], a, b) => [[x - dy * side + dx * a, y + dx * side + dy * a], [x - dy * side + dx * b, y + dx * side + dy * b]];
+    return [piece(from, 0, -long), piece(to, long, 0)];
+  }
+
   place([x, y]) {
     return [x * this.scale + this.shift[0], y * this.scale + this.shift[1]];
   }
@@ -73,6 +82,11 @@ class Picture {
   /** A place on a link, from 0 at its source to 1. */
   along(link, share) {
     const [a, b, c, length] = this.curves[link];
+    if (this.network.broken.has(link)) {
+      const [start, end] = this.ends(link)[share < 0.5 ? 0 : 1];
+      const t = share < 0.5 ? 2 * share : 2 * share - 1;
+      return [start[0] + t * (end[0] - start[0]), start[1] + t * (end[1] - start[1])];
+    }
     const trim = Math.min(0.4, this.radius / length);
     const t = trim + share * (1 - 2 * trim);
     const [u, v, w] = [(1 - t) ** 2, 2 * t * (1 - t), t ** 2];
@@ -103,6 +117,7 @@ class Picture {
     const looks = network.links.map((_, i) => link(i));
     // What is busy lies above what is not.
     const order = looks.map((_, i) => i).sort((a, b) => (looks[a].above ?? -1) - (looks[b].above ?? -1));
+    const thin = Math.min(1, Math.max(0.22, this.scale / 45));
     const cheap = network.links.length > CHEAP_LINKS;
     const arrows = network.links.length <= MOST_ARROWS;
     for (const i of order) {
@@ -111,10 +126,17 @@ class Picture {
       const [a, b, c, length] = this.curves[i];
       context.strokeStyle = colour ?? idle;
       context.globalAlpha = colour ? 1 : 0.55;
-      context.lineWidth = colour ? width : 1;
+      context.lineWidth = colour ? width * thin : thin;
       context.beginPath();
-      context.moveTo(...a);
-      context.quadraticCurveTo(...b, ...c);
+      if (network.broken.has(i)) {
+        for (const [start, end] of this.ends(i)) {
+          context.moveTo(...start);
+          context.lineTo(...end);
+        }
+      } else {
+        context.moveTo(...a);
+        context.quadraticCurveTo(...b, ...c);
+      }
       context.stroke();
       if (arrows && colour && length > 3.4 * this.radius) this.arrow(i, colour, width);
     }
@@ -138,7 +160,7 @@ class Picture {
         context.fillRect(x - this.radius, top, 2 * this.radius, 2 * this.radius);
         context.restore();
       }
-      context.lineWidth = look.strong ? Math.max(2, this.radius * 0.24) : 1.2;
+      context.lineWidth = look.strong ? Math.max(1.6, this.radius * 0.24) : Math.min(1.2, this.radius * 0.25);
       context.strokeStyle = look.edge ?? themed("soft");
       context.stroke();
       if (named) {

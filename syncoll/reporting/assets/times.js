@@ -43,6 +43,10 @@ function timesView(choose) {
     const { svg, left, right, top, bottom } = area;
     const values = series.map((one) => all.map((size) => of(one, size)));
     const flat = values.flat().filter((number) => Number.isFinite(number) && number > 0);
+    if (!flat.length) {
+      at("times-chart").replaceChildren(make("p", { class: "note" }, "It takes no time: nothing has to be sent."));
+      return;
+    }
     const [lowY, highY] = logarithmic ? [Math.min(...flat) * 0.8, Math.max(...flat) * 1.25] : [0, Math.max(...flat) * 1.08];
     const x = scaled(all[0], all.at(-1), left, right, true);
     const y = scaled(lowY, highY, bottom, top, logarithmic);

@@ -135,7 +135,7 @@ async function trafficView(network, choose) {
     const where = state.whole ? `All ${counted(one.steps, "step")}` : `Step ${state.step} of 0 to ${one.steps - 1}`;
     at("traffic-told").replaceChildren(
       make("strong", {}, where), `: ${counted(rounds(), "round")}, ${counted(sent, "send")}; `
-      + `${full} of ${counted(used.length, "limit")} full${state.whole ? " from the first to the last round" : ""}. `,
+      + `${full.toLocaleString("en")} of ${counted(used.length, "limit")} full${state.whole ? " from the first to the last round" : ""}. `,
       state.sampled && !state.whole ? "Of the chunks on a link only some are drawn. " : "",
       traffic.moves ? "" : `With ${one.sends.toLocaleString("en")} sends it is shown by the loads of links alone, without its chunks. `);
     at("traffic-canvas").setAttribute("aria-label",

@@ -1,0 +1,193 @@
+"""Figures for papers and slides: the frontier, times over the size, and each step on the network.
+
+Drawn with matplotlib (`pip install 'syncoll[plot]'`); the same values give the same file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.errors import UsageError
+from syncoll.model import Topology
+from syncoll.planning import Picture, PictureFormat, draw_frontier, require_matplotlib
+from syncoll.reporting.layout import lay_out
+from syncoll.reporting.subject import Entry, Subject
+from syncoll.reporting.times import Times
+from syncoll.units import format_size
+from syncoll.wording import counted
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["figure_files", "figures"]
+
+_FORMATS: tuple[PictureFormat, ...] = ("svg", "png")
+_MOST_NETWORKS = 8
+"""Algorithms that have a figure of their steps, the first and last among them."""
+_MOST_STEPS = 12
+_MOST_LINKS = 6000
+_MOST_NAMED = 64
+_LOW, _HIGH, _FULL, _IDLE = "#a9cce8", "#06437d", "#d4500b", "#dde1e5"
+_COLOURS = ("#0072b2", "#009e73", "#cc79a7", "#56b4e9", "#8c6bb1", "#b2a600")
+_CLASSIC = "#d55e00"
+
+FloatArray = npt.NDArray[np.float64]
+
+
+def figures(subject: Subject, times: Times) -> dict[str, Picture]:
+    """The pictures, each by the name of its file without an ending.
+
+    Raises:
+        UsageError: when matplotlib is not installed, or there is nothing to draw.
+    """
+    require_matplotlib("figures")
+    found: dict[str, Picture] = {}
+    if subject.frontier is not None and subject.frontier.points:
+        found["frontier"] = draw_frontier(subject.frontier)
+    if subject.entries:
+        found["times"] = Picture(lambda figure: _times(figure, subject, times), (7.0, 4.4))
+        if len(subject.topology.links) <= _MOST_LINKS:
+            found |= _networks(subject)
+    if not found:
+        raise UsageError(f"there is no algorithm of {subject.title} to draw")
+    return found
+
+
+def figure_files(subject: Subject, times: Times) -> dict[str, bytes]:
+    """The same as files, each as SVG and as PNG."""
+    return {
+        f"{name}.{style}": picture.content(style)
+        for name, picture in figures(subject, times).items()
+        for style in _FORMATS
+    }
+
+
+def _times(figure: Figure, subject: Subject, times: Times) -> None:
+    axes = figure.subplots()
+    simulated = times.simulated
+    sizes: Sequence[float] = np.geomspace(1 << 10, 1 << 30, 81).tolist()
+    if simulated is not None:
+        sizes = simulated.sizes
+    # Solid lines in the order of steps; classics are dashed, each in its own way.
+    rows = [(one.stored.steps, one.stored.bandwidth, _name(one)) for one in subject.entries]
+    classics = [(one.steps, one.bandwidth, one.name) for one in times.classics]
+    for i, (steps, cost, name) in enumerate([*rows, *classics]):
+        values = [float(times.model.seconds(steps, cost, int(size))) for size in sizes]
+        if simulated is not None:
+            values = list(simulated.seconds[i])
+        classic = i - len(rows)
+        style: dict[str, Any] = {"color": _COLOURS[i % len(_COLOURS)], "linewidth": 1.6}
+        if classic >= 0:
+            dashes = (5 - classic % 4, 1.5 + classic // 4)
+            style = {"color": _CLASSIC, "linewidth": 1.1, "linestyle": (0, dashes)}
+        axes.plot(sizes, values, label=name if i < 12 or classic >= 0 else None, **style)
+    axes.set_title(subject.title, fontsize=10)
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
+    axes.set_xlim(sizes[0], sizes[-1])
+    axes.xaxis.set_major_formatter(lambda size, _: format_size(int(size)))
+    axes.set_xlabel("size of one node's data")
+    axes.set_ylabel("time, s")
+    axes.legend(fontsize=7, frameon=False)
+
+
+def _name(entry: Entry) -> str:
+    return f"S = {entry.stored.steps}, R/C = {entry.stored.bandwidth}"
+
+
+def _networks(subject: Subject) -> dict[str, Picture]:
+    entries = [(i, one) for i, one in enumerate(subject.entries) if one.stored.steps]
+    if len(entries) > _MOST_NETWORKS:
+        chosen = np.linspace(0, len(entries) - 1, _MOST_NETWORKS).round().astype(int)
+        entries = [entries[i] for i in dict.fromkeys(chosen.tolist())]
+    return {f"network-{i}": _network(subject.topology, one) for i, one in entries}
+
+
+def _network(topology: Topology, entry: Entry) -> Picture:
+    steps = list(range(entry.stored.steps))
+    if len(steps) > _MOST_STEPS:
+        steps = sorted({*np.linspace(0, len(steps) - 1, _MOST_STEPS).round().astype(int).tolist()})
+    columns = min(4, len(steps))
+    lines = -(-len(steps) // columns)
+    size = (2.6 * columns, 2.7 * lines + 0.5)
+    return Picture(lambda figure: _steps(figure, topology, entry, steps, columns), size)
+
+
+def _steps(
+    figure: Figure, topology: Topology, entry: Entry, steps: Sequence[int], columns: int
+) -> None:
+    """A small network for each step: how full the tightest limit of each link is."""
+    from matplotlib.collections import LineCollection
+
+    layout = lay_out(topology)
+    loads = entry.stored.algorithm.link_loads(topology)
+    curves = _curves(topology, layout.places, layout.bends)
+    for number in layout.broken:
+        curves[number] = curves[number][:0]
+    grid = figure.subplots(-(-len(steps) // columns), columns, squeeze=False).ravel()
+    for axes in grid[len(steps) :]:
+        axes.set_axis_off()
+    figure.suptitle(f"{entry.stored.instance.collective} on {topology.name}: {_name(entry)}")
+    for axes, step in zip(grid, steps, strict=False):
+        rounds = entry.stored.algorithm.rounds_per_step[step]
+        full = _fullness(topology, loads[:, step], rounds)
+        order = np.argsort(full * (loads[:, step] > 0), kind="stable")
+        colours = [_colour(full[i]) if loads[i, step] else _IDLE for i in order.tolist()]
+        widths = np.where(loads[order, step] > 0, 1.5, 0.6)
+        axes.add_collection(
+            LineCollection([curves[i] for i in order], colors=colours, linewidths=widths)
+        )
+        _nodes(axes, layout.places)
+        axes.set_title(f"step {step}, {counted(rounds, 'round')}", fontsize=8)
+
+
+def _nodes(axes: Axes, places: FloatArray) -> None:
+    axes.scatter(
+        places[:, 0], places[:, 1], s=min(60, 900 / len(places)), c="white", edgecolors="0.3",
+        linewidths=0.7, zorder=3,
+    )  # fmt: skip
+    if len(places) <= _MOST_NAMED:
+        for number, (x, y) in enumerate(places.tolist()):
+            axes.text(x, y, str(number), fontsize=4.5, ha="center", va="center", zorder=4)
+    axes.set_aspect("equal")
+    axes.set_xlim(places[:, 0].min() - 0.8, places[:, 0].max() + 0.8)
+    axes.set_ylim(places[:, 1].max() + 0.8, places[:, 1].min() - 0.8)
+    axes.set_axis_off()
+
+
+def _curves(topology: Topology, places: FloatArray, bends: FloatArray) -> list[FloatArray]:
+    """A line for each link, bent to its right."""
+    shares = np.linspace(0, 1, 9)[:, None]
+    found = []
+    for (a, b), bend in zip(topology.links, bends.tolist(), strict=True):
+        start, end = places[a], places[b]
+        way = end - start
+        right = np.array([-way[1], way[0]]) / (float(np.hypot(*way)) or 1.0)
+        middle = (start + end) / 2 + 2 * bend * right
+        found.append(
+            (1 - shares) ** 2 * start + 2 * shares * (1 - shares) * middle + shares**2 * end
+        )
+    return found
+
+
+def _fullness(topology: Topology, load: npt.NDArray[np.int64], rounds: int) -> FloatArray:
+    """For each link the largest share that is used of the limits that it is in."""
+    found = np.zeros(len(topology.links))
+    for bound, members in zip(topology.bounds, topology.bound_links, strict=True):
+        room = float(bound.chunks_per_round * rounds)
+        share = float(load[members].sum()) / room if room else 0.0
+        found[members] = np.maximum(found[members], share)
+    return found
+
+
+def _colour(share: float) -> Any:
+    from matplotlib.colors import LinearSegmentedColormap
+
+    if share >= 0.99995:
+        return _FULL
+    return LinearSegmentedColormap.from_list("loads", [_LOW, _HIGH])(share)
