@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
 from syncoll.api.base import Shown, What, Where, bandwidth_of, dressed, session_of, time_of
 from syncoll.api.frontier import AlgorithmVerbs, FrontierResult, Source
+from syncoll.api.simulations import classics_of
 from syncoll.documents import StoredAlgorithm, StoredFile, read_file, write_atomically, write_folder
 from syncoll.errors import UsageError, VerificationError
 from syncoll.model import Topology
 from syncoll.pages import Page
-from syncoll.planning import CostModel, Picture, unit_bandwidth
+from syncoll.planning import CostModel, Picture, members_for, unit_bandwidth
 from syncoll.reporting import (
     ASSUMED_ALPHA,
     ASSUMED_BANDWIDTH,
@@ -24,10 +26,15 @@ from syncoll.reporting import (
     page,
 )
 from syncoll.results import Frontier, Point
+from syncoll.session import Session
+from syncoll.simulating import Semantics, compare, physical_network
 from syncoll.trust import require_valid
 from syncoll.wording import counted
 
 __all__ = ["ReportResult", "report"]
+
+_SIZES = tuple(1 << power for power in range(10, 31))
+"""Of one node's data, that are simulated."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -87,6 +94,7 @@ def report(
     beta: float | str | None = None,
     collective: What | None = None,
     topology: Where | None = None,
+    classics: bool | Sequence[str] = True,
 ) -> ReportResult:
     """One page about a frontier, or an answer: points, bounds, times, the network, and the proofs.
 
@@ -101,13 +109,15 @@ def report(
             topology says, or else an assumed 25 GB/s, and the page says so.
         collective: that it must be about, which lets more be checked; None for any.
         topology: likewise.
+        classics: whether to simulate the classics beside it, or which.
 
     Raises:
         UsageError: on a number that makes no sense, or when the page cannot be written.
         VerificationError: when an algorithm or a claim does not hold.
     """
     subject = _subject(source, collective, topology)
-    times = Times.of(subject, *usual_model(subject.topology, alpha, beta))
+    how = usual_model(subject.topology, alpha, beta)
+    times = _times(subject, how, session_of(source), classics, collective)
     found = ReportResult(subject, times, page(subject, times))
     if path is not None:
         found.save(path)
@@ -128,6 +138,30 @@ def usual_model(
     if bandwidth is None:
         bandwidth, beta_from = ASSUMED_BANDWIDTH, "assumed"
     return CostModel(latency, bandwidth), alpha_from, beta_from
+
+
+def _times(
+    subject: Subject,
+    how: tuple[CostModel, str, str],
+    session: Session,
+    classics: bool | Sequence[str],
+    collective: What | None,
+) -> Times:
+    """By the formula, and by the simulator where it knows what to do."""
+    if not subject.entries:
+        return Times.of(subject, *how)
+    model, stored = how[0], [one.stored for one in subject.entries]
+    if subject.frontier is not None:
+        shown = {(one.steps, one.bandwidth) for one in stored}
+        members = members_for(subject.frontier, model, _SIZES)
+        stored += [one for one in members if (one.steps, one.bandwidth) not in shown]
+    try:
+        network = physical_network(subject.topology, model.alpha, model.bandwidth)
+        found, reasons = classics_of(session, stored[0].instance, classics, collective)
+        compared = compare(stored, found, network, Semantics(), _SIZES, reasons)
+    except UsageError as error:
+        return Times.of(subject, *how, {"simulated times": str(error)})
+    return Times.compared(subject, *how, compared)
 
 
 def _subject(source: Source, collective: What | None, topology: Where | None) -> Subject:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 from typing import Any, Literal
 
 from syncoll.api.base import (
@@ -18,7 +19,7 @@ from syncoll.api.base import (
     time_of,
 )
 from syncoll.api.frontier import FrontierResult, Source, algorithms_of, frontier_of, load
-from syncoll.documents import StoredAlgorithm
+from syncoll.documents import StoredAlgorithm, write_atomically
 from syncoll.errors import SpecError, UsageError
 from syncoll.model import Instance
 from syncoll.pages import Page
@@ -41,10 +42,11 @@ from syncoll.simulating import (
     parse_slow,
     physical_network,
     simulation_document,
+    trace_content,
 )
 from syncoll.wording import argument
 
-__all__ = ["SimulationResult", "simulate"]
+__all__ = ["SimulationResult", "classics_of", "simulate"]
 
 _SIZES = "1KiB..1GiB"
 
@@ -70,6 +72,35 @@ class SimulationResult(Shown, Comparison):
     def document(self) -> dict[str, Any]:
         """The same as JSON."""
         return simulation_document(self, self.collective)
+
+    def trace(
+        self, path: str | Path, size: int | str = "1MiB", names: Sequence[str] = ()
+    ) -> tuple[str, ...]:
+        """Writes what happens when as a file that ui.perfetto.dev opens.
+
+        Args:
+            path: the file, such as ``out.pftrace``.
+            size: of one node's data.
+            names: of algorithms, such as ``points[1]`` or ``ring[0]``; without any the fastest and
+                the fastest classic at that size.
+
+        Returns:
+            The names of those that are in it.
+
+        Raises:
+            UsageError: on a name that is not there, when there are too many sends to look at, or
+                the file cannot be written.
+        """
+        chosen, exact = tuple(names), bytes_of(size)
+        if exact < 1:
+            raise UsageError(f"{argument('trace_size')}: {size!r}; expected at least 1 byte")
+        if not chosen:
+            fastest = (self.fastest(group, exact) for group in (self.algorithms, self.classics))
+            chosen = tuple(one.name for one in fastest if one is not None)
+        write_atomically(
+            Path(path), trace_content({one: self.simulation(one, exact) for one in chosen})
+        )
+        return chosen
 
 
 def simulate(
@@ -148,7 +179,7 @@ def simulate(
     if isinstance(source, FrontierResult):
         model = CostModel(network.greatest_latency, network.unit, semantics.overhead)
         algorithms += members_for(frontier_of(source), model, chosen)
-    found, reasons = _classics(session_of(source), algorithms[0].instance, classics, collective)
+    found, reasons = classics_of(session_of(source), algorithms[0].instance, classics, collective)
     compared = compare(algorithms, found, network, semantics, chosen, reasons)
     return dressed(SimulationResult, compared, collective=algorithms[0].instance.collective)
 
@@ -182,7 +213,7 @@ def _sizes(sizes: str | Sequence[int | str], factor: int) -> list[int]:
     return found
 
 
-def _classics(
+def classics_of(
     session: Session, instance: Instance, wanted: bool | Sequence[str], meant: What | None
 ) -> tuple[dict[str, list[StoredAlgorithm]], dict[str, str]]:
     """The classics for an instance's collective, by name, and why others are left out."""

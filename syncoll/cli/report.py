@@ -6,9 +6,10 @@ Every algorithm is replayed and every claim checked before it is shown; with --c
 --topology also what a file alone cannot prove, as by `syncoll check`.  The page is one file that
 loads nothing when it is opened.
 
-Times are S * alpha + (R/C) * L * beta.  --alpha is the latency of a step, --beta what a link of one
-chunk per round carries.  Where neither the command nor the machine says them they are assumed, the
-page says so, and its reader can change them.
+Times are simulated as by `syncoll simulate`, with the classics that run on this machine beside
+them, and by the formula S * alpha + (R/C) * L * beta.  --alpha is the latency of a step, --beta
+what a link of one chunk per round carries.  Where neither the command nor the machine says them
+they are assumed, the page says so, and its reader can change them.
 
   syncoll report frontier.json -o report.html
   syncoll report frontier.json --alpha 0.7us --beta 25GB/s --collective allgather -o report.html
@@ -51,6 +52,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=output_folder,
         help="also draw figures for papers, each as SVG and as PNG",
     )
+    parser.add_argument(
+        "--classics",
+        metavar="NAMES",
+        default="all",
+        help="to simulate beside it: all, none, or names with commas between them (default: all)",
+    )
     add_meant(parser)
 
 
@@ -59,12 +66,14 @@ def run(arguments: argparse.Namespace) -> int:
     require_writable(arguments.output)
     if arguments.figures is not None:
         require_matplotlib("figures")
+    chosen = arguments.classics
     made = syncoll.report(
         arguments.file,
         alpha=arguments.alpha,
         beta=arguments.beta,
         collective=arguments.collective,
         topology=arguments.topology,
+        classics=chosen == "all" or ([] if chosen == "none" else chosen.split(",")),
     )
     if arguments.figures is not None:
         made.save_figures(arguments.figures)

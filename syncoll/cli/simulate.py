@@ -11,6 +11,7 @@ what the machine's description says itself can be left out.
   syncoll simulate frontier.json --alpha 1us --beta 25GB/s --timing lockstep --classics none
   syncoll simulate frontier.json --alpha 1us --beta 25GB/s --slow "0->1 by 3" --late "rank 3 by 9us"
   syncoll simulate frontier.json --alpha 1us --beta 25GB/s --packet 256 --header 16 --format json
+  syncoll simulate frontier.json --alpha 1us --beta 25GB/s --trace out.pftrace --trace-size 4MiB
 
 docs/simulation.md says what each option means.
 """
@@ -21,9 +22,11 @@ import argparse
 from pathlib import Path
 
 import syncoll
-from syncoll.cli.arguments import add_format, count, memory
+from syncoll.cli.arguments import add_format, count, memory, output_file
 from syncoll.cli.exits import Exit
-from syncoll.cli.output import print_json, print_page
+from syncoll.cli.output import print_json, print_page, print_text
+from syncoll.documents import require_writable
+from syncoll.errors import UsageError
 
 __all__ = ["add_arguments", "run"]
 
@@ -73,6 +76,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--collective", metavar="COLLECTIVE", help="that it is (default: by the name in the file)"
     )
     add_format(parser)
+    traces = parser.add_argument_group("traces, for ui.perfetto.dev")
+    traces.add_argument(
+        "--trace",
+        metavar="FILE",
+        type=output_file,
+        help="write what happens when, such as out.pftrace: a track for each lane, arrows from hop "
+        "to hop, and how much of each lane is used",
+    )
+    traces.add_argument(
+        "--trace-size", metavar="SIZE", default="1MiB", help="of one node's data (default: 1MiB)"
+    )
+    traces.add_argument(
+        "--trace-of",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="such as points[1] or ring[0], also several (default: the fastest, and the fastest "
+        "classic)",
+    )
     group = parser.add_argument_group("how the network behaves")
     group.add_argument(
         "--timing",
@@ -146,6 +168,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Runs the command; its exit code."""
     chosen = arguments.classics
+    if arguments.trace is not None:
+        require_writable(arguments.trace)
+    elif arguments.trace_of:
+        raise UsageError("--trace-of without --trace: say which file to write")
     found = syncoll.simulate(
         arguments.file,
         classics=chosen == "all" or ([] if chosen == "none" else chosen.split(",")),
@@ -158,8 +184,13 @@ def run(arguments: argparse.Namespace) -> int:
             )
         },
     )
+    traced: tuple[str, ...] = ()
+    if arguments.trace is not None:
+        traced = found.trace(arguments.trace, arguments.trace_size, arguments.trace_of)
     if arguments.format == "json":
         print_json(found.document())
     else:
         print_page(found.page(all_classics=arguments.all_classics))
+        if traced:
+            print_text(f"{' and '.join(traced)} traced in {arguments.trace}")
     return Exit.OK

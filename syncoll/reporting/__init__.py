@@ -18,7 +18,7 @@ from syncoll.reporting.subject import Entry, Subject
 from syncoll.reporting.times import (
     ASSUMED_ALPHA,
     ASSUMED_BANDWIDTH,
-    Classic,
+    Rival,
     Simulated,
     Times,
 )
@@ -26,8 +26,8 @@ from syncoll.reporting.times import (
 __all__ = [
     "ASSUMED_ALPHA",
     "ASSUMED_BANDWIDTH",
-    "Classic",
     "Entry",
+    "Rival",
     "Simulated",
     "Subject",
     "Times",

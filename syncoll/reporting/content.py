@@ -40,7 +40,7 @@ def content(subject: Subject, times: Times) -> dict[str, Any]:
         "network": network,
         "algorithms": _algorithms(subject, room),
         "frontier": None if frontier is None else _frontier(frontier),
-        "times": times.entry(subject.entries),
+        "times": times.entry(),
         **proofs,
     }
 

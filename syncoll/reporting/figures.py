@@ -6,6 +6,7 @@ Drawn with matplotlib (`pip install 'syncoll[plot]'`); the same values give the 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,8 +17,8 @@ from syncoll.model import Topology
 from syncoll.planning import Picture, PictureFormat, draw_frontier, require_matplotlib
 from syncoll.reporting.layout import lay_out
 from syncoll.reporting.subject import Entry, Subject
-from syncoll.reporting.times import Times
-from syncoll.units import format_size
+from syncoll.reporting.times import Rival, Times
+from syncoll.units import format_size, format_time
 from syncoll.wording import counted
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ _MOST_NETWORKS = 8
 """Algorithms that have a figure of their steps, the first and last among them."""
 _MOST_STEPS = 12
 _MOST_LINKS = 6000
-_MOST_NAMED = 64
+_MOST_NAMED = 36
 _LOW, _HIGH, _FULL, _IDLE = "#a9cce8", "#06437d", "#d4500b", "#dde1e5"
 _COLOURS = ("#0072b2", "#009e73", "#cc79a7", "#56b4e9", "#8c6bb1", "#b2a600")
 _CLASSIC = "#d55e00"
@@ -73,26 +74,28 @@ def _times(figure: Figure, subject: Subject, times: Times) -> None:
     sizes: Sequence[float] = np.geomspace(1 << 10, 1 << 30, 81).tolist()
     if simulated is not None:
         sizes = simulated.sizes
+    ours = [Rival(_name(one), (one.stored,), False) for one in subject.entries]
+    classics = 0
     # Solid lines in the order of steps; classics are dashed, each in its own way.
-    rows = [(one.stored.steps, one.stored.bandwidth, _name(one)) for one in subject.entries]
-    classics = [(one.steps, one.bandwidth, one.name) for one in times.classics]
-    for i, (steps, cost, name) in enumerate([*rows, *classics]):
-        values = [float(times.model.seconds(steps, cost, int(size))) for size in sizes]
+    for i, one in enumerate([*ours, *times.rivals]):
+        values = [float(one.seconds(times.model, int(size))) for size in sizes]
         if simulated is not None:
-            values = list(simulated.seconds[i])
-        classic = i - len(rows)
+            values = list([*simulated.entries, *simulated.rivals][i])
         style: dict[str, Any] = {"color": _COLOURS[i % len(_COLOURS)], "linewidth": 1.6}
-        if classic >= 0:
-            dashes = (5 - classic % 4, 1.5 + classic // 4)
+        if one.classic:
+            dashes = (5 - classics % 4, 1.5 + classics // 4)
             style = {"color": _CLASSIC, "linewidth": 1.1, "linestyle": (0, dashes)}
-        axes.plot(sizes, values, label=name if i < 12 or classic >= 0 else None, **style)
-    axes.set_title(subject.title, fontsize=10)
+            classics += 1
+        axes.plot(sizes, values, label=one.name if i < 12 or one.classic else None, **style)
+    how = "simulated" if simulated is not None else "by S alpha + (R/C) L beta"
+    axes.set_title(f"{subject.title}, {how}", fontsize=10)
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
     axes.set_xlim(sizes[0], sizes[-1])
     axes.xaxis.set_major_formatter(lambda size, _: format_size(int(size)))
     axes.set_xlabel("size of one node's data")
-    axes.set_ylabel("time, s")
+    axes.yaxis.set_major_formatter(lambda seconds, _: format_time(Fraction(seconds)))
+    axes.set_ylabel("time")
     axes.legend(fontsize=7, frameon=False)
 
 
@@ -132,7 +135,11 @@ def _steps(
     grid = figure.subplots(-(-len(steps) // columns), columns, squeeze=False).ravel()
     for axes in grid[len(steps) :]:
         axes.set_axis_off()
-    figure.suptitle(f"{entry.stored.instance.collective} on {topology.name}: {_name(entry)}")
+    figure.suptitle(
+        f"{entry.stored.instance.collective} on {topology.name}: {_name(entry)}\n"
+        "darker: more of the tightest limit of a link is used; orange: all of it",
+        fontsize=9,
+    )
     for axes, step in zip(grid, steps, strict=False):
         rounds = entry.stored.algorithm.rounds_per_step[step]
         full = _fullness(topology, loads[:, step], rounds)

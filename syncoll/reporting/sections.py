@@ -129,9 +129,15 @@ def assumptions(subject: Subject, times: Times) -> Markup:
     """What was assumed, checked, left open and left out."""
     frontier, entries = subject.frontier, [*_checked(subject), f"Times: {times.words}."]
     entries.append(
-        "Steps are in lockstep: each waits for the one before it. L is the data of one node, cut "
-        "into C chunks; S steps and R rounds take S · alpha + (R/C) · L · beta."
+        "By the formula S · alpha + (R/C) · L · beta, steps are in lockstep: each waits for the "
+        "one before it. L is the data of one node, cut into C chunks."
     )
+    if times.simulated is not None:
+        entries.append(
+            "Simulated, a send leaves when its data is there and its lane is free, and switches "
+            "cut through; of the forms of a classic the fastest counts at each size."
+        )
+    entries += [f"Left out, {name}: {why}." for name, why in times.left_out.items()]
     if frontier is not None:
         entries += _limits(frontier)
     entries.append(f"syncoll {syncoll.__version__}; files of versions 1 to {VERSION}.")

@@ -2,57 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from syncoll.documents import StoredAlgorithm
 from syncoll.planning import CostModel, MessageMeasure, message_of
-from syncoll.reporting.subject import Entry, Subject
+from syncoll.reporting.subject import Subject
+from syncoll.simulating import Comparison
 from syncoll.units import format_bandwidth, format_time
 
-__all__ = ["ASSUMED_ALPHA", "ASSUMED_BANDWIDTH", "Classic", "Simulated", "Times"]
+__all__ = ["ASSUMED_ALPHA", "ASSUMED_BANDWIDTH", "Rival", "Simulated", "Times"]
 
 ASSUMED_ALPHA = Fraction(1, 10**6)
 ASSUMED_BANDWIDTH = Fraction(25 * 10**9)
 """Where nobody says how fast the machine is."""
 
+_SIMULATED = "the simulator: a send leaves when its data is there and its lane is free"
+
 
 @dataclass(frozen=True, eq=False)
-class Classic:
-    """A well-known algorithm on the same machine.
+class Rival:
+    """What stands beside the algorithms of a report: a classic, or a member of a pipeline.
 
     Args:
         name: such as ``ring``.
-        steps: S.
-        rounds: R.
-        chunks: C.
+        forms: of which the fastest counts, for each size.
+        classic: whether it is one.
     """
 
     name: str
-    steps: int
-    rounds: int
-    chunks: int
+    forms: tuple[StoredAlgorithm, ...]
+    classic: bool
 
-    @property
-    def bandwidth(self) -> Fraction:
-        """R/C."""
-        return Fraction(self.rounds, self.chunks)
+    def seconds(self, model: CostModel, size: int) -> Fraction:
+        """By the formula, for a size of one node's data."""
+        return min(model.seconds(one.steps, one.bandwidth, size) for one in self.forms)
 
 
 @dataclass(frozen=True, eq=False)
 class Simulated:
-    """Times out of the simulator.
+    """Times out of the simulator, asynchronous.
 
     Args:
-        words: how it was simulated.
         sizes: of one node's data, in bytes.
-        seconds: for each entry of the report, then for each classic, a time for each size.
+        entries: for each entry of the report a time for each size, in seconds.
+        rivals: the same for each rival.
     """
 
-    words: str
     sizes: tuple[int, ...]
-    seconds: tuple[tuple[float, ...], ...]
+    entries: tuple[tuple[float, ...], ...]
+    rivals: tuple[tuple[float, ...], ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,19 +62,21 @@ class Times:
 
     Args:
         model: alpha and beta.
-        alpha_from: who says alpha, in words: "given", "as the machine is described" or "assumed".
-        beta_from: the same of beta.
+        alpha_from: who says alpha, in words: "given" or "assumed".
+        beta_from: the same of beta; "as the machine is described" where that is so.
         message: what the collective's message is.
-        classics: that run on this machine.
+        rivals: members of pipelines, then classics that run on this machine.
         simulated: None where nothing was simulated.
+        left_out: what is not there, and why.
     """
 
     model: CostModel
     alpha_from: str
     beta_from: str
     message: MessageMeasure
-    classics: tuple[Classic, ...] = ()
+    rivals: tuple[Rival, ...] = ()
     simulated: Simulated | None = None
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -82,12 +85,47 @@ class Times:
         model: CostModel,
         alpha_from: str,
         beta_from: str,
-        classics: Sequence[Classic] = (),
-        simulated: Simulated | None = None,
+        left_out: Mapping[str, str] | None = None,
     ) -> Times:
-        """The times of everything in a report."""
+        """By the formula alone.
+
+        Args:
+            left_out: why there is no more.
+        """
         message = message_of(one.stored.instance for one in subject.entries)
-        return cls(model, alpha_from, beta_from, message, tuple(classics), simulated)
+        return cls(model, alpha_from, beta_from, message, left_out=dict(left_out or {}))
+
+    @classmethod
+    def compared(
+        cls,
+        subject: Subject,
+        model: CostModel,
+        alpha_from: str,
+        beta_from: str,
+        comparison: Comparison,
+    ) -> Times:
+        """By the formula and by the simulator.
+
+        Args:
+            comparison: of the subject's algorithms in their order, then members of pipelines; with
+                classics.
+        """
+        count = len(subject.entries)
+        rows: list[tuple[float, ...]] = [_floats(x.seconds) for x in comparison.algorithms]
+        rivals = [
+            Rival(_member_name(one.algorithm), (one.algorithm,), False)
+            for one in comparison.algorithms[count:]
+        ]
+        forms: dict[str, list[tuple[StoredAlgorithm, tuple[float, ...]]]] = {}
+        for one in comparison.classics:
+            forms.setdefault(one.classic, []).append((one.algorithm, _floats(one.seconds)))
+        for name, each in forms.items():
+            rivals.append(Rival(name, tuple(algorithm for algorithm, _ in each), True))
+            rows.append(tuple(map(min, *(row for _, row in each))) if each[1:] else each[0][1])
+        simulated = Simulated(comparison.sizes, tuple(rows[:count]), tuple(rows[count:]))
+        message = message_of(one.stored.instance for one in subject.entries)
+        how = (model, alpha_from, beta_from, message)
+        return cls(*how, tuple(rivals), simulated, dict(comparison.left_out))
 
     @property
     def words(self) -> str:
@@ -97,16 +135,15 @@ class Times:
             f"chunk per round carries {format_bandwidth(self.model.bandwidth)} ({self.beta_from})"
         )
 
-    def entry(self, entries: Sequence[Entry]) -> dict[str, Any]:
+    def entry(self) -> dict[str, Any]:
         """For the page; times are in seconds, bandwidths in bytes per second."""
         simulated = None
         if self.simulated is not None:
-            seconds = [list(row) for row in self.simulated.seconds]
             simulated = {
-                "words": self.simulated.words,
-                "sizes": list(self.simulated.sizes),
-                "entries": seconds[: len(entries)],
-                "classics": seconds[len(entries) :],
+                "words": _SIMULATED,
+                "sizes": self.simulated.sizes,
+                "entries": self.simulated.entries,
+                "rivals": self.simulated.rivals,
             }
         return {
             "alpha": float(self.model.alpha),
@@ -115,13 +152,21 @@ class Times:
             "beta_from": self.beta_from,
             "per_node": float(self.message.per_node),
             "message": self.message.words if self.message.measured else "",
-            "classics": [
+            "rivals": [
                 {
                     "name": one.name,
-                    "steps": one.steps,
-                    "cost": str(one.bandwidth),
+                    "classic": one.classic,
+                    "forms": [(form.steps, str(form.bandwidth)) for form in one.forms],
                 }
-                for one in self.classics
+                for one in self.rivals
             ],
             "simulated": simulated,
         }
+
+
+def _floats(seconds: Sequence[Fraction]) -> tuple[float, ...]:
+    return tuple(map(float, seconds))
+
+
+def _member_name(stored: StoredAlgorithm) -> str:
+    return f"S = {stored.steps}, R/C = {stored.bandwidth}, of a pipeline"

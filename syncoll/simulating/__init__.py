@@ -6,3 +6,4 @@ from syncoll.simulating.movements import *  # noqa: F403
 from syncoll.simulating.network import *  # noqa: F403
 from syncoll.simulating.semantics import *  # noqa: F403
 from syncoll.simulating.simulation import *  # noqa: F403
+from syncoll.simulating.trace import *  # noqa: F403

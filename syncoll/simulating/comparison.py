@@ -128,6 +128,14 @@ class Comparison:
         classic, seconds = self.best_classic(number), self.best(number).seconds[number]
         return classic.seconds[number] / seconds if classic is not None and seconds else None
 
+    def fastest(self, group: Sequence[Timed], size: int) -> Timed | None:
+        """The fastest of some for any size of one node's data; None where there is none."""
+
+        def seconds(one: Timed) -> Fraction:
+            return simulated_seconds(one.algorithm, self.network, self.semantics, [size])[0]
+
+        return min(group, key=seconds, default=None)
+
     def timed(self, name: str) -> Timed:
         """The algorithm at a place.
 

@@ -24,7 +24,7 @@ from syncoll.errors import UsageError
 from syncoll.model import OrbitAlgorithm
 from syncoll.simulating.simulation import Simulation
 
-__all__ = ["MOST_PASSAGES", "trace"]
+__all__ = ["MOST_PASSAGES", "trace_content"]
 
 MOST_PASSAGES = 400_000
 """Slices of a trace: some hundred megabytes while it is written."""
@@ -74,7 +74,7 @@ _FIELDS: Mapping[str, Mapping[str, tuple[int, str]]] = {
 """Message to field to number and type; an enumeration is written as the integer that it is."""
 
 
-def trace(simulations: Mapping[str, Simulation]) -> bytes:
+def trace_content(simulations: Mapping[str, Simulation]) -> bytes:
     """The content of a ``.pftrace`` file.
 
     Args:

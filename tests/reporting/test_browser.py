@@ -70,13 +70,31 @@ def test_its_numbers_are_the_file_s(browser: Browser, report: Path, dgx1: Path) 
         "p => p.getAttribute('aria-label'))"
     )
     assert [label.partition(",")[0] for label in points] == ["S = 2", "S = 3"]
-    # Times by the formula, the fastest first.
+    # Times by the simulator, then by the formula, the fastest first.
+    simulated = syncoll.simulate(dgx1, alpha="0.7us", beta="25GB/s", sizes=[1 << 20])
+    fastest: dict[str, float] = {}
+    for timed in (*simulated.algorithms, *simulated.classics):
+        stored = timed.algorithm
+        name = f"S = {stored.steps}, R/C = {stored.bandwidth}"
+        name = f"{timed.classic} (classic)" if timed.classic else name
+        fastest[name] = min(fastest.get(name, 1.0), float(timed.seconds[0]))
+    rows = browser.value(CELLS.format("#times-table"))
+    assert {row[0]: row[1] for row in rows} == {
+        name: f"{seconds * 1e6:.4g} µs" for name, seconds in fastest.items()
+    }
+    best_classic = min(seconds for name, seconds in fastest.items() if "classic" in name)
+    assert rows[0][3].startswith(f"{best_classic / min(fastest.values()):.4g}")
+    browser.value(
+        "[...document.querySelectorAll('button')].find(b => b.innerText === 'Formula').click()"
+    )
+    browser.settle()
     size, times = 1 << 20, {}
     for one in document["points"]:
         cost = Fraction(one["bandwidth"])
         seconds = one["steps"] * 0.7e-6 + float(cost) * size / 25e9
         times[f"S = {one['steps']}, R/C = {cost}"] = f"{seconds * 1e6:.4g} µs"
-    assert dict(row[:2] for row in browser.value(CELLS.format("#times-table"))) == times
+    found = dict(row[:2] for row in browser.value(CELLS.format("#times-table")))
+    assert {name: found[name] for name in times} == times
     # What each limit carries in step 1 of the second point.
     browser.value("document.querySelectorAll('tr[data-algorithm]')[1].click()")
     browser.settle()

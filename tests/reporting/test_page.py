@@ -173,6 +173,10 @@ def test_the_command(
     assert "alpha = 2 us a step (given)" in capsys.readouterr().out
     times = data_of(Path("r.html").read_text())["times"]
     assert (times["alpha"], times["bandwidth"]) == (2e-6, 5e10)
+    assert len(times["simulated"]["entries"]) == 2
+    assert "ring" in [one["name"] for one in times["rivals"]]
+    assert main(["report", str(dgx1), "--classics", "none", "-o", "r.html"]) == 0
+    assert data_of(Path("r.html").read_text())["times"]["rivals"] == []
     assert main(["report", str(dgx1), "--alpha", "fast"]) == 2
     assert main(["report", "nothing.json"]) == 2
     assert main(["report", str(dgx1), "-o", "no/such/folder.html"]) == 2

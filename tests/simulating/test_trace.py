@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections import defaultdict
 from fractions import Fraction
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import syncoll
+from syncoll.cli.main import main
 from syncoll.documents import StoredAlgorithm
 from syncoll.errors import UsageError
 from syncoll.model import invert
 from syncoll.simulating import Semantics, Simulation, physical_network, simulate_algorithm
-from syncoll.simulating.trace import trace
+from syncoll.simulating.trace import trace_content
 from tests.oracles.orbits import random_orbit
 
 ALPHA, BETA = Fraction(7, 10**7), Fraction(25 * 10**9)
@@ -89,7 +91,7 @@ def notes(event: Any) -> dict[str, float]:
 @pytest.mark.parametrize("name", CASES)
 def test_slices_are_the_passages(name: str) -> None:
     one = CASES[name]()
-    read = Read(trace({"some": one}))
+    read = Read(trace_content({"some": one}))
     assert sum(map(len, read.slices.values())) == len(one.passages)
     for slices in read.slices.values():
         assert all(start <= end for start, end, _ in slices)
@@ -121,7 +123,7 @@ def test_slices_are_the_passages(name: str) -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_arrows_go_on_with_what_came(name: str) -> None:
     one = CASES[name]()
-    read = Read(trace({"some": one}))
+    read = Read(trace_content({"some": one}))
     begun: dict[int, tuple[int, Any]] = {}
     ended: dict[int, tuple[int, Any]] = {}
     for slices in read.slices.values():
@@ -149,7 +151,7 @@ def test_arrows_go_on_with_what_came(name: str) -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_counters_add_up_to_the_bytes(name: str) -> None:
     one = CASES[name]()
-    read = Read(trace({"some": one}))
+    read = Read(trace_content({"some": one}))
     carried = np.bincount(one.passages.lane, one.passages.size, len(one.network.lanes))
     for number, lane in enumerate(one.network.lanes):
         tracks = [u for u, track in read.tracks.items() if track.name == f"{lane.name}, use"]
@@ -164,10 +166,27 @@ def test_counters_add_up_to_the_bytes(name: str) -> None:
 
 def test_several_side_by_side_and_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
     one = of_orbit(combining=False)
-    read = Read(trace({"first": one, "second": one}))
+    read = Read(trace_content({"first": one, "second": one}))
     tops = [track for track in read.tracks.values() if not track.HasField("parent_uuid")]
     assert [track.name.partition(":")[0] for track in tops] == ["first", "second"]
     few = len(one.passages) - 1
     monkeypatch.setattr("syncoll.simulating.trace.MOST_PASSAGES", few)
     with pytest.raises(UsageError, match=f"more than {few}"):
-        trace({"first": one})
+        trace_content({"first": one})
+
+
+def test_the_command_traces_the_fastest_and_its_rival(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    frontier, target = tmp_path / "f.json", tmp_path / "out.pftrace"
+    syncoll.pareto("ring(4)", "allgather", progress="none").save(frontier)
+    words = ["simulate", str(frontier), "--alpha", "1us", "--beta", "25GB/s", "--classics", "ring"]
+    assert main([*words, "--trace", str(target)]) == 0
+    tops = [t.name for t in Read(target.read_bytes()).tracks.values() if not t.parent_uuid]
+    assert [name.partition(":")[0].partition("[")[0] for name in tops] == ["points", "ring"]
+    assert "traced in" in capsys.readouterr().out
+    target.unlink()
+    for wrong in (["--trace-of", "points[9]"], ["--trace-size", "0"], ["--trace-size", "much"]):
+        assert main([*words, "--trace", str(target), *wrong]) == 2
+    assert main([*words, "--trace-of", "points[0]"]) == 2
+    assert not target.exists()

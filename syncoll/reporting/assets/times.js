@@ -8,8 +8,8 @@ function timesView(choose) {
   const model = { alpha: times.alpha, bandwidth: times.bandwidth };
   const state = { chosen: 0, show: "time", by: times.simulated ? "simulator" : "formula", power: 20 };
   const series = [
-    ...algorithms.map((one, number) => ({ name: named(one), steps: one.steps, cost: value(one.cost), number, simulated: times.simulated?.entries[number] })),
-    ...times.classics.map((one, i) => ({ name: one.name, steps: one.steps, cost: value(one.cost), classic: true, simulated: times.simulated?.classics[i] })),
+    ...algorithms.map((one, number) => ({ name: named(one), forms: [[one.steps, value(one.cost)]], number, simulated: times.simulated?.entries[number] })),
+    ...times.rivals.map((one, i) => ({ name: one.name, forms: one.forms.map(([steps, cost]) => [steps, value(cost)]), classic: one.classic, simulated: times.simulated?.rivals[i] })),
   ];
   const changed = () => model.alpha !== times.alpha || model.bandwidth !== times.bandwidth;
   const simulating = () => state.by === "simulator" && times.simulated && !changed();
@@ -18,7 +18,9 @@ function timesView(choose) {
 
   /** Seconds for a size of one node's data. */
   function taken(one, size) {
-    if (!simulating()) return one.steps * model.alpha + (one.cost * size) / model.bandwidth;
+    if (!simulating()) {
+      return one.forms.reduce((least, [steps, cost]) => Math.min(least, steps * model.alpha + (cost * size) / model.bandwidth), Infinity);
+    }
     const known = times.simulated.sizes;
     const after = known.findIndex((other) => other >= size);
     if (after <= 0) return one.simulated[after < 0 ? known.length - 1 : 0];
@@ -89,7 +91,7 @@ function timesView(choose) {
     slider.setAttribute("aria-valuetext", bytes(size));
     const columns = ["algorithm", ">time", ">algbw", ...(classics.length ? [">over the best classic"] : [])];
     at("times-table").replaceChildren(tabled(`At ${bytes(size)} of one node's data, the fastest first`, columns, ranked.map((one) => [
-      one.classic ? one.name : make("button", { type: "button", class: "choose", onclick: () => choose(one.number) }, one.name),
+      one.number === undefined ? (one.classic ? `${one.name} (classic)` : one.name) : make("button", { type: "button", class: "choose", onclick: () => choose(one.number) }, one.name),
       seconds(taken(one, size)),
       rate((times.per_node * size) / taken(one, size)),
       ...(classics.length ? [`${digits(speedUp(one, size))}×`] : []),

@@ -1,0 +1,47 @@
+"""Figures for papers: there for whatever has an algorithm, and the same each time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import syncoll
+from syncoll.cli.main import main
+from syncoll.errors import UsageError
+from syncoll.reporting import Subject, Times, figures
+
+from .conftest import BEFORE, only_families
+
+
+def test_each_is_an_svg_and_a_png(dgx1: Path, tmp_path: Path) -> None:
+    folder, page = tmp_path / "figures", tmp_path / "r.html"
+    words = ["report", str(dgx1), "-o", str(page), "--figures", str(folder), "--classics", "ring"]
+    assert main(words) == 0
+    names = ("frontier", "times", "network-0", "network-1")
+    assert {path.name for path in folder.iterdir()} == {
+        f"{n}.{s}" for n in names for s in ("svg", "png")
+    }
+    assert (folder / "network-1.png").read_bytes().startswith(b"\x89PNG")
+    times = (folder / "times.svg").read_text("utf-8")
+    assert "ring" in times
+    assert "simulated" in times
+    assert "$" not in times
+    made = syncoll.report(dgx1, classics=["ring"]).figures()
+    assert made["times"].svg == times
+
+
+def test_every_step_is_drawn(dgx1: Path) -> None:
+    picture = syncoll.report(dgx1, classics=False).figures()["network-1"].svg
+    for step in range(3):
+        assert f"step {step}, " in picture
+
+
+def test_odd_ones() -> None:
+    subject = Subject.of_frontier(only_families(), None)
+    made = syncoll.report(BEFORE / "outcome_sat.json", classics=False)
+    assert "frontier" not in made.figures()
+    assert "frontier" not in figures(subject, made.times)
+    nothing = Subject.of_answer(subject.topology, "broadcast", (), "unsat")
+    with pytest.raises(UsageError, match="no algorithm"):
+        figures(nothing, Times.of(nothing, made.times.model, "given", "given"))
