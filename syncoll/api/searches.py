@@ -5,16 +5,29 @@ from __future__ import annotations
 import time
 from contextlib import nullcontext
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, Unpack
 
-from syncoll.api.base import What, Where, deadline_of, dressed, seconds_of, session_for
+from syncoll.api.base import (
+    What,
+    Where,
+    bandwidth_of,
+    bytes_of,
+    deadline_of,
+    dressed,
+    seconds_of,
+    session_for,
+    size_range,
+    time_of,
+)
 from syncoll.api.frontier import FrontierResult
 from syncoll.deadline import Deadline, interrupted_at
 from syncoll.documents import frontier_document, require_writable, write_document
 from syncoll.errors import UsageError
+from syncoll.model import Topology
 from syncoll.results import Frontier
-from syncoll.searching import AnswerSource, Observer, SearchRequest, Strategy
+from syncoll.searching import Aim, AnswerSource, Observer, SearchRequest, Strategy
 from syncoll.searching import search as search_with
 from syncoll.session import Session
 from syncoll.session.progress import progress as progress_of
@@ -45,6 +58,9 @@ def pareto(
     time_limit: float | str | None = None,
     point_limit: float | str | None = None,
     symmetric: bool = True,
+    optimise_for: str | None = None,
+    alpha: float | str | None = None,
+    beta: float | str | None = None,
     output: str | Path | None = None,
     proofs: str | Path | None = None,
     progress: str | Observer = "auto",
@@ -68,6 +84,11 @@ def pareto(
         point_limit: seconds for each (S, R, C).
         symmetric: whether symmetric algorithms are looked for first where that is quicker; found
             or not, they refute nothing.
+        optimise_for: a size of one node's data, or a range such as ``64KiB:4MiB``: nothing is
+            looked for that would, by S * alpha + (R/C) * L * beta, be the fastest for none of
+            these.  `simulate` tells what the points take.
+        alpha: seconds of a step, or a text such as ``0.7us``, in place of what the topology states.
+        beta: bytes per second of a link of one chunk per round, or a text such as ``25GB/s``.
         output: a file where the frontier is kept as JSON as it grows.
         proofs: a folder for a proof of each refutation that a claim rests on (solves them again).
         progress: ``auto``, ``live``, ``plain`` or ``none``, or an `Observer`.
@@ -85,7 +106,8 @@ def pareto(
     with interrupted_at(until):
         where, what = session.topology(topology), session.collective(collective)
     limits = (k, max_steps, max_rounds, max_chunks, seconds_of(time_limit), seconds_of(point_limit))
-    request = SearchRequest(where, what, _strategy(strategy), *limits, symmetric)
+    aim = _aim(where, optimise_for, alpha, beta)
+    request = SearchRequest(where, what, _strategy(strategy), *limits, symmetric, aim)
     return _searched(session, request, until, output, proofs, progress)
 
 
@@ -238,6 +260,31 @@ def _searched(
         unsaved=failures[-1],
         unproved=unproved,
     )
+
+
+def _aim(
+    topology: Topology,
+    sizes: str | None,
+    alpha: float | str | None,
+    beta: float | str | None,
+) -> Aim | None:
+    if sizes is None:
+        if alpha is not None or beta is not None:
+            raise UsageError(
+                f"{argument('alpha')} and {argument('beta')} say what is the fastest for the sizes "
+                f"of {argument('optimise_for')}, which is missing"
+            )
+        return None
+    from syncoll.simulating import physical_network
+
+    both = size_range("optimise_for", sizes) if ".." in sizes or ":" in sizes else None
+    low, high = both or (bytes_of(sizes),) * 2
+    network = physical_network(
+        topology,
+        None if alpha is None else time_of("alpha", alpha),
+        None if beta is None else bandwidth_of("beta", beta),
+    )
+    return Aim(network.greatest_latency, network.unit, Fraction(low), Fraction(high))
 
 
 def _strategy(name: str) -> Strategy:

@@ -5,6 +5,7 @@ algorithm shown has passed an independent verifier.
   syncoll pareto dgx1 allgather
   syncoll pareto "ring(8)" "broadcast(root=3)" --max-steps 8
   syncoll pareto dgx1 broadcast --max-steps 5 --jobs 4 --proofs proofs
+  syncoll pareto dgx1 allgather --optimise-for 64KiB:4MiB --alpha 1us --beta 25GB/s
   syncoll pareto my-machine.syncoll:quad my-collectives.syncoll:shift -o frontier.json
 
 The search improves its points for as long as a gap to a proved bound is open; Ctrl-C and
@@ -16,9 +17,11 @@ point; 130 Ctrl-C, and the frontier is saved even without -o.
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 import syncoll
 from syncoll.cli.arguments import add_problem, add_solver
+from syncoll.cli.output import note, picked, print_page
 from syncoll.cli.search_command import add_search, run_search
 
 __all__ = ["add_arguments", "run"]
@@ -29,12 +32,44 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_problem(parser)
     add_search(parser)
     add_solver(parser, pool=True)
+    group = parser.add_argument_group("sizes of messages")
+    group.add_argument(
+        "--optimise-for",
+        metavar="FROM:TO",
+        help="sizes of one node's data, or one size, such as 64KiB:4MiB: nothing is looked for "
+        "that would be the fastest for none of them, by S * alpha + (R/C) * L * beta; what the "
+        "points take, simulated, is shown below the frontier",
+    )
+    group.add_argument(
+        "--alpha",
+        metavar="TIME",
+        help="of a step, such as 0.7us (default: the latencies of the machine)",
+    )
+    group.add_argument(
+        "--beta",
+        metavar="BANDWIDTH",
+        help="of a link of one chunk per round, such as 25GB/s (default: what the machine's "
+        "description says)",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Runs the command; its exit code."""
-    return run_search(
-        arguments,
-        lambda how: syncoll.pareto(arguments.topology, arguments.collective, **how),
-        lambda: None,
-    )
+    aim = picked(arguments, "optimise_for alpha beta")
+
+    def ask(how: dict[str, Any]) -> syncoll.FrontierResult:
+        return syncoll.pareto(arguments.topology, arguments.collective, **how, **aim)
+
+    return run_search(arguments, ask, lambda: None, lambda found: _show_times(found, arguments))
+
+
+def _show_times(frontier: syncoll.FrontierResult, arguments: argparse.Namespace) -> None:
+    """Which point is the fastest for which of the sizes that were asked for."""
+    if arguments.optimise_for is None or not frontier:
+        return
+    from syncoll.pages.simulation import fastest_page
+
+    times = {"sizes": arguments.optimise_for, "alpha": arguments.alpha, "beta": arguments.beta}
+    found = syncoll.simulate(frontier, **times, factor=2, classics=False)
+    print_page(fastest_page(found))
+    note("`syncoll simulate` tells more of a saved frontier, with the classics beside it")

@@ -111,6 +111,7 @@ def run_search(
     arguments: argparse.Namespace,
     ask: Callable[[dict[str, Any]], FrontierResult],
     backend: Callable[[], str | None],
+    more: Callable[[FrontierResult], None] = lambda _: None,
 ) -> int:
     """Searches, shows the frontier, saves it where asked; the exit code.
 
@@ -118,6 +119,7 @@ def run_search(
         arguments: of `add_search`.
         ask: searches, with these keywords of `syncoll.pareto`.
         backend: that a search spec asks for.
+        more: prints what else was asked for, below the frontier.
     """
     json_for_dash(arguments)
     frontier, output = ask(picked(arguments, _PASSED_ON)), arguments.output
@@ -128,6 +130,7 @@ def run_search(
         print_json(frontier.document())
     else:
         print_page(frontier.page())
+        more(frontier)
     if output is not None and not frontier.unsaved:
         note(f"saved in {output}")
     if frontier.interrupted:

@@ -10,7 +10,7 @@ from syncoll.simulating import Comparison, Semantics, Sharing, Timed, Timing
 from syncoll.units import format_bandwidth, format_size, format_time
 from syncoll.wording import counted
 
-__all__ = ["semantics_words", "simulation_page"]
+__all__ = ["fastest_page", "semantics_words", "simulation_page"]
 
 
 def simulation_page(compared: Comparison, collective: str, *, all_classics: bool = False) -> Page:
@@ -61,12 +61,16 @@ def simulation_page(compared: Comparison, collective: str, *, all_classics: bool
         costs = ", ".join(map(str, which))
         page.text(f"{name}, the best at each size of {counted(len(own), 'form')} (R/C = {costs})")
         _add_rows(page, compared, chosen)
-    page.table(
-        (">size", "fastest", ">time", "fastest classic", ">time", ">speed-up"),
-        list(_best_rows(compared)),
-    )
+    _add_fastest(page, compared)
     for name, why in compared.left_out.items():
         page.text(f"{name} is left out: {why}")
+    return page
+
+
+def fastest_page(compared: Comparison) -> Page:
+    """Only which algorithm is the fastest for which size."""
+    page = Page()
+    _add_fastest(page, compared)
     return page
 
 
@@ -112,6 +116,12 @@ def _add_rows(page: Page, compared: Comparison, each: list[Timed]) -> None:
     columns = (">size", ">count", ">type", ">redop", ">time", ">algbw", ">busbw")
     units = ("(B)", "(elements)", "", "", "(us)", "(GB/s)", "(GB/s)")
     page.table(columns, [units, *rows])
+
+
+def _add_fastest(page: Page, compared: Comparison) -> None:
+    columns = (">size", "fastest", ">time", "fastest classic", ">time", ">speed-up")
+    used = len(columns) if compared.classics else 3
+    page.table(columns[:used], [row[:used] for row in _best_rows(compared)])
 
 
 def _best_rows(compared: Comparison) -> Iterator[tuple[object, ...]]:

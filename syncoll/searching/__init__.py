@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from syncoll.lazy import lazily
 
 if TYPE_CHECKING:
+    from syncoll.searching.aim import Aim
     from syncoll.searching.answers import AnswerSource
     from syncoll.searching.bounds_table import BoundsTable
     from syncoll.searching.candidates import CandidateSource
@@ -19,6 +20,7 @@ else:  # a single question needs a part of it
     __getattr__ = lazily(
         __name__,
         {
+            "aim": "Aim",
             "answers": "AnswerSource",
             "bounds_table": "BoundsTable",
             "candidates": "CandidateSource",
@@ -33,6 +35,7 @@ else:  # a single question needs a part of it
 
 __all__ = [
     "OUT_OF_MEMORY",
+    "Aim",
     "AnswerSource",
     "BoundsTable",
     "Candidate",

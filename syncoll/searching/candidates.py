@@ -76,7 +76,8 @@ class CandidateSource:
         if self.request.max_rounds is not None:
             limits.append(f"R <= {self.request.max_rounds}")
         kind = "algorithms" if self.k is None else "k-synchronous algorithms"
-        return f"{kind} with {' and '.join(limits)}"
+        aim = "" if self.request.aim is None else f", of use for {self.request.aim}"
+        return f"{kind} with {' and '.join(limits)}{aim}"
 
     @property
     def limits_chunks(self) -> bool:

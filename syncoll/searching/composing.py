@@ -240,7 +240,7 @@ class Composing:
         """How many searches these parts need."""
         asked: list[SearchRequest] = []
         for part in parts:
-            request = underlying(replace(self.request, collective=part))
+            request = underlying(replace(self.request, collective=part, aim=None))
             if not self.frontiers.knows(request) and not any(
                 same_problem(request, other) for other in asked
             ):
@@ -259,7 +259,10 @@ class Composing:
             max_steps = max(0, max_steps)
         if max_chunks is not None and part is not way[0]:
             max_chunks = max(self._sizes(part, max_chunks), default=max_chunks)
-        return replace(request, collective=part, max_steps=max_steps, max_chunks=max_chunks)
+        # How fast the whole is, each part does not tell by itself.
+        return replace(
+            request, collective=part, max_steps=max_steps, max_chunks=max_chunks, aim=None
+        )
 
     def _sizes(self, part: Collective, most: int) -> Iterator[int]:
         """The C of a part that go with each C of the whole, up to a limit."""

@@ -220,13 +220,15 @@ class _Search:
                 self.deadline.check()
                 self._bounded(steps, source.least_bandwidth_of(steps))
             self.steps.append(StepState(steps, None))
-            self._look(self.steps[-1], first)
+            if self._may_serve(steps):
+                self._look(self.steps[-1], first)
             best = self._best(steps)
             if best is not None and best <= source.least_bandwidth:
                 break
         for look in others:
             for step in self.steps:
-                self._look(step, look)
+                if self._may_serve(step.steps):
+                    self._look(step, look)
 
     def _look(self, step: StepState, look: Callable[[CandidateSource, StepState], Passes]) -> None:
         """One of the looks at one S."""
@@ -323,8 +325,17 @@ class _Search:
 
     def _is_of_use(self, candidate: Candidate) -> bool:
         """Whether it would cost less than what is known."""
-        best = self._best(candidate.steps)
-        return best is None or candidate.bandwidth < best
+        best, aim = self._best(candidate.steps), self.request.aim
+        if best is not None and candidate.bandwidth >= best:
+            return False
+        return aim is None or aim.is_of_use(candidate.steps, candidate.bandwidth, self.points)
+
+    def _may_serve(self, steps: int) -> bool:
+        """Whether the best that so many steps may cost would be of use for the sizes asked for."""
+        aim = self.request.aim
+        if aim is None:
+            return True
+        return aim.is_of_use(steps, self.source.least_bandwidth_of(steps), self.points)
 
     def _add(self, solution: Solution) -> None:
         """Puts a solution's algorithm, at its tightest, on the frontier."""
@@ -414,6 +425,8 @@ class _Search:
         whys = sorted({part for why in step.undecided.values() for part in why.split("; ")})
         if step is self.current:
             return "; ".join([stopped, *(w for w in whys if not w.startswith("time limit"))])
+        if not whys and not self._may_serve(step.steps):
+            return "of no use for the sizes asked for"
         return "; ".join(whys) or "too many candidates were not decided at once"
 
 

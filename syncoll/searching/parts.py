@@ -86,7 +86,11 @@ def underlying(request: SearchRequest) -> SearchRequest:
     dual = request.collective.dual
     if dual is None or not _is_turned(request.collective):
         return request
-    return replace(request, topology=request.topology.reversed(), collective=dual)
+    aim, topology = request.aim, request.topology
+    if aim is not None:
+        ours, theirs = (x.least_chunks(topology.num_nodes) for x in (request.collective, dual))
+        aim = None if not ours or not theirs or ours % theirs else aim.for_dual(ours // theirs)
+    return replace(request, topology=topology.reversed(), collective=dual, aim=aim)
 
 
 def same_problem(one: SearchRequest, two: SearchRequest) -> bool:

@@ -11,6 +11,7 @@ from syncoll.errors import UsageError
 from syncoll.formula import Verdict
 from syncoll.model import Collective, Topology
 from syncoll.results.frontier import Point
+from syncoll.searching.aim import Aim
 
 __all__ = ["Candidate", "Observer", "SearchRequest", "Strategy"]
 
@@ -39,6 +40,8 @@ class SearchRequest:
         symmetric: whether symmetric algorithms, and shorter ones near known algorithms, are looked
             for where solvers are not quick with all; the certified strategy does, see `symmetric`
             and `windows`.
+        aim: the message sizes that it is for: what would be the fastest for none of them is not
+            looked for.  None for all sizes.
 
     Raises:
         UsageError: on a limit that cannot be.
@@ -54,6 +57,7 @@ class SearchRequest:
     time_limit: float | None = None
     point_limit: float | None = None
     symmetric: bool = True
+    aim: Aim | None = None
 
     def __post_init__(self) -> None:
         for what, kind in ((self.topology, Topology), (self.collective, Collective)):

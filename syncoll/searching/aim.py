@@ -1,0 +1,72 @@
+"""Aim: the message sizes that a search is for, and which costs are of use there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from syncoll.errors import UsageError
+from syncoll.results.frontier import Point
+from syncoll.units import format_bandwidth, format_size, format_time
+
+__all__ = ["Aim"]
+
+
+@dataclass(frozen=True)
+class Aim:
+    """Sizes L of one node's data, and a model of time: S * alpha + (R/C) * L / bandwidth.
+
+    Args:
+        alpha: seconds of a step; at least 0.
+        bandwidth: bytes per second of a link that carries one chunk per round; above 0.
+        low: bytes, at least 0.
+        high: bytes, not less.
+        cut: into how many parts L is divided for what is searched: P for an allgather that becomes
+            a reducescatter of L bytes a node.
+
+    Raises:
+        UsageError: on a number out of its range.
+    """
+
+    alpha: Fraction
+    bandwidth: Fraction
+    low: Fraction
+    high: Fraction
+    cut: int = 1
+
+    def __post_init__(self) -> None:
+        if self.alpha < 0 or self.bandwidth <= 0 or not 0 <= self.low <= self.high:
+            raise UsageError(
+                f"an aim of {self.low} to {self.high} bytes at alpha = {self.alpha} s and "
+                f"{self.bandwidth} bytes/s; expected sizes in order, an alpha of at least 0 and a "
+                "bandwidth above 0"
+            )
+
+    def __str__(self) -> str:
+        sizes = " to ".join(dict.fromkeys((format_size(self.low), format_size(self.high))))
+        return f"{sizes} (alpha {format_time(self.alpha)}, {format_bandwidth(self.bandwidth)})"
+
+    def for_dual(self, times: int) -> Aim:
+        """The same for a dual of which a node has that part of the data."""
+        return Aim(self.alpha, self.bandwidth, self.low, self.high, self.cut * times)
+
+    def is_of_use(self, steps: int, cost: Fraction, points: Iterable[Point]) -> bool:
+        """Whether an algorithm of these S and R/C would be the fastest for some size.
+
+        Against each point it is for all sizes on one side of a size, so that those where it is the
+        fastest lie between two.
+        """
+        above, below = self.low / self.cut, self.high / self.cut
+        open_above = open_below = False
+        for point in points:
+            gained = (point.steps - steps) * self.alpha * self.bandwidth
+            lost = cost - point.bandwidth  # faster where lost * L < gained
+            if lost == 0:
+                if gained <= 0:
+                    return False
+            elif lost > 0 and gained / lost <= below:
+                below, open_below = gained / lost, True
+            elif lost < 0 and gained / lost >= above:
+                above, open_above = gained / lost, True
+        return above < below or (above == below and not open_above and not open_below)

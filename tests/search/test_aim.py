@@ -1,0 +1,108 @@
+"""Searches for some sizes of messages: what would be the fastest for none of them is left alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import syncoll
+from syncoll.errors import UsageError
+from syncoll.searching import Aim
+
+ALPHA, RATE = Fraction(1, 10**6), Fraction(25 * 10**9)
+
+
+@dataclass(frozen=True)
+class Costs:
+    steps: int
+    bandwidth: Fraction
+
+
+COSTS = st.builds(Costs, st.integers(1, 6), st.fractions(0, 3, max_denominator=4))
+
+
+def seconds(aim: Aim, one: Costs, size: Fraction) -> Fraction:
+    return one.steps * aim.alpha + one.bandwidth * size / aim.cut / aim.bandwidth
+
+
+@given(
+    COSTS,
+    st.lists(COSTS, max_size=4),
+    st.integers(0, 40),
+    st.integers(0, 20),
+    st.integers(0, 2),
+    st.integers(1, 3),
+)
+def test_of_use_is_what_is_faster_somewhere(
+    one: Costs, others: list[Costs], low: int, more: int, alpha: int, cut: int
+) -> None:
+    aim = Aim(Fraction(alpha), Fraction(2), Fraction(low), Fraction(low + more)).for_dual(cut)
+    ends = {aim.low, aim.high}
+    for a in others:  # between two sizes where lines meet, nothing changes
+        if a.bandwidth != one.bandwidth:
+            meets = (a.steps - one.steps) * aim.alpha * aim.bandwidth * cut
+            ends.add(min(max(meets / (one.bandwidth - a.bandwidth), aim.low), aim.high))
+    places = sorted(ends)
+    places += [(a + b) / 2 for a, b in pairwise(places)]
+    faster = any(
+        all(seconds(aim, one, size) < seconds(aim, other, size) for other in others)
+        for size in places
+    )
+    assert aim.is_of_use(one.steps, one.bandwidth, others) == faster  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("sizes", ["64KiB", "1KiB:96KiB"])
+@pytest.mark.parametrize(
+    ("topology", "collective"), [("ring(4)", "allgather"), ("ring(4)", "reducescatter"),
+                                 ("line(3)", "allreduce")],
+)  # fmt: skip
+def test_the_fastest_is_found(topology: str, collective: str, sizes: str) -> None:
+    how = {"seeds": "none", "progress": "none"}
+    everything = syncoll.pareto(topology, collective, **how)  # type: ignore[arg-type]
+    found = syncoll.pareto(
+        topology,
+        collective,
+        optimise_for=sizes,
+        alpha="1us",
+        beta="25GB/s",
+        **how,  # type: ignore[arg-type]
+    )
+    low, _, high = sizes.partition(":")
+    aim = Aim(ALPHA, RATE, *(Fraction(syncoll.units.parse_size(x)) for x in (low, high or low)))
+    for place in range(9):
+        size = aim.low + (aim.high - aim.low) * place / 8
+        best = min(seconds(aim, point, size) for point in everything.points)  # type: ignore[arg-type]
+        assert best == min(seconds(aim, point, size) for point in found.points)  # type: ignore[arg-type]
+    assert "of use for" in found.scope
+    assert len(found.points) <= len(everything.points)
+
+
+def test_what_was_left_alone_is_said() -> None:
+    found = syncoll.pareto(
+        "dgx1", "allgather", optimise_for="1KiB", alpha="1us", beta="25GB/s", seeds="none",
+        progress="none",
+    )  # fmt: skip
+    assert [point.steps for point in found.points] == [2]
+    assert {one.reason for one in found.open if one.most_steps} == {
+        "of no use for the sizes asked for"
+    }
+
+
+@pytest.mark.parametrize(
+    ("given", "wrong"),
+    [
+        ({"optimise_for": "1KiB"}, "beta is missing: ring"),
+        ({"optimise_for": "1KiB", "beta": "1GB/s"}, "alpha is missing: ring"),
+        ({"optimise_for": "4KiB:1KiB"}, "is empty"),
+        ({"optimise_for": "much"}, "much"),
+        ({"alpha": "1us"}, "for the sizes of optimise_for, which is missing"),
+    ],
+)
+def test_wrong_aims(given: dict[str, str], wrong: str) -> None:
+    with pytest.raises(UsageError, match=wrong):
+        syncoll.pareto("ring(4)", "allgather", **given)  # type: ignore[arg-type]
