@@ -96,7 +96,7 @@ def test_what_was_left_alone_is_said() -> None:
 @pytest.mark.parametrize(
     ("given", "wrong"),
     [
-        ({"optimise_for": "1KiB"}, "beta is missing: ring"),
+        ({"optimise_for": "1KiB", "alpha": "1us"}, "beta is missing: ring"),
         ({"optimise_for": "1KiB", "beta": "1GB/s"}, "alpha is missing: ring"),
         ({"optimise_for": "4KiB:1KiB"}, "is empty"),
         ({"optimise_for": "much"}, "much"),
