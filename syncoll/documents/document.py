@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from msgspec import UNSET
 
+from syncoll.documents.garbage import collected_later
 from syncoll.documents.json_text import JsonTextError, compact_text, parse_json
 from syncoll.documents.problem import VERSION
 from syncoll.documents.record import read_record
@@ -99,6 +100,7 @@ def read_document(path: Path) -> Document:
     return parse_document(text, str(path))
 
 
+@collected_later()
 def parse_document(text: str, name: str) -> Document:
     """The content of a text; `name` stands in errors.
 

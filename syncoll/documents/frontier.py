@@ -17,6 +17,7 @@ from syncoll.documents.evidence import (
     proof_record,
 )
 from syncoll.documents.families import FamilyRecord, family_of, family_record
+from syncoll.documents.garbage import collected_later
 from syncoll.documents.problem import (
     AlgorithmRecord,
     FileRecord,
@@ -144,6 +145,7 @@ FrontierFile = Annotated[
 """The same, with what its schema says besides."""
 
 
+@collected_later()
 def frontier_document(frontier: Frontier) -> dict[str, Any]:
     """A frontier as the document ``syncoll/frontier/1``, see `file_entries`."""
     evidence, nodes = frontier.evidence, frontier.topology.num_nodes

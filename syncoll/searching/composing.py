@@ -62,11 +62,16 @@ times as long later as it took."""
 
 @dataclass(frozen=True)
 class SearchTask:
-    """A frontier to be searched, of the collective asked for or of a part of it."""
+    """A frontier to be searched, of the collective asked for or of a part of it.
+
+    Args:
+        proving: whether it matters what is proved for each S.
+    """
 
     request: SearchRequest
     deadline: Deadline
     on_points: OnPoints | None = None
+    proving: bool = True
 
 
 class PartSearch(Protocol):
@@ -212,7 +217,7 @@ class Composing:
                 self._compose_meanwhile(way, parts)
 
             asked = replace(part.asked, time_limit=until.seconds)
-            frontier = self.frontiers.search(SearchTask(asked, until, on_points))
+            frontier = self.frontiers.search(SearchTask(asked, until, on_points, proving=False))
             for other in same:
                 other.points = frontier.points
             self.interrupted |= frontier.interrupted

@@ -32,7 +32,7 @@ from syncoll.searching.families import belonging, unbeaten
 from syncoll.searching.passes import LOOKS, Passes, StepState
 from syncoll.searching.request import Candidate, Observer, SearchRequest, Strategy
 from syncoll.searching.seed_run import SeedRun
-from syncoll.searching.seeding import is_small
+from syncoll.searching.seeding import is_for_seeds, is_small
 from syncoll.searching.symmetric import SymmetricSearch
 from syncoll.searching.trials import Trials, why_undecided
 from syncoll.searching.turns import SeedTurns
@@ -76,6 +76,7 @@ def search_points(
     incumbents: Sequence[Point] = (),
     refuted: Iterable[Refuted] = (),
     seeds: tuple[SeedRun, SearchRequest] | None = None,
+    proving: bool = True,
     deadline: Deadline,
 ) -> Frontier:
     """Searches a frontier by deciding one candidate after the other.
@@ -87,6 +88,8 @@ def search_points(
         incumbents: points known before; only what is better than these is looked for.
         seeds: those that are at work on the collective, and the limits of what they construct,
             where these are wider than the solver's; None for seeds and limits of this search.
+        proving: whether it matters what is proved for each S.  Where it does not, and the machine
+            is so large that a solver seldom finds what seeds do not, all the time is theirs.
 
     Raises:
         UsageError: when the limits leave nothing to search.
@@ -94,6 +97,7 @@ def search_points(
         BackendError: when a backend gives a wrong answer.
     """
     run = _Search(request, answers, observer, on_points, incumbents, refuted, deadline, seeds=seeds)
+    run.proving = proving or not is_for_seeds(request.topology)
     try:
         run.seed()
         run.run()
@@ -150,7 +154,7 @@ class _Search:
             seeds = answers.seeding.run(request.topology, request.collective), request
         self.seeds = SeedTurns(*seeds, deadline, self._take)
         self.told: dict[int | None, Fraction] = {}
-        self.stopped = ""
+        self.proving, self.stopped = True, ""
 
     def stop_soon(self, why: str) -> None:
         """Ends the search: nothing more is asked, and no bound begun that takes long."""
@@ -161,12 +165,12 @@ class _Search:
     def seed(self) -> None:
         """Starts from what the seeds construct."""
         alone = self.answers.solver is None
-        self.seeds.first(alone=alone)
+        self.seeds.first(alone=alone, proving=self.proving)
         if alone:
             self.bounds.deadline = proofs_until(self.deadline)
         if self.points:
             # On a small machine a solver soon has better points, for which the bounds come then.
-            soon = not alone and is_small(self.request.topology)
+            soon = not self.proving or (not alone and is_small(self.request.topology))
             with self.bounds.at_once() if soon else nullcontext():
                 self._report()
 
@@ -204,7 +208,9 @@ class _Search:
         if self.bounds.irregular:
             self.observer.limited(source.max_chunks)
         self._bounded(None, source.least_bandwidth)
-        if self.answers.solver is not None:
+        if not self.proving:
+            self.bounds.deadline = NEVER.sooner(0.0)
+        elif self.answers.solver is not None:
             self._solve()
         if self.request.strategy is Strategy.CERTIFIED:
             for _ in self.seeds.rest(self._gaps_are_open):

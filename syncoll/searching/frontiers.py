@@ -107,6 +107,7 @@ class _Frontiers(Decomposition[SearchTask, Frontier]):
             answers,
             self.observer,
             on_points=task.on_points,
+            proving=task.proving,
             deadline=task.deadline,
         )
 

@@ -22,8 +22,9 @@ from syncoll.searching.seed_run import ChosenSeed, SeedRun
 
 __all__ = ["Seeding"]
 
-_SMALL = 1_200
-"""Links times nodes, up to which a solver is often as fast as a seed."""
+_SMALL, _LARGE = 1_200, 12_000
+"""Links times nodes, up to which a solver is often as fast as a seed, and beyond which it seldom
+finds what seeds do not."""
 
 _SEED_SECONDS = (1.0, 20.0)
 """The work that the seeds of a search may do for more than one algorithm each before a solver is
@@ -39,6 +40,9 @@ work."""
 
 _SHARE_OF_SEEDS_ALONE = 0.7
 """The same where no solver is asked; the rest is for what can be proved about their points."""
+
+_SHARE_OF_ALL = 0.95
+"""And where nothing is to be proved either."""
 
 _PATIENCE_SECONDS = 10.0
 _SHARE_OF_PATIENCE = 0.15
@@ -100,19 +104,32 @@ def is_small(topology: Topology) -> bool:
     return len(topology.links) * topology.num_nodes <= _SMALL
 
 
+def is_for_seeds(topology: Topology) -> bool:
+    """Whether a solver seldom finds what seeds do not."""
+    return len(topology.links) * topology.num_nodes > _LARGE
+
+
 def first_round(
-    run: SeedRun, request: SearchRequest, deadline: Deadline, *, alone: bool
+    run: SeedRun,
+    request: SearchRequest,
+    deadline: Deadline,
+    *,
+    alone: bool,
+    proving: bool = True,
 ) -> Iterator[Point]:
     """What seeds construct before any solver is asked.
 
     Args:
         run: seeds at work on the request's collective.
         alone: whether no solver is asked.
+        proving: whether something is to be proved about their points, or asked of a solver; if not,
+            all the time is theirs.
     """
-    until = deadline.share(_SHARE_OF_SEEDS_ALONE if alone else _SHARE_FOR_SEEDS)
+    share = _SHARE_OF_SEEDS_ALONE if alone else _SHARE_FOR_SEEDS
+    until = deadline.share(share if proving else _SHARE_OF_ALL)
     left = max(0.0, deadline.left())
     work, slowest = until.seconds, math.inf
-    if not alone:
+    if not alone and (proving or deadline.is_never):
         large = not is_small(request.topology)
         work = _SEED_SECONDS[large]
         if not large:

@@ -68,13 +68,10 @@ class SeedTurns:
         """Those that were proposed."""
         return self._run.families
 
-    def first(self, *, alone: bool) -> None:
-        """Their first turn.
-
-        Args:
-            alone: whether no solver is asked.
-        """
-        self._take(first_round(self._run, self._request, self._deadline, alone=alone))
+    def first(self, *, alone: bool, proving: bool = True) -> None:
+        """Their first turn; see `first_round`."""
+        turn = first_round(self._run, self._request, self._deadline, alone=alone, proving=proving)
+        self._take(turn)
 
     def next(self) -> bool:
         """Gives them as much time as the solver had, where that had some; whether it helped."""

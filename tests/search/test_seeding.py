@@ -15,10 +15,21 @@ import pytest
 
 from syncoll.deadline import NEVER, Deadline
 from syncoll.errors import PluginError
-from syncoll.model import Algorithm, Collective, Topology
+from syncoll.model import Algorithm, Collective, Instance, Topology
 from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits, SeedRecord
-from syncoll.searching import AnswerSource, BoundsTable, ChosenSeed, SearchRequest, Seeding, search
+from syncoll.results import Solution
+from syncoll.searching import (
+    AnswerSource,
+    BoundsTable,
+    ChosenSeed,
+    Observer,
+    SearchRequest,
+    Seeding,
+    search,
+)
+from syncoll.searching.driver import search_points
 from syncoll.searching.seeding import first_round, next_round
+from syncoll.solving import Solver
 from tests.oracles.classics import allgather, broadcast, one_way_ring, ring
 
 Propose = Callable[[Topology, Collective, SeedLimits], Iterator[Proposal]]
@@ -143,6 +154,32 @@ def test_slow_ones_are_for_large_machines_or_for_who_names_them(clocks: dict[str
         assert [p.backend for p in next_round(run, request, 1.0, NEVER)] == (
             [] if named else ["slow"]
         )
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_where_nothing_is_to_be_proved_the_time_on_a_large_machine_is_for_seeds(
+    large: bool, monkeypatch: pytest.MonkeyPatch, solver: Solver
+) -> None:
+    asked: list[int] = []
+    ask = solver.solve
+
+    def counted(instance: Instance, **options: Any) -> Solution:
+        asked.append(instance.steps)
+        return ask(instance, **options)
+
+    monkeypatch.setattr(solver, "solve", counted)
+    monkeypatch.setattr("syncoll.searching.seeding._LARGE", 0 if large else 12_000)
+    found = search_points(
+        SearchRequest(ring(4), broadcast(), max_steps=3),
+        AnswerSource(solver, seeding=Seeding([chosen("around", around)])),
+        Observer(),
+        proving=False,
+        deadline=NEVER,
+    )
+    assert found.complete
+    assert bool(asked) != large
+    if large:
+        assert [(p.steps, p.bandwidth, p.backend) for p in found.points] == [(3, 3, "around")]
 
 
 class TestSeveralTurns:
