@@ -30,6 +30,10 @@ class _Turns:
     passes: tuple[IntArray, ...]
 
 
+_AT_ONCE = 1e15
+"""What comes within a femtosecond comes at once, and goes in the order of the algorithm."""
+
+
 class LaneState:
     """The lanes of a network, for several sizes at once.
 
@@ -72,7 +76,8 @@ class LaneState:
         if ordered:
             order = np.broadcast_to(np.argsort(stand, kind="stable"), head.shape)
         else:
-            order = np.lexsort((head, np.broadcast_to(stand, head.shape)), axis=-1)
+            came = np.round(head * _AT_ONCE)  # rounding must not say who comes first
+            order = np.lexsort((came, np.broadcast_to(stand, head.shape)), axis=-1)
         turns = self._turns(stand[order[0]])
         head, enough, takes = (
             np.take_along_axis(x, order, axis=1) for x in (head, np.maximum(head, enough), takes)

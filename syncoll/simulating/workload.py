@@ -89,12 +89,11 @@ def workload_of(
     """
     lane_of, copies = np.arange(len(network.lanes)), 1
     if isinstance(algorithm, OrbitAlgorithm):
-        classes = _lane_classes(algorithm, network) if symmetric else None
-        if classes is None:
+        standing = _standing(algorithm, network) if symmetric else None
+        if standing is None:
             algorithm = algorithm.expanded()
         else:
-            lane_of, copies = classes, algorithm.carriers.order
-            algorithm = algorithm.representative
+            algorithm, lane_of, copies = standing
     sends = algorithm.sends
     nodes = instance.topology.num_nodes
     known = np.array([a * nodes + b for a, b in instance.topology.links], dtype=np.int64)
@@ -149,20 +148,54 @@ def _parts(sends: IntArray, carried: BoolArray, nodes: int) -> tuple[IntArray, I
     return np.searchsorted(owner, np.arange(len(sends) + 1)), part
 
 
-def _lane_classes(algorithm: OrbitAlgorithm, network: PhysicalNetwork) -> IntArray | None:
+def _standing(
+    algorithm: OrbitAlgorithm, network: PhysicalNetwork
+) -> tuple[Algorithm, IntArray, int] | None:
+    """Sends that stand for all, the lane that stands for each, and for how many.
+
+    Carriers that leave all nodes in their place, such as those from wave to wave of a pipeline, are
+    carried out; what is left must carry no lane to itself.  None where it does, or lanes are not
+    alike.
+    """
+    carriers, own = algorithm.carriers, algorithm.representative
+    maps, which = np.unique(carriers.elements, axis=0, return_inverse=True)
+    which = which.ravel()
+    staying = np.flatnonzero(which == which[0])
+    order = np.lexsort((carriers.later, which))
+    if len(order) != len(maps) * len(staying):
+        return None
+    later = carriers.later[order].reshape(len(maps), -1)
+    if (later != later[which[0]]).any():
+        return None
+    classes = _lane_classes(carriers.nodes, maps, network)
+    if classes is None:
+        return None
+    if len(staying) > 1:
+        chunks, place = np.unique(own.sends[:, 0], return_inverse=True)
+        images = carriers.images(chunks)[staying][:, place]
+        sends = np.repeat(own.sends[None], len(staying), axis=0)
+        sends[..., 0] = images
+        sends[..., 3] += carriers.later[staying, None]
+        carried = own.contributions
+        whose = None if carried is None else np.tile(carried, (len(staying), 1))
+        own = Algorithm(own.rounds_per_step, sends.reshape(-1, 4), whose)
+    return own, classes, len(maps)
+
+
+def _lane_classes(
+    generators: IntArray, maps: npt.NDArray[np.int32], network: PhysicalNetwork
+) -> IntArray | None:
     """For each lane the least of its images; None where they are not alike, or not all different.
 
-    Only where each link is a lane of its own: then carriers say where it goes.
+    Only where each link is a lane of its own: then permutations of the nodes say where it goes.
     """
     if any(lane.ends is None for lane in network.lanes) or network.strand_lanes.shape[1] > 1:
         return None
-    if algorithm.carriers.delays.any():  # what comes later meets what came before
-        return None
-    carriers, nodes = algorithm.carriers, network.topology.num_nodes
+    nodes = network.topology.num_nodes
     source, destination = np.array([lane.ends for lane in network.lanes], dtype=np.int64).T
     number = np.full(nodes * nodes, -1, dtype=np.int64)
     number[source * nodes + destination] = np.arange(len(source))
-    images = [number[maps[source] * nodes + maps[destination]] for maps in carriers.nodes]
+    images = [number[one[source] * nodes + one[destination]] for one in generators]
     figures = (network.latencies, network.cable_bandwidths, network.cables)
     for image in images:
         if (image < 0).any() or any((one[image] != one).any() for one in figures):
@@ -177,23 +210,21 @@ def _lane_classes(algorithm: OrbitAlgorithm, network: PhysicalNetwork) -> IntArr
             break
 
     def to(lane: int) -> IntArray:
-        """Where each element carries a lane."""
-        ends = (carriers.elements[:, one[lane]].astype(np.int64) for one in (source, destination))
-        code = next(ends) * nodes
-        found: IntArray = number[code + next(ends)]
+        """Where each permutation carries a lane."""
+        found: IntArray = number[
+            maps[:, source[lane]].astype(np.int64) * nodes + maps[:, destination[lane]]
+        ]
         return found
 
-    # A group of as many elements as each class has lanes, none of which keeps a lane in its place.
+    # A group of as many permutations as each class has lanes, none of which keeps one in place.
     for lane in np.unique(classes).tolist():
         went = to(lane)
-        if not len(np.unique(went)) == np.count_nonzero(classes == lane) == carriers.order:
+        if not len(np.unique(went)) == np.count_nonzero(classes == lane) == len(maps):
             return None
     element = np.full(len(source), -1, dtype=np.int64)
-    element[went] = np.arange(carriers.order)
-    for maps, image in zip(carriers.nodes, images, strict=True):
+    element[went] = np.arange(len(maps))
+    for one, image in zip(generators, images, strict=True):
         after = element[to(int(image[lane]))]
-        if (after < 0).any() or not np.array_equal(
-            carriers.elements[after], carriers.elements[:, maps]
-        ):
+        if (after < 0).any() or not np.array_equal(maps[after], maps[:, one]):
             return None
     return classes

@@ -5,10 +5,12 @@ from __future__ import annotations
 import random
 from collections import defaultdict
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pytest
 
+from syncoll.documents import StoredAlgorithm
 from syncoll.routing import as_topology
 from syncoll.simulating import (
     Semantics,
@@ -21,6 +23,7 @@ from syncoll.simulating import (
 )
 from tests.oracles.algorithms import connected_topology, random_algorithm
 from tests.oracles.fabrics import random_fabric
+from tests.oracles.orbits import random_orbit
 
 ALPHA, BETA = Fraction(1, 10**6), Fraction(25 * 10**9)
 SIZE = 1 << 20
@@ -94,3 +97,32 @@ def test_where_links_share_nothing_nobody_waits_longer_than_in_lockstep(seed: in
     assert all(
         one <= other * (1 + Fraction(1, 10**12)) for one, other in zip(free, steps, strict=True)
     )
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_what_stands_for_all_could_happen_everywhere(seed: int) -> None:
+    """Carried to all nodes, what was simulated for some is right for each."""
+    instance, algorithm = random_orbit(seed)
+    network = physical_network(instance.topology, ALPHA, BETA)
+    stored = StoredAlgorithm(instance, algorithm, "")
+    found = simulate_algorithm(stored, network, Semantics(), SIZE)
+    nodes = instance.topology.num_nodes
+    assert found.copies == nodes
+    number = {lane.ends: i for i, lane in enumerate(network.lanes)}
+    turned = [
+        ((source + turn) % nodes, (destination + turn) % nodes, step)
+        for _, source, destination, step in found.sends.tolist()
+        for turn in range(nodes)
+    ]
+    assert sorted(turned) == sorted(map(tuple, algorithm.expanded().sends[:, 1:].tolist()))
+    free: dict[int, list[tuple[float, float]]] = defaultdict(list)
+    columns = (found.passages.lane, found.passages.start, found.passages.end)
+    for lane, start, end in zip(*(column.tolist() for column in columns), strict=True):
+        ends = network.lanes[lane].ends
+        assert ends is not None
+        for turn in range(nodes):
+            image = number[(ends[0] + turn) % nodes, (ends[1] + turn) % nodes]
+            free[image].append((start, end))
+    for times in free.values():
+        times.sort()
+        assert all(two[0] >= one[1] for one, two in pairwise(times))
