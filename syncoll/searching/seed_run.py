@@ -2,7 +2,8 @@
 
 Each has its own share of a round's time: what one leaves over goes to those after it, and one that
 takes too long is stopped.  Shares are measured in work, so that what comes out does not depend on
-how busy the machine is.  A seed that has not come to its end has another turn in the next round.
+how busy the machine is.  A seed that has not come to its end has another turn in the next round;
+one that resumes, and was stopped all the same, begins anew in a round that is twice as long.
 """
 
 from __future__ import annotations
@@ -33,6 +34,9 @@ _LEAST_SECONDS = 0.5
 _LATE = 5.0
 """So many seconds one that resumes may be late, besides."""
 
+_LONGER = 2.0
+"""A round in which a seed that was stopped begins anew is so many times longer."""
+
 _BUSY = 3.0
 """So many times its part of the time a seed may wait for its part of the work."""
 
@@ -61,12 +65,20 @@ class _Seat:
     Attributes:
         turns: its proposals; None before its first turn.
         ended: whether it has come to its end, or to grief.
+        stopped_after: seconds of the round in which it was stopped; 0 where it was not.
     """
 
     seed: ChosenSeed
     turns: Proposals | None = None
     ended: bool = False
+    stopped_after: float = 0.0
     _begun: bool = False
+
+    def stop(self, seconds: float) -> None:
+        """What a seed was at is lost when it is stopped; one that resumes may have another try."""
+        self.turns, self._begun = None, False
+        self.ended = not self.seed.record.resumes or self.stopped_after > 0
+        self.stopped_after = seconds
 
     def next(self, limits: SeedLimits) -> Proposal | None:
         """Its next proposal; None when its turn is over, or all of it (`ended`)."""
@@ -108,6 +120,7 @@ class SeedRun:
         self.topology, self.collective = topology, collective
         self._seats = [_Seat(seed) for seed in seeds]
         self._seen: list[tuple[Family, Family]] = []
+        self._seconds = math.inf
         self._report, self._refuses, self._proposes = report, refuses, proposes
 
     @property
@@ -130,7 +143,14 @@ class SeedRun:
             PluginError: when a seed that a user named is broken; others are reported.
         """
         ends = limits.deadline()
-        seats = [seat for seat in self._seats if not seat.ended and not _too_slow(seat, slowest)]
+        self._seconds = ends.left()
+        seats = [
+            seat
+            for seat in self._seats
+            if not seat.ended
+            and not _too_slow(seat, slowest)
+            and self._seconds >= _LONGER * seat.stopped_after
+        ]
         for i, seat in enumerate(seats):
             if replace(ends, works=None).passed:
                 return  # even to import another seed would take too long
@@ -164,8 +184,8 @@ class SeedRun:
             if doing and seat.ended and first.passed:  # it looked at the clock itself
                 self._report(f"seed {name} {doing}")
         except OutOfTimeError:
-            seat.ended = True
-            if doing:
+            seat.stop(self._seconds)
+            if doing and seat.ended:
                 self._report(f"seed {name} {doing}")
         except VerificationError as error:
             seat.ended = True
