@@ -33,6 +33,8 @@ from syncoll.wording import counted
 
 __all__ = ["ReportResult", "report"]
 
+_DESCRIBED = "as the machine is described"
+
 _SIZES = tuple(1 << power for power in range(10, 31))
 """Of one node's data, that are simulated."""
 
@@ -104,9 +106,10 @@ def report(
     Args:
         source: a frontier, an algorithm, or a file of one.
         path: the file to write; None for none.
-        alpha: the latency of a step, such as ``0.7us``; None assumes 1 us, and the page says so.
+        alpha: the latency of a step, such as ``0.7us``; None for what the topology says, or else an
+            assumed 1 us, and the page says so.
         beta: what a link of one chunk per round carries, such as ``25GB/s``; None for what the
-            topology says, or else an assumed 25 GB/s, and the page says so.
+            topology says, or else an assumed 25 GB/s.
         collective: that it must be about, which lets more be checked; None for any.
         topology: likewise.
         classics: whether to simulate the classics beside it, or which.
@@ -128,15 +131,17 @@ def usual_model(
     topology: Topology, alpha: float | str | None = None, beta: float | str | None = None
 ) -> tuple[CostModel, str, str]:
     """Alpha and beta, and who says each."""
-    latency, alpha_from = ASSUMED_ALPHA, "assumed"
-    if alpha is not None:
-        latency, alpha_from = time_of("alpha", alpha), "given"
     bandwidth: Fraction | None = unit_bandwidth(topology)
-    beta_from = "as the machine is described"
+    latency, alpha_from, beta_from = ASSUMED_ALPHA, "assumed", _DESCRIBED
     if beta is not None:
         bandwidth, beta_from = bandwidth_of("beta", beta), "given"
     if bandwidth is None:
         bandwidth, beta_from = ASSUMED_BANDWIDTH, "assumed"
+    if alpha is not None:
+        latency, alpha_from = time_of("alpha", alpha), "given"
+    elif topology.fabric is not None and topology.fabric.states_latencies:
+        latency = physical_network(topology, None, bandwidth).greatest_latency
+        alpha_from = _DESCRIBED
     return CostModel(latency, bandwidth), alpha_from, beta_from
 
 
@@ -156,7 +161,8 @@ def _times(
         members = members_for(subject.frontier, model, _SIZES)
         stored += [one for one in members if (one.steps, one.bandwidth) not in shown]
     try:
-        network = physical_network(subject.topology, model.alpha, model.bandwidth)
+        alpha = None if how[1] == _DESCRIBED else model.alpha
+        network = physical_network(subject.topology, alpha, model.bandwidth)
         found, reasons = classics_of(session, stored[0].instance, classics, collective)
         compared = compare(stored, found, network, Semantics(), _SIZES, reasons)
     except UsageError as error:

@@ -22,9 +22,9 @@ import argparse
 from pathlib import Path
 
 import syncoll
-from syncoll.cli.arguments import add_meant, output_file, output_folder
+from syncoll.cli.arguments import STANDARD_OUTPUT, add_meant, output_file, output_folder
 from syncoll.cli.exits import Exit
-from syncoll.cli.output import print_page, print_text
+from syncoll.cli.output import print_page, print_text, write_bytes
 from syncoll.documents import require_writable
 from syncoll.planning import require_matplotlib
 
@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PAGE",
         type=output_file,
         default=Path("report.html"),
-        help="the page to write (default: report.html)",
+        help="the page to write; - for standard output (default: report.html)",
     )
     parser.add_argument("--alpha", metavar="TIME", help="latency of a step, such as 0.7us")
     parser.add_argument(
@@ -63,7 +63,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Runs the command; its exit code."""
-    require_writable(arguments.output)
+    to_stream = arguments.output == STANDARD_OUTPUT
+    if not to_stream:
+        require_writable(arguments.output)
     if arguments.figures is not None:
         require_matplotlib("figures")
     chosen = arguments.classics
@@ -77,6 +79,9 @@ def run(arguments: argparse.Namespace) -> int:
     )
     if arguments.figures is not None:
         made.save_figures(arguments.figures)
+    if to_stream:
+        write_bytes(made.html.encode())
+        return Exit.OK
     made.save(arguments.output)
     print_page(made.page())
     print_text(f"written to {arguments.output}")

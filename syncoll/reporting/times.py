@@ -10,7 +10,7 @@ from typing import Any
 from syncoll.documents import StoredAlgorithm
 from syncoll.planning import CostModel, MessageMeasure, message_of
 from syncoll.reporting.subject import Subject
-from syncoll.simulating import Comparison
+from syncoll.simulating import Comparison, Timed
 from syncoll.units import format_bandwidth, format_time
 
 __all__ = ["ASSUMED_ALPHA", "ASSUMED_BANDWIDTH", "Rival", "Simulated", "Times"]
@@ -24,11 +24,11 @@ _SIMULATED = "the simulator: a send leaves when its data is there and its lane i
 
 @dataclass(frozen=True, eq=False)
 class Rival:
-    """What stands beside the algorithms of a report: a classic, or a member of a pipeline.
+    """What stands beside the algorithms of a report: a classic, or a pipeline.
 
     Args:
         name: such as ``ring``.
-        forms: of which the fastest counts, for each size.
+        forms: of which the fastest counts, for each size; of a pipeline some members.
         classic: whether it is one.
     """
 
@@ -62,10 +62,10 @@ class Times:
 
     Args:
         model: alpha and beta.
-        alpha_from: who says alpha, in words: "given" or "assumed".
-        beta_from: the same of beta; "as the machine is described" where that is so.
+        alpha_from: who says alpha, in words: "given", "as the machine is described" or "assumed".
+        beta_from: the same of beta.
         message: what the collective's message is.
-        rivals: members of pipelines, then classics that run on this machine.
+        rivals: pipelines, then classics that run on this machine.
         simulated: None where nothing was simulated.
         left_out: what is not there, and why.
     """
@@ -111,18 +111,21 @@ class Times:
                 classics.
         """
         count = len(subject.entries)
-        rows: list[tuple[float, ...]] = [_floats(x.seconds) for x in comparison.algorithms]
-        rivals = [
-            Rival(_member_name(one.algorithm), (one.algorithm,), False)
-            for one in comparison.algorithms[count:]
-        ]
-        forms: dict[str, list[tuple[StoredAlgorithm, tuple[float, ...]]]] = {}
+        rows = [_floats(one.seconds) for one in comparison.algorithms[:count]]
+        forms: dict[tuple[str, bool], list[Timed]] = {}
+        for one in comparison.algorithms[count:]:
+            forms.setdefault((_pipeline(one.name), False), []).append(one)
         for one in comparison.classics:
-            forms.setdefault(one.classic, []).append((one.algorithm, _floats(one.seconds)))
-        for name, each in forms.items():
-            rivals.append(Rival(name, tuple(algorithm for algorithm, _ in each), True))
-            rows.append(tuple(map(min, *(row for _, row in each))) if each[1:] else each[0][1])
-        simulated = Simulated(comparison.sizes, tuple(rows[:count]), tuple(rows[count:]))
+            forms.setdefault((one.classic, True), []).append(one)
+        rivals = [
+            Rival(name, tuple(one.algorithm for one in each), classic)
+            for (name, classic), each in forms.items()
+        ]
+        fastest = [
+            _floats([min(times) for times in zip(*(one.seconds for one in each), strict=True)])
+            for each in forms.values()
+        ]
+        simulated = Simulated(comparison.sizes, tuple(rows), tuple(fastest))
         message = message_of(one.stored.instance for one in subject.entries)
         how = (model, alpha_from, beta_from, message)
         return cls(*how, tuple(rivals), simulated, dict(comparison.left_out))
@@ -168,5 +171,7 @@ def _floats(seconds: Sequence[Fraction]) -> tuple[float, ...]:
     return tuple(map(float, seconds))
 
 
-def _member_name(stored: StoredAlgorithm) -> str:
-    return f"S = {stored.steps}, R/C = {stored.bandwidth}, of a pipeline"
+def _pipeline(where: str) -> str:
+    """What the pipeline is called that a member such as ``families[0].member(5)`` is of."""
+    number = where.partition("[")[2].partition("]")[0]
+    return "pipeline" if number == "0" else f"pipeline {number}"

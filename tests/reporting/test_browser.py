@@ -76,13 +76,13 @@ def test_its_numbers_are_the_file_s(browser: Browser, report: Path, dgx1: Path) 
     for timed in (*simulated.algorithms, *simulated.classics):
         stored = timed.algorithm
         name = f"S = {stored.steps}, R/C = {stored.bandwidth}"
-        name = f"{timed.classic} (classic)" if timed.classic else name
+        name = timed.classic.replace("_", " ") or name
         fastest[name] = min(fastest.get(name, 1.0), float(timed.seconds[0]))
     rows = browser.value(CELLS.format("#times-table"))
     assert {row[0]: row[1] for row in rows} == {
         name: f"{seconds * 1e6:.4g} µs" for name, seconds in fastest.items()
     }
-    best_classic = min(seconds for name, seconds in fastest.items() if "classic" in name)
+    best_classic = min(seconds for name, seconds in fastest.items() if "=" not in name)
     assert rows[0][3].startswith(f"{best_classic / min(fastest.values()):.4g}")
     browser.value(
         "[...document.querySelectorAll('button')].find(b => b.innerText === 'Formula').click()"
@@ -191,6 +191,20 @@ def test_it_cannot_load_anything(browser: Browser, report: Path) -> None:
     )
     assert blocked == "img-src"
     browser.complaints.clear()
+
+
+def test_what_there_is_no_room_for_is_said(
+    browser: Browser, dgx1: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("syncoll.reporting.content._ROOM", 20)
+    path = tmp_path / "small.html"
+    syncoll.report(dgx1, path, classics=False)
+    browser.open(path)
+    browser.value("document.querySelectorAll('tr[data-algorithm]')[1].click()")
+    browser.settle()
+    assert "no room" in browser.value("document.getElementById('traffic-told').innerText")
+    assert "no room" in browser.value("document.getElementById('proof-table').innerText")
+    assert browser.value(CELLS.format("#traffic-table")) == []
 
 
 @pytest.mark.parametrize("name", ["outcome_sat", "outcome_unsat", "frontier_combining", "families"])

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import re
+from fractions import Fraction
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -177,6 +178,9 @@ def test_the_command(
     assert "ring" in [one["name"] for one in times["rivals"]]
     assert main(["report", str(dgx1), "--classics", "none", "-o", "r.html"]) == 0
     assert data_of(Path("r.html").read_text())["times"]["rivals"] == []
+    capsys.readouterr()
+    assert main(["report", str(dgx1), "--classics", "none", "-o", "-"]) == 0
+    assert capsys.readouterr().out == Path("r.html").read_text()
     assert main(["report", str(dgx1), "--alpha", "fast"]) == 2
     assert main(["report", "nothing.json"]) == 2
     assert main(["report", str(dgx1), "-o", "no/such/folder.html"]) == 2
@@ -190,6 +194,21 @@ def test_machines_with_units_say_beta() -> None:
     assert "given" in syncoll.report(found, beta="1GB/s").times.words
     with pytest.raises(UsageError, match="alpha"):
         found.report(alpha="x")
+
+
+def test_machines_with_latencies_say_alpha(tmp_path: Path) -> None:
+    spec = tmp_path / "own.syncoll"
+    spec.write_text(
+        "topology t { nodes 3 "
+        "link (0, 1), (1, 2), (2, 0) both ways bandwidth 25 GB/s latency 2 us }"
+    )
+    found = syncoll.pareto(f"{spec}:t", "allgather", max_steps=2, progress="none")
+    times = found.report(classics=False).times
+    assert (times.alpha_from, times.beta_from) == ("as the machine is described",) * 2
+    assert (times.model.alpha, times.model.bandwidth) == (Fraction(2, 10**6), 25 * 10**9)
+    assert times.simulated is not None
+    assert times.simulated.entries[0][0] == pytest.approx(2e-6 + 1024 / 25e9)
+    assert found.report(alpha="1us", classics=False).times.alpha_from == "given"
 
 
 def test_a_notebook_shows_it_in_a_frame(dgx1: Path) -> None:

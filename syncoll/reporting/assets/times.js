@@ -6,10 +6,10 @@ const MOST_LISTED = 14;
 function timesView(choose) {
   const { times, algorithms } = data;
   const model = { alpha: times.alpha, bandwidth: times.bandwidth };
-  const state = { chosen: 0, show: "time", by: times.simulated ? "simulator" : "formula", power: 20 };
+  const state = { chosen: 0, show: times.rivals.some((one) => one.classic) ? "speed" : "time", by: times.simulated ? "simulator" : "formula", power: 20 };
   const series = [
     ...algorithms.map((one, number) => ({ name: named(one), forms: [[one.steps, value(one.cost)]], number, simulated: times.simulated?.entries[number] })),
-    ...times.rivals.map((one, i) => ({ name: one.name, forms: one.forms.map(([steps, cost]) => [steps, value(cost)]), classic: one.classic, simulated: times.simulated?.rivals[i] })),
+    ...times.rivals.map((one, i) => ({ name: one.name.replaceAll("_", " "), forms: one.forms.map(([steps, cost]) => [steps, value(cost)]), classic: one.classic, simulated: times.simulated?.rivals[i] })),
   ];
   const changed = () => model.alpha !== times.alpha || model.bandwidth !== times.bandwidth;
   const simulating = () => state.by === "simulator" && times.simulated && !changed();
@@ -61,19 +61,11 @@ function timesView(choose) {
       class: `curve${one.classic ? " classic" : ""}${one.number === state.chosen ? " chosen" : ""}`,
       d: path(all.map((size, j) => [x(size), y(Math.max(lowY, values[i][j]))])),
     }, draw("title", {}, one.name))));
-    // The best of ours at each size, piece by piece.
-    const winner = all.map((size) => bestOf(ours, size));
-    let start = 0;
-    for (let j = 1; j <= all.length && ours.length; j++) {
-      if (j < all.length && winner[j] === winner[start]) continue;
-      const piece = all.slice(start, Math.min(j + 1, all.length));
-      svg.append(draw("path", { class: "curve best", d: path(piece.map((size) => [x(size), y(Math.max(lowY, of(winner[start], size)))])) }));
-      start = j;
-    }
+    const best = (size) => bestOf(ours, size);
+    svg.append(draw("path", { class: "curve best", d: path(all.map((size) => [x(size), y(Math.max(lowY, of(best(size), size)))])) }));
     const size = Math.min(all.at(-1), Math.max(all[0], 2 ** state.power));
     svg.append(draw("line", { class: "cursor", x1: x(size), x2: x(size), y1: top, y2: bottom }));
-    const best = ours.length ? bestOf(ours, size) : null;
-    if (best) svg.append(draw("circle", { class: "dot", cx: x(size), cy: y(of(best, size)), r: 4 }));
+    svg.append(draw("circle", { class: "dot", cx: x(size), cy: y(of(best(size), size)), r: 4 }));
     svg.addEventListener("pointerdown", (event) => {
       const box = svg.getBoundingClientRect();
       const share = ((event.clientX - box.left) / box.width * area.width - left) / (right - left);
@@ -91,7 +83,7 @@ function timesView(choose) {
     slider.setAttribute("aria-valuetext", bytes(size));
     const columns = ["algorithm", ">time", ">algbw", ...(classics.length ? [">over the best classic"] : [])];
     at("times-table").replaceChildren(tabled(`At ${bytes(size)} of one node's data, the fastest first`, columns, ranked.map((one) => [
-      one.number === undefined ? (one.classic ? `${one.name} (classic)` : one.name) : make("button", { type: "button", class: "choose", onclick: () => choose(one.number) }, one.name),
+      one.number === undefined ? make("span", { class: one.classic ? "rival" : null }, one.name) : make("button", { type: "button", class: "choose", onclick: () => choose(one.number) }, one.name),
       seconds(taken(one, size)),
       rate((times.per_node * size) / taken(one, size)),
       ...(classics.length ? [`${digits(speedUp(one, size))}×`] : []),
@@ -107,7 +99,7 @@ function timesView(choose) {
     type: "number", min: 0, step: "any", value: Number((start * factor).toPrecision(6)),
     oninput: (event) => { const given = Number(event.target.value); if (event.target.value !== "" && given >= 0) { set(given / factor); paint(); } },
   }));
-  const modes = [["time", "Time"], ["algbw", "Bandwidth"], ...(classics.length ? [["speed", "Speed-up"]] : [])];
+  const modes = [...(classics.length ? [["speed", "Speed-up"]] : []), ["time", "Time"], ["algbw", "Bandwidth"]];
   at("times-controls").replaceChildren(
     choices("What is shown", modes, state.show, (key) => { state.show = key; paint(); }),
     ...(times.simulated ? [choices("By what", [["simulator", "Simulated"], ["formula", "Formula"]], state.by, (key) => { state.by = key; paint(); })] : []),
@@ -119,7 +111,7 @@ function timesView(choose) {
   at("times-size").replaceChildren(make("label", { class: "wide" }, make("span", {}, "Size of one node's data: ", sizeWords), slider));
   const sample = (kind) => draw("svg", { width: 26, height: 10, viewBox: "0 0 26 10", "aria-hidden": "true" }, draw("path", { class: `curve ${kind}`, d: "M0 5H26" }));
   at("times-legend").replaceChildren(
-    make("span", {}, sample("best"), "the fastest point at each size"),
+    make("span", {}, sample("best"), "the fastest of these at each size"),
     make("span", {}, sample("chosen"), "the chosen point"),
     ...(ours.length > 2 ? [make("span", {}, sample(""), "other points")] : []),
     ...(classics.length ? [make("span", {}, sample("classic"), `classics: ${classics.map((one) => one.name).join(", ")}`)] : []));

@@ -96,7 +96,10 @@ async function trafficView(network, choose) {
 
   function paint() {
     const { traffic, one } = state;
-    if (!traffic?.loads) return;
+    if (!traffic?.loads) {
+      if (traffic) picture.paint({ link: () => ({}), node: () => ({}) });
+      return;
+    }
     const used = uses(), colour = ramp(), seen = trail();
     let most = 1;
     for (let i = 0; i < count; i++) most = Math.max(most, carried(i));
@@ -125,6 +128,7 @@ async function trafficView(network, choose) {
   function tell() {
     const { one, traffic } = state;
     if (!traffic.loads) {
+      at("traffic-table").replaceChildren();
       at("traffic-told").textContent = "There was no room in this page for the loads of this algorithm; `syncoll show` has its sends.";
       return;
     }
@@ -224,7 +228,7 @@ async function trafficView(network, choose) {
     const meaning = { start: "chunks, by the node where they start", end: "chunks, by the node where they must end", chunk: "chunks" };
     const colours = FEW.slice(0, 4).map((colour, i) => draw("circle", { cx: 6 + 10 * i, cy: 6, r: 4.5, fill: colour }));
     at("traffic-legend").replaceChildren(
-      make("span", {}, "0 %", make("i", { class: "ramp", "aria-hidden": "true" }), "of the tightest limit that a link is in"),
+      make("span", {}, make("span", { class: "nowrap" }, "0 %"), make("i", { class: "ramp", "aria-hidden": "true" }), "of the tightest limit that a link is in"),
       make("span", {}, block("full"), "full"), make("span", {}, block("idle"), "idle"),
       ...(traffic.arrived ? [make("span", {}, block("filled"), "share of what a node needs that it has")] : []),
       ...(traffic.moves ? [make("span", {}, draw("svg", { width: 42, height: 12, "aria-hidden": "true" }, ...colours), meaning[one.kinds_are])] : []));
