@@ -196,7 +196,7 @@ def test_it_cannot_load_anything(browser: Browser, report: Path) -> None:
 def test_what_there_is_no_room_for_is_said(
     browser: Browser, dgx1: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("syncoll.reporting.content._ROOM", 20)
+    monkeypatch.setattr("syncoll.reporting.content._ROOM", 0)
     path = tmp_path / "small.html"
     syncoll.report(dgx1, path, classics=False)
     browser.open(path)
