@@ -38,6 +38,7 @@ from syncoll.simulating import (
     Switching,
     Timing,
     compare,
+    floors,
     parse_late,
     parse_slow,
     physical_network,
@@ -180,7 +181,24 @@ def simulate(
         model = CostModel(network.greatest_latency, network.unit, semantics.overhead)
         algorithms += members_for(frontier_of(source), model, chosen)
     found, reasons = classics_of(session_of(source), algorithms[0].instance, classics, collective)
-    compared = compare(algorithms, found, network, semantics, chosen, reasons)
+    least_steps, least_cost = 0, Fraction(0)
+    if isinstance(source, FrontierResult) and source.evidence and source.max_chunks is None:
+        least_steps, least_cost = source.least_steps, source.least_bandwidth
+    compared = compare(
+        algorithms,
+        found,
+        network,
+        semantics,
+        chosen,
+        reasons,
+        floors=floors(
+            algorithms[0].instance,
+            network,
+            chosen,
+            least_steps=least_steps,
+            least_cost=least_cost,
+        ),
+    )
     return dressed(SimulationResult, compared, collective=algorithms[0].instance.collective)
 
 

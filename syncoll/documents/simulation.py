@@ -133,12 +133,14 @@ class BestRecord(ClosedRecord, frozen=True):
     Args:
         per_node: L.
         best: the place of the fastest algorithm of the frontier.
+        floor: seconds that no algorithm can be faster than; null where nothing is known.
         classic: the fastest classic; null where there is none.
         speedup: the classic's time over the best's.
     """
 
     per_node: Annotated[int, Meta(ge=1)]
     best: str
+    floor: Seconds | None
     classic: str | None
     speedup: Seconds | None
 

@@ -119,19 +119,23 @@ def _add_rows(page: Page, compared: Comparison, each: list[Timed]) -> None:
 
 
 def _add_fastest(page: Page, compared: Comparison) -> None:
-    columns = (">size", "fastest", ">time", "fastest classic", ">time", ">speed-up")
-    used = len(columns) if compared.classics else 3
-    page.table(columns[:used], [row[:used] for row in _best_rows(compared)])
+    columns = (">size", "fastest", ">time", ">at least", ">within")
+    classic = ("fastest classic", ">time", ">speed-up") if compared.classics else ()
+    used = len(columns) + len(classic)
+    page.table((*columns, *classic), [row[:used] for row in _best_rows(compared)])
+    page.text("at least: what no algorithm can be faster than, by latencies and the proved bound")
 
 
 def _best_rows(compared: Comparison) -> Iterator[tuple[object, ...]]:
     for number, size in enumerate(compared.sizes):
         best, classic = compared.best(number), compared.best_classic(number)
-        speedup = compared.speedup(number)
+        speedup, floor = compared.speedup(number), compared.floor(number)
         yield (
             format_size(size * compared.message.per_node),
             best.name,
             format_time(best.seconds[number]),
+            "-" if not floor else format_time(Fraction(floor).limit_denominator(10**15)),
+            "-" if not floor else f"{(float(best.seconds[number]) / floor - 1) * 100:.2g} %",
             "-" if classic is None else classic.name,
             "-" if classic is None else format_time(classic.seconds[number]),
             "-" if speedup is None else f"{float(speedup):.2f}",

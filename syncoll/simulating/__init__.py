@@ -2,6 +2,7 @@
 
 from syncoll.simulating.comparison import *  # noqa: F403
 from syncoll.simulating.document import *  # noqa: F403
+from syncoll.simulating.floors import *  # noqa: F403
 from syncoll.simulating.movements import *  # noqa: F403
 from syncoll.simulating.network import *  # noqa: F403
 from syncoll.simulating.semantics import *  # noqa: F403

@@ -87,6 +87,8 @@ class Comparison:
         algorithms: of the frontier, in its order.
         classics: what everybody compares with.
         left_out: classics without an algorithm here, each with the reason.
+        floors: seconds that no algorithm is faster than, for each size; empty where nothing is
+            known.
     """
 
     network: PhysicalNetwork
@@ -96,6 +98,7 @@ class Comparison:
     algorithms: tuple[Timed, ...]
     classics: tuple[Timed, ...] = ()
     left_out: Mapping[str, str] = field(default_factory=dict)
+    floors: tuple[float, ...] = ()
 
     @property
     def redop(self) -> Literal["sum", "none"]:
@@ -136,6 +139,10 @@ class Comparison:
 
         return min(group, key=seconds, default=None)
 
+    def floor(self, number: int) -> float | None:
+        """What no algorithm is faster than, for the size of a number; None where it is unknown."""
+        return self.floors[number] if self.floors else None
+
     def timed(self, name: str) -> Timed:
         """The algorithm at a place.
 
@@ -160,6 +167,8 @@ def compare(
     semantics: Semantics,
     sizes: Sequence[int],
     left_out: Mapping[str, str] | None = None,
+    *,
+    floors: Sequence[float] = (),
 ) -> Comparison:
     """What each takes for each size of one node's data.
 
@@ -180,6 +189,7 @@ def compare(
         tuple(timed(one) for one in algorithms),
         tuple(timed(one, name) for name, found in classics.items() for one in found),
         dict(left_out or {}),
+        tuple(floors),
     )
 
 

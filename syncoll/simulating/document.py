@@ -97,6 +97,7 @@ def _best(number: int, compared: Comparison) -> BestRecord:
     return BestRecord(
         compared.sizes[number],
         compared.best(number).name,
+        compared.floor(number),
         None if classic is None else classic.name,
         None if speedup is None else float(speedup),
     )

@@ -1,0 +1,130 @@
+"""Floors: what no algorithm on the network can be faster than, however it cuts the data.
+
+Two things take time whatever is done: the way from where data is to the farthest node that needs
+it, and the bytes that must pass the bottleneck.  The first is a shortest path by latencies.  The
+second is the proved bound on R/C, which says how many rounds some bound of B is busy at least,
+where the lanes are no faster than B has them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.model import UNREACHABLE, Instance
+from syncoll.simulating.network import PhysicalNetwork
+
+__all__ = ["floors"]
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+_MOST_CLASSES = 1 << 14
+"""Kinds of chunks whose farthest nodes are looked for; beyond, only the fewest steps count."""
+
+_ROUNDING = 1 - 1e-9
+"""Of sums of floating-point numbers, so that a floor is none too high."""
+
+
+def floors(
+    instance: Instance,
+    network: PhysicalNetwork,
+    sizes: Sequence[int],
+    *,
+    least_steps: int = 0,
+    least_cost: Fraction = Fraction(0),
+) -> tuple[float, ...]:
+    """Seconds that every algorithm of the collective takes, for each size of one node's data.
+
+    They hold in lockstep and asynchronously, with any overhead, and on slower lanes.
+
+    Args:
+        instance: whose pre and post say what must get where; C does not matter.
+        least_steps: proved: no algorithm has fewer.
+        least_cost: proved: no algorithm has a lower R/C, for any C.
+    """
+    links = np.array([float(x) for x in network.link_latencies])
+    lanes = [float(lane.latency) for lane in network.lanes]
+    far = max(_farthest(instance, links), least_steps * links.min(initial=np.inf)) * _ROUNDING
+    if not len(links):
+        return (0.0,) * len(sizes)
+    rate = float(least_cost) * _agreement(network) / float(network.unit)
+    last = float(network.alpha) + min(lanes)
+    return tuple(max(far, (last + rate * size) * _ROUNDING) if rate else far for size in sizes)
+
+
+def _farthest(instance: Instance, latencies: FloatArray) -> float:
+    """The longest time that any data takes to a node that needs it, by its fastest way."""
+    classes = instance.chunk_classes
+    if len(classes) > _MOST_CLASSES:
+        return 0.0
+    away = _ways(instance, latencies)
+    found = 0.0
+    for members in classes:
+        chunk = int(members[0])
+        starts, ends = instance.pre[chunk], instance.post[chunk]
+        ways = away[np.ix_(starts, ends)]
+        # A copy comes from the nearest node that has it; a sum needs every contribution.
+        needed = ways if instance.combining else ways.min(axis=0, initial=np.inf)
+        found = max(found, float(needed.max(initial=0.0)))
+    return found
+
+
+def _ways(instance: Instance, latencies: FloatArray) -> FloatArray:
+    """Seconds by the fastest way ``[source, destination]``; infinite where there is none."""
+    topology = instance.topology
+    if latencies.min() == latencies.max():
+        seconds = topology.distances * latencies[0]
+        return np.where(topology.distances == UNREACHABLE, np.inf, seconds)
+    tails, heads = np.array(topology.links, dtype=np.int64).reshape(-1, 2).T
+    away = np.full((topology.num_nodes, topology.num_nodes), np.inf)
+    np.fill_diagonal(away, 0.0)
+    while True:
+        nearer = away.copy()
+        np.minimum.at(nearer.T, heads, (away[:, tails] + latencies).T)
+        if np.array_equal(nearer, away):
+            return away
+        away = nearer
+
+
+def _agreement(network: PhysicalNetwork) -> float:
+    """How much of each bound's rounds its lanes are busy for, at least.
+
+    1 where every bound is a lane, or one lane has each of its sends at its rate.  Less where a
+    switch was taken out and its cables dealt out to several bounds, each narrower than the cable.
+    """
+    links, lanes, shares = _shares(network)
+    bandwidth = np.array([float(lane.bandwidth) for lane in network.lanes])
+    order = np.argsort(links, kind="stable")
+    links, lanes, shares = links[order], lanes[order], shares[order]
+    starts = np.searchsorted(links, np.arange(len(network.topology.links) + 1))
+    found = 1.0
+    for bound, members in zip(network.topology.bounds, network.topology.bound_links, strict=True):
+        counts = starts[members + 1] - starts[members]
+        at = np.repeat(starts[members], counts) + _within(counts)
+        busy = shares[at] / bandwidth[lanes[at]]
+        least = np.full(len(bandwidth), np.inf)
+        np.minimum.at(least, lanes[at], busy)
+        on_all = np.bincount(lanes[at], minlength=len(bandwidth)) == len(members)
+        best = float(least[on_all].max(initial=0.0))
+        found = min(found, best * float(bound.chunks_per_round) * float(network.unit))
+    return found
+
+
+def _shares(network: PhysicalNetwork) -> tuple[IntArray, IntArray, FloatArray]:
+    """Each lane of each link once, with the part of a send's bytes that passes there."""
+    whole: dict[tuple[int, int], Fraction] = {}
+    for link, strands in enumerate(network.routes):
+        for strand in strands:
+            for lane in strand.lanes:
+                whole[link, lane] = whole.get((link, lane), Fraction(0)) + strand.share
+    ends = np.array(list(whole), dtype=np.int64).reshape(-1, 2)
+    return ends[:, 0], ends[:, 1], np.array([float(share) for share in whole.values()])
+
+
+def _within(counts: IntArray) -> IntArray:
+    """0, 1, … for each of some counts, one after the other."""
+    return np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)

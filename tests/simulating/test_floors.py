@@ -1,0 +1,64 @@
+"""Floors: no algorithm on any network is faster, whatever the semantics."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from random import Random
+
+import pytest
+
+import syncoll
+from syncoll.model import Topology
+from tests.oracles.fabrics import random_fabric
+
+QUICK = {"progress": "none", "backend": "all_pairs"}
+
+
+def require_slower(found: syncoll.FrontierResult, random: Random) -> None:
+    """Every point and classic is no faster than the floor, and none of the floors is 0."""
+    for how in (
+        {"timing": "lockstep"},
+        {"switching": random.choice(["cut-through", "store-and-forward"])},
+        {"sharing": "fair", "late": ["rank 0 by 3us"]},
+        {"packet": 512, "header": 32, "overhead": "1us", "depth": 1},
+    ):
+        alpha = "0us" if random.random() < 0.3 else "2us"
+        compared = syncoll.simulate(
+            found, alpha=alpha, beta="25GB/s", sizes=["1KiB", "64KiB", "16MiB"], **how
+        )  # type: ignore[arg-type]
+        for number in range(3):
+            floor = compared.floor(number)
+            assert floor is not None
+            assert floor > 0
+            for one in (*compared.algorithms, *compared.classics):
+                assert one.seconds[number] >= floor
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_networks_with_switches(seed: int) -> None:
+    random = Random(seed)
+    fabric = random_fabric(random, irregular=bool(seed % 2))
+    collective = ("allgather", "reducescatter", "alltoall")[seed % 3]
+    require_slower(syncoll.pareto(fabric, collective, **QUICK), random)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["hub(4)", "routed ring(5)", "line(4)"])
+def test_links_and_ports(name: str) -> None:
+    require_slower(syncoll.pareto(name, "allreduce", **QUICK), Random(1))  # type: ignore[arg-type]
+
+
+def test_a_ring_is_as_fast_as_can_be() -> None:
+    """The time of the ring's last byte is the floor's, beside the latencies before it."""
+    ring = Topology.from_links("one way", 4, {(i, (i + 1) % 4): 1 for i in range(4)})
+    found = syncoll.pareto(ring, "allgather", progress="none")
+    compared = syncoll.simulate(found, alpha="1us", beta="1GB/s", sizes=["1MiB"], classics=False)
+    floor, size = compared.floor(0), 1 << 20
+    assert floor == pytest.approx(1e-6 + 3 * size / 1e9)
+    assert compared.best(0).seconds[0] == pytest.approx(Fraction(3 * (1000 + size), 10**9))
+
+
+def test_small_messages_take_their_way() -> None:
+    found = syncoll.pareto("line(5)", "broadcast(root=1)", progress="none", max_steps=4)
+    compared = syncoll.simulate(found, alpha="1us", beta="1GB/s", sizes=[4], classics=False)
+    assert compared.floor(0) == pytest.approx(3e-6)
+    assert compared.document()["best"][0]["floor"] == compared.floor(0)
