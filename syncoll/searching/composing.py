@@ -163,9 +163,18 @@ class Composing:
         except OutOfTimeError:
             self.complete = False
 
-    def _gaps_are_open(self) -> bool:
-        """Whether another way, or the direct search, may find something better."""
+    def _may_gain(self, way: Sequence[Collective]) -> bool:
+        """Whether another way may find something better: it has the steps of its parts at least."""
+        least = sum(map(self._least_steps, way))
+        bound = self.source.least_bandwidth
+        if any(p.steps <= least and p.bandwidth <= bound for p in self.points):
+            return False
         return gaps_are_open(self.points, self.source)
+
+    def _least_steps(self, part: Collective) -> int:
+        """The fewest steps that a part can have."""
+        asked = replace(self.request, collective=part, max_chunks=None)
+        return CandidateSource(asked, BoundsTable(asked.topology, part)).least_steps
 
     def _take(self, points: Iterable[Point]) -> bool:
         """Puts points of seeds on the frontier; whether one is new."""
@@ -185,9 +194,11 @@ class Composing:
         scopes: list[str] = []
         refusal: SyncollError | None = None
         for way in self.request.collective.ways:
-            if self.interrupted or (scopes and (self.deadline.passed or not self._gaps_are_open())):
+            if self.interrupted or (scopes and self.deadline.passed):
                 break
             try:
+                if scopes and not self._may_gain(way):
+                    continue
                 share = _SHARE_OF_PARTS[not is_small(self.request.topology)][bool(scopes)]
                 parts = self._searched(way, self.deadline.share(share))
             except (UsageError, LocatedError) as error:
@@ -257,11 +268,8 @@ class Composing:
         request = self.request
         max_steps, max_chunks = request.max_steps, request.max_chunks
         if max_steps is not None:
-            for other in (p for p in way if p is not part):
-                asked = replace(request, collective=other, max_chunks=None)
-                table = BoundsTable(request.topology, other)
-                max_steps -= CandidateSource(asked, table).least_steps
-            max_steps = max(0, max_steps)
+            others = sum(self._least_steps(other) for other in way if other is not part)
+            max_steps = max(0, max_steps - others)
         if max_chunks is not None and part is not way[0]:
             max_chunks = max(self._sizes(part, max_chunks), default=max_chunks)
         # How fast the whole is, each part does not tell by itself.

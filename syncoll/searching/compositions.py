@@ -23,13 +23,13 @@ from syncoll.searching.parts import Part
 
 __all__ = ["Compositions"]
 
-_MOST_REFINED, _LEAST_CHUNKS = 1 << 17, 16
-"""Parts are refined to a common multiple of their chunks while the whole lists no more sends.
-Where not all are orbits, so that every send is listed with its contributions, they are cut into
-fewer chunks than they have if need be, but not into fewer than so many at a node ..."""
+_MOST_REFINED, _LEAST_CHUNKS = 1 << 22, 4
+"""Parts are refined to a common multiple of their chunks while the whole lists no more
+contributions (sends times nodes).  Where not all are orbits, so that every send is listed, they are
+cut into fewer chunks than they have if need be, but not into fewer than so many at a node ..."""
 
-_MOST_LISTED = 1 << 20
-"""... and what lists more sends even so is not made."""
+_MOST_LISTED = 1 << 23
+"""... and what lists more even so is not made: a file of it has tens of megabytes."""
 
 
 class Compositions:
@@ -112,7 +112,10 @@ def _sizes(choice: Sequence[Point]) -> list[int] | None:
     listed = [p.algorithm for p in choice]
     if len(orbits) == len(choice):
         listed = [orbit.representative for orbit in orbits]
-    per_chunk = sum(Fraction(one.num_sends, n) for one, n in zip(listed, sizes, strict=True))
+    nodes = choice[0].instance.topology.num_nodes
+    per_chunk = nodes * sum(
+        Fraction(one.num_sends, n) for one, n in zip(listed, sizes, strict=True)
+    )
     if common * per_chunk <= _MOST_REFINED:
         return sizes
     if len(orbits) < len(choice):

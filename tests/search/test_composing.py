@@ -11,15 +11,16 @@ import pytest
 from syncoll.deadline import NEVER
 from syncoll.model import Algorithm, Instance, Topology, inverse_of, sequence_of
 from syncoll.results import Frontier, Point, Solution
-from syncoll.searching import SearchRequest, composing, compositions, search
+from syncoll.searching import Observer, SearchRequest, composing, compositions, search
 from syncoll.searching.compositions import Compositions
 from syncoll.searching.parts import Part
 from syncoll.solving import Solver
 from syncoll.trust import require_valid
-from tests.oracles.classics import allgather, ring
+from tests.oracles.classics import allgather, broadcast, ring
 
-REDUCESCATTER = inverse_of(allgather(), "reducescatter")
-ALLREDUCE = sequence_of([[REDUCESCATTER, allgather()]], "allreduce")
+ALLGATHER = allgather()
+REDUCESCATTER = inverse_of(ALLGATHER, "reducescatter")
+ALLREDUCE = sequence_of([[REDUCESCATTER, ALLGATHER]], "allreduce")
 
 
 def _on_a_ring(nodes: int, shares: Sequence[int]) -> Point:
@@ -41,7 +42,7 @@ def _on_a_ring(nodes: int, shares: Sequence[int]) -> Point:
 
 def _parts(*points: Sequence[Point]) -> list[Part]:
     topology = points[0][0].instance.topology
-    parts = [Part(SearchRequest(topology, what)) for what in (REDUCESCATTER, allgather())]
+    parts = [Part(SearchRequest(topology, what)) for what in (REDUCESCATTER, ALLGATHER)]
     for part, found in zip(parts, points, strict=True):
         part.points = found
     return parts
@@ -62,7 +63,7 @@ def test_parts_without_a_small_common_multiple_are_cut_alike(
     (exact,), lost = _composed(_parts([one], [two]))
     assert exact.chunks == 4 * 3 * 7
     assert exact.bandwidth == (one.bandwidth + two.bandwidth) / 4
-    monkeypatch.setattr(compositions, "_MOST_REFINED", 240)
+    monkeypatch.setattr(compositions, "_MOST_REFINED", 960)
     (coarse,), more = _composed(_parts([one], [two]))
     require_valid(coarse.instance, coarse.algorithm)
     assert coarse.chunks == 4 * 7
@@ -74,7 +75,7 @@ def test_parts_without_a_small_common_multiple_are_cut_alike(
 
 
 def test_what_cannot_be_cut_alike_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compositions, "_MOST_REFINED", 240)
+    monkeypatch.setattr(compositions, "_MOST_REFINED", 960)
     monkeypatch.setattr("syncoll.searching.parts.recut", lambda *_: None)
     found, lost = _composed(_parts([_on_a_ring(4, (2, 1))], [_on_a_ring(4, (3, 4))]))
     assert not found
@@ -151,3 +152,29 @@ def test_compositions_are_passed_on_while_parts_are_searched(
     assert all(found.points and not found.complete for found in meanwhile)
     assert "reducescatter then allgather" in meanwhile[0].scope
     assert known[-1][0].points
+
+
+def test_a_way_that_can_gain_nothing_is_not_searched(
+    monkeypatch: pytest.MonkeyPatch, solver: Solver
+) -> None:
+    """Both ways have four steps at least on ring(4), with which the first meets the bound."""
+    monkeypatch.setattr(composing, "_DIRECT_SECONDS", 0.2)
+    reduce = inverse_of(broadcast(), "reduce")
+    both = sequence_of([[REDUCESCATTER, ALLGATHER], [reduce, broadcast()]], "allreduce")
+    began: list[str] = []
+
+    class Listening(Observer):
+        def began(self, collective: str) -> None:
+            began.append(collective)
+
+    frontier = search(SearchRequest(ring(4), both, max_steps=4), solver, Listening())
+    assert frontier.points[-1].bandwidth == Fraction(3, 4)
+    assert began == ["allgather", "allreduce, directly"]
+
+
+def test_what_would_list_too_many_sends_is_not_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compositions, "_MOST_REFINED", 960)
+    monkeypatch.setattr(compositions, "_MOST_LISTED", 100)
+    found, lost = _composed(_parts([_on_a_ring(4, (2, 1))], [_on_a_ring(4, (3, 4))]))
+    assert not found
+    assert lost
