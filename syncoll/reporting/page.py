@@ -21,6 +21,7 @@ from syncoll.reporting.markup import Markup, text
 from syncoll.reporting.sections import assumptions, commands, points, summary
 from syncoll.reporting.subject import Subject
 from syncoll.reporting.times import Times
+from syncoll.results.lower_bounds import BOUNDS_ALONE
 
 __all__ = ["framed", "page"]
 
@@ -56,7 +57,7 @@ def page(subject: Subject, times: Times) -> str:
         "style": style,
         "script": script,
         "title": text(subject.title),
-        "kind": "Pareto frontier" if subject.frontier is not None else "Answer",
+        "kind": _kind(subject),
         "summary": summary(subject),
         "points": points(subject),
         "assumptions": assumptions(subject, times),
@@ -69,6 +70,13 @@ def page(subject: Subject, times: Times) -> str:
     }
     # In one pass: what is put in is not looked at again.
     return _PLACE.sub(lambda match: places[match[1]], _asset("report.html"))
+
+
+def _kind(subject: Subject) -> str:
+    """What the page is about, above its title."""
+    if subject.frontier is None:
+        return "Answer"
+    return "Proved bounds" if subject.frontier.scope == BOUNDS_ALONE else "Pareto frontier"
 
 
 def framed(whole: str) -> Markup:

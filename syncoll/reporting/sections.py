@@ -43,7 +43,8 @@ def summary(subject: Subject) -> Markup:
         ("directed links", len(topology.links)),
     ]
     if frontier is not None:
-        facts.append(("verified points", len(frontier.points)))
+        if frontier.scope != BOUNDS_ALONE:
+            facts.append(("verified points", len(frontier.points)))
         if frontier.families:
             facts.append(("pipelines", len(frontier.families)))
         if frontier.least_steps:
@@ -127,11 +128,13 @@ def points(subject: Subject) -> Markup:
 
 def assumptions(subject: Subject, times: Times) -> Markup:
     """What was assumed, checked, left open and left out."""
-    frontier, entries = subject.frontier, [*_checked(subject), f"Times: {times.words}."]
-    entries.append(
-        "By the formula S · alpha + (R/C) · L · beta, steps are in lockstep: each waits for the "
-        "one before it. L is the data of one node, cut into C chunks."
-    )
+    frontier, entries = subject.frontier, [*_checked(subject)]
+    if subject.entries:
+        entries.append(f"Times: {times.words}.")
+        entries.append(
+            "By the formula S · alpha + (R/C) · L · beta, steps are in lockstep: each waits for "
+            "the one before it. L is the data of one node, cut into C chunks."
+        )
     if times.simulated is not None:
         entries.append(
             "Simulated, a send leaves when its data is there and its lane is free, and switches "

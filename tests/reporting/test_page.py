@@ -158,6 +158,18 @@ def test_a_frontier_without_anything() -> None:
     assert data_of(html)["algorithms"] == []
 
 
+def test_bounds_alone(tmp_path: Path) -> None:
+    path = tmp_path / "bounds.json"
+    syncoll.bounds("torus(3,3)", "alltoall").save(path)
+    html = syncoll.report(path, collective="alltoall").html
+    data = data_of(html)
+    assert data["algorithms"] == []
+    assert data["proofs"]
+    assert "Proved bounds" in html
+    assert "syncoll bounds 'torus(3,3)' alltoall -o bounds.json".replace("'", "&#x27;") in html
+    assert "Times: alpha" not in html
+
+
 def test_an_algorithm_of_images() -> None:
     instance, algorithm = random_orbit(0)
     stored = StoredAlgorithm(instance, algorithm, "algorithm")

@@ -126,7 +126,7 @@ class Picture {
       const [a, b, c, length] = this.curves[i];
       context.strokeStyle = colour ?? idle;
       context.globalAlpha = colour ? 1 : 0.55;
-      context.lineWidth = colour ? width * thin : thin;
+      context.lineWidth = colour ? Math.max(0.8, width * thin) : thin;
       context.beginPath();
       if (network.broken.has(i)) {
         for (const [start, end] of this.ends(i)) {
