@@ -46,13 +46,14 @@ def content(subject: Subject, times: Times) -> dict[str, Any]:
 
 
 def _network(topology: Topology, layout: Layout) -> dict[str, Any]:
+    bends, which = np.unique(np.round(layout.bends, 3), return_inverse=True)
     return {
         "nodes": topology.num_nodes,
         "kind": layout.kind,
         "places": np.round(layout.places, 3).tolist(),
         "boxes": [list(box) for box in layout.boxes],
         "links": pack(np.array(topology.links, dtype=np.int64).reshape(-1, 2)),
-        "bends": np.round(layout.bends, 3).tolist() if len(layout.bends) else [],
+        "bends": {"values": bends.tolist(), "which": pack(which)},
         "broken": pack(layout.broken),
         "limits": {
             "labels": _labels(topology),
@@ -66,14 +67,16 @@ def _network(topology: Topology, layout: Layout) -> dict[str, Any]:
 
 
 def _labels(topology: Topology) -> list[str]:
-    """What each limit is called; several with one name are told apart by what they bound."""
+    """What each limit is called; several with one name are told apart by what they bound.
+
+    That of a single link needs no name: the page calls it by its ends.
+    """
     found = []
     count = Counter(bound.label for bound in topology.bounds)
     for bound in topology.bounds:
         ends = [set(side) for side in zip(*bound.links, strict=True)]
         if len(bound.links) == 1:
-            (one,) = bound.links
-            where = f"{one[0]} → {one[1]}"
+            where = ""
         elif len(ends[0]) == 1:
             where = f"out of node {min(ends[0])}"
         elif len(ends[1]) == 1:
@@ -81,7 +84,8 @@ def _labels(topology: Topology) -> list[str]:
         else:
             where = counted(len(bound.links), "link")
         label = bound.label
-        found.append(f"{label}, {where}" if label and count[label] > 1 else label or where)
+        told_apart = label and where and count[label] > 1
+        found.append(f"{label}, {where}" if told_apart else label or where)
     return found
 
 

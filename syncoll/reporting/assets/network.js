@@ -8,18 +8,20 @@ const MOST_NUMBERED = 100;
 /** The network with its links as numbers. */
 async function readNetwork() {
   const { network } = data;
-  const [ends, broken, sizes, members] = await Promise.all(
-    [network.links, network.broken, network.limits.sizes, network.limits.links].map(unpacked));
+  const [ends, which, broken, sizes, members] = await Promise.all([network.links, network.bends.which,
+    network.broken, network.limits.sizes, network.limits.links].map(unpacked));
+  const bends = Array.from(which, (i) => network.bends.values[i]);
   const links = [];
   for (let i = 0; i < ends.length; i += 2) links.push([ends[i], ends[i + 1]]);
   let start = 0;
   const limits = network.limits.labels.map((label, i) => {
     const own = Array.from(members.subarray(start, start += sizes[i]));
-    return { label, room: value(network.limits.room[i]), roomText: network.limits.room[i], links: own };
+    const [a, b] = links[own[0]];
+    return { label: own.length > 1 ? label : label ? `${label}, ${a} → ${b}` : `${a} → ${b}`, room: value(network.limits.room[i]), roomText: network.limits.room[i], links: own };
   });
   const limitsOf = links.map(() => []);
   limits.forEach((limit, i) => limit.links.forEach((link) => limitsOf[link].push(i)));
-  return { ...network, links, limits, limitsOf, broken: new Set(broken) };
+  return { ...network, links, bends, limits, limitsOf, broken: new Set(broken) };
 }
 
 /** Draws a network on a canvas. `tell` says what a link or a node is, for the pointer. */
