@@ -46,14 +46,14 @@ class FabricLink:
         bandwidth: above 0, in the fabric's measure.
         label: what the link is, for people; may be empty.
         latency: seconds from the first bit's departure to its arrival, at least 0; None where
-            nobody knows.
+            nobody knows.  Like the label it says nothing about what can be carried.
     """
 
     source: int
     destination: int
     bandwidth: Fraction
     label: str = field(default="", compare=False)
-    latency: Fraction | None = None
+    latency: Fraction | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)

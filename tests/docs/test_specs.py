@@ -16,7 +16,7 @@ EXPANDED = {
     "my-machine.syncoll": ["quad", "ladder(3)", "ladder(4, rung=1/2)"],
     "my-collectives.syncoll": ["shift", "shift(by=2)", "Own"],
     "language.syncoll": [
-        *("quad(6)", "quad(4, 1, 2, bandwidth=3)", "pod(8)", "pod(6, cards=3)"),
+        *("quad(6)", "quad(4, 1, 2, bandwidth=3)", "timed_pod(4)", "pod(8)", "pod(6, cards=3)"),
         *("shift", "shift(by=3)", "gather_up", "gather_up(root=1)", "spread", "sum_up", "header"),
         *("Scattered", "Root(2)", "Some", "Diagonal", "Other"),
         "overnight",
