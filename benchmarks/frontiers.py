@@ -73,8 +73,13 @@ class Run:
     check: float
 
 
-def measure(topology: str, collective: str, seconds: float, more: Sequence[str]) -> Run:
+def measure(
+    topology: str, collective: str, seconds: float, more: Sequence[str], *, solver: bool = True
+) -> Run:
     """Runs the command and checks what it wrote.
+
+    Args:
+        solver: whether one is asked, whose answers are not to be kept.
 
     Raises:
         RuntimeError: when the command fails.
@@ -83,7 +88,8 @@ def measure(topology: str, collective: str, seconds: float, more: Sequence[str])
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "frontier.json"
         command = [sys.executable, "-m", "syncoll", "pareto", topology, collective]
-        command += ["--store", "none", "--time-limit", f"{seconds:g}s", "-o", str(file), *more]
+        command += ["--store", "none"] if solver else []
+        command += ["--time-limit", f"{seconds:g}s", "-o", str(file), *more]
         began = time.perf_counter()
         done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
         wall = time.perf_counter() - began
