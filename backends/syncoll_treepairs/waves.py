@@ -21,7 +21,7 @@ from syncoll.deadline import Deadline
 from syncoll.linear import GrowingProgram
 from syncoll.model import Algorithm
 from syncoll_treepairs.combs import combs
-from syncoll_treepairs.dealing import Dealt, deal, in_waves, own_sends
+from syncoll_treepairs.dealing import Dealt, deal, in_waves, own_sends, rounds_of
 from syncoll_treepairs.machine import Machine
 from syncoll_treepairs.pairs import Pair
 
@@ -196,7 +196,7 @@ class Waves:
 def waves(
     packing: WavePacking, most_chunks: int, most_steps: int | None, until: Deadline
 ) -> Iterator[Waves]:
-    """A wave, two, three, five and so on, for as long as there is room for them."""
+    """So many waves as there is room for, then one, two, three and so on."""
     machine = packing.machine
     room = max(1, _MOST_CONTRIBUTIONS // (2 * machine.num_nodes**2)) * machine.order
     wave = deal(packing, max(machine.order, min(room, most_chunks // _LEAST_WAVES)), None, until)
@@ -209,15 +209,31 @@ def waves(
     most = min(most_chunks, _MOST_HELD // machine.num_nodes) // wave.chunks
     if most_steps is not None:
         most = min(most, most_steps - depth + 1)
-    own, before = own_sends(machine, wave), np.inf
+    own = own_sends(machine, wave)
+    load = sum(
+        (number * machine.load(pair.links, pair.steps, depth) for pair, number in pairs),
+        np.zeros((len(machine.rates), depth), dtype=np.int64),
+    )
+    kept, before = [], np.inf
     for count in _counts(most):
-        algorithm = in_waves(machine, wave, own, count)
-        cost = algorithm.rounds / (wave.chunks * count)
+        cost = _rounds(machine, load, count) / (wave.chunks * count)
         if cost < before * _LEAST_GAIN:
-            yield Waves(wave.chunks * count, count, algorithm)
+            kept.append(count)
             before = cost
         if cost <= wave.rounds / wave.chunks * _NEAR:
-            return
+            break
+    # What comes nearest is the first: on a large machine each takes its time.
+    for count in (*kept[-1:], *kept[:-1]):
+        yield Waves(wave.chunks * count, count, in_waves(machine, wave, own, count))
+
+
+def _rounds(machine: Machine, load: IntArray, count: int) -> int:
+    """R of so many waves, each of which loads one bound of each orbit so, ``[B, depth]``."""
+    depth = load.shape[1]
+    total = np.zeros((len(load), depth + count), dtype=np.int64)
+    total[:, :depth] += load
+    total[:, count:] -= load  # a wave ends to count when the last has begun
+    return rounds_of(machine, np.cumsum(total, axis=1)[:, :-1])
 
 
 def _counts(most: int) -> Iterator[int]:

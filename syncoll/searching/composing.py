@@ -42,12 +42,12 @@ _DIRECT_SECONDS = 25.0
 _SHARE_OF_FIRST_BOUND = 0.15
 """The part of the time in which the whole's bandwidth cost is bounded."""
 
-_SHARE_OF_PARTS = ((0.4, 0.25), (0.75, 0.25))
+_SHARE_OF_PARTS = ((0.4, 0.25), (0.25, 0.25))
 """The part of the time that is left in which the parts of the first way to compose are searched,
 and those of any other: on a small machine, where a direct search often finds what is better than
 any composition, and on others."""
 
-_SHARE_OF_SEEDS = (0.05, 0.2)
+_SHARE_OF_SEEDS = (0.35, 0.4)
 """The part of the time in which seeds construct the whole before that, on a small machine and on
 others."""
 

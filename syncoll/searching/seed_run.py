@@ -3,7 +3,7 @@
 Each has its own share of a round's time: what one leaves over goes to those after it, and one that
 takes too long is stopped.  Shares are measured in work, so that what comes out does not depend on
 how busy the machine is.  A seed that has not come to its end has another turn in the next round;
-one that resumes, and was stopped all the same, begins anew in a round that is twice as long.
+one that resumes, and was stopped all the same, begins anew in a round that is no shorter.
 """
 
 from __future__ import annotations
@@ -33,9 +33,6 @@ _LEAST_SECONDS = 0.5
 
 _LATE = 5.0
 """So many seconds one that resumes may be late, besides."""
-
-_LONGER = 2.0
-"""A round in which a seed that was stopped begins anew is so many times longer."""
 
 _BUSY = 3.0
 """So many times its part of the time a seed may wait for its part of the work."""
@@ -149,7 +146,7 @@ class SeedRun:
             for seat in self._seats
             if not seat.ended
             and not _too_slow(seat, slowest)
-            and self._seconds >= _LONGER * seat.stopped_after
+            and self._seconds >= seat.stopped_after
         ]
         for i, seat in enumerate(seats):
             if replace(ends, works=None).passed:
