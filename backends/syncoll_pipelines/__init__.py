@@ -47,7 +47,6 @@ RECORD = SeedRecord(
     installed=_installed,
     fits=_fits,
     first_seconds=0.5,
-    weight=4.0,
     resumes=True,
 )
 

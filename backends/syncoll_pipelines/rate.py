@@ -11,7 +11,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from syncoll.linear import GrowingProgram
+from syncoll.errors import OutOfTimeError
+from syncoll.linear import LinearProgram
 from syncoll.model import Topology
 
 __all__ = ["best_rate"]
@@ -26,30 +27,49 @@ def best_rate(topology: Topology, root: int, seconds: float | None = None) -> Fr
     Args:
         seconds: for the linear program.
     """
-    nodes, links = topology.num_nodes, topology.links
-    count = len(links)
-    others = [node for node in range(nodes) if node != root]
+    nodes, count = topology.num_nodes, len(topology.links)
+    ends = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
+    others = np.array([node for node in range(nodes) if node != root], dtype=np.int64)
     # Variable 0 is the rate, 1 ... L what links carry, then what each node takes in over each.
-    program = GrowingProgram(np.concatenate([[-1.0], np.zeros(count * (1 + len(others)))]))
-    for i, members in enumerate(topology.bound_links):
-        room = float(topology.bounds[i].chunks_per_round)
-        program.add({1 + int(link): 1.0 for link in members}, -np.inf, room)
-    for number, node in enumerate(others):
-        first = 1 + count * (1 + number)
-        for link in range(count):
-            program.add({first + link: 1.0, 1 + link: -1.0}, -np.inf, 0.0)
-        for place in range(nodes):
-            if place == root:
-                continue  # what leaves it follows from all others
-            row = dict.fromkeys((first + link for link in topology.in_links[place]), 1.0)
-            row |= dict.fromkeys((first + link for link in topology.out_links[place]), -1.0)
-            if place == node:
-                row[0] = -1.0
-            if row:
-                program.add(row, 0.0, 0.0)
-    if not program.run(seconds) or program.columns is None:
+    width = 1 + count * (1 + len(others))
+    room = [float(bound.chunks_per_round) for bound in topology.bounds]
+    sizes = [len(members) for members in topology.bound_links]
+    link, block = np.arange(count), 1 + count * (1 + np.arange(len(others)))
+    taken = (block[:, None] + link).ravel()
+    carried = len(room) + np.arange(len(taken))
+    # Of each node's flow what comes into another one leaves it, or is its own.
+    balance = len(room) + len(taken) + nodes * np.arange(len(others))
+    rows = [
+        np.repeat(np.arange(len(room)), sizes),
+        *(carried, carried),
+        *((balance[:, None] + ends[:, side]).ravel() for side in (1, 0)),
+        balance + others,
+    ]
+    columns = [
+        1 + np.concatenate([*topology.bound_links, np.zeros(0, dtype=np.int64)]),
+        *(taken, np.tile(1 + link, len(others))),
+        *(taken, taken),
+        np.zeros(len(others), dtype=np.int64),
+    ]
+    values = [1.0, 1.0, -1.0, 1.0, -1.0, -1.0]
+    free = np.full(nodes, 0.0)
+    free[root] = np.inf  # what leaves it follows from all others
+    some = len(taken)
+    program = LinearProgram(
+        np.concatenate([[-1.0], np.zeros(width - 1)]),
+        np.concatenate(rows).astype(np.int64),
+        np.concatenate(columns).astype(np.int64),
+        np.concatenate([np.full(len(r), v) for r, v in zip(rows, values, strict=True)]),
+        np.concatenate([np.full(len(room) + some, -np.inf), np.tile(-free, len(others))]),
+        np.concatenate([room, np.zeros(some), np.tile(free, len(others))]),
+    )
+    try:
+        optimum = program.minimise(seconds)
+    except OutOfTimeError:
         return None
-    rate = float(program.columns[0])
+    if optimum is None:
+        return None
+    rate = float(optimum.columns[0])
     found = Fraction(rate).limit_denominator(_LARGEST_DENOMINATOR)
     # Rounded down where it is no such fraction: trees at that rate are near the best.
     if abs(float(found) - rate) > 1e-6:

@@ -82,9 +82,13 @@ class PipelineSeed:
         assert unit is not None
         (root,) = _roots(collective.table_on(topology, unit).pre)
         ends = limits.deadline()
-        rate = best_rate(topology, root, ends.seconds)
-        if rate is None:
-            return
+        while (rate := best_rate(topology, root, ends.seconds)) is None:
+            if not ends.passed:
+                return
+            more = yield None
+            if more is None:
+                return
+            limits, ends = more, more.deadline()
         search = _Search(topology, root, rate, unit, options)
         while True:
             for waves in search.found(ends):

@@ -1,0 +1,61 @@
+"""Collectives with one root on every connected graph of few nodes: no claim is false.
+
+The truth comes from trying everything, for every small S and C.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+import networkx as nx
+import pytest
+
+from syncoll.model import Topology
+from syncoll.searching import AnswerSource, SearchRequest
+from syncoll.solving import Solver
+from tests.search.test_claims import MANAGER, SPECS, examine, seeding
+
+COLLECTIVES = ("broadcast", "reduce", "scatter", "gather")
+
+
+@pytest.fixture(scope="module")
+def solver() -> Iterator[Solver]:
+    with Solver(MANAGER, backend="cpsat") as solver:
+        yield solver
+
+
+def graphs(nodes: int) -> Iterator[Topology]:
+    """Every connected graph of so many nodes, with links of one bandwidth and of several."""
+    atlas = (g for g in nx.graph_atlas_g() if len(g) == nodes and nx.is_connected(g))
+    for number, graph in enumerate(atlas):
+        for uneven in (False, True):
+            links = {}
+            for i, (a, b) in enumerate(graph.edges):
+                links[a, b] = Fraction(1 + i % 2 * uneven)
+                links[b, a] = Fraction(1, 1 + (i % 3 == 2) * uneven)
+            yield Topology.from_links(f"graph{nodes}{number}{uneven}", nodes, links)
+
+
+def no_claim_is_false(topology: Topology, collective: str, solver: Solver) -> None:
+    request = SearchRequest(
+        topology,
+        SPECS.collective(collective),
+        max_chunks=topology.num_nodes if collective == "scatter" else 2,  # of which C is a multiple
+        point_limit=1.0,
+        time_limit=3.0,
+    )
+    assert examine(request, AnswerSource(solver, seeding=seeding()))
+
+
+@pytest.mark.parametrize("collective", COLLECTIVES)
+@pytest.mark.parametrize("topology", [*graphs(2), *graphs(3)], ids=str)
+def test_up_to_three_nodes(topology: Topology, collective: str, solver: Solver) -> None:
+    no_claim_is_false(topology, collective, solver)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("topology", [*graphs(4)], ids=str)
+def test_four_nodes(topology: Topology, solver: Solver) -> None:
+    for collective in COLLECTIVES:
+        no_claim_is_false(topology, collective, solver)
