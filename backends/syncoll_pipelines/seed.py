@@ -120,6 +120,7 @@ class _Search:
         self._seconds, self._cells = float(options["seconds"]), int(options["cells"])
         self._far = int(topology.distances[root].max())
         self._best: Waves | None = None
+        self._late = False
         self._tasks = self._all(_order(topology, root, rate, unit))
         self._task: _Task | None = next(self._tasks, None)
 
@@ -131,10 +132,14 @@ class _Search:
         """Waves, each better than those before, until the time is over."""
         while self._task is not None:
             waves, settled = self._task(ends)
+            late = ends.passed and not settled
+            if late and not self._late:
+                self._late = True
+                return  # a poor family looks as if there were no better one
             if waves is not None and (self._best is None or waves.lost < self._best.lost):
                 self._best = waves
                 yield waves
-            if ends.passed and not settled:
+            if late:
                 return  # again, with more time
             self._task = next(self._tasks, None)
 
@@ -153,6 +158,11 @@ class _Search:
         topology, root = self._topology, self._root
         answers: list[Waves | None] = []
 
+        def is_small(depth: int) -> bool:
+            """Whether all is chosen together for so many steps."""
+            more = max(1, depth - self._far)
+            return chunks * len(topology.links) * depth * more <= self._cells
+
         def trees(depth: int) -> _Task:
             def ask(until: Deadline) -> tuple[Waves | None, bool]:
                 found, none = find_trees(
@@ -160,7 +170,7 @@ class _Search:
                 )
                 waves = None if found is None else Waves.of(found, rounds, depth)
                 answers.append(waves)
-                return waves, none
+                return None if is_small(depth) else waves, found is not None or none
 
             return ask
 
@@ -184,8 +194,7 @@ class _Search:
             return
         most = known.depth + _MORE_STEPS
         for depth in range(known.depth, most + 1):
-            more = depth - self._far
-            if chunks * len(topology.links) * depth * max(1, more) > self._cells:
+            if not is_small(depth):
                 return
             yield whole(depth, known)
             waves = answers[-1]

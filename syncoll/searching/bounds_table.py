@@ -168,6 +168,9 @@ class BoundsTable:
         """The best one known for a shape and at most `steps` steps; the more general of equals."""
         bounds = [self._bound(shape, None)]
         if steps is not None:
+            # What holds for more steps holds for these; with little time more may prove more.
+            more = [s for c, s in self._bounds if c == shape.chunks and s is not None and s > steps]
+            bounds += [self._bounds[shape.chunks, s] for s in sorted(more, reverse=True)]
             if (shape.chunks, steps) in self._bounds or not self.deadline.passed:
                 bounds.append(self._bound(shape, steps))
             else:

@@ -11,9 +11,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from syncoll.bounding import rounds_bound
+from syncoll.certificates import RoundsBound
 from syncoll.documents import frontier_document, load_text
 from syncoll.errors import LocatedError, UsageError
 from syncoll.model import Collective, Instance, Topology
@@ -281,3 +284,18 @@ def test_a_mistake_for_every_c_is_told(solver: Solver) -> None:
     ring: Topology = SPECS.topology("ring(3)")
     with pytest.raises(LocatedError, match="is empty"):
         search(SearchRequest(ring, nobody), solver)
+
+
+def test_a_bound_for_more_steps_serves_fewer_that_have_less() -> None:
+    topology, collective = SPECS.topology("ring(4)"), SPECS.collective("broadcast")
+
+    def prove(*asked: Any, **how: Any) -> RoundsBound:
+        steps = asked[2]
+        if steps == 2:  # as where time runs out
+            return RoundsBound(F(0), steps, None)
+        return rounds_bound(*asked, **how)
+
+    table = BoundsTable(topology, collective, prove)
+    assert table.bandwidth(1, 2) == table.bandwidth(1)
+    assert table.bandwidth(1, 3) > table.bandwidth(1)
+    assert table.bandwidth(1, 2) == table.bandwidth(1, 3)
