@@ -53,7 +53,7 @@ SPEED = (
     ("dgx_h100(boxes=4)", "ring"),
     ("torus(16,16,16)", "bfb"),
 )
-SEARCH_SECONDS, CLASSIC_SECONDS = 5.0, 1.5
+SEARCH_SECONDS, CLASSIC_SECONDS = 20.0, 1.5
 
 
 def row(*cells: object) -> None:
@@ -106,7 +106,7 @@ def speed(session: Session) -> None:
             )
 
 
-def tables(session: Session, machines: Sequence[str]) -> None:
+def tables(session: Session, machines: Sequence[str], collectives: Sequence[str]) -> None:
     """What the frontier's best and the best classic take."""
     print(
         f"\n## Machines\n\nThe best of a search of {SEARCH_SECONDS:g} s, and the best classic; "
@@ -115,7 +115,7 @@ def tables(session: Session, machines: Sequence[str]) -> None:
         "machine states no bandwidths."
     )
     for machine in machines:
-        for collective in COLLECTIVES:
+        for collective in collectives:
             print(f"\n### {collective} on {machine}\n", flush=True)
             try:
                 compared = _compared(session, machine, collective)
@@ -172,6 +172,7 @@ def _table_row(compared: Comparison, number: int) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--speed", action="store_true")
+    parser.add_argument("--collective", action="append", help="this one only; also several")
     parser.add_argument("--cases", type=int, default=0)
     parser.add_argument("machines", nargs="*", default=list(MACHINES))
     arguments = parser.parse_args()
@@ -182,9 +183,10 @@ def main() -> int:
         return subprocess.run(command, env={**os.environ, **more}, check=False).returncode
     session = Session()
     print("# Simulations")
-    speed(session)
+    if not arguments.collective:
+        speed(session)
     if not arguments.speed:
-        tables(session, arguments.machines)
+        tables(session, arguments.machines, arguments.collective or COLLECTIVES)
     return 0
 
 

@@ -187,6 +187,11 @@ def physical_network(
         lanes, routes = _of_bounds(topology, unit)
     if states and topology.fabric is not None:
         known = {(x.source, x.destination): x.latency or Fraction(0) for x in topology.fabric.links}
+        if any(lane.ends is None for lane in lanes):
+            raise UsageError(
+                f"{argument('alpha')} is missing: not every lane of {topology.name} is one of the "
+                "links whose latencies it states; say what a send takes beside its bytes"
+            )
         lanes = [replace(lane, latency=known[lane.ends]) if lane.ends else lane for lane in lanes]
     bundled = _bundled(lanes, routes)
     return PhysicalNetwork(
@@ -198,23 +203,50 @@ Routes = tuple[tuple[Strand, ...], ...]
 
 
 def _of_bounds(topology: Topology, unit: Fraction) -> tuple[list[Lane], Routes]:
-    """A lane for each bound; a send occupies its source's ports first, its destination's last."""
+    """A lane for each bound; a send occupies its source's ports first, its destination's last.
+
+    Where sends take several cables in a step (`syncoll.routing.routed_steps`) each bound is a
+    cable, and they come in the order of the way.
+    """
+    cables = _cables(topology)
     lanes, places = [], []
     for number, bound in enumerate(topology.bounds):
         sources = {a for a, _ in bound.links}
         destinations = {b for _, b in bound.links}
-        single = len(bound.links) == 1
-        ends = bound.links[0] if single else None
+        ends = bound.links[0] if len(bound.links) == 1 else cables.get(number)
         name = f"{ends[0]} -> {ends[1]}" if ends else bound.label or f"port {number}"
         lanes.append(Lane(name, bound.chunks_per_round * unit, ends=ends))
-        places.append(
-            1 if single else 0 if len(sources) == 1 else 3 if len(destinations) == 1 else 2
-        )
+        places.append(1 if ends else 0 if len(sources) == 1 else 3 if len(destinations) == 1 else 2)
+
+    def way(source: int, members: tuple[int, ...]) -> tuple[int, ...]:
+        onward = {ends[0]: i for i in members if (ends := lanes[i].ends) is not None}
+        if len(onward) < len(members) or len(members) == 1:
+            return tuple(sorted(members, key=lambda i: (places[i], i)))
+        found = []
+        while source in onward:
+            found.append(onward.pop(source))
+            source = (lanes[found[-1]].ends or (0, 0))[1]
+        return tuple(found)
+
     routes = tuple(
-        (Strand(Fraction(1), tuple(sorted(members, key=lambda i: (places[i], i)))),)
-        for members in topology.link_bounds
+        (Strand(Fraction(1), way(link[0], members)),)
+        for link, members in zip(topology.links, topology.link_bounds, strict=True)
     )
     return lanes, routes
+
+
+def _cables(topology: Topology) -> dict[int, tuple[int, int]]:
+    """For each bound over several links the cable that it is, where it is one.
+
+    A pair of nodes with a cable between them takes that and no other.
+    """
+    fabric = topology.fabric
+    if fabric is None:
+        return {}
+    members = zip(topology.links, topology.link_bounds, strict=True)
+    known = fabric.bandwidths
+    found = {bounds[0]: link for link, bounds in members if link in known and len(bounds) == 1}
+    return found if len(found) == len(topology.bounds) else {}
 
 
 def _of_fabric(topology: Topology, unit: Fraction) -> tuple[list[Lane], Routes]:

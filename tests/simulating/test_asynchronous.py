@@ -6,10 +6,12 @@ import random
 from collections import defaultdict
 from fractions import Fraction
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import syncoll
 from syncoll.documents import StoredAlgorithm
 from syncoll.routing import as_topology
 from syncoll.simulating import (
@@ -126,3 +128,19 @@ def test_what_stands_for_all_could_happen_everywhere(seed: int) -> None:
     for times in free.values():
         times.sort()
         assert all(two[0] >= one[1] for one, two in pairwise(times))
+
+
+def test_routed_steps_take_the_cables_of_their_way(tmp_path: Path) -> None:
+    path = tmp_path / "line.syncoll"
+    path.write_text(
+        "topology line { nodes 4 link (i, i + 1) both ways for i in range(3) bandwidth 1 "
+        "latency 1 us }"
+    )
+    topology = syncoll.topology(f"routed {path}:line")
+    network = physical_network(topology, bandwidth=BETA)
+    names = [lane.name for lane in network.lanes]
+    assert sorted(names) == ["0 -> 1", "1 -> 0", "1 -> 2", "2 -> 1", "2 -> 3", "3 -> 2"]
+    strands = dict(zip(topology.links, network.routes, strict=True))
+    assert [names[i] for i in strands[0, 3][0].lanes] == ["0 -> 1", "1 -> 2", "2 -> 3"]
+    assert [names[i] for i in strands[2, 0][0].lanes] == ["2 -> 1", "1 -> 0"]
+    assert network.greatest_latency == 3 * ALPHA
