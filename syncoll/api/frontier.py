@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from syncoll.api.plans import PlanResult
     from syncoll.api.reports import ReportResult
     from syncoll.api.runs import ExecutionResult, MpiResult
+    from syncoll.api.simulations import SimulationResult
     from syncoll.planning import Picture
     from syncoll.session import Session
 
@@ -212,6 +213,10 @@ class FrontierResult(Shown, Frontier):
     def report(self, path: str | Path | None = None, **how: Any) -> ReportResult:
         """One page about it, for people; see `syncoll.report`."""
         return syncoll.report(self, path, **how)
+
+    def simulate(self, **how: Any) -> SimulationResult:
+        """What each point takes on its physical network; see `syncoll.simulate`."""
+        return syncoll.simulate(self, **how)
 
     def plot(
         self,

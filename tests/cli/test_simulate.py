@@ -63,6 +63,8 @@ def test_python_says_the_same(files: Path, run: Run) -> None:
     found = syncoll.simulate(files / "frontier.json", alpha="0.7us", beta="25GB/s")
     assert found.document() == run(*command(files, "--format", "json")).json
     assert found.speedup(0) == found.best_classic(0).seconds[0] / found.best(0).seconds[0]  # type: ignore[union-attr]
+    again = syncoll.load(files / "frontier.json").simulate(alpha="0.7us", beta="25GB/s")  # type: ignore[union-attr]
+    assert again.algorithms[1].seconds == found.algorithms[1].seconds
     one = found.simulation("points[0]", found.sizes[3])
     assert one.seconds == found.timed("points[0]").seconds[3]
     assert "points[0]" in repr(one)
