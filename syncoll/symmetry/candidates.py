@@ -74,7 +74,11 @@ class ColouredGraph:
 
     def generators(self) -> list[list[int]]:
         """Generators of its automorphisms."""
-        found: list[list[int]] = self._graph().automorphism_group(color=self.colours.tolist())
+        graph, colours = self._graph(), self.colours.tolist()
+        try:
+            found: list[list[int]] = graph.automorphism_group(color=colours)
+        except SystemError as error:  # the end of the time, or Ctrl-C, came in the midst of igraph
+            raise error.__cause__ or error from None
         return found
 
     def _graph(self) -> igraph.Graph:
