@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -29,7 +29,12 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 
-_DENOMINATORS = (12, 840, 27720, 10**6)
+_DENOMINATORS = 12, 840, 27720
+_FINE = 10**7
+
+_LARGEST_DENOMINATOR = 10**12
+"""A bound with a larger one is nothing to read, and serves no better than one that is lower by
+little."""
 
 _LARGEST_COMMON = 5_000
 """A common denominator of all prices is looked for up to this."""
@@ -178,12 +183,28 @@ def _certified(
     topology: Topology, demands: Sequence[Demand], totals: FloatArray, cost: float
 ) -> tuple[Fraction, TreeCertificate] | None:
     """The prices as rationals that keep the rules whatever the rounding did."""
-    capacities = [bound.chunks_per_round for bound in topology.bounds]
     best: tuple[Fraction, TreeCertificate] | None = None
+    for prices in _rationals(topology, totals):
+        certificate = TreeCertificate(totals.shape[1], prices)
+        proved = certificate.check(topology, demands)
+        if proved.denominator > _LARGEST_DENOMINATOR:
+            continue
+        if proved > 0 and (best is None or proved > best[0]):
+            best = proved, certificate
+        if best is not None and float(best[0]) >= cost * (1 - 1e-9):
+            break
+    return best
+
+
+def _rationals(topology: Topology, totals: FloatArray) -> Iterator[dict[tuple[int, int], Fraction]]:
+    """The prices as fractions, scaled until a round of each step costs 1; then a little less than
+    they are, all of one denominator."""
+    capacities = [bound.chunks_per_round for bound in topology.bounds]
+    places = [(i, t) for i, t in np.argwhere(totals > 1e-9).tolist()]
     common = _common_denominator(totals)
     for denominator in (common, *_DENOMINATORS) if common else _DENOMINATORS:
         rounded: dict[tuple[int, int], Fraction] = {}
-        for i, t in np.argwhere(totals > 1e-9).tolist():
+        for i, t in places:
             price = Fraction(float(totals[i, t])).limit_denominator(denominator)
             if denominator == common:
                 price = Fraction(round(float(totals[i, t]) * common), common)
@@ -192,14 +213,9 @@ def _certified(
         spent: dict[int, Fraction] = {}
         for (i, t), price in rounded.items():
             spent[t] = spent.get(t, Fraction(0)) + capacities[i] * price
-        scaled = {(i, t): price / spent[t] for (i, t), price in rounded.items()}
-        certificate = TreeCertificate(totals.shape[1], scaled)
-        proved = certificate.check(topology, demands)
-        if proved > 0 and (best is None or proved > best[0]):
-            best = proved, certificate
-        if best is not None and float(best[0]) >= cost * (1 - 1e-9):
-            break
-    return best
+        yield {(i, t): price / spent[t] for (i, t), price in rounded.items()}
+    less = {place: int(float(totals[place]) * _FINE * (1 - _WHOLE)) for place in places}
+    yield {place: Fraction(price, _FINE) for place, price in less.items() if price}
 
 
 def _common_denominator(totals: FloatArray) -> int | None:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from syncoll.bounding import rounds_bound
-from syncoll.bounding.trees import find_tree_prices
+from syncoll.bounding.trees import _certified, find_tree_prices
 from syncoll.certificates import Demand, demands
 from syncoll.certificates.informed import MOST_UNINFORMED, InformedSets, set_orbits
 from syncoll.certificates.trees import MOST_DESTINATIONS, CheapestTrees, TreeCertificate
@@ -95,6 +95,20 @@ def test_broadcasts_to_fifteen_nodes(steps: int, rounds: Fraction) -> None:
     found = find_tree_prices(topology, needs, steps, 60.0)
     assert found is not None
     assert found[0] == rounds == found[1].check(topology, needs)
+
+
+def test_little_time_leaves_a_bound_that_can_be_read() -> None:
+    """Prices of which nothing is known but their floats have one denominator."""
+    links = {(a, (a + by) % 16): 1 + by for a in range(16) for by in (1, 3, 5)}
+    needs = demands(broadcast().tabulate(16, 1))
+    topology = Topology.from_links("uneven", 16, links)
+    found = find_tree_prices(topology, needs, 7, 0.4)
+    assert found is None or found[0].denominator <= 10**12
+    totals = np.random.default_rng(4).random((len(topology.bounds), 7)) / 300
+    certified = _certified(topology, needs, totals, 9.0)
+    assert certified is not None
+    assert certified[0].denominator <= 10**12
+    assert certified[1].check(topology, needs) == certified[0]
 
 
 def test_sets_of_informed_nodes_cost_what_sets_of_destinations_do() -> None:
