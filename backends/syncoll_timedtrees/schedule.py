@@ -17,7 +17,7 @@ _STRIDES = 4
 _WIDEST = 3
 """... up to this part of S, or 2."""
 
-_NEAR_LEAST = 1.01
+_NEAR_LEAST = 1.005
 """When R/C is so near to its least, more steps are first tried where there is nothing better to do.
 """
 

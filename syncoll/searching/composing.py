@@ -42,10 +42,13 @@ _DIRECT_SECONDS = 25.0
 _SHARE_OF_FIRST_BOUND = 0.15
 """The part of the time in which the whole's bandwidth cost is bounded."""
 
-_SHARE_OF_PARTS = ((0.4, 0.25), (0.25, 0.25))
-"""The part of the time that is left in which the parts of the first way to compose are searched,
-and those of any other: on a small machine, where a direct search often finds what is better than
-any composition, and on others."""
+_SHARE_OF_PARTS, _SHARE_FAR, _SHARE_AGAIN = (0.4, 0.25), 0.8, 0.25
+"""The part of the time that is left in which the parts of the first way to compose are searched, on
+a small machine and on others; on these, where seeds of the whole are far from what is proved; and
+the part for those of any other way."""
+
+_FAR = 2
+"""So many times the bound."""
 
 _SHARE_OF_SEEDS = (0.35, 0.4)
 """The part of the time in which seeds construct the whole before that, on a small machine and on
@@ -163,6 +166,14 @@ class Composing:
         except OutOfTimeError:
             self.complete = False
 
+    def _share_of_parts(self) -> float:
+        """The less, the more seeds of the whole have found: what they go on with has the rest."""
+        best = min((p.bandwidth for p in self.points), default=None)
+        large = not is_small(self.request.topology)
+        if large and (best is None or best > _FAR * self.source.least_bandwidth):
+            return _SHARE_FAR
+        return _SHARE_OF_PARTS[large]
+
     def _may_gain(self, way: Sequence[Collective]) -> bool:
         """Whether another way may find something better: it has the steps of its parts at least."""
         least = sum(map(self._least_steps, way))
@@ -199,7 +210,7 @@ class Composing:
             try:
                 if scopes and not self._may_gain(way):
                     continue
-                share = _SHARE_OF_PARTS[not is_small(self.request.topology)][bool(scopes)]
+                share = _SHARE_AGAIN if scopes else self._share_of_parts()
                 parts = self._searched(way, self.deadline.share(share))
             except (UsageError, LocatedError) as error:
                 refusal = error
