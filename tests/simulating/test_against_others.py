@@ -56,7 +56,8 @@ def case(seed: int) -> tuple[random.Random, StoredAlgorithm, PhysicalNetwork, Se
     topology = connected_topology(rng) if fabric is None else as_topology(fabric)
     stored = random_algorithm(rng, topology, rng.randint(1, 2))
     network = timed(rng, physical_network(topology, ALPHA, BETA))
-    plain = network.strand_lanes.shape[1] == 1
+    plain = all(lane.ends is not None for lane in network.lanes)
+    plain = plain and network.strand_lanes.shape[1] == 1
     semantics = Semantics(
         switching=rng.choice(list(Switching)),
         packet=rng.choice((None, 256, 4096)),
