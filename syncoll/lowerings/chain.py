@@ -23,12 +23,13 @@ from __future__ import annotations
 
 import heapq
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from syncoll.errors import PluginError
 from syncoll.formula import Assignment, Feature, Formula, FormulaSize
+from syncoll.lowerings._stopping import go_on, stoppable
 from syncoll.lowerings.lowering import LOWERINGS, AnswerMap, Lowering
 
 __all__ = ["Lowered", "Stage", "lower", "plan"]
@@ -182,11 +183,14 @@ def plan(
     return chain
 
 
-def lower(formula: Formula, features: frozenset[Feature]) -> Lowered:
+def lower(
+    formula: Formula, features: frozenset[Feature], check: Callable[[], None] = lambda: None
+) -> Lowered:
     """Rewrites a formula until it uses only features that a backend offers; its hint stays.
 
     Args:
         features: what the backend offers.
+        check: is called now and then, and may raise to end it.
 
     Returns:
         The lowered formula, with the original Booleans under their own ids.
@@ -202,7 +206,9 @@ def lower(formula: Formula, features: frozenset[Feature]) -> Lowered:
         if not lowering.rewrites & size.features:
             continue
         start = time.perf_counter()
-        applied = lowering.apply(formula)
+        with stoppable(check):
+            go_on()
+            applied = lowering.apply(formula)
         seconds = time.perf_counter() - start
         before, formula, size = size, applied.formula, applied.formula.size()
         inverses.append(applied.inverse)

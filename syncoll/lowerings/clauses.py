@@ -30,6 +30,7 @@ from syncoll.lowerings._arrays import (
     with_rows_of,
 )
 from syncoll.lowerings._direct import adder, covers, product_at_most_one
+from syncoll.lowerings._stopping import go_on
 from syncoll.lowerings._structure import CHAIN, EXACTLY_ONE, SINGLE, Structure, structure
 from syncoll.lowerings._sums import Sums, cardinality_sums, normalised, pseudo_boolean_sums
 from syncoll.lowerings._template import Group, SumShape, Template, TemplateBuilder, fill_in
@@ -189,6 +190,7 @@ def _with_clauses(formula: Formula, sums: Sums) -> Formula:
     blocks = [(nothing, nothing, nothing)]
     made = 0
     for shape, members in by_shape.items():
+        go_on()
         template = encode(shape)
         made += template.cost * len(members)
         _require_room(made)
@@ -197,6 +199,7 @@ def _with_clauses(formula: Formula, sums: Sums) -> Formula:
         blocks.append(
             fill_in(template, arranged.literals[cells], arranged.enforcers[chosen], builder)
         )
+    go_on()
     sizes, literals, enforcers = (np.concatenate(part) for part in zip(*blocks, strict=True))
     variables = with_rows_of(builder.build(), formula)
     return add(variables, "clause", starts=offsets(sizes), literals=literals, enforcers=enforcers)

@@ -46,6 +46,14 @@ _LATE_JOIN_SECONDS = 0.3
 """How long the watchers of workers are waited for, which kill these when the time is over."""
 
 
+class _StoppedError(Exception):
+    """Nobody waits for this formula any more."""
+
+    def __init__(self, reason: StopReason) -> None:
+        super().__init__(str(reason))
+        self.reason = reason
+
+
 @dataclass(frozen=True, eq=False)
 class Reply:
     """What a backend made of a formula.
@@ -106,10 +114,22 @@ def _ask(
 ) -> Reply:
     """As `ask_one`; limits and `why_not`, an outcome instead of a run, are asked after lowering."""
     began = time.perf_counter()
+
+    def check() -> None:
+        if until.passed:
+            raise _StoppedError(StopReason.TIME_LIMIT)
+        if should_stop is not None and should_stop():
+            raise _StoppedError(StopReason.INTERRUPTED)
+
     try:
         lowered = (
-            formula if isinstance(formula, Lowered) else lower(formula, member.record.features)
+            formula
+            if isinstance(formula, Lowered)
+            else lower(formula, member.record.features, check)
         )
+    except _StoppedError as error:
+        text = "it was stopped before it had the formula"
+        return _undecided(member, error.reason, text, began)
     except FormulaTooLargeError as error:
         return _undecided(member, StopReason.GAVE_UP, str(error), began)
     except MemoryError as error:  # of this process: a worker's is an outcome

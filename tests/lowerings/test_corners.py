@@ -206,3 +206,25 @@ def test_order_literals_are_recognised_where_a_row_counts_against_an_integer():
     builder.at_most(list(builder.booleans(100)), 8)
     count_alone = lower(builder.build(), frozenset({CLAUSE})).formula.size().clauses
     assert clauses_for(100, 8) < 1.3 * count_alone
+
+
+def test_a_lowering_that_nobody_waits_for_ends() -> None:
+    """Between two shapes of rows, so that a thread does not go on with millions of clauses."""
+    b = FormulaBuilder()
+    for size in range(2, 8):
+        b.cardinality(list(b.booleans(size)), 1, 1 + size // 2)
+    formula, asked = b.build(), 0
+
+    class EnoughError(Exception):
+        pass
+
+    def check() -> None:
+        nonlocal asked
+        asked += 1
+        if asked == 3:
+            raise EnoughError
+
+    with pytest.raises(EnoughError):
+        lower(formula, frozenset({CLAUSE}), check)
+    assert asked == 3
+    assert not lower(formula, frozenset({CLAUSE})).formula.size().features - {CLAUSE}
