@@ -141,10 +141,19 @@ def main(name: str) -> None:
             partial.rename(result_file(folder))
         comm.Barrier()
     except BaseException as error:
-        text = str(error) if isinstance(error, SyncollError) else traceback.format_exc()
+        text = _words(error)
         _write(folder / f"failed.{comm.rank}", text)
         comm.Abort(1)
     watch.tell("done")
+
+
+def _words(error: BaseException) -> str:
+    """What is told of a failure: where it is no bug, without the way there."""
+    if isinstance(error, SyncollError):
+        return str(error)
+    if isinstance(error, mpi().Exception):  # most often another rank is gone
+        return f"the MPI library reports {type(error).__module__}.Exception: {error}; a rank died?"
+    return traceback.format_exc()
 
 
 def _write(path: Path, text: str) -> None:

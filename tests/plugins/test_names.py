@@ -11,10 +11,13 @@ from syncoll.plugins import PluginManager
 CORE = Path(__file__).parents[2] / "syncoll"
 
 OTHER_MEANINGS = {
-    "step": {"api", "pages", "trust"},  # of an algorithm
+    "step": {"api", "pages", "simulating", "trust"},  # of an algorithm
+    "ring": {"symmetry"},  # a factor of a product
+    "pipelines": {"reporting"},  # how many a frontier has
     "highs": {"lowerings"},  # the high bounds of rows
     "syncoll": {  # the project
-        *("cli", "planning", "plugins", "session", "solving", "spec", "store", "testing"),
+        *("cli", "planning", "plugins", "session", "simulating", "solving", "spec", "store"),
+        "testing",
     },
 }
 """Words that name a plugin and something else, with the folders that mean the latter."""
