@@ -30,6 +30,9 @@ _LONGEST_DENOMINATOR = 1_000_000
 _GRID = 720_720
 """Divisible by every number up to 16: prices on this grid often add up to small fractions."""
 
+_FINE_GRID = 720_720_000
+"""For all prices of a certificate, where each by itself is short and their sums are not."""
+
 _LARGEST = 1 << 62
 """Sums below this are exact in machine words."""
 
@@ -50,8 +53,13 @@ def denominators(duals: FloatArray) -> list[int]:
     return list(_DENOMINATORS)
 
 
-def _rational(value: float, denominator: int) -> Fraction:
-    return Fraction(float(value)).limit_denominator(denominator)
+def _rational(value: float, denominator: int | None) -> Fraction:
+    exact = Fraction(float(value))
+    return _on_grid(exact) if denominator is None else exact.limit_denominator(denominator)
+
+
+def _on_grid(value: Fraction) -> Fraction:
+    return Fraction(int(value * _FINE_GRID), _FINE_GRID)
 
 
 def readable(price: Fraction) -> Fraction:
@@ -65,8 +73,14 @@ def readable(price: Fraction) -> Fraction:
     return Fraction(int(price * _GRID), _GRID)
 
 
-def prices_of(program: FlowProgram, row_duals: FloatArray, denominator: int) -> PriceCertificate:
-    """The dual of a solved program as prices, each of a denominator of at most this size."""
+def prices_of(
+    program: FlowProgram, row_duals: FloatArray, denominator: int | None
+) -> PriceCertificate:
+    """The dual of a solved program as prices.
+
+    Args:
+        denominator: of each price, at most; None for all on one grid, a little lower than they are.
+    """
     layers, relaxation = program.network.layers, program.relaxation
     duals = -row_duals
     parts: dict[int | None, _Prices] = {}
@@ -83,7 +97,8 @@ def prices_of(program: FlowProgram, row_duals: FloatArray, denominator: int) -> 
             cost[step] += program.bounds[i].chunks_per_round * price
     for prices in parts.values():
         for key in prices:
-            prices[key] = readable(prices[key] / cost[key[1]])
+            scaled = prices[key] / cost[key[1]]
+            prices[key] = _on_grid(scaled) if denominator is None else readable(scaled)
     quotient = relaxation.quotient if relaxation.shares_capacity else None
     if quotient is not None:
         parts = {where: _of_all_bounds(quotient, prices) for where, prices in parts.items()}
@@ -145,7 +160,7 @@ def _on_links(program: FlowProgram, prices: _Prices) -> _Prices:
 def _copy_shares(
     program: FlowProgram,
     duals: FloatArray,
-    denominator: int,
+    denominator: int | None,
     price: _Prices,
 ) -> list[Share]:
     """Shares of copied demands, cut where they add up to more than the price."""
@@ -183,6 +198,8 @@ def _copy_shares(
         k = commodity.demands[0]
         for key in parts.keys() & cuts[k].keys():
             parts[key] *= cuts[k][key]
+            if denominator is None:
+                parts[key] = _on_grid(parts[key])
         if quotient is None:
             shares.append(Share(commodity.destination, (k,), parts))
         else:

@@ -58,6 +58,9 @@ _BYTES_PER_COLUMN = 1_000
 and random graphs: the rows, their reduction by symmetry and the rationals of the certificate take
 640 to 770 bytes for each flow variable; and a third more."""
 
+_LONGEST_DENOMINATOR = 10**15
+"""Of a bound that can be read, and is written into files."""
+
 _COUNTED_ALONE = 16
 """Flows whose variables are counted one by one, before all flows from a node are at once."""
 
@@ -266,9 +269,11 @@ class Relaxation:
         if optimum.value <= at_least * (1 + 1e-9) + 1e-12:
             nothing = PriceCertificate(self.network.steps, {}, ())
             return SolvedRelaxation(optimum.value, nothing, Fraction(0), optimum.solved_columns)
-        for denominator in denominators(optimum.row_duals):
+        for denominator in (*denominators(optimum.row_duals), None):
             certificate = prices_of(program, optimum.row_duals, denominator)
             proved = certificate.check(topology, self.demands)
+            if denominator is not None and proved.denominator > _LONGEST_DENOMINATOR:
+                continue  # nothing to read; at last all prices go on one grid
             if best is None or proved > best.proved:
                 best = SolvedRelaxation(optimum.value, certificate, proved, optimum.solved_columns)
             if float(best.proved) >= optimum.value * (1 - 1e-9) - 1e-12 or deadline.passed:

@@ -9,7 +9,7 @@ from math import ceil
 
 import pytest
 
-from syncoll.bounding import rounds_bound
+from syncoll.bounding import duals, relaxation, rounds_bound
 from syncoll.bounding.network import TimeExpandedNetwork
 from syncoll.bounding.relaxation import Relaxation, RelaxationKind
 from syncoll.certificates import demands
@@ -91,6 +91,20 @@ def test_the_optimum_is_proved_exactly() -> None:
                 exact = Fraction(value).limit_denominator(5000)
                 assert abs(float(exact) - value) < 1e-9 * max(1.0, value), seed
                 assert certificate.check(instance.topology, needs) == exact, seed
+
+
+def test_prices_on_one_grid_lose_next_to_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As they are where a bound of other rationals would have too many digits to be read."""
+    monkeypatch.setattr(relaxation, "_LONGEST_DENOMINATOR", 0)
+    for seed, instance in instances(50):
+        needs = demands(instance)
+        for kind in RelaxationKind:
+            network = TimeExpandedNetwork.of(instance.topology, instance.steps)
+            solved = Relaxation(network, needs, kind).solve()
+            assert solved is not None, seed
+            assert solved.certificate.check(instance.topology, needs) == solved.proved
+            assert (solved.proved * duals._FINE_GRID).denominator == 1
+            assert solved.value * (1 - 1e-4) <= float(solved.proved) <= solved.value + 1e-9, seed
 
 
 def test_copies_are_at_least_as_strong_as_together() -> None:
