@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from syncoll.errors import ModelError
-from syncoll.model import Topology
+from syncoll.model import Topology, ranges
 from syncoll.symmetry import FreeGroup
 
 __all__ = ["Reception", "receptions"]
@@ -89,8 +89,7 @@ class _Senders:
     def to(self, nodes: IntArray) -> IntArray:
         """Those of some nodes, one after another."""
         count = self.count[nodes]
-        start = np.repeat(self.first[nodes] - (np.cumsum(count) - count), count)
-        return self.nodes[start + np.arange(len(start))]
+        return self.nodes[ranges(self.first[nodes], count)]
 
     def distances(self, node: int) -> IntArray:
         """``[P]``: how far each node is from this one, along the links; -1 for out of reach."""

@@ -30,7 +30,7 @@ import numpy.typing as npt
 from syncoll.deadline import Deadline
 from syncoll.errors import ModelError
 from syncoll.linear import GrowingProgram, Optimum
-from syncoll.model import Topology
+from syncoll.model import Topology, ranges
 from syncoll.symmetry import LinkOrbits
 from syncoll_bfb.receptions import Reception
 
@@ -195,7 +195,7 @@ class SharedStep:
         """Each variable's entries: 1 in its row, and with this sign how often it loads a bound."""
         sizes = 1 + self._loads[self._way]
         column = np.repeat(np.arange(len(self._way)), sizes)
-        place = np.arange(len(column)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        place = ranges(np.zeros(len(sizes), dtype=np.int64), sizes)
         own = place == 0
         bound = self._bound[np.where(own, 0, self._begin[self._way[column]] + place - 1)]
         rows = np.where(own, self._row[column], len(self._count) + bound)
@@ -258,8 +258,7 @@ class SharedStep:
             sizes = sizes_of_rows[self._row[give]]
             if int(sizes.sum()) * len(room) > _MOST_MOVES:
                 return None
-            take = np.repeat(self._first[self._row[give]], sizes)
-            take += np.arange(len(take)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+            take = ranges(self._first[self._row[give]], sizes)
             give = np.repeat(give, sizes)
             change = self._members[self._way[take]] - self._members[self._way[give]]
             left = np.maximum(0, load + change - room).sum(axis=1)

@@ -15,7 +15,7 @@ import numpy as np
 from syncoll.bounding.quotient import Quotient
 from syncoll.certificates.classes import Demand, DemandList
 from syncoll.linear import LinearProgram
-from syncoll.model import Topology
+from syncoll.model import Topology, ranges
 from syncoll.model.topology import UNREACHABLE
 
 __all__ = ["eager_rounds"]
@@ -71,8 +71,7 @@ def eager_rounds(
     ends, rows, weights = ends[order], rows[order], weights[order]
     starts = np.searchsorted(ends, np.arange(kinds.max() + 2))
     sizes = starts[kinds[link] + 1] - starts[kinds[link]]
-    offsets = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    held = np.repeat(starts[kinds[link]], sizes) + offsets
+    held = ranges(starts[kinds[link]], sizes)
     width, columns = len(rates), steps + np.arange(len(source))
     program = LinearProgram(
         np.concatenate([np.ones(steps), np.zeros(len(source))]),

@@ -38,7 +38,7 @@ from syncoll.certificates.classes import Demand, DemandList
 from syncoll.certificates.prices import PriceCertificate
 from syncoll.deadline import NEVER, Deadline
 from syncoll.linear import LinearProgram
-from syncoll.model import Topology
+from syncoll.model import Topology, ranges
 
 __all__ = [
     "Commodity",
@@ -368,8 +368,7 @@ class FlowProgram:
         starts = self.relaxation._pair_start
         link, step = self.relaxation._row_of_link[self.network.link[arcs]], self.network.step[arcs]
         counts = starts[link + 1] - starts[link]
-        offsets = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-        pair = np.repeat(starts[link], counts) + offsets
+        pair = ranges(starts[link], counts)
         bound = self.relaxation._pair_bound[pair]
         self.rows.append(first + np.repeat(step, counts) * self.num_bounds + bound)
         self.columns.append(np.repeat(columns, counts))

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from syncoll.formula import Formula
+from syncoll.model import ranges
 
 __all__ = [
     "BoolArray",
@@ -49,12 +50,6 @@ def offsets(counts: IntArray) -> IntArray:
 def row_of(starts: IntArray) -> IntArray:
     """The row of every cell."""
     return np.repeat(np.arange(len(starts) - 1, dtype=np.int64), np.diff(starts))
-
-
-def ranges(firsts: IntArray, counts: IntArray) -> IntArray:
-    """For every i the numbers ``firsts[i], firsts[i] + 1, …``, ``counts[i]`` of them."""
-    starts = offsets(counts)
-    return np.arange(starts[-1], dtype=np.int64) + np.repeat(firsts - starts[:-1], counts)
 
 
 def gather(starts: IntArray, rows: IntArray) -> tuple[IntArray, IntArray]:

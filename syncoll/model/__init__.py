@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from syncoll.model.instance import BoolArray, Instance
     from syncoll.model.orbit_algorithm import OrbitAlgorithm
     from syncoll.model.recutting import recut
-    from syncoll.model.rows import RelationTable, rows_within
+    from syncoll.model.rows import RelationTable, ranges, rows_within
     from syncoll.model.topology import UNREACHABLE, BandwidthBound, Link, Topology
 else:
     __getattr__ = lazily(
@@ -31,7 +31,7 @@ else:
             "instance": "BoolArray Instance",
             "orbit_algorithm": "OrbitAlgorithm",
             "recutting": "recut",
-            "rows": "RelationTable rows_within",
+            "rows": "RelationTable ranges rows_within",
             "topology": "UNREACHABLE BandwidthBound Link Topology",
         },
     )
@@ -55,6 +55,7 @@ __all__ = [
     "compose",
     "inverse_of",
     "invert",
+    "ranges",
     "recut",
     "refine",
     "renumber",

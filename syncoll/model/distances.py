@@ -10,6 +10,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.model.rows import ranges
+
 __all__ = ["UNREACHABLE", "distances"]
 
 IntArray = npt.NDArray[np.int64]
@@ -106,8 +108,7 @@ def _by_what_is_new(nodes: int, links: IntArray, found: IntArray) -> None:
         while len(sources):
             level += 1
             each = counts[nodes_now]
-            starts = np.repeat(first[nodes_now] - (np.cumsum(each) - each), each)
-            there = heads[starts + np.arange(len(starts))]
+            there = heads[ranges(first[nodes_now], each)]
             came_from = np.repeat(sources, each)
             new = found[came_from, there] == UNREACHABLE
             came_from, there = came_from[new], there[new]

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from syncoll.model.algorithm import Algorithm
 from syncoll.model.instance import Instance
 from syncoll.model.orbit_algorithm import OrbitAlgorithm
+from syncoll.model.rows import ranges
 
 __all__ = ["recut"]
 
@@ -104,10 +105,6 @@ def _dealt(sends: IntArray, kinds: int, before: int, after: int) -> IntArray:
         numbers.append(np.flatnonzero(moving) * kinds + kind)
     which, number = np.concatenate(taken), np.concatenate(numbers)
     lengths = counts[which]
-    ends = np.cumsum(lengths)
-    place = (
-        np.arange(ends[-1]) - np.repeat(ends - lengths, lengths) + np.repeat(starts[which], lengths)
-    )
-    found: IntArray = by_chunk[place]
+    found: IntArray = by_chunk[ranges(starts[which], lengths)]
     found[:, 0] = np.repeat(number, lengths)
     return found

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from syncoll.model.node_sets import NodeSets, paired
 
-__all__ = ["MOST_CELLS", "RelationTable", "rows_within"]
+__all__ = ["MOST_CELLS", "RelationTable", "ranges", "rows_within"]
 
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
@@ -90,6 +90,15 @@ class RelationTable:
         The identity where that fits; None when the two do not have the same chunks.
         """
         return paired((self.starts, self.ends), (other.starts, other.ends))
+
+
+def ranges(firsts: IntArray, counts: IntArray) -> IntArray:
+    """For every i the numbers ``firsts[i], firsts[i] + 1, …``, ``counts[i]`` of them."""
+    ends = np.cumsum(counts)
+    total = int(ends[-1]) if len(ends) else 0
+    found: IntArray = np.arange(total, dtype=np.int64)
+    found += np.repeat(firsts - (ends - counts), counts)
+    return found
 
 
 def rows_within(ours: IntArray, theirs: IntArray) -> BoolArray:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from syncoll.errors import ModelError
-from syncoll.model import UNREACHABLE, Fabric, Topology
+from syncoll.model import UNREACHABLE, Fabric, Topology, ranges
 
 __all__ = ["MOST_ROUTED", "routed"]
 
@@ -49,10 +49,8 @@ def routed(topology: Topology) -> Topology:
     pairs, taken = _taken(_onward(topology), topology)
     counts = np.array([len(bounds) for bounds in topology.link_bounds], dtype=np.int64)
     flat = np.array([b for bounds in topology.link_bounds for b in bounds], dtype=np.int64)
-    begins = np.cumsum(counts) - counts
-    width = counts[taken]
-    within = np.arange(width.sum()) - np.repeat(np.cumsum(width) - width, width)
-    use = np.stack([flat[np.repeat(begins[taken], width) + within], np.repeat(pairs, width)])
+    begins, width = np.cumsum(counts) - counts, counts[taken]
+    use = np.stack([flat[ranges(begins[taken], width)], np.repeat(pairs, width)])
     used, times = np.unique(use, axis=1, return_counts=True)
     twice = np.unique(used[1, times > 1])
     used = used[:, ~np.isin(used[1], twice)]

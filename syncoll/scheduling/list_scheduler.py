@@ -15,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.model import ranges
 from syncoll.scheduling.link_sets import LinkSets
 from syncoll.scheduling.streams import SendPlan, Streams
 
@@ -130,8 +131,8 @@ class ListScheduler:
         owner, wish = np.arange(len(entry)), ready
         if spread.any():
             owner = np.repeat(owner, ready)
-            turn = np.arange(len(owner)) - np.repeat(np.cumsum(ready) - ready, ready)
-            urgency = urgency[owner] + spread[owner] * (done[entry[owner]] + turn)
+            turn = ranges(done[entry], ready)
+            urgency = urgency[owner] + spread[owner] * turn
             wish = np.ones(len(owner), dtype=np.int64)
         order = np.argsort(urgency, kind="stable")
         owner, wish = owner[order], wish[order]

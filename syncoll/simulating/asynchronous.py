@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.model import ranges
 from syncoll.simulating.lanes import LaneState
 from syncoll.simulating.movements import Movements, Passages
 from syncoll.simulating.network import PhysicalNetwork
@@ -111,8 +112,7 @@ class _Run:
         some = np.flatnonzero(counts)
         if len(some):
             starts = np.cumsum(counts[some]) - counts[some]
-            place = np.arange(int(counts.sum())) - np.repeat(starts, counts[some])
-            needs = work.needs[np.repeat(first[some], counts[some]) + place]
+            needs = work.needs[ranges(first[some], counts[some])]
             there = np.maximum.reduceat(self.arrived[:, needs], starts, axis=1)
             ready[:, some] = np.maximum(ready[:, some], there)
         depth = self.semantics.depth
@@ -130,7 +130,7 @@ class _Run:
         first, counts = network.first_strand[links], np.diff(network.first_strand)[links]
         starts = np.cumsum(counts) - counts
         owner = np.repeat(np.arange(len(batch)), counts)
-        strand = np.repeat(first, counts) + np.arange(len(owner)) - np.repeat(starts, counts)
+        strand = ranges(first, counts)
         head = ready[:, owner]
         tail = np.full_like(head, -np.inf)
         left = arrived = head

@@ -18,6 +18,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.model import ranges
 from syncoll.simulating.movements import Movements, Passages
 from syncoll.simulating.network import PhysicalNetwork
 from syncoll.simulating.semantics import Semantics
@@ -158,8 +159,7 @@ class _Run:
         counts = self.strand_counts[links]
         self.flows_left[sends] = counts
         owner = np.repeat(sends, counts)
-        place = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
-        strand = self.network.first_strand[self.work.links[owner]] + place
+        strand = ranges(self.network.first_strand[links], counts)
         self.send = np.append(self.send, owner)
         self.strand = np.append(self.strand, strand)
         self.rest = np.append(self.rest, self.bytes[strand])
@@ -185,8 +185,7 @@ class _Run:
         begun.append(following[self.missing[following] == 0])
         found = []
         first, counts = self.first_waiting[whole], self.waiting_counts[whole]
-        place = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
-        waiting = self.waiting[np.repeat(first, counts) + place]
+        waiting = self.waiting[ranges(first, counts)]
         times = np.repeat(self.arrived[whole], counts)
         for time in np.unique(times).tolist():
             found.append((time, waiting[times == time]))

@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.model import UNREACHABLE, Instance
+from syncoll.model import UNREACHABLE, Instance, ranges
 from syncoll.simulating.network import PhysicalNetwork
 
 __all__ = ["floors"]
@@ -47,10 +47,10 @@ def floors(
         least_cost: proved: no algorithm has a lower R/C, for any C.
     """
     links = np.array([float(x) for x in network.link_latencies])
-    lanes = [float(lane.latency) for lane in network.lanes]
-    far = max(_farthest(instance, links), least_steps * links.min(initial=np.inf)) * _ROUNDING
     if not len(links):
         return (0.0,) * len(sizes)
+    lanes = [float(lane.latency) for lane in network.lanes]
+    far = max(_farthest(instance, links), least_steps * float(links.min())) * _ROUNDING
     rate = float(least_cost) * _agreement(network) / float(network.unit)
     last = float(network.alpha) + min(lanes)
     return tuple(max(far, (last + rate * size) * _ROUNDING) if rate else far for size in sizes)
@@ -104,7 +104,7 @@ def _agreement(network: PhysicalNetwork) -> float:
     found = 1.0
     for bound, members in zip(network.topology.bounds, network.topology.bound_links, strict=True):
         counts = starts[members + 1] - starts[members]
-        at = np.repeat(starts[members], counts) + _within(counts)
+        at = ranges(starts[members], counts)
         busy = shares[at] / bandwidth[lanes[at]]
         least = np.full(len(bandwidth), np.inf)
         np.minimum.at(least, lanes[at], busy)
@@ -123,8 +123,3 @@ def _shares(network: PhysicalNetwork) -> tuple[IntArray, IntArray, FloatArray]:
                 whole[link, lane] = whole.get((link, lane), Fraction(0)) + strand.share
     ends = np.array(list(whole), dtype=np.int64).reshape(-1, 2)
     return ends[:, 0], ends[:, 1], np.array([float(share) for share in whole.values()])
-
-
-def _within(counts: IntArray) -> IntArray:
-    """0, 1, … for each of some counts, one after the other."""
-    return np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)

@@ -17,6 +17,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from syncoll.model import ranges
 from syncoll.simulating.lanes import LaneState
 from syncoll.simulating.movements import Movements, Passages
 from syncoll.simulating.network import PhysicalNetwork
@@ -120,8 +121,7 @@ def lockstep(
         links = work.links[low:high]
         counts = np.diff(network.first_strand)[links]
         owner = np.repeat(np.arange(low, high), counts)
-        place = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
-        strand = network.first_strand[work.links[owner]] + place
+        strand = ranges(network.first_strand[links], counts)
         wire = wires[strand]
         for lanes in network.strand_lanes[strand].T:
             active = np.flatnonzero(lanes >= 0)

@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.model import Algorithm, Instance, OrbitAlgorithm
+from syncoll.model import Algorithm, Instance, OrbitAlgorithm, ranges
 from syncoll.simulating.network import PhysicalNetwork
 
 __all__ = ["Workload", "workload_of"]
@@ -135,8 +135,7 @@ def _parts(sends: IntArray, carried: BoolArray, nodes: int) -> tuple[IntArray, I
     low, high = np.searchsorted(ordered, taken), np.searchsorted(ordered, taken, side="right")
     counts = high - low
     owner = np.repeat(np.arange(len(sends)), counts)
-    place = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
-    part = order[np.repeat(low, counts) + place]
+    part = order[ranges(low, counts)]
     keep = sends[part, 3] < sends[owner, 3]
     owner, part = owner[keep], part[keep]
     inside = np.empty(len(owner), dtype=bool)

@@ -62,3 +62,10 @@ def test_small_messages_take_their_way() -> None:
     compared = syncoll.simulate(found, alpha="1us", beta="1GB/s", sizes=[4], classics=False)
     assert compared.floor(0) == pytest.approx(3e-6)
     assert compared.document()["best"][0]["floor"] == compared.floor(0)
+
+
+def test_one_node_alone_takes_no_time() -> None:
+    alone = Topology.from_links("alone", 1, {})
+    found = syncoll.pareto(alone, "allgather", progress="none")
+    compared = syncoll.simulate(found, alpha="1us", beta="1GB/s", sizes=[4], classics=False)
+    assert compared.floor(0) == 0
