@@ -10,14 +10,14 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from syncoll import memory
 from syncoll.deadline import NEVER, Deadline
-from syncoll.errors import SyncollError, UsageError
-from syncoll.session.settings import Settings, require_whole
+from syncoll.errors import SyncollError
+from syncoll.session.names import Names, Tell
+from syncoll.session.settings import Settings
 
 if TYPE_CHECKING:
     from syncoll.model import Algorithm, Collective, Fabric, Instance, Topology
@@ -27,25 +27,19 @@ if TYPE_CHECKING:
     from syncoll.results.solution import Explanation
     from syncoll.searching import AnswerSource, Observer, SearchRequest
     from syncoll.solving import Solver, SolverSettings
-    from syncoll.spec import Reader, SpecLibrary
     from syncoll.store import Store
 
 __all__ = ["Session", "Tell"]
 
-Tell = Callable[[str], None]
-
 _PROOF_SECONDS = 120.0
 """For each proof file, solving and checking, unless a limit for each point says otherwise."""
-
-_MOST_SENDS = 50_000_000
-"""Chunks x links x steps, above which the formula of an instance would not fit in memory."""
 
 
 def _log(text: str) -> None:
     logging.getLogger("syncoll").warning(text)
 
 
-class Session:
+class Session(Names):
     """One place that holds plugins, library, store, pool, seeds and limits.
 
     Nothing is opened before it is needed.  For one thread at a time.
@@ -64,114 +58,8 @@ class Session:
         tell: Tell = _log,
         plugins: PluginManager | None = None,
     ) -> None:
+        super().__init__(tell, plugins)
         self.settings = settings or Settings()
-        self.tell = tell
-        if plugins is not None:
-            self.plugins = plugins
-
-    @cached_property
-    def plugins(self) -> PluginManager:
-        """What is installed."""
-        from syncoll.plugins import PluginManager
-
-        return PluginManager.discover()
-
-    @cached_property
-    def specs(self) -> SpecLibrary:
-        """The spec libraries, and the importers for references such as ``NAME:FILE``."""
-        from syncoll.spec import SpecLibrary
-
-        plugins = self.plugins
-        records = sorted(plugins.spec_libraries.values(), key=lambda one: not plugins.is_ours(one))
-        files = {name: self._reader(name) for name in plugins.importers}
-        return SpecLibrary.load([record.folder for record in records], files, self.tell)
-
-    def _reader(self, name: str) -> Reader:
-        """Reads a file with an importer; what importers share is loaded when there is a file."""
-
-        def read(file: str, settings: Sequence[str]) -> str:
-            from syncoll.importing import readers
-
-            return readers(self.plugins.importers)[name](file, settings)
-
-        return read
-
-    # What a question is about -------------------------------------------------------------------
-
-    def topology(self, what: str | Topology | Fabric) -> Topology:
-        """A topology by its name, or itself; of a physical network the links between its nodes.
-
-        Args:
-            what: ``dgx1``, ``ring(8)``, ``FILE:NAME``, ``IMPORTER:FILE``, or an object.
-
-        Raises:
-            SpecError: when there is no such, or it is wrong.
-            ModelError: when a network of switches makes no topology.
-        """
-        from syncoll.routing import as_topology
-
-        return as_topology(self._network(what))
-
-    def fabric(self, what: str | Topology | Fabric) -> Fabric:
-        """The physical network of a topology: with its switches, without what they make of links.
-
-        Raises:
-            SpecError: when there is no such, or it is wrong.
-            ModelError: when its links share bandwidth and nothing says through which switches.
-        """
-        from syncoll.model import Fabric
-
-        return Fabric.of(self._network(what))
-
-    def _network(self, what: str | Topology | Fabric) -> Topology | Fabric:
-        from syncoll.model import Fabric, Topology
-
-        if isinstance(what, Topology | Fabric):
-            return what
-        return self.specs.topology(_name(what, "topology"))
-
-    def collective(self, what: str | Collective) -> Collective:
-        """A collective by its name, ``allgather`` or ``broadcast(root=3)``, or itself.
-
-        Raises:
-            SpecError: when there is no such, or it is wrong.
-        """
-        from syncoll.model import Collective
-
-        if isinstance(what, Collective):
-            return what
-        return self.specs.collective(_name(what, "collective"))
-
-    def instance(
-        self,
-        topology: str | Topology | Fabric,
-        collective: str | Collective,
-        *,
-        chunks: int,
-        steps: int,
-        rounds: int,
-    ) -> Instance:
-        """The instance for C, S and R.
-
-        Raises:
-            UsageError: when its formula would be too large for any machine.
-            ModelError: when the collective is not defined for these numbers on the topology.
-        """
-        require_whole("chunks", chunks, 1)
-        require_whole("steps", steps)
-        require_whole("rounds", rounds)
-        where = self.topology(topology)
-        instance = self.collective(collective).instantiate(
-            where, chunks=chunks, steps=steps, rounds=rounds
-        )
-        sends = instance.num_chunks * len(where.links) * instance.steps
-        if sends > _MOST_SENDS:
-            raise UsageError(
-                f"{instance.num_chunks} chunks on {len(where.links)} links in {instance.steps} "
-                f"steps are {sends} possible sends, more than {_MOST_SENDS}; use fewer steps or "
-                "chunks"
-            )
-        return instance
 
     # Who answers --------------------------------------------------------------------------------
 
@@ -526,18 +414,3 @@ class Session:
 
         with self.limited():
             return pack_forests(self, fabric, collective, root, fixed_k, backend, until)
-
-
-def _name(what: object, kind: str) -> str:
-    if isinstance(what, Path):
-        return str(what)
-    if kind == "topology" and hasattr(what, "nodes") and hasattr(what, "edges"):
-        raise UsageError("a networkx graph becomes a topology by Topology.from_networkx")
-    if kind == "topology" and hasattr(what, "shape"):
-        raise UsageError("a matrix becomes a topology by Topology.from_matrix")
-    if not isinstance(what, str):
-        raise UsageError(
-            f"{what!r} is not a {kind}; expected a name such as "
-            f"{'dgx1 or ring(8)' if kind == 'topology' else 'allgather'}, or an object of syncoll's"
-        )
-    return what

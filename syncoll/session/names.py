@@ -1,0 +1,154 @@
+"""Names: what the words of a question stand for, from the spec libraries and the importers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from syncoll.errors import UsageError
+from syncoll.session.settings import require_whole
+
+if TYPE_CHECKING:
+    from syncoll.model import Collective, Fabric, Instance, Topology
+    from syncoll.plugins import PluginManager
+    from syncoll.spec import Reader, SpecLibrary
+
+__all__ = ["Names", "Tell"]
+
+Tell = Callable[[str], None]
+
+_MOST_SENDS = 50_000_000
+"""Chunks x links x steps, above which the formula of an instance would not fit in memory."""
+
+
+class Names:
+    """Topologies, collectives and instances by the names that people give them.
+
+    Args:
+        tell: is told, in words, what a user should know about what was read.
+        plugins: what is installed; found when it is left out.
+    """
+
+    def __init__(self, tell: Tell, plugins: PluginManager | None = None) -> None:
+        self.tell = tell
+        if plugins is not None:
+            self.plugins = plugins
+
+    @cached_property
+    def plugins(self) -> PluginManager:
+        """What is installed."""
+        from syncoll.plugins import PluginManager
+
+        return PluginManager.discover()
+
+    @cached_property
+    def specs(self) -> SpecLibrary:
+        """The spec libraries, and the importers for references such as ``NAME:FILE``."""
+        from syncoll.spec import SpecLibrary
+
+        plugins = self.plugins
+        records = sorted(plugins.spec_libraries.values(), key=lambda one: not plugins.is_ours(one))
+        files = {name: self._reader(name) for name in plugins.importers}
+        return SpecLibrary.load([record.folder for record in records], files, self.tell)
+
+    def _reader(self, name: str) -> Reader:
+        """Reads a file with an importer; what importers share is loaded when there is a file."""
+
+        def read(file: str, settings: Sequence[str]) -> str:
+            from syncoll.importing import readers
+
+            return readers(self.plugins.importers)[name](file, settings)
+
+        return read
+
+    def topology(self, what: str | Topology | Fabric) -> Topology:
+        """A topology by its name, or itself; of a physical network the links between its nodes.
+
+        Args:
+            what: ``dgx1``, ``ring(8)``, ``FILE:NAME``, ``IMPORTER:FILE``, or an object.
+
+        Raises:
+            SpecError: when there is no such, or it is wrong.
+            ModelError: when a network of switches makes no topology.
+        """
+        from syncoll.routing import as_topology
+
+        return as_topology(self._network(what))
+
+    def fabric(self, what: str | Topology | Fabric) -> Fabric:
+        """The physical network of a topology: with its switches, without what they make of links.
+
+        Raises:
+            SpecError: when there is no such, or it is wrong.
+            ModelError: when its links share bandwidth and nothing says through which switches.
+        """
+        from syncoll.model import Fabric
+
+        return Fabric.of(self._network(what))
+
+    def _network(self, what: str | Topology | Fabric) -> Topology | Fabric:
+        from syncoll.model import Fabric, Topology
+
+        if isinstance(what, Topology | Fabric):
+            return what
+        return self.specs.topology(_name(what, "topology"))
+
+    def collective(self, what: str | Collective) -> Collective:
+        """A collective by its name, ``allgather`` or ``broadcast(root=3)``, or itself.
+
+        Raises:
+            SpecError: when there is no such, or it is wrong.
+        """
+        from syncoll.model import Collective
+
+        if isinstance(what, Collective):
+            return what
+        return self.specs.collective(_name(what, "collective"))
+
+    def instance(
+        self,
+        topology: str | Topology | Fabric,
+        collective: str | Collective,
+        *,
+        chunks: int,
+        steps: int,
+        rounds: int,
+    ) -> Instance:
+        """The instance for C, S and R.
+
+        Raises:
+            UsageError: when its formula would be too large for any machine.
+            ModelError: when the collective is not defined for these numbers on the topology.
+        """
+        require_whole("chunks", chunks, 1)
+        require_whole("steps", steps)
+        require_whole("rounds", rounds)
+        where = self.topology(topology)
+        instance = self.collective(collective).instantiate(
+            where, chunks=chunks, steps=steps, rounds=rounds
+        )
+        sends = instance.num_chunks * len(where.links) * instance.steps
+        if sends > _MOST_SENDS:
+            raise UsageError(
+                f"{instance.num_chunks} chunks on {len(where.links)} links in {instance.steps} "
+                f"steps are {sends} possible sends, more than {_MOST_SENDS}; use fewer steps or "
+                "chunks"
+            )
+        return instance
+
+
+def _name(what: object, kind: str) -> str:
+    if isinstance(what, Path):
+        return str(what)
+    if kind == "topology" and hasattr(what, "nodes") and hasattr(what, "edges"):
+        raise UsageError("a networkx graph becomes a topology by Topology.from_networkx")
+    if kind == "topology" and hasattr(what, "shape"):
+        raise UsageError("a matrix becomes a topology by Topology.from_matrix")
+    if not isinstance(what, str):
+        raise UsageError(
+            f"{what!r} is not a {kind}; expected a name such as "
+            f"{'dgx1 or ring(8)' if kind == 'topology' else 'allgather'}, or an object of syncoll's"
+        )
+    return what
