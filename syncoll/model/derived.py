@@ -13,10 +13,10 @@ then allgather, and also reduce then broadcast.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from itertools import pairwise
 from math import lcm
 
@@ -58,7 +58,7 @@ def inverse_of(dual: Collective, name: str, origin: Origin | None = None) -> Col
             origin,
             "the inverse of a collective with a pre and a post",
         )
-    inverse = _Inverse(dual, name, origin, _Lookup(dual, _largest_post))
+    inverse = _Inverse(dual, name, origin, _kept_lookup(dual, _largest_post))
     return Collective(
         name,
         inverse.tabulate,
@@ -175,7 +175,7 @@ class _Sequence:
                     self.place(way),
                     "ways to the same result",
                 )
-        lookups = tuple(tuple(_Lookup(part, _global_chunks) for part in p) for p in self.ways)
+        lookups = tuple(tuple(_kept_lookup(part, _global_chunks) for part in p) for p in self.ways)
         object.__setattr__(self, "lookups", lookups)
 
     @property
@@ -297,7 +297,7 @@ class _Sequence:
 
 def part_chunks(part: Collective, nodes: int, global_chunks: int) -> int | None:
     """The C for which a collective has so many chunks in all; None if there is none."""
-    return _Lookup(part, _global_chunks)(nodes, global_chunks)
+    return _kept_lookup(part, _global_chunks)(nodes, global_chunks)
 
 
 def _global_chunks(table: RelationTable) -> int:
@@ -319,10 +319,8 @@ class _Lookup:
 
     def __init__(self, collective: Collective, measure: Callable[[RelationTable], int]) -> None:
         self.collective, self._measure = collective, measure
-        self._known: dict[tuple[int, int], int | None] = {}
-        self._refusals: dict[int, list[LocatedError]] = defaultdict(list)
+        self._known: dict[tuple[int, int], _Measured] = {}
         self._least: dict[int, tuple[int, RelationTable] | None] = {}
-        self._cells: dict[int, int] = defaultdict(int)
 
     def least(self, nodes: int) -> tuple[int, RelationTable] | None:
         """The least C and its table; None where none is admitted."""
@@ -356,10 +354,7 @@ class _Lookup:
         """See the class; raises what kept a table from being made where no C was found."""
         if not self.collective.irregular:
             return self._proportional(nodes, wanted)
-        found = self._searched(nodes, wanted)
-        if found is None and self._refusals[nodes]:
-            raise self._refusals[nodes][0]
-        return found
+        return self._searched(nodes, wanted)
 
     def _proportional(self, nodes: int, wanted: int) -> int | None:
         least = self.least(nodes)
@@ -367,8 +362,8 @@ class _Lookup:
             return None
         known = nodes, least[0]
         if known not in self._known:
-            self._known[known] = self._measure(least[1])
-        measured = self._known[known]
+            self._known[known] = _Measured(self._measure(least[1]))
+        measured = self._known[known].value
         if not measured or wanted % measured:
             return None
         times = wanted // measured
@@ -376,40 +371,66 @@ class _Lookup:
             return None
         return times * least[0]
 
-    def _measured(self, nodes: int, chunks: int) -> int | None:
+    def _measured(self, nodes: int, chunks: int) -> _Measured:
         if (nodes, chunks) not in self._known:
-            value = None
+            found = _Measured(None)
             try:
                 if self.collective.admits(nodes, chunks):
                     table = self.collective.tabulate(nodes, chunks)
-                    value = self._measure(table)
-                    self._cells[nodes] += table.cells
+                    found = _Measured(self._measure(table), table.cells)
             except LocatedError as error:  # no C that could be the one
-                self._refusals[nodes].append(error)
-            self._known[nodes, chunks] = value
+                found = _Measured(None, refusal=error)
+            self._known[nodes, chunks] = found
         return self._known[nodes, chunks]
 
     def _searched(self, nodes: int, wanted: int) -> int | None:
         # All nodes together have at least C chunks in a sensible collective, so that a node has at
         # least C / P of them (as after a scatter), and larger C need not be tried.  Measures may
-        # go up and down, but once one was too large only so much is spent on that.
-        left, exceeded = _MOST_MEASURED, False
+        # go up and down, but once one was too large only so much is spent on that.  What earlier
+        # questions measured counts here too, so that no answer depends on them.
+        left, exceeded, cells = _MOST_MEASURED, False, 0
+        refusals: list[LocatedError] = []
         for chunks in range(1, min(wanted * nodes, _LAST_TRIED) + 1):
             measured = self._measured(nodes, chunks)
-            if len(self._refusals[nodes]) >= _MOST_REFUSALS:
-                return None
-            if measured is not None and measured == wanted:
+            if measured.refusal is not None:
+                refusals.append(measured.refusal)
+            if measured.value == wanted:
                 return chunks
-            if not measured:
+            if len(refusals) >= _MOST_REFUSALS:
+                break
+            if not measured.value:
                 continue
-            guess = wanted * chunks // measured
-            if not exceeded and guess > chunks and self._measured(nodes, guess) == wanted:
+            guess = wanted * chunks // measured.value
+            if not exceeded and guess > chunks and self._measured(nodes, guess).value == wanted:
                 return guess
-            left -= 1
-            exceeded = exceeded or measured > wanted
-            if not left or (exceeded and self._cells[nodes] > _MOST_CELLS):
-                return None
+            left, cells = left - 1, cells + measured.cells
+            exceeded = exceeded or measured.value > wanted
+            if not left or (exceeded and cells > _MOST_CELLS):
+                break
+        if refusals:
+            raise refusals[0]
         return None
+
+
+@dataclass(frozen=True)
+class _Measured:
+    """What a table measures.
+
+    Args:
+        value: None where there is none.
+        cells: of the table.
+        refusal: what kept it from being made.
+    """
+
+    value: int | None
+    cells: int = 0
+    refusal: LocatedError | None = None
+
+
+@lru_cache(maxsize=16)
+def _kept_lookup(collective: Collective, measure: Callable[[RelationTable], int]) -> _Lookup:
+    """One for all questions about a collective: to measure it takes most of a small search."""
+    return _Lookup(collective, measure)
 
 
 def dual_of(collective: Collective, dual: Collective, nodes: int, chunks: int) -> int:
@@ -422,7 +443,7 @@ def dual_of(collective: Collective, dual: Collective, nodes: int, chunks: int) -
         ModelError: when the inverse is not defined for that C.
         LocatedError: when no C was found, and some C of the dual makes no sense.
     """
-    found = _Lookup(dual, _largest_post)(nodes, chunks)
+    found = _kept_lookup(dual, _largest_post)(nodes, chunks)
     if found is None:
         raise ModelError(
             f"collective {collective.name}: no C of {dual.name} fits C = {chunks}",
