@@ -107,15 +107,18 @@ def gaps_are_open(
     """Whether some S may have a better point than these, which ascend in S and descend in R/C.
 
     Where a family comes as near as one likes to what is proved for any number of steps, that of the
-    S beyond the last point does not count.
+    S beyond the last point does not count.  Nor does an S beyond the limit of the search.
     """
     if not points or points[0].steps > source.least_steps:
         return True
     costs = [(p.steps, p.bandwidth) for p in points]
-    ends_open = all(family.limit > source.least_bandwidth for family in families)
-    if ends_open and costs[-1][1] > source.least_bandwidth:
-        return True
-    ends = [*(steps for steps, _ in costs[1:]), costs[-1][0] + 1]
+    last = source.request.max_steps
+    if last is None:
+        last = costs[-1][0]
+        ends_open = all(family.limit > source.least_bandwidth for family in families)
+        if ends_open and costs[-1][1] > source.least_bandwidth:
+            return True
+    ends = [*(steps for steps, _ in costs[1:]), last + 1]
     return any(
         cost > source.least_bandwidth_of(steps)
         for (first, cost), end in zip(costs, ends, strict=True)

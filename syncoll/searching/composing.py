@@ -28,7 +28,7 @@ from syncoll.searching.driver import OUT_OF_MEMORY, OnPoints, merged, proofs_unt
 from syncoll.searching.parts import Part, same_problem, underlying
 from syncoll.searching.request import Observer, SearchRequest, Strategy
 from syncoll.searching.seed_run import SeedRun, within
-from syncoll.searching.seeding import is_small
+from syncoll.searching.seeding import is_small, next_round
 from syncoll.searching.turns import SeedTurns
 
 __all__ = ["Composing", "PartSearch", "SearchTask"]
@@ -53,6 +53,10 @@ _FAR = 2
 _SHARE_OF_SEEDS = (0.35, 0.4)
 """The part of the time in which seeds construct the whole before that, on a small machine and on
 others."""
+
+_SHARE_OF_FIRST_LOOK = 0.12
+"""On these, that after which they have it only if what they found is not far from what is proved.
+"""
 
 _COMPOSING_SECONDS, _STOPPING_SECONDS = 0.4, 3.0
 """What was found at the last moment gets so long to be composed, and when a person stopped the
@@ -118,9 +122,8 @@ class Composing:
             bounds.deadline = self.deadline
         alone = self.answers.solver is None
         seeds = self.answers.seeding.run(request.topology, request.collective)
-        until = self.deadline.share(_SHARE_OF_SEEDS[not is_small(request.topology)])
         # What seeds construct for the whole need not be composed.
-        self._turn(lambda: SeedTurns(seeds, request, until, self._take).first(alone=alone))
+        self._construct(seeds, alone=alone)
         scope = self._compose_all()
         if alone or not request.collective.combining:
             turns = SeedTurns(seeds, request, self.deadline, self._take)
@@ -133,6 +136,22 @@ class Composing:
             self.on_points(frontier)
         more = request.collective.combining and not self.interrupted and frontier.open
         return self._direct(frontier, seeds) if more and not alone else frontier
+
+    def _construct(self, seeds: SeedRun, *, alone: bool) -> None:
+        """The first turn of the seeds of the whole: as long as it is worth while."""
+        large = not is_small(self.request.topology)
+        until = self.deadline.share(_SHARE_OF_SEEDS[large])
+        look = self.deadline.share(_SHARE_OF_FIRST_LOOK) if large else until
+        turns = SeedTurns(seeds, self.request, look, self._take)
+        self._turn(lambda: turns.first(alone=alone))
+        if large and not (self.deadline.is_never or self._is_far()):
+            turn = next_round(seeds, self.request, until.left(), until)
+            self._turn(lambda: self._take(turn))
+
+    def _is_far(self) -> bool:
+        """Whether what is known is far from what is proved."""
+        best = min((p.bandwidth for p in self.points), default=None)
+        return best is None or best > _FAR * self.source.least_bandwidth
 
     def _so_far(self, scope: str) -> Frontier:
         """What is known, with everything that is proved about it."""
@@ -168,11 +187,8 @@ class Composing:
 
     def _share_of_parts(self) -> float:
         """The less, the more seeds of the whole have found: what they go on with has the rest."""
-        best = min((p.bandwidth for p in self.points), default=None)
         large = not is_small(self.request.topology)
-        if large and (best is None or best > _FAR * self.source.least_bandwidth):
-            return _SHARE_FAR
-        return _SHARE_OF_PARTS[large]
+        return _SHARE_FAR if large and self._is_far() else _SHARE_OF_PARTS[large]
 
     def _may_gain(self, way: Sequence[Collective]) -> bool:
         """Whether another way may find something better: it has the steps of its parts at least."""

@@ -182,10 +182,13 @@ class _Search:
             self.trials.known.add(point)
             most = self.source.most_rounds(point.steps)
             if (most is None or point.rounds <= most) and self.source.covers(point.chunks):
-                new |= self._merge(point)
+                merged_it = self._merge(point)
+                new |= merged_it
                 least = self.source.least_chunks  # whose shape stands for every C, also in files
                 if point.steps <= self.source.least_steps and self.bounds.is_met(least):
                     break  # nothing is better in either cost
+                if merged_it and self._are_few_steps and not self._gaps_are_open():
+                    break  # nor is anything else within the limits
             if self.on_points and time.perf_counter() >= saved + _SAVE_SECONDS:
                 with self.bounds.at_once():  # what is proved comes later
                     self._report()
@@ -196,6 +199,13 @@ class _Search:
         """Whether a point of any S may be better than what is known."""
         families = self._families
         return gaps_are_open(unbeaten(self.points, families), self.source, families)
+
+    @property
+    def _are_few_steps(self) -> bool:
+        """Whether bounds for all S of the search are soon computed."""
+        certified = self.proving and self.request.strategy is Strategy.CERTIFIED
+        limited = self.request.max_steps is not None
+        return certified and limited and is_small(self.request.topology)
 
     @property
     def _families(self) -> tuple[Family, ...]:
