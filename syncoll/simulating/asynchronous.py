@@ -19,7 +19,7 @@ from syncoll.simulating.lanes import LaneState
 from syncoll.simulating.movements import Movements, Passages
 from syncoll.simulating.network import PhysicalNetwork
 from syncoll.simulating.semantics import Injection, Semantics, Switching
-from syncoll.simulating.workload import Workload
+from syncoll.simulating.workload import Workload, ranks_among
 
 __all__ = ["asynchronous"]
 
@@ -71,6 +71,9 @@ class _Run:
         self.starts = np.array([float(x) for x in semantics.starts(nodes)])
         self.turn = np.broadcast_to(self.starts, (len(sizes), nodes)).copy()
         self.left = np.empty((len(sizes), len(work)))
+        # When the last byte left the source, for interfaces that wait for it.
+        counting = semantics.injection is Injection.LOCKSTEP
+        self.sent = np.empty((len(sizes), len(work) if counting else 0))
         self.arrived = np.empty((len(sizes), len(work)))
         self.sizes = sizes
         self.passages: list[tuple[npt.NDArray[Any], ...]] = []
@@ -99,7 +102,7 @@ class _Run:
             if high > low:
                 yield sends
             return
-        number = self.work.rank_on_connection[low:high] // self.semantics.depth
+        number = ranks_among(self.work.connections[low:high]) // self.semantics.depth
         for one in np.unique(number).tolist():
             yield sends[number == one]
 
@@ -133,7 +136,7 @@ class _Run:
         strand = ranges(first, counts)
         head = ready[:, owner]
         tail = np.full_like(head, -np.inf)
-        left = arrived = head
+        left = sent = arrived = head
         for hop, lanes in enumerate(network.strand_lanes[strand].T):
             active = np.flatnonzero(lanes >= 0)
             if not len(active):
@@ -154,14 +157,17 @@ class _Run:
                 self.passages.append((batch[owner[active]], on, cables, begin[0], end[0], wire[0]))
             latency = network.latencies[on]
             if not hop:
-                left = begin
+                left, sent = begin, end
             head[:, active] = begin + latency
             tail[:, active] = end + latency
             arrived = tail
         if len(owner) > len(batch):
             left = np.minimum.reduceat(left, starts, axis=1)
+            sent = np.maximum.reduceat(sent, starts, axis=1)
             arrived = np.maximum.reduceat(arrived, starts, axis=1)
         self.left[:, batch] = left
+        if self.sent.size:
+            self.sent[:, batch] = sent
         self.arrived[:, batch] = arrived + self.alpha
         added = batch[self.work.adds[batch]]
         self.arrived[:, added] += self.adding
@@ -170,18 +176,20 @@ class _Run:
         """When each node may go on to the next step: MultiTree paper, section IV-A.
 
         A node that sends nothing in this step stalls for what a step takes without contention: the
-        time of the lane that has most to carry, latencies left out.
+        time of the lane out of a node that has most to carry, latencies left out.
         """
         work, network = self.work, self.network
-        source = work.sends[low:high, 1]
-        strand = network.first_strand[work.links[low:high]]
+        links = work.links[low:high]
+        first, counts = network.first_strand[links], np.diff(network.first_strand)[links]
+        strand = ranges(first, counts)
         lanes = network.strand_lanes[strand, 0]
         takes = self.wire[:, self.kind[strand]] / network.cable_bandwidths[lanes]
         load = np.zeros((len(self.sizes), len(network.lanes)))
         np.add.at(load.T, work.lane_of[lanes], (takes / network.cables[lanes]).T)
         stalled = self.turn + load.max(axis=1, initial=0.0)[:, None]
+        source = work.sends[low:high, 1]
         sending = np.zeros(network.topology.num_nodes, dtype=bool)
         sending[source] = True
         done = np.full_like(self.turn, -np.inf)
-        np.maximum.at(done.T, source, (self.left[:, low:high] + takes).T)
+        np.maximum.at(done.T, source, self.sent[:, low:high].T)
         self.turn = np.where(sending, np.maximum(self.turn, done), stalled)

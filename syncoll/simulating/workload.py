@@ -19,7 +19,7 @@ import numpy.typing as npt
 from syncoll.model import Algorithm, Instance, OrbitAlgorithm, ranges
 from syncoll.simulating.network import PhysicalNetwork
 
-__all__ = ["Workload", "workload_of"]
+__all__ = ["Workload", "ranks_among", "workload_of"]
 
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
@@ -71,8 +71,15 @@ class Workload:
     @cached_property
     def rank_on_connection(self) -> IntArray:
         """``[M]``: how many sends over the same connection come before each."""
-        first = np.searchsorted(self.connections[self.by_connection], self.connections)
-        return self.place_on_connection - first
+        return ranks_among(self.connections)
+
+
+def ranks_among(keys: IntArray) -> IntArray:
+    """For each of some keys how many before it are equal."""
+    order = np.argsort(keys, kind="stable")
+    ranks = np.empty(len(keys), dtype=np.int64)
+    ranks[order] = np.arange(len(keys)) - np.searchsorted(keys[order], keys[order])
+    return ranks
 
 
 def workload_of(
