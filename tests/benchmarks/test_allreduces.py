@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
-from benchmarks.multitree import (
-    Made,
-    Network,
-    bigraph,
-    grid,
+from benchmarks.papers.allreduces import (
+    BANDWIDTH,
+    LATENCY,
     halving_doubling,
+    on_links,
     ring,
+    segmented_trees,
     trees,
-    when_data_arrives,
 )
-from benchmarks.papers.allreduces import BANDWIDTH, LATENCY, on_links, segmented_trees
+from benchmarks.papers.machines import Machine, bigraph, grid
 from syncoll.errors import SyncollError
 from syncoll.simulating import Injection, Semantics
 
@@ -29,12 +27,12 @@ MESSAGES = Semantics(injection=Injection.LOCKSTEP, header=16)
 
 
 @pytest.fixture(scope="module")
-def torus() -> Network:
+def torus() -> Machine:
     return grid(4, 4, True)
 
 
 @pytest.mark.parametrize("semantics", [PACKETS, MESSAGES])
-def test_a_ring_takes_what_its_formula_says(torus: Network, semantics: Semantics) -> None:
+def test_a_ring_takes_what_its_formula_says(torus: Machine, semantics: Semantics) -> None:
     """2 (P - 1) times the latency of a link and a P-th of the data, heads included."""
     found = on_links(torus, ring(torus)).seconds(SIZES, semantics)
     heads = [-(-size // 16 // 256) if semantics is PACKETS else 1 for size in SIZES]
@@ -43,16 +41,7 @@ def test_a_ring_takes_what_its_formula_says(torus: Network, semantics: Semantics
     assert found == pytest.approx(expected, rel=1e-12)
 
 
-@pytest.mark.parametrize("make", [ring, trees])
-def test_it_agrees_with_a_simulator_of_events(
-    torus: Network, make: Callable[[Network], Made]
-) -> None:
-    made = make(torus)
-    found = on_links(torus, made).seconds(SIZES, Semantics(injection=Injection.LOCKSTEP))
-    assert found == pytest.approx([when_data_arrives(torus, made, size) for size in SIZES])
-
-
-def test_multitrees_steps_are_full_for_large_data(torus: Network) -> None:
+def test_multitrees_steps_are_full_for_large_data(torus: Machine) -> None:
     """15 parts of 16 go in, twice, over four links: 15/32 of the data over each."""
     (seconds,) = on_links(torus, trees(torus)).seconds([1 << 30], MESSAGES)
     assert seconds == pytest.approx(8 * (1 << 30) / 16 / float(BANDWIDTH), rel=1e-4)
@@ -60,9 +49,9 @@ def test_multitrees_steps_are_full_for_large_data(torus: Network) -> None:
 
 def test_reserved_ways_are_taken_and_full() -> None:
     """15 parts of 16 go in and out of each node of a BiGraph, twice."""
-    network = bigraph(4, 4)
-    made = trees(network)
-    found = on_links(network, made)
+    machine = bigraph(4, 4)
+    made = trees(machine)
+    found = on_links(machine, made)
     (seconds,) = found.seconds([1 << 28], MESSAGES)
     assert seconds == pytest.approx(2 * 15 / 16 * (1 << 28) / float(BANDWIDTH), rel=1e-3)
     ends = [lane.ends for lane in found.network.lanes]
@@ -70,7 +59,7 @@ def test_reserved_ways_are_taken_and_full() -> None:
     assert ways == {tuple(pairwise(way)) for way in made.ways.values()}
 
 
-def test_segments_fill_both_trees(torus: Network) -> None:
+def test_segments_fill_both_trees(torus: Machine) -> None:
     one, eight = (on_links(torus, segmented_trees(torus, n)) for n in (1, 8))
     assert (one.parts, eight.parts) == (2, 16)
     small, large = (x.seconds([1 << 12, 1 << 26], MESSAGES) for x in (one, eight))
@@ -78,7 +67,7 @@ def test_segments_fill_both_trees(torus: Network) -> None:
     assert large[1] < small[1]
 
 
-def test_what_is_no_allreduce_is_refused(torus: Network) -> None:
+def test_what_is_no_allreduce_is_refused(torus: Machine) -> None:
     made = ring(torus)
     sends, carried = made.sends
     keep = np.arange(len(sends)) != 7
@@ -88,8 +77,8 @@ def test_what_is_no_allreduce_is_refused(torus: Network) -> None:
 
 def test_a_message_waits_for_all_that_it_carries() -> None:
     """Halving and doubling, message by message: in each step a node has one for its peer."""
-    network = bigraph(4, 4)
-    work = on_links(network, halving_doubling(network)).work
+    machine = bigraph(4, 4)
+    work = on_links(machine, halving_doubling(machine)).work
     sends = work.sends
     for number in range(0, len(sends), 7):
         source, step = sends[number, 1], sends[number, 3]
