@@ -46,8 +46,8 @@ _SHARE_OF_ALL = 0.95
 
 _PATIENCE_SECONDS = 10.0
 _SHARE_OF_PATIENCE = 0.15
-"""What a seed's work may take until it has its first algorithm: on a large machine a solver has
-none for long."""
+"""What a seed's work may take until it has its first algorithm, unless a solver is as fast: on a
+large machine that has none for long."""
 
 
 class Seeding:
@@ -138,7 +138,8 @@ def first_round(
             least, most = (left * part for part in _SHARE_OF_SEEDS[large])
             work = min(max(work, least), most)
     limits = SeedLimits(request.max_steps, request.max_rounds, request.max_chunks, work, until)
-    patience = min(_PATIENCE_SECONDS, left * _SHARE_OF_PATIENCE)
+    soon = not alone and is_small(request.topology)
+    patience = min(_SEED_SECONDS[0] if soon else _PATIENCE_SECONDS, left * _SHARE_OF_PATIENCE)
     return run.points(limits, patience, slowest)
 
 

@@ -18,8 +18,8 @@ Propose = Callable[..., list[Proposal]]
 
 NAMES = [record.name for record in syncoll_classics.RECORDS]
 TOPOLOGIES = (
-    "ring(2)", "ring(5)", "ring(8)", "line(4)", "line(5)", "dgx1", "hypercube(3)", "torus(3,4)",
-    "torus(4,4)", "mesh(3,3)", "mesh(4,2)", "star(5)", "hub(6)", "bus(4)", "fully_connected(4)",
+    "ring(2)", "ring(5)", "line(5)", "dgx1", "torus(3,4)", "mesh(3,3)", "star(5)", "hub(6)",
+    "bus(4)", "fully_connected(4)",
 )  # fmt: skip
 COLLECTIVES = (
     "allgather", "broadcast(1)", "alltoall", "gather(1)", "scatter(1)", "allreduce",
@@ -36,7 +36,7 @@ def test_every_proposal_is_valid(name: str, topology: str, propose: Propose) -> 
         assert all(found[:5])
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(6))
 def test_random_networks(
     seed: int, propose: Propose, random_topology: Callable[..., Topology]
 ) -> None:
@@ -46,7 +46,7 @@ def test_random_networks(
             propose(name, topology, collective, SeedLimits(max_chunks=64))
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(5))
 def test_shared_and_fractional_bandwidths(
     seed: int, propose: Propose, random_topology: Callable[..., Topology]
 ) -> None:

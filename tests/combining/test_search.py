@@ -45,12 +45,11 @@ def _one_way(bandwidth: dict[tuple[int, int], Fraction]) -> Topology:
 
 @pytest.mark.slow
 def test_allreduce_on_a_dgx1(solver: Solver, tmp_path: Path) -> None:
-    frontier = search(_request("dgx1", "allreduce"), solver)
+    frontier = search(_request("dgx1", "allreduce", max_steps=4), solver)
     costs = {p.steps: p.bandwidth for p in frontier.points}
     assert costs[2] == 1
     assert costs[3] <= Fraction(3, 4)
     assert costs[4] <= Fraction(3, 8)
-    assert costs[6] == Fraction(7, 24) == frontier.least_bandwidth
     for point in frontier.points:
         assert violations(point.instance, point.algorithm) == []
         assert point.bound is not None

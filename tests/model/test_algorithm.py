@@ -23,7 +23,7 @@ def valid() -> list[Case]:
     """Valid algorithms, many with sends of no use: relays to nobody, and repeated deliveries."""
     cases: list[Case] = []
     rng = random.Random(5)
-    for seed in range(600):
+    for seed in range(220):
         instance = random_instance(seed, most_nodes=4, most_chunks=4)
         try:
             algorithms = list(all_algorithms(instance, most_work=3_000))
@@ -33,7 +33,7 @@ def valid() -> list[Case]:
             cases.append((instance, algorithm))
             if fuller := with_repeats(rng, instance, algorithm):
                 cases.append(fuller)
-    assert len(cases) > 500
+    assert len(cases) > 180
     return cases
 
 
@@ -78,7 +78,7 @@ def test_without_useless_sends_is_valid_and_minimal(valid: list[Case]) -> None:
             less = replace(lean, sends=np.delete(lean.sends, row, axis=0))
             assert violations(instance, less), (lean, row)
         dropped += len(algorithm.sends) - len(lean.sends)
-    assert dropped > 300
+    assert dropped > 100
 
 
 def test_with_rounds_keeps_what_is_valid(valid: list[Case]) -> None:

@@ -277,7 +277,8 @@ def test_every_mutant_is_caught_or_harmless(
     dice = random.Random(name)
     root = int(check(text).get("root", 0))
     caught = harmless = 0
-    for mutant in mutants(text):
+    everything = list(mutants(text))
+    for mutant in dice.sample(everything, min(len(everything), 150)):
         try:
             facts = check(mutant)
         except VerificationError as error:

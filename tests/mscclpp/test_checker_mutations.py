@@ -415,7 +415,7 @@ def test_mutants(
     plan = (plans | packet_plans)[name](*arguments)
     assert set(simulate(plan, check(plan), 20, dice)) == {""}
     everything = list(mutants(plan))
-    chosen = everything if len(everything) <= 220 else dice.sample(everything, 220)
+    chosen = everything if len(everything) <= 110 else dice.sample(everything, 110)
     verdicts: Counter[str] = Counter()
     for mutant in chosen:
         try:

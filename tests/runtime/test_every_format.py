@@ -19,7 +19,7 @@ MANAGER = PluginManager.discover()
 LIBRARY = SpecLibrary.load([record.folder for record in MANAGER.spec_libraries.values()])
 CASES = [
     (topology, collective)
-    for topology in ("dgx1", "ring(8)")
+    for topology in ("dgx1", "ring(5)")
     for collective in (
         "allgather",
         "reducescatter",
@@ -69,8 +69,8 @@ def some_points(topology: str, collective: str, solver: Solver) -> tuple[Point, 
     request = SearchRequest(
         as_topology(LIBRARY.topology(topology)),
         LIBRARY.collective(collective),
-        time_limit=1.0,
-        point_limit=0.5,
+        time_limit=0.5,
+        point_limit=0.25,
         max_chunks=None,
     )
     points = search(request, AnswerSource(solver, seeding=seeding)).points

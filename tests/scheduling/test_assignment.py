@@ -74,7 +74,7 @@ def check(plan: SendPlan, streams: Streams, sets: LinkSets, steps: int) -> None:
 
 @pytest.mark.slow
 def test_against_brute_force_on_many() -> None:
-    compare(range(600), most=11)
+    compare(range(280), most=11)
 
 
 def test_against_brute_force() -> None:

@@ -160,7 +160,7 @@ class TestUnknown:
     @pytest.mark.parametrize("reason", [StopReason.TIME_LIMIT, StopReason.CRASHED])
     def test_always(self, strategy: Strategy, reason: StopReason, solver: Solver) -> None:
         """The search ends, and every number of steps is open from its bound upwards."""
-        request = SearchRequest(dgx1(), allgather(), strategy, max_steps=4)
+        request = SearchRequest(dgx1(), allgather(), strategy, max_steps=4, max_chunks=6)
         diary = Diary()
         frontier, _ = run(solver, lambda _: unknown(reason, "too bad"), request, diary)
         assert frontier.points == ()
@@ -210,7 +210,7 @@ class TestUnknown:
             seen.add(key)
             return unknown() if F(instance.rounds, instance.chunks) < F(8, 5) else None
 
-        frontier, told = run(solver, rule, DGX1)
+        frontier, told = run(solver, rule, replace(DGX1, max_chunks=6))
         assert costs(frontier) == [(2, F(3, 2)), (3, F(7, 6))]
         assert frontier.open == ()
         repeated = [i for i, key in enumerate(told.asked) if key in told.asked[:i]]
