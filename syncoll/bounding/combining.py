@@ -8,7 +8,7 @@ up where:
 * every contribution must reach node d, like a broadcast of d on the reversed topology;
 * what many contribute to and many need takes many sends between them, see `partition`.
 
-For a number of steps a fourth joins the three, see `completions`.
+For a number of steps two more join the three, see `gossip` and `completions`.
 """
 
 from __future__ import annotations
@@ -20,17 +20,22 @@ from fractions import Fraction
 import numpy as np
 
 from syncoll.bounding.completions import QUICK, THOROUGH, find_completions
+from syncoll.bounding.gossip import find_gossip
 from syncoll.bounding.partition import find_partition
 from syncoll.bounding.quotient import LEAST_NODES
 from syncoll.bounding.rounds import least_cut, rounds_bound
 from syncoll.certificates.certificate import RoundsBound
 from syncoll.certificates.classes import ChunkClasses, Demand, DemandView
+from syncoll.certificates.completions import CompletionCertificate
+from syncoll.certificates.gossip import GossipCertificate
 from syncoll.deadline import Deadline, OutOfTimeError, interrupted_at
 from syncoll.linear.colour_refinement import Graph, hashes, mix, refine
 from syncoll.model import RelationTable, Topology
 from syncoll.symmetry import free_symmetry
 
 __all__ = ["combining_rounds_bound", "least_combining_cut", "signature"]
+
+_Found = tuple[Fraction, CompletionCertificate | GossipCertificate] | None
 
 _SHARE_OF_PARTITIONS = 0.5
 """The part of the time in which partitions are looked for."""
@@ -88,10 +93,10 @@ def combining_rounds_bound(
             best = bound
     if steps is None or shape.ends_alone or deadline.passed:
         return best
-    return _by_completions(topology, shape, steps, best, thorough, deadline)
+    return _of_whole_chunks(topology, shape, steps, best, thorough, deadline)
 
 
-def _by_completions(
+def _of_whole_chunks(
     topology: Topology,
     shape: ChunkClasses,
     steps: int,
@@ -99,15 +104,22 @@ def _by_completions(
     thorough: bool,
     deadline: Deadline,
 ) -> RoundsBound:
-    """A bound for so many steps, or a better one where it counts who knows a sum first."""
-    try:
-        with interrupted_at(deadline):
-            found = find_completions(
-                topology, shape, steps, deadline, best.rounds, THOROUGH if thorough else QUICK
-            )
-    except OutOfTimeError:
-        found = None
-    return best if found is None else RoundsBound(found[0], steps, found[1])
+    """A bound for so many steps, or a better one from what the sends of a chunk are together."""
+    most = THOROUGH if thorough else QUICK
+    finders: tuple[Callable[[Deadline, Fraction], _Found], ...] = (
+        lambda until, more: find_gossip(topology, shape, steps, until, more),
+        lambda until, more: find_completions(topology, shape, steps, until, more, most),
+    )
+    for i, find in enumerate(finders):
+        until = deadline if deadline.is_never else deadline.share(1 / (len(finders) - i))
+        try:
+            with interrupted_at(until):
+                found = find(until, best.rounds)
+        except OutOfTimeError:
+            continue
+        if found is not None:
+            best = RoundsBound(found[0], steps, found[1])
+    return best
 
 
 def least_combining_cut(topology: Topology, shape: ChunkClasses) -> RoundsBound:

@@ -11,28 +11,26 @@ tenths of a second, 16 seconds.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from syncoll.bounding.duals import denominators, readable
+from syncoll.bounding.setting import CombiningSetting
 from syncoll.certificates.classes import ChunkClass, ChunkClasses
 from syncoll.certificates.completions import (
     CompletionCase,
     CompletionCertificate,
-    Parts,
     first_complete,
 )
+from syncoll.certificates.pricing import Parts
 from syncoll.deadline import NEVER, Deadline
 from syncoll.linear import LinearProgram
 from syncoll.model import Topology
-from syncoll.symmetry.candidates import automorphism_generators
-from syncoll.symmetry.structure import Structure
 
 __all__ = ["QUICK", "THOROUGH", "find_completions"]
 
@@ -40,6 +38,8 @@ IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
 _Key = TypeVar("_Key")
+_Where = tuple[int, int, int]
+"""Position of the class, v and t of a case."""
 
 _MOST_COLUMNS = 600_000
 """Larger programs take too long to build ..."""
@@ -76,12 +76,11 @@ def find_completions(
     """
     if not any(_is_combined(one) for one in shape.classes):
         return None
-    setting = _Setting(topology, shape, steps)
-    if setting.about_columns > _MOST_COLUMNS:
+    setting = CombiningSetting(topology, shape, steps)
+    cases = _cases(setting)
+    if not cases or _about_columns(setting, cases) > _MOST_COLUMNS:
         return None
-    program = _Program(setting, deadline)
-    if not program.cases:
-        return None
+    program = _Program(setting, cases, deadline)
     optimum = program.linear_program().minimise(deadline.seconds, most_left)
     if optimum is None or optimum.value <= float(more_than) * (1 - _MOST_ROUNDED):
         return None
@@ -100,75 +99,23 @@ def _is_combined(one: ChunkClass) -> bool:
     return len(one.pre) > 1 and len(one.post) > 0
 
 
-class _Setting:
-    """A topology, chunks and S, up to the automorphisms that keep each class of chunks.
-
-    Attributes:
-        generators: of these automorphisms.
-        node: ``[P]``, for each node the least of its orbit.
-        bound: ``[B]``, for each bound its orbit, numbered from 0.
-        sizes: of each orbit of bounds.
-        members: ``[L, orbits]``, how many bounds of an orbit have a link.
-        rates: chunks per round of a bound of each orbit.
-    """
-
-    def __init__(self, topology: Topology, shape: ChunkClasses, steps: int) -> None:
-        self.topology, self.steps = topology, steps
-        self.classes = list(shape.classes)
-        structure = Structure(topology)
-        self.generators = [
-            one
-            for one in automorphism_generators(structure)
-            if structure.keeps(one) and self._keeps(one.tolist())
-        ]
-        self.node = _least_of_orbits(topology.num_nodes, self.generators)
-        bound = _least_of_orbits(
-            len(topology.bounds), [structure.bound_map(images) for images in self.generators]
-        )
-        kinds, self.bound = np.unique(bound, return_inverse=True)
-        self.sizes = np.bincount(self.bound)
-        self.rates: list[Fraction] = [topology.bounds[i].chunks_per_round for i in kinds.tolist()]
-        self.members = np.zeros((len(topology.links), len(kinds)))
-        for orbit, links in zip(self.bound.tolist(), topology.bound_links, strict=True):
-            self.members[links, orbit] += 1
-
-    def _keeps(self, images: list[int]) -> bool:
-        return all(
-            {images[n] for n in some} == set(some)
-            for one in self.classes
-            for some in (one.pre, one.post)
-        )
-
-    @cached_property
-    def cases(self) -> list[tuple[int, int, int]]:
-        """(Position of the class, v, t) of all cases, one of each orbit."""
-        return [
-            (k, node, after)
-            for k, one in enumerate(self.classes)
-            if _is_combined(one)
-            for node, first in enumerate(first_complete(self.topology, one))
-            if self.node[node] == node
-            for after in range(first, self.steps + 1)
-        ]
-
-    @property
-    def about_columns(self) -> int:
-        """About how many variables the program has; less where distances leave out some."""
-        links = len(self.topology.links) * self.steps
-        flows = (len(self.classes[k].pre) * len(self.classes[k].post) for k, _, _ in self.cases)
-        return links * sum(flows) // 2
+def _cases(setting: CombiningSetting) -> list[_Where]:
+    """All cases, one of each orbit."""
+    return [
+        (k, node, after)
+        for k, one in enumerate(setting.classes)
+        if _is_combined(one)
+        for node, first in enumerate(first_complete(setting.topology, one))
+        if setting.node[node] == node
+        for after in range(first, setting.steps + 1)
+    ]
 
 
-def _least_of_orbits(count: int, maps: list[IntArray]) -> IntArray:
-    """For each of so many the least that some permutations exchange with it."""
-    label = np.arange(count)
-    while True:
-        before = label.copy()
-        for images in maps:
-            np.minimum.at(label, images, label.copy())
-            np.minimum(label, label[images], out=label)
-        if np.array_equal(label, before):
-            return label
+def _about_columns(setting: CombiningSetting, cases: Sequence[_Where]) -> int:
+    """About how many variables the program has; less where distances leave out some."""
+    links = len(setting.topology.links) * setting.steps
+    flows = (len(setting.classes[k].pre) * len(setting.classes[k].post) for k, _, _ in cases)
+    return links * sum(flows) // 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,7 +135,9 @@ class _Case:
 class _Program:
     """Assembles the linear program, and reads its dual."""
 
-    def __init__(self, setting: _Setting, deadline: Deadline) -> None:
+    def __init__(
+        self, setting: CombiningSetting, cases: Sequence[_Where], deadline: Deadline
+    ) -> None:
         self.setting = setting
         topology = setting.topology
         self._ends = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
@@ -209,7 +158,7 @@ class _Program:
             if _is_combined(one):
                 weights[k] = int(self._new_rows(1, float(one.count), float(one.count))[0])
         self.cases = []
-        for case in setting.cases:
+        for case in cases:
             deadline.check()
             self.cases.append(self._case(case, weights[case[0]]))
 

@@ -7,6 +7,7 @@ from syncoll.certificates.certificate import Certificate, ProofObject, RoundsBou
 from syncoll.certificates.classes import ChunkClass, ChunkClasses, Demand, DemandView, demands
 from syncoll.certificates.completions import CompletionCase, CompletionCertificate
 from syncoll.certificates.cuts import CutCertificate
+from syncoll.certificates.gossip import GossipCertificate, GossipTree
 from syncoll.certificates.partition import PartitionCertificate
 from syncoll.certificates.prices import PriceCertificate, Share
 from syncoll.certificates.trees import TreeCertificate
@@ -20,6 +21,8 @@ __all__ = [
     "CutCertificate",
     "Demand",
     "DemandView",
+    "GossipCertificate",
+    "GossipTree",
     "PartitionCertificate",
     "PriceCertificate",
     "ProofObject",

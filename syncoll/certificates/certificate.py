@@ -8,6 +8,7 @@ from fractions import Fraction
 from syncoll.certificates.classes import ChunkClasses, DemandView
 from syncoll.certificates.completions import CompletionCertificate
 from syncoll.certificates.cuts import CutCertificate
+from syncoll.certificates.gossip import GossipCertificate
 from syncoll.certificates.partition import PartitionCertificate
 from syncoll.certificates.prices import PriceCertificate
 from syncoll.certificates.trees import TreeCertificate
@@ -23,9 +24,10 @@ ProofObject = (
     | PartitionCertificate
     | TreeCertificate
     | CompletionCertificate
+    | GossipCertificate
 )
 
-_ABOUT_CHUNKS = PartitionCertificate, CompletionCertificate
+_ABOUT_CHUNKS = PartitionCertificate, CompletionCertificate, GossipCertificate
 """Those that speak of what is combined as it is, not of demands."""
 
 
@@ -56,6 +58,8 @@ class RoundsBound:
             return "the sends between parts of the machine, for which a round has only so much room"
         if isinstance(self.certificate, CompletionCertificate):
             return "prices on the links, whichever node knows a sum first"
+        if isinstance(self.certificate, GossipCertificate):
+            return "prices on the links, paid by trees that share sends"
         whose = {
             DemandView.SPREAD: f"what node {self.node} contributes must reach every node that "
             "needs it: ",
@@ -108,10 +112,10 @@ class Certificate:
                 proved = Fraction(0)
             elif isinstance(proof, PartitionCertificate):
                 proved = self._partition(topology, proof)
-            elif isinstance(proof, CompletionCertificate):
+            elif isinstance(proof, CompletionCertificate | GossipCertificate):
                 self._require_about(proof.steps)
                 if not self.shape.combining:
-                    raise VerificationError("who knows a sum first, where nothing is combined")
+                    raise VerificationError("a proof about sums, where nothing is combined")
                 proved = proof.check(topology, self.shape.classes)
             else:
                 where = topology.reversed() if self.bound.reading.mirrored else topology

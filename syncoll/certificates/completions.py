@@ -27,24 +27,21 @@ gossiping.  Cases that automorphisms exchange which keep the prices have equal c
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, gcd, lcm
+from math import lcm
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from syncoll.certificates.classes import ChunkClass
+from syncoll.certificates.pricing import Parts, PricedSymmetry, in_sends, link_prices
 from syncoll.errors import VerificationError
 from syncoll.model import Topology
 
-__all__ = ["CompletionCase", "CompletionCertificate", "Parts", "first_complete"]
-
-Parts = Mapping[tuple[int, int], Fraction]
-"""(Position of the link, step) to a part of its price; missing entries are free."""
+__all__ = ["CompletionCase", "CompletionCertificate", "first_complete"]
 
 Table = npt.NDArray[Any]
 """Whole numbers over a common denominator."""
@@ -96,8 +93,9 @@ class CompletionCertificate:
         Raises:
             VerificationError: when a rule is broken, or a case is missing.
         """
-        prices = self._link_prices(topology)
-        orbit = self._orbits(topology, classes)
+        prices = link_prices(topology, self.steps, self.totals)
+        symmetry = PricedSymmetry(topology, self.steps, self.totals, classes)
+        orbit = symmetry.orbits(self.automorphisms).nodes
         least: dict[int, Fraction] = {}
         covered: set[tuple[int, int, int]] = set()
         for case in self.cases:
@@ -120,59 +118,8 @@ class CompletionCertificate:
                             f"node {node} may know the sum of chunks {k} first, after {after} "
                             "steps, and no case says what that costs"
                         )
-            bound += _in_sends(cost, prices) * one.count
+            bound += in_sends(cost, prices) * one.count
         return bound
-
-    def _link_prices(self, topology: Topology) -> list[list[Fraction]]:
-        """``[S][L]``."""
-        prices = [[Fraction(0)] * len(topology.links) for _ in range(self.steps)]
-        spent = [Fraction(0)] * self.steps
-        for (i, step), price in self.totals.items():
-            if not 0 <= i < len(topology.bounds) or not 0 <= step < self.steps:
-                raise VerificationError(f"a price for bound {i}, step {step}: there is none")
-            if price < 0:
-                raise VerificationError(f"bound {i} has the negative price {price}")
-            spent[step] += topology.bounds[i].chunks_per_round * price
-            for link in topology.bound_links[i].tolist():
-                prices[step][link] += price
-        for step, total in enumerate(spent):
-            if total > 1:
-                raise VerificationError(f"a round of step {step} costs {total}, more than 1")
-        return prices
-
-    def _orbits(self, topology: Topology, classes: Sequence[ChunkClass]) -> list[int]:
-        """For each node the least that the automorphisms exchange with it."""
-        nodes = range(topology.num_nodes)
-        bounds = Counter(
-            (frozenset(members.tolist()), (bound.chunks_per_round, *self._priced(i)))
-            for i, (bound, members) in enumerate(
-                zip(topology.bounds, topology.bound_links, strict=True)
-            )
-        )
-        number = {link: i for i, link in enumerate(topology.links)}
-        orbit = list(nodes)
-        for images in self.automorphisms:
-            if sorted(images) != list(nodes):
-                raise VerificationError(f"{images} is no permutation of the nodes")
-            goes = [number.get((images[a], images[b])) for a, b in topology.links]
-            if None in goes:
-                raise VerificationError(f"{images} takes a link to what is none")
-            moved = Counter(
-                (frozenset(goes[i] for i in some), prices) for some, prices in bounds.elements()
-            )
-            if moved != bounds:
-                raise VerificationError(f"{images} does not keep the bounds and their prices")
-            for one in classes:
-                for some in (one.pre, one.post):
-                    if {images[n] for n in some} != set(some):
-                        raise VerificationError(f"{images} does not keep the chunks")
-            for node in nodes:
-                a, b = orbit[node], orbit[images[node]]
-                orbit = [min(a, b) if n in (a, b) else n for n in orbit]
-        return orbit
-
-    def _priced(self, bound: int) -> tuple[Fraction, ...]:
-        return tuple(self.totals.get((bound, step), Fraction(0)) for step in range(self.steps))
 
     def _cost(
         self,
@@ -222,16 +169,6 @@ class CompletionCertificate:
                 raise VerificationError(f"no link leads to node {d}")
             paid.append(rest[case.after - 1 :, into].min())
         return Fraction(sum(int(cost) for cost in paid), scale)
-
-
-def _in_sends(cost: Fraction, prices: list[list[Fraction]]) -> Fraction:
-    """The least multiple of what all prices are multiples of that is no less than a cost."""
-    different = {price for row in prices for price in row if price}
-    if not different:
-        return cost
-    scale = lcm(*(price.denominator for price in different))
-    unit = Fraction(gcd(*(int(price * scale) for price in different)), scale)
-    return ceil(cost / unit) * unit
 
 
 def first_complete(topology: Topology, chunks: ChunkClass) -> Iterator[int]:

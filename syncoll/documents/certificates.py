@@ -14,6 +14,8 @@ from syncoll.certificates import (
     CompletionCertificate,
     CutCertificate,
     DemandView,
+    GossipCertificate,
+    GossipTree,
     PartitionCertificate,
     PriceCertificate,
     ProofObject,
@@ -138,6 +140,35 @@ class CompletionsRecord(_AnyCertificate, frozen=True, tag="completions"):
     cases: tuple[CaseRecord, ...]
 
 
+class GossipTreeRecord(ClosedRecord, frozen=True):
+    """What the trees of one node pay.
+
+    Args:
+        chunks: position in the classes of the shape.
+        node: which node.
+        into: whether the trees end at the node; else they start there.
+        prices: rows of link (position in interconnect.links), step, price.
+    """
+
+    chunks: Count
+    node: Node
+    into: bool
+    prices: tuple[tuple[Count, Count, Fraction], ...]
+
+
+class GossipRecord(_AnyCertificate, frozen=True, tag="gossip"):
+    """Trees from every contributor and into every node that needs the sum pay together.
+
+    Args:
+        automorphisms: for each the node to which each node goes.
+    """
+
+    steps: Count
+    prices: tuple[BoundPrice, ...]
+    automorphisms: tuple[tuple[Node, ...], ...]
+    trees: tuple[GossipTreeRecord, ...]
+
+
 class SendsRecord(_AnyCertificate, frozen=True, tag="sends"):
     """Sends between parts pay the prices of the links.
 
@@ -166,7 +197,13 @@ class NothingRecord(_AnyCertificate, frozen=True, tag="nothing"):
 
 
 CertificateRecord = (
-    PricesRecord | TreesRecord | CompletionsRecord | SendsRecord | CutRecord | NothingRecord
+    PricesRecord
+    | TreesRecord
+    | CompletionsRecord
+    | GossipRecord
+    | SendsRecord
+    | CutRecord
+    | NothingRecord
 )
 
 
@@ -189,6 +226,16 @@ def certificate_record(bound: RoundsBound, shape: int) -> CertificateRecord:
                 prices=prices,
                 automorphisms=proof.automorphisms,
                 cases=tuple(_case_record(one) for one in proof.cases),
+            )
+        case GossipCertificate() as proof:
+            prices = tuple(BoundPrice(*row) for row in _rows(proof.totals))
+            trees = tuple(
+                GossipTreeRecord(one.chunks, one.node, one.into, _rows(one.shares))
+                for one in proof.trees
+            )
+            automorphisms = proof.automorphisms
+            return GossipRecord.of(
+                bound, shape=shape, prices=prices, automorphisms=automorphisms, trees=trees
             )
         case PriceCertificate() as proof:
             prices = tuple(BoundPrice(*row) for row in _rows(proof.totals))
@@ -230,6 +277,14 @@ def bound_of(record: CertificateRecord) -> RoundsBound:
             cases = tuple(_case(one) for one in record.cases)
             proof = CompletionCertificate(
                 record.steps, _totals(record.prices), record.automorphisms, cases
+            )
+        case GossipRecord():
+            trees = tuple(
+                GossipTree(x.chunks, x.node, x.into, _distinct(((i, s), p) for i, s, p in x.prices))
+                for x in record.trees
+            )
+            proof = GossipCertificate(
+                record.steps, _totals(record.prices), record.automorphisms, trees
             )
         case PricesRecord():
             shares = tuple(

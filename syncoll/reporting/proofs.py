@@ -9,6 +9,7 @@ from syncoll.certificates import (
     Certificate,
     CompletionCertificate,
     CutCertificate,
+    GossipCertificate,
     PartitionCertificate,
     TreeCertificate,
 )
@@ -129,6 +130,11 @@ def _words(one: Certificate, topology: Topology) -> list[str]:
         second = (
             "Whichever node knows a sum first, all contributions have to get there, and every "
             "other node that needs the sum has to be sent what completes it."
+        )
+    elif isinstance(proof, GossipCertificate):
+        second = (
+            "The sends of a chunk hold a tree from every contributor and one into every node that "
+            "needs the sum; each send divides its price among them."
         )
     elif isinstance(proof, TreeCertificate):
         second = "A chunk needs a tree of sends to all its destinations; the cheapest trees"

@@ -14,6 +14,7 @@ from syncoll.certificates import (
     Certificate,
     CompletionCertificate,
     CutCertificate,
+    GossipCertificate,
     PartitionCertificate,
     TreeCertificate,
 )
@@ -38,6 +39,7 @@ class Method(StrEnum):
     SENDS = "sends"
     TREES = "trees"
     COMPLETIONS = "completions"
+    GOSSIP = "gossip"
     UNSAT = "unsat"
     DISTANCE = "distance"
 
@@ -47,6 +49,7 @@ _METHODS = {
     PartitionCertificate: Method.SENDS,
     TreeCertificate: Method.TREES,
     CompletionCertificate: Method.COMPLETIONS,
+    GossipCertificate: Method.GOSSIP,
 }
 
 

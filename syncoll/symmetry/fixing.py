@@ -15,7 +15,7 @@ from syncoll.model import Topology
 from syncoll.symmetry.candidates import automorphism_graph
 from syncoll.symmetry.structure import Structure
 
-__all__ = ["automorphisms_fixing", "bound_orbits"]
+__all__ = ["automorphisms_fixing", "bound_orbits", "least_of_orbits", "link_orbits"]
 
 IntArray = npt.NDArray[np.int64]
 
@@ -43,12 +43,27 @@ def automorphisms_fixing(topology: Topology, parts: Iterable[Iterable[int]]) -> 
 def bound_orbits(topology: Topology, images: Sequence[IntArray]) -> IntArray:
     """``[B]``: the orbits of bounds under some automorphisms, numbered from 0."""
     structure = Structure(topology)
-    maps = [structure.bound_map(one) for one in images]
-    label = np.arange(len(topology.bounds))
+    return _numbered(len(topology.bounds), [structure.bound_map(one) for one in images])
+
+
+def link_orbits(topology: Topology, images: Sequence[IntArray]) -> IntArray:
+    """``[L]``: the orbits of links under some automorphisms, numbered from 0."""
+    structure = Structure(topology)
+    maps = [moved for one in images if (moved := structure.link_map(one)) is not None]
+    return _numbered(len(topology.links), maps)
+
+
+def least_of_orbits(count: int, maps: Sequence[IntArray]) -> IntArray:
+    """For each of so many the least that some permutations exchange with it."""
+    label = np.arange(count)
     while True:
         before = label.copy()
-        for moved in maps:
-            np.minimum.at(label, moved, label.copy())
-            np.minimum(label, label[moved], out=label)
+        for images in maps:
+            np.minimum.at(label, images, label.copy())
+            np.minimum(label, label[images], out=label)
         if np.array_equal(label, before):
-            return np.unique(label, return_inverse=True)[1].astype(np.int64)
+            return label
+
+
+def _numbered(count: int, maps: Sequence[IntArray]) -> IntArray:
+    return np.unique(least_of_orbits(count, maps), return_inverse=True)[1].astype(np.int64)

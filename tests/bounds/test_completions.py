@@ -11,6 +11,7 @@ import pytest
 
 from syncoll.bounding import combining_rounds_bound
 from syncoll.bounding.completions import find_completions
+from syncoll.bounding.gossip import find_gossip
 from syncoll.certificates import Certificate, ChunkClass, ChunkClasses, RoundsBound
 from syncoll.certificates.completions import CompletionCertificate
 from syncoll.documents.certificates import bound_of, certificate_record
@@ -94,7 +95,7 @@ def least_sends(topology: Topology, pre: int, post: int, steps: int) -> int | No
 
 def test_no_algorithm_needs_fewer_sends() -> None:
     """On small machines whose sends share one bus, where R counts them, by brute force."""
-    checked = met = 0
+    checked, met = 0, [0, 0]
     for seed in range(24):
         machine = random_topology(seed, least_nodes=3, most_nodes=4)
         nodes, links = machine.num_nodes, list(machine.links)[:8]
@@ -107,13 +108,14 @@ def test_no_algorithm_needs_fewer_sends() -> None:
                 truth = least_sends(topology, *words, steps)
                 if truth is None:
                     continue
-                found = find_completions(topology, shape(pre, post), steps)
-                assert found is not None
-                assert found[0] <= truth, (seed, pre, post, steps)
+                for i, find in enumerate((find_completions, find_gossip)):
+                    found = find(topology, shape(pre, post), steps)
+                    assert found is not None
+                    assert found[0] <= truth, (seed, pre, post, steps, find)
+                    met[i] += found[0] == truth
                 checked += 1
-                met += found[0] == truth
     assert checked > 50
-    assert met > checked / 2
+    assert min(met) > checked / 2
 
 
 class TestRefused:

@@ -195,6 +195,7 @@ FIELDS = {
     "cut": {"nodes", "cover"},
     "sends": {"parts", "prices"},
     "completions": {"prices", "automorphisms", "cases"},
+    "gossip": {"prices", "automorphisms", "trees"},
     "nothing": set(),
 }
 COMMON = {"shape", "steps", "rounds", "reading", "node", "method"}
@@ -212,7 +213,7 @@ class Certificate:
         reading, node = written["reading"], maybe_count(written["node"])
         require(reading in ("moving", "inverse", "spread", "collect"), "the reading")
         demands: list[Demand] = []
-        if self.method not in ("sends", "completions", "nothing"):
+        if self.method not in ("sends", "completions", "gossip", "nothing"):
             demands = self.shape.demands(reading, node)
             machine = machine.reversed() if reading in ("inverse", "collect") else machine
         self.machine = machine
@@ -278,39 +279,49 @@ class Certificate:
 
     def _trees(self, demands: list[Demand]) -> Fraction:
         price = self._link_prices(self.steps)
-        proved = Fraction(0)
-        for sources, destinations, n in demands:
-            if len(destinations) > 10:
-                proved += self._informed(sources, destinations, price) * n
-                continue
-            sets = range(1 << len(destinations))
-            table: dict[int, list[Any]] = {
-                v: [0 if d == 0 or d == own else inf for d in sets]
-                for v in range(self.machine.nodes)
-                for own in [sum(1 << i for i, d in enumerate(destinations) if d == v)]
-            }
-            for t in reversed(range(self.steps)):
-                after, table = table, {v: list(costs) for v, costs in table.items()}
-                for i, (v, w) in enumerate(self.machine.links):
-                    more = price.get((i, t), 0)
-                    table[v] = [min(a, b + more) for a, b in zip(table[v], after[w], strict=True)]
-                table = {v: self._joined(costs) for v, costs in table.items()}
-            first = self._joined([min(table[v][d] for v in sources) for d in sets])
-            require(first[-1] < inf, "no tree")
-            proved += first[-1] * n
-        return proved
+        return sum((self._tree(self.machine, a, b, price) * n for a, b, n in demands), Fraction(0))
+
+    def _tree(
+        self,
+        machine: Machine,
+        sources: Sequence[int],
+        destinations: Sequence[int],
+        price: dict[tuple[int, int], Fraction],
+    ) -> Fraction:
+        """The cheapest tree."""
+        if len(destinations) > 10:
+            return self._informed(machine, sources, destinations, price)
+        sets = range(1 << len(destinations))
+        table: dict[int, list[Any]] = {
+            v: [0 if d == 0 or d == own else inf for d in sets]
+            for v in range(machine.nodes)
+            for own in [sum(1 << i for i, d in enumerate(destinations) if d == v)]
+        }
+        for t in reversed(range(self.steps)):
+            after, table = table, {v: list(costs) for v, costs in table.items()}
+            for i, (v, w) in enumerate(machine.links):
+                more = price.get((i, t), 0)
+                table[v] = [min(a, b + more) for a, b in zip(table[v], after[w], strict=True)]
+            table = {v: self._joined(costs) for v, costs in table.items()}
+        first = self._joined([min(table[v][d] for v in sources) for d in sets])
+        require(first[-1] < inf, "no tree")
+        return Fraction(first[-1])
 
     def _informed(
-        self, sources: Sequence[int], destinations: Sequence[int], price: dict[Any, Fraction]
+        self,
+        machine: Machine,
+        sources: Sequence[int],
+        destinations: Sequence[int],
+        price: dict[tuple[int, int], Fraction],
     ) -> Fraction:
         """By sets of nodes that have the chunk; what one step adds is a set of its own."""
-        require(self.machine.nodes - len(sources) <= 15, "too many destinations")
+        require(machine.nodes - len(sources) <= 15, "too many destinations")
         least = {frozenset(sources): Fraction(0)}
         for t in range(self.steps):
             after = dict(least)
             for have, cost in least.items():
                 into: dict[int, Fraction] = {}
-                for i, (v, w) in enumerate(self.machine.links):
+                for i, (v, w) in enumerate(machine.links):
                     if v in have and w not in have:
                         into[w] = min(
                             into.get(w, Fraction(price.get((i, t), 0))), price.get((i, t), 0)
@@ -369,14 +380,63 @@ class Certificate:
                     t for t in range(1, self.steps + 1) if t >= first and (k, v, t) not in given
                 ]
                 require(not missing, "a case is missing")
-        step = reduce(common, price.values(), Fraction(0))
+        return self._in_sends(price, least)
+
+    def _in_sends(
+        self, price: dict[tuple[int, int], Fraction], cost: dict[int, Fraction]
+    ) -> Fraction:
+        """Of classes with these costs of a chunk."""
+        step, counts = reduce(common, price.values(), Fraction(0)), list(self.shape.counts.values())
         return sum(
-            (
-                (ceil(cost / step) * step if step else cost) * classes[k][1]
-                for k, cost in least.items()
-            ),
+            ((ceil(one / step) * step if step else one) * counts[k] for k, one in cost.items()),
             Fraction(0),
         )
+
+    def _gossip(self, demands: list[Demand]) -> Fraction:
+        require(self.steps is not None and self.shape.combining, "gossip")
+        price, machine = self._link_prices(self.steps), self.machine
+        alike = self._alike(price)
+        number = {link: i for i, link in enumerate(machine.links)}
+        links = [{i} for i in range(len(machine.links))]
+        for goes in self.written["automorphisms"]:
+            for i, (a, b) in enumerate(machine.links):
+                joined = links[i] | links[number[goes[a], goes[b]]]
+                for j in joined:
+                    links[j] = joined
+        turned = machine.reversed()
+        back = [number[b, a] for a, b in turned.links]
+        classes, cost = list(self.shape.counts), dict[int, Fraction]()
+        paid: dict[tuple[int, int, int], Fraction] = {}
+        seen = set()
+        for tree in self.written["trees"]:
+            k, v, into = positions([tree["chunks"]], len(classes))[0], tree["node"], tree["into"]
+            require(type(into) is bool and v in range(machine.nodes), "a tree")
+            here, there = classes[k][::-1] if into else classes[k]
+            others = [n for n in there if n != v]
+            require(v in here and len(others) > 0, "a tree of nobody")
+            for like in alike[v]:
+                require((k, like, into) not in seen, "trees twice")
+            seen.add((k, v, into))
+            own = {(count(i), count(t)): ratio(p) for i, t, p in tree["prices"]}
+            require(len(own) == len(tree["prices"]), "a row twice")
+            for (i, t), part in own.items():
+                require(i < len(machine.links) and t < self.steps, "a row of no link")
+                at = k, min(links[i]), t
+                paid[at] = paid.get(at, Fraction(0)) + part * len(alike[v])
+            if into:
+                last = self.steps - 1
+                own = {
+                    (j, last - t): part
+                    for j, i in enumerate(back)
+                    for t in range(self.steps)
+                    if (part := own.get((i, t)))
+                }
+            one = self._tree(turned if into else machine, [v], others, own)
+            cost[k] = cost.get(k, Fraction(0)) + one * len(alike[v])
+        for (_, i, t), part in paid.items():
+            room = sum((price.get((j, t), Fraction(0)) for j in links[i]), Fraction(0))
+            require(part <= room, "shares exceed a price")
+        return self._in_sends(price, cost)
 
     def _case(
         self, case: Json, pre: Nodes, post: Nodes, price: dict[tuple[int, int], Fraction]

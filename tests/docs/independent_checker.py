@@ -194,7 +194,7 @@ class _File:
         kinds = {c.method for c in self._chosen(proof["certificates"]) if c.rounds}
         if proof["refuted"]:
             return "unsat"
-        if len(kinds) == 1 and kinds <= {"cut", "sends", "trees", "completions"}:
+        if len(kinds) == 1 and kinds <= {"cut", "sends", "trees", "completions", "gossip"}:
             return str(*kinds)
         return "prices" if kinds else "distance"
 

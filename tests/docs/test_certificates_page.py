@@ -62,7 +62,11 @@ COMMANDS = {
 }
 """Frontiers by what is searched, with the options of the search."""
 
-BOUNDS = {"ring(3) allreduce": "", "ring(5) allreduce": "--max-steps 3"}
+BOUNDS = {
+    "ring(3) allreduce": "",
+    "ring(5) allreduce": "--max-steps 3",
+    "hypercube(3) allreduce": "--max-steps 4",
+}
 """Files of bounds alone."""
 
 LARGE = ("ring(3) allgather", "ring(3) reducescatter")
@@ -312,6 +316,18 @@ WRONG: dict[str, tuple[str, Change]] = {
     "a way": (
         "ring(5) allreduce",
         lambda d: certificate(d, "completions")["cases"][0]["collects"].pop(),
+    ),
+    "a share of a tree": (
+        "hypercube(3) allreduce",
+        lambda d: certificate(d, "gossip")["trees"][0]["prices"][0].__setitem__(2, "1/12"),
+    ),
+    "a tree's node": (
+        "hypercube(3) allreduce",
+        lambda d: certificate(d, "gossip")["trees"][0].update(node=1),
+    ),
+    "trees of all": (
+        "hypercube(3) allreduce",
+        lambda d: certificate(d, "gossip")["trees"].pop(),
     ),
     "a cover": ("ring(5) reducescatter", lambda d: certificate(d, "cut")["cover"].pop()),
     "a reading": (
