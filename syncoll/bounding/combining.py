@@ -20,6 +20,7 @@ from fractions import Fraction
 import numpy as np
 
 from syncoll.bounding.completions import QUICK, THOROUGH, find_completions
+from syncoll.bounding.dividing import divided
 from syncoll.bounding.gossip import find_gossip
 from syncoll.bounding.partition import find_partition
 from syncoll.bounding.quotient import LEAST_NODES
@@ -50,6 +51,7 @@ def combining_rounds_bound(
     seconds: float | None = 20.0,
     prove: Callable[..., RoundsBound] = rounds_bound,
     known: RoundsBound | None = None,
+    enough: Fraction | None = None,
 ) -> RoundsBound:
     """The best of these bounds on R.
 
@@ -59,6 +61,8 @@ def combining_rounds_bound(
         seconds: time limit of all of it; None for none.  What is proved by then counts.
         prove: computes bounds, as `rounds_bound` does.
         known: what this found for any number of steps, where it was asked before.
+        enough: what an algorithm of so many steps has; where the bound is below that, cases are
+            divided, which takes long.
     """
     deadline = Deadline.after(seconds)
     shape = table if isinstance(table, ChunkClasses) else ChunkClasses.of(table, 1, combining=True)
@@ -93,7 +97,7 @@ def combining_rounds_bound(
             best = bound
     if steps is None or shape.ends_alone or deadline.passed:
         return best
-    return _of_whole_chunks(topology, shape, steps, best, thorough, deadline)
+    return _of_whole_chunks(topology, shape, steps, best, thorough, enough, deadline)
 
 
 def _of_whole_chunks(
@@ -102,13 +106,22 @@ def _of_whole_chunks(
     steps: int,
     best: RoundsBound,
     thorough: bool,
+    enough: Fraction | None,
     deadline: Deadline,
 ) -> RoundsBound:
     """A bound for so many steps, or a better one from what the sends of a chunk are together."""
     most = THOROUGH if thorough else QUICK
+
+    def divide(until: Deadline, more: Fraction) -> _Found:
+        whole = best.certificate
+        if enough is None or more >= enough or not isinstance(whole, CompletionCertificate):
+            return None
+        return divided(topology, shape, whole, until, enough)
+
     finders: tuple[Callable[[Deadline, Fraction], _Found], ...] = (
         lambda until, more: find_gossip(topology, shape, steps, until, more),
         lambda until, more: find_completions(topology, shape, steps, until, more, most),
+        divide,
     )
     for i, find in enumerate(finders):
         until = deadline if deadline.is_never else deadline.share(1 / (len(finders) - i))

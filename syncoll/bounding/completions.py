@@ -11,7 +11,7 @@ tenths of a second, 16 seconds.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeVar
@@ -25,6 +25,7 @@ from syncoll.certificates.classes import ChunkClass, ChunkClasses
 from syncoll.certificates.completions import (
     CompletionCase,
     CompletionCertificate,
+    Send,
     first_complete,
 )
 from syncoll.certificates.pricing import Parts
@@ -32,13 +33,13 @@ from syncoll.deadline import NEVER, Deadline
 from syncoll.linear import LinearProgram
 from syncoll.model import Topology
 
-__all__ = ["QUICK", "THOROUGH", "find_completions"]
+__all__ = ["QUICK", "THOROUGH", "CaseAt", "CaseProgram", "find_completions", "prices_of_links"]
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
 _Key = TypeVar("_Key")
-_Where = tuple[int, int, int]
+CaseAt = tuple[int, int, int]
 """Position of the class, v and t of a case."""
 
 _MOST_COLUMNS = 600_000
@@ -80,7 +81,7 @@ def find_completions(
     cases = _cases(setting)
     if not cases or _about_columns(setting, cases) > _MOST_COLUMNS:
         return None
-    program = _Program(setting, cases, deadline)
+    program = CaseProgram(setting, cases, deadline)
     optimum = program.linear_program().minimise(deadline.seconds, most_left)
     if optimum is None or optimum.value <= float(more_than) * (1 - _MOST_ROUNDED):
         return None
@@ -99,7 +100,7 @@ def _is_combined(one: ChunkClass) -> bool:
     return len(one.pre) > 1 and len(one.post) > 0
 
 
-def _cases(setting: CombiningSetting) -> list[_Where]:
+def _cases(setting: CombiningSetting) -> list[CaseAt]:
     """All cases, one of each orbit."""
     return [
         (k, node, after)
@@ -111,7 +112,7 @@ def _cases(setting: CombiningSetting) -> list[_Where]:
     ]
 
 
-def _about_columns(setting: CombiningSetting, cases: Sequence[_Where]) -> int:
+def _about_columns(setting: CombiningSetting, cases: Sequence[CaseAt]) -> int:
     """About how many variables the program has; less where distances leave out some."""
     links = len(setting.topology.links) * setting.steps
     flows = (len(setting.classes[k].pre) * len(setting.classes[k].post) for k, _, _ in cases)
@@ -132,13 +133,21 @@ class _Case:
     collects: dict[int, tuple[IntArray, IntArray, int]]
 
 
-class _Program:
-    """Assembles the linear program, and reads its dual."""
+class CaseProgram:
+    """Assembles the linear program of some cases, and reads its dual.
+
+    Args:
+        prices: ``[S, L]`` of sends; None where they are to be found, too.
+    """
 
     def __init__(
-        self, setting: CombiningSetting, cases: Sequence[_Where], deadline: Deadline
+        self,
+        setting: CombiningSetting,
+        cases: Sequence[CaseAt],
+        deadline: Deadline,
+        prices: FloatArray | None = None,
     ) -> None:
-        self.setting = setting
+        self.setting, self._prices = setting, prices
         topology = setting.topology
         self._ends = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
         self._step = np.arange(setting.steps)[:, None]
@@ -146,23 +155,33 @@ class _Program:
         self._low: list[FloatArray] = []
         self._high: list[FloatArray] = []
         self._rows = 0
-        self._columns = setting.steps  # the rounds of each step come first
-        orbits = len(setting.rates)
-        count = setting.steps * orbits
-        self._capacity = self._new_rows(count, -np.inf, 0.0).reshape(setting.steps, orbits)
-        for orbit, rate in enumerate(setting.rates):
-            room = float(rate) * float(setting.sizes[orbit])
-            self._add(self._capacity[:, orbit], np.arange(setting.steps), -room)
+        self._columns = 0
+        self._costs: list[tuple[IntArray, FloatArray]] = []
+        self._sent: list[IntArray] = []
+        if prices is None:
+            self._rounds()
         weights: dict[int, int] = {}
         for k, one in enumerate(setting.classes):
             if _is_combined(one):
-                weights[k] = int(self._new_rows(1, float(one.count), float(one.count))[0])
+                count = float(one.count) if prices is None else 1.0
+                weights[k] = int(self._new_rows(1, count, count)[0])
         self.cases = []
         for case in cases:
             deadline.check()
             self.cases.append(self._case(case, weights[case[0]]))
 
-    def _case(self, case: tuple[int, int, int], weights: int) -> _Case:
+    def _rounds(self) -> None:
+        """The rounds of each step, and the room that they have."""
+        setting, rounds = self.setting, self._new_columns(self.setting.steps)
+        self._costs.append((rounds, np.ones(len(rounds))))
+        orbits = len(setting.rates)
+        count = setting.steps * orbits
+        self._capacity = self._new_rows(count, -np.inf, 0.0).reshape(setting.steps, orbits)
+        for orbit, rate in enumerate(setting.rates):
+            room = float(rate) * float(setting.sizes[orbit])
+            self._add(self._capacity[:, orbit], rounds, -room)
+
+    def _case(self, case: CaseAt, weights: int) -> _Case:
         setting, topology, step = self.setting, self.setting.topology, self._step
         k, v, after = case
         one, distances = setting.classes[k], topology.distances
@@ -199,6 +218,10 @@ class _Program:
         columns = np.full((setting.steps, len(self._ends)), -1)
         when = np.flatnonzero(steps)
         columns[when] = self._new_columns(len(when) * len(self._ends)).reshape(len(when), -1)
+        self._sent.append(columns)
+        if self._prices is not None:
+            self._costs.append((columns[when].ravel(), self._prices[when].ravel()))
+            return columns
         link, orbit = np.nonzero(setting.members)
         times = setting.members[link, orbit]
         for t in when.tolist():
@@ -248,21 +271,20 @@ class _Program:
     def linear_program(self) -> LinearProgram:
         """The program assembled."""
         costs = np.zeros(self._columns)
-        costs[: self.setting.steps] = 1.0
+        for some, cost in self._costs:
+            costs[some] = cost
         rows, columns, values = (np.concatenate(some) for some in zip(*self._entries, strict=True))
         low, high = np.concatenate(self._low), np.concatenate(self._high)
         return LinearProgram(costs, rows, columns, values.astype(np.float64), low, high)
 
     def certificate(self, duals: FloatArray, denominator: int) -> CompletionCertificate:
         """The prices and shares of a dual solution, of denominators of at most this size."""
-        setting, topology = self.setting, self.setting.topology
-
-        def rational(value: float) -> Fraction:
-            return Fraction(float(value)).limit_denominator(denominator)
-
+        setting = self.setting
         orbits: dict[tuple[int, int], Fraction] = {}
         for t in range(setting.steps):
-            prices = [rational(max(0.0, duals[row])) for row in self._capacity[t].tolist()]
+            prices = [
+                _rational(max(0.0, duals[row]), denominator) for row in self._capacity[t].tolist()
+            ]
             parts = zip(prices, setting.rates, setting.sizes.tolist(), strict=True)
             spent = sum((price * rate * size for price, rate, size in parts), Fraction(0))
             for orbit, price in enumerate(prices):
@@ -274,34 +296,66 @@ class _Program:
             for t in range(setting.steps)
             if (orbit, t) in orbits
         }
-        on_links: dict[tuple[int, int], Fraction] = defaultdict(Fraction)
-        for (bound, t), price in totals.items():
-            for link in topology.bound_links[bound].tolist():
-                on_links[link, t] += price
-        cases = []
-        for one in self.cases:
-            rest = dict(on_links)
-            ways = _cut(
-                {key: _parts(duals, rows, rational) for key, rows in one.ways.items()}, rest
-            )
-            collects = _cut(
-                {key: _parts(duals, rows, rational) for key, rows in one.collects.items()}, rest
-            )
-            cases.append(CompletionCase(*one.case, ways, collects))
+        on_links = prices_of_links(setting, totals)
+        cases = tuple(self.case(i, duals, on_links, denominator) for i in range(len(self.cases)))
         automorphisms = tuple(tuple(images.tolist()) for images in setting.generators)
-        return CompletionCertificate(setting.steps, totals, automorphisms, tuple(cases))
+        return CompletionCertificate(setting.steps, totals, automorphisms, cases)
+
+    def case(
+        self,
+        number: int,
+        duals: FloatArray,
+        on_links: Parts,
+        denominator: int,
+        sends: tuple[Send, ...] = (),
+    ) -> CompletionCase:
+        """A case with the shares of a dual solution, cut down to what links cost."""
+        one, rest = self.cases[number], dict(on_links)
+        ways = _cut({at: _parts(duals, rows, denominator) for at, rows in one.ways.items()}, rest)
+        collects = _cut(
+            {at: _parts(duals, rows, denominator) for at, rows in one.collects.items()}, rest
+        )
+        return CompletionCase(*one.case, ways, collects, sends)
+
+    def divisible(self) -> IntArray:
+        """``[S, L]``: rows that count each send of the only case, to say that it is made or not."""
+        rows = self._new_rows(self._sent[0].size, 0.0, np.inf).reshape(self._sent[0].shape)
+        for columns in self._sent:
+            there = columns >= 0
+            self._add(rows[there], columns[there], 1.0)
+        return rows
+
+    def sent(self, columns: FloatArray) -> FloatArray:
+        """``[S, L]``: how much of each send of the only case there is in a solution."""
+        return sum(
+            (np.where(one >= 0, columns[one], 0.0) for one in self._sent),
+            np.zeros(self._sent[0].shape),
+        )
+
+
+def prices_of_links(setting: CombiningSetting, totals: Parts) -> dict[tuple[int, int], Fraction]:
+    """(Position of the link, step) to its price."""
+    found: dict[tuple[int, int], Fraction] = defaultdict(Fraction)
+    for (bound, t), price in totals.items():
+        for link in setting.topology.bound_links[bound].tolist():
+            found[link, t] += price
+    return found
+
+
+def _rational(value: float, denominator: int) -> Fraction:
+    return Fraction(float(value)).limit_denominator(denominator)
 
 
 def _parts(
     duals: FloatArray,
     rows: tuple[IntArray, IntArray, int],
-    rational: Callable[[float], Fraction],
+    denominator: int,
 ) -> dict[tuple[int, int], Fraction]:
     link, step, first = rows
     block = duals[first : first + len(link)]
     found = {}
     for i in np.flatnonzero(block > _TINY).tolist():
-        part = rational(block[i])
+        part = _rational(block[i], denominator)
         if part:
             found[int(link[i]), int(step[i])] = part
     return found

@@ -20,9 +20,12 @@ completing a node.  So in the case (v, t) a chunk costs at least
 
 and a chunk costs at least the least of all cases.  What it costs is a sum of prices, too: where all
 prices are multiples of one number the least multiple that is no less holds as well (that of a ring
-with equal links is a whole number of sends).  Without steps the last two are the 2 (P - 1)
-sends of `partition` (the argument is Harary & Schwenk's, 1974); without these it is a relaxation of
-gossiping.  Cases that automorphisms exchange which keep the prices have equal costs: one is enough.
+with equal links is a whole number of sends).  A case may be
+divided further by whether some send is made: a made one pays all that is left of its price, and
+completes its node for no more; one that is not made is of no way.  Without steps the last two
+summands are the 2 (P - 1) sends of `partition` (the argument is Harary & Schwenk's, 1974); without
+these it is a relaxation of gossiping.  Cases that automorphisms exchange which keep the prices have
+equal costs: one is enough.
 """
 
 from __future__ import annotations
@@ -41,7 +44,10 @@ from syncoll.certificates.pricing import Parts, PricedSymmetry, in_sends, link_p
 from syncoll.errors import VerificationError
 from syncoll.model import Topology
 
-__all__ = ["CompletionCase", "CompletionCertificate", "first_complete"]
+__all__ = ["CompletionCase", "CompletionCertificate", "Send", "first_complete"]
+
+Send = tuple[int, int, bool]
+"""Position of the link, step, and whether it is made."""
 
 Table = npt.NDArray[Any]
 """Whole numbers over a common denominator."""
@@ -61,6 +67,8 @@ class CompletionCase:
         after: t, the number of steps after which it knows everything.
         ways: (contributor, node that needs it) to shares for the ways between them.
         collects: contributor to shares for its ways to v in t steps.
+        sends: (position of the link, step, whether that send is made), for each by which cases of
+            the same class, node and steps are divided, in this order.
     """
 
     chunks: int
@@ -68,6 +76,7 @@ class CompletionCase:
     after: int
     ways: Mapping[tuple[int, int], Parts]
     collects: Mapping[int, Parts]
+    sends: tuple[Send, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -97,7 +106,7 @@ class CompletionCertificate:
         symmetry = PricedSymmetry(topology, self.steps, self.totals, classes)
         orbit = symmetry.orbits(self.automorphisms).nodes
         least: dict[int, Fraction] = {}
-        covered: set[tuple[int, int, int]] = set()
+        covered: dict[tuple[int, int, int], dict[int, list[tuple[Send, ...]]]] = {}
         for case in self.cases:
             if not 0 <= case.chunks < len(classes):
                 raise VerificationError(f"a case of chunks {case.chunks}: there are none")
@@ -106,14 +115,17 @@ class CompletionCertificate:
                     f"a case of node {case.node} after {case.after} steps: there is none"
                 )
             cost = self._cost(topology, classes[case.chunks], case, prices)
-            least[case.chunks] = min(cost, least.get(case.chunks, cost))
-            covered.add((case.chunks, orbit[case.node], case.after))
+            if cost is not None:
+                least[case.chunks] = min(cost, least.get(case.chunks, cost))
+            alike = covered.setdefault((case.chunks, orbit[case.node], case.after), {})
+            alike.setdefault(case.node, []).append(case.sends)
         bound = Fraction(0)
         for k, cost in least.items():
             one = classes[k]
             for node, first in enumerate(first_complete(topology, one)):
                 for after in range(first, self.steps + 1):
-                    if (k, orbit[node], after) not in covered:
+                    alike = covered.get((k, orbit[node], after), {})
+                    if not any(_is_all(divided, 0) for divided in alike.values()):
                         raise VerificationError(
                             f"node {node} may know the sum of chunks {k} first, after {after} "
                             "steps, and no case says what that costs"
@@ -127,8 +139,8 @@ class CompletionCertificate:
         chunks: ChunkClass,
         case: CompletionCase,
         prices: list[list[Fraction]],
-    ) -> Fraction:
-        """What such a chunk costs at least in a case."""
+    ) -> Fraction | None:
+        """What such a chunk costs at least in a case; None where there is no such chunk."""
         pre, post = frozenset(chunks.pre), frozenset(chunks.post)
         if len(pre) < 2 or not post:
             raise VerificationError(f"nothing is combined of chunks {case.chunks}")
@@ -151,24 +163,50 @@ class CompletionCertificate:
                 if part > prices[step][link]:
                     raise VerificationError(f"a share of link {link}, step {step} above its price")
                 table[step, link] = int(part * scale)
+        made = np.zeros((self.steps, len(topology.links)), dtype=bool)
+        never_made = made.copy()
+        for link, step, is_made in case.sends:
+            if not 0 <= link < len(topology.links) or not 0 <= step < self.steps:
+                raise VerificationError(f"a send over link {link} in step {step}: there is none")
+            (made if is_made else never_made)[step, link] = True
         rest: Table = np.array([[int(p * scale) for p in row] for row in prices], dtype=kind)
         rest = rest.reshape(self.steps, len(topology.links)) - tables[: len(case.ways)].sum(axis=0)
         if (rest < tables[len(case.ways) :].sum(axis=0)).any():
             raise VerificationError("shares exceed the price of a link in a step")
+        left: Table = rest - tables[len(case.ways) :].sum(axis=0)
         never = int(whole) + 1
+        tables[:, never_made] = never
         costs = _ways(topology, tables[: len(case.ways)], [u for u, _ in case.ways], never)
         paid = [costs[i, d] for i, (_, d) in enumerate(case.ways)]
         into_v = tables[len(case.ways) :, : case.after]
         costs = _ways(topology, into_v, list(case.collects), never)
         paid += costs[:, case.node].tolist()
-        if any(cost >= never for cost in paid):
+        if not case.sends and any(cost >= never for cost in paid):
             raise VerificationError(f"node {case.node} cannot know all after {case.after} steps")
         for d in sorted(post - {case.node}):
             into = list(topology.in_links[d])
             if not into:
                 raise VerificationError(f"no link leads to node {d}")
-            paid.append(rest[case.after - 1 :, into].min())
+            late = np.s_[case.after - 1 :, into]
+            if not made[late].any():
+                paid.append(min(rest[late][~never_made[late]], default=never))
+        if any(cost >= never for cost in paid):
+            return None  # nothing is of this case
+        paid += left[made].tolist()
         return Fraction(sum(int(cost) for cost in paid), scale)
+
+
+def _is_all(divided: Sequence[tuple[Send, ...]], depth: int) -> bool:
+    """Whether these are all ways to make some sends or not, from a place in their order on."""
+    if any(len(sends) == depth for sends in divided):
+        return True
+    link, step, _ = divided[0][depth] if divided else (-1, -1, False)
+    parts: dict[bool, list[tuple[Send, ...]]] = {False: [], True: []}
+    for sends in divided:
+        if sends[depth][:2] != (link, step):
+            return False
+        parts[sends[depth][2]].append(sends)
+    return all(parts.values()) and all(_is_all(part, depth + 1) for part in parts.values())
 
 
 def first_complete(topology: Topology, chunks: ChunkClass) -> Iterator[int]:

@@ -118,6 +118,7 @@ class CaseRecord(ClosedRecord, frozen=True):
         after: after so many steps.
         ways: shares of the ways from contributors to nodes that need the sum.
         collects: shares of the ways to the node, in so many steps.
+        sends: rows of link (position in interconnect.links), step, whether that send is made.
     """
 
     chunks: Count
@@ -125,6 +126,7 @@ class CaseRecord(ClosedRecord, frozen=True):
     after: Count
     ways: tuple[WayRecord, ...]
     collects: tuple[WayRecord, ...]
+    sends: tuple[tuple[Count, Count, bool], ...] = ()
 
 
 class CompletionsRecord(_AnyCertificate, frozen=True, tag="completions"):
@@ -250,7 +252,7 @@ def _case_record(case: CompletionCase) -> CaseRecord:
         WayRecord(source, case.node, _rows(parts))
         for source, parts in sorted(case.collects.items())
     )
-    return CaseRecord(case.chunks, case.node, case.after, ways, collects)
+    return CaseRecord(case.chunks, case.node, case.after, ways, collects, case.sends)
 
 
 def _rows(prices: Mapping[tuple[int, int], Fraction]) -> tuple[tuple[int, int, Fraction], ...]:
@@ -305,7 +307,7 @@ def _case(record: CaseRecord) -> CompletionCase:
     collects = _distinct(
         (one.source, _distinct(((i, s), p) for i, s, p in one.prices)) for one in record.collects
     )
-    return CompletionCase(record.chunks, record.node, record.after, ways, collects)
+    return CompletionCase(record.chunks, record.node, record.after, ways, collects, record.sends)
 
 
 def _totals(prices: Sequence[BoundPrice]) -> dict[tuple[int, int], Fraction]:

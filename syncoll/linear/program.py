@@ -106,6 +106,10 @@ class GrowingProgram:
         """Adds ``low <= row @ x <= high``, of coefficients by variable."""
         self.add_rows([low], [high], ([len(row)], list(row), list(row.values())))
 
+    def change_row(self, row: int, low: float, high: float) -> None:
+        """Gives a row other bounds."""
+        self._solver.changeRowBounds(row, low, high)
+
     def run(self, seconds: float | None = None) -> bool:
         """Whether an optimum was found within this time."""
         if seconds is not None:  # its clock goes on from one run to the next

@@ -203,6 +203,11 @@ class BoundsTable:
         """Seconds for the next bound."""
         return min(_THOROUGH_SECONDS, self.deadline.left() * _SHARE_OF_REST)
 
+    def _cheapest(self, chunks: int, steps: int | None) -> Fraction | None:
+        """R of the cheapest algorithm known of at most so many steps."""
+        costs = (cost for known, cost in self._found if steps is not None and known <= steps)
+        return min((cost * chunks for cost in costs), default=None)
+
     def is_far(self, chunks: int, steps: int) -> bool:
         """Whether so many steps have no bound of their own: it would say next to nothing more than
         that for any number of steps, and its linear program grows with them."""
@@ -259,7 +264,8 @@ class BoundsTable:
         seconds: float | None = _THOROUGH_SECONDS,
     ) -> RoundsBound:
         if shape.combining:
-            # Two linear programs for every node; the larger relaxation gains them next to nothing.
+            # Two linear programs for every node; the larger relaxation gains them next to nothing,
+            # but dividing cases may.
             return combining_rounds_bound(
                 self.topology,
                 shape,
@@ -268,6 +274,7 @@ class BoundsTable:
                 seconds=seconds,
                 prove=self._prove,
                 known=None if steps is None else self._bounds.get((shape.chunks, None)),
+                enough=self._cheapest(shape.chunks, steps) if thorough else None,
             )
         demands = shape.demands(DemandView.MOVING)
         bound = self._prove(self.topology, demands, steps, thorough=thorough, seconds=seconds)

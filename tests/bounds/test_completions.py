@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import heapq
+import json
 from dataclasses import replace
 from fractions import Fraction
 from itertools import count
+from typing import Any
 
+import msgspec
 import pytest
 
 from syncoll.bounding import combining_rounds_bound
 from syncoll.bounding.completions import find_completions
+from syncoll.bounding.dividing import divided
 from syncoll.bounding.gossip import find_gossip
 from syncoll.certificates import Certificate, ChunkClass, ChunkClasses, RoundsBound
 from syncoll.certificates.completions import CompletionCertificate
+from syncoll.deadline import Deadline
 from syncoll.documents.certificates import bound_of, certificate_record
 from syncoll.errors import VerificationError
 from syncoll.model import Topology
 from syncoll.testing.instances import random_topology
+from tests.docs import independent_certificates
 from tests.oracles.classics import bus, dgx1, line, ring
 
 F = Fraction
@@ -59,6 +65,39 @@ def test_it_is_what_a_bound_takes_where_it_is_best() -> None:
     assert bound.rounds == F(11, 10), "an algorithm of 10 chunks and 11 rounds exists"
     assert bound_of(certificate_record(bound, 0)) == bound
     Certificate(everybody(5), bound).check(ring(5))
+
+
+def test_divided_cases_prove_what_a_ring_of_eight_needs() -> None:
+    """No allreduce of 6 steps has less than the 20 sends a chunk that are known to do."""
+    bound = combining_rounds_bound(ring(8), everybody(8), 6, seconds=None, enough=F(5, 4))
+    certificate = bound.certificate
+    assert isinstance(certificate, CompletionCertificate)
+    assert bound.rounds == F(5, 4)
+    record = certificate_record(bound, 0)
+    assert bound_of(record) == bound
+    written = json.loads(msgspec.json.encode(record, enc_hook=str))
+    everyone: Any = list(range(8))
+    whole = {"pre": everyone, "post": everyone, "count": 1}
+    asked = {"chunks": 1, "combining": True, "classes": [whole], "compared": [1], "scales": None}
+    rates = [(list(one.links), one.chunks_per_round) for one in ring(8).bounds]
+    machine = independent_certificates.Machine(8, list(ring(8).links), rates)
+    shapes = [independent_certificates.Shape(asked, machine)]
+    independent_certificates.Certificate(written, machine, shapes)
+    written["cases"].remove(next(case for case in written["cases"] if case["sends"]))
+    with pytest.raises(independent_certificates.WrongError, match="missing"):
+        independent_certificates.Certificate(written, machine, shapes)
+    cases = [case for case in certificate.cases if case.sends]
+    assert len(cases) > 1
+    for one in cases:  # without any of them something is left out
+        rest = tuple(case for case in certificate.cases if case != one)
+        with pytest.raises(VerificationError, match="no case"):
+            replace(certificate, cases=rest).check(ring(8), everybody(8).classes)
+    link, step, made = cases[0].sends[-1]
+    for wrong, match in (((99, step, made), "there is none"), ((link, step, not made), "no case")):
+        changed = replace(cases[0], sends=(*cases[0].sends[:-1], wrong))
+        rest = tuple(changed if case == cases[0] else case for case in certificate.cases)
+        with pytest.raises(VerificationError, match=match):
+            replace(certificate, cases=rest).check(ring(8), everybody(8).classes)
 
 
 def least_sends(topology: Topology, pre: int, post: int, steps: int) -> int | None:
@@ -113,6 +152,10 @@ def test_no_algorithm_needs_fewer_sends() -> None:
                     assert found is not None
                     assert found[0] <= truth, (seed, pre, post, steps, find)
                     met[i] += found[0] == truth
+                    if isinstance(found[1], CompletionCertificate):  # asked for too much
+                        until = Deadline.after(60)
+                        better = divided(topology, shape(pre, post), found[1], until, F(truth + 2))
+                        assert better is None or better[0] <= truth, (seed, pre, post, steps)
                 checked += 1
     assert checked > 50
     assert min(met) > checked / 2

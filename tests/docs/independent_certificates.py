@@ -366,20 +366,22 @@ class Certificate:
         alike = self._alike(price)
         classes = list(self.shape.counts.items())
         least: dict[int, Fraction] = {}
-        given = set()
+        given: dict[tuple[int, int, int], list[Any]] = {}
         for case in self.written["cases"]:
             k, v, t = positions([case["chunks"]], len(classes))[0], case["node"], case["after"]
             require(v in range(self.machine.nodes) and 1 <= count(t) <= self.steps, "a case")
             cost = self._case(case, *classes[k][0], price)
-            least[k] = min(least.get(k, cost), cost)
-            given |= {(k, other, t) for other in alike[v]}
+            if cost < inf:
+                least[k] = min(least.get(k, cost), cost)
+            for other in alike[v]:
+                given.setdefault((k, other, t), []).append((v, case.get("sends", [])))
         for k in least:
             for v in range(self.machine.nodes):
                 first = max(self.machine.distance([u], v) for u in classes[k][0][0])
-                missing = [
-                    t for t in range(1, self.steps + 1) if t >= first and (k, v, t) not in given
-                ]
-                require(not missing, "a case is missing")
+                for t in range(1, self.steps + 1):
+                    some = given.get((k, v, t), [])
+                    parts = [[s for w, s in some if w == u] for u in {w for w, _ in some}]
+                    require(t < first or any(map(self._is_all, parts)), "a case is missing")
         return self._in_sends(price, least)
 
     def _in_sends(
@@ -444,6 +446,12 @@ class Certificate:
         require(len(pre) > 1 and len(post) > 0, "not combined")
         v, rest, cost, seen = case["node"], Counter(price), Fraction(0), set()
 
+        made, never = set(), set()
+        for i, t, is_made in case.get("sends", []):
+            positions([i], len(self.machine.links))
+            require(type(is_made) is bool and count(t) < self.steps, "a send")
+            (made if is_made else never).add((i, t))
+
         def pays(shares: list[Json], end: int) -> Iterator[tuple[int, int]]:
             nonlocal cost
             for share in shares:
@@ -452,7 +460,10 @@ class Certificate:
                 for at, part in own.items():
                     rest[at] -= part  # type: ignore[assignment]
                 a, b = share["source"], share["destination"]
-                cost += self._cheapest(b, own, end)[a]
+                barred: dict[Any, Any] = own | dict.fromkeys(never, inf)
+                way = self._cheapest(b, barred, end).get(a, inf)
+                require(way < inf or bool(made | never), "no way")
+                cost += way
                 yield a, b
 
         for a, b in pays(case["ways"], self.steps):
@@ -466,13 +477,25 @@ class Certificate:
             sources.append(a)
         require(min(rest.values(), default=0) >= 0, "shares exceed a price")
         for d in set(post) - {v}:
-            cost += min(
-                left.get((i, t), 0)
+            late = {
+                (i, t)
                 for i, (_, b) in enumerate(self.machine.links)
                 for t in range(case["after"] - 1, self.steps)
                 if b == d
-            )
-        return cost
+            }
+            require(bool(late), "no link into a node")
+            if not late & made:
+                cost += min((left.get(at, 0) for at in late - never), default=inf)
+        return cost + sum((rest.get(at, Fraction(0)) for at in made), Fraction(0))
+
+    def _is_all(self, divided: list[Any], place: int = 0) -> bool:
+        """Whether these are all ways to make some sends or not, from a place on."""
+        if any(len(sends) == place for sends in divided):
+            return True
+        if len({tuple(sends[place][:2]) for sends in divided}) != 1:
+            return False
+        parts = [[s for s in divided if s[place][2] is made] for made in (False, True)]
+        return all(part and self._is_all(part, place + 1) for part in parts)
 
     def _alike(self, price: dict[tuple[int, int], Fraction]) -> list[set[int]]:
         machine, everyone = self.machine, range(self.machine.nodes)

@@ -1,0 +1,184 @@
+"""Dividing cases of who knows a sum first by whether some send is made (branch and bound).
+
+The prices stay those of a certificate for whole cases.  Under these each case is a linear program
+of its own; the cheapest is divided by a send of which its solution makes a part, the one that makes
+both parts dearest of a few that are tried, until no case is cheaper than is of use.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.bounding.completions import CaseAt, CaseProgram, prices_of_links
+from syncoll.bounding.duals import denominators
+from syncoll.bounding.setting import CombiningSetting
+from syncoll.certificates.classes import ChunkClasses
+from syncoll.certificates.completions import CompletionCase, CompletionCertificate, Send
+from syncoll.certificates.pricing import Parts, in_sends, link_prices
+from syncoll.deadline import Deadline
+from syncoll.linear import GrowingProgram
+from syncoll.model import Topology
+
+__all__ = ["divided"]
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+_TRIED = 3
+"""Sends that are tried before a case is divided by one of them."""
+
+_MOST_CASES = 64
+_NEAR = 1e-7
+_NEVER = 1e12
+
+
+def divided(
+    topology: Topology,
+    shape: ChunkClasses,
+    certificate: CompletionCertificate,
+    deadline: Deadline,
+    enough: Fraction,
+) -> tuple[Fraction, CompletionCertificate] | None:
+    """A better bound from the same prices, with its certificate.
+
+    Args:
+        certificate: of whole cases, all of one class of chunks.
+        deadline: when to be content with what is divided by then.
+        enough: what is above this is of no use.
+
+    Returns:
+        None where nothing better is proved.
+    """
+    classes = list(shape.classes)
+    kinds = {case.chunks for case in certificate.cases}
+    if len(kinds) != 1:
+        return None
+    setting = CombiningSetting(topology, shape, certificate.steps)
+    exact = link_prices(topology, certificate.steps, certificate.totals)
+    prices = np.array(exact, dtype=np.float64).reshape(certificate.steps, -1)
+    each = enough / classes[min(kinds)].count
+    programs = [
+        _Divisible(setting, (case.chunks, case.node, case.after), prices, deadline)
+        for case in certificate.cases
+    ]
+    open_cases = [_Part(*one.solved((), deadline), one) for one in programs]
+    heapq.heapify(open_cases)
+    while len(open_cases) < _MOST_CASES and not deadline.passed:
+        least = open_cases[0].value
+        if least >= _NEVER or in_sends(Fraction(least * (1 - _NEAR)), exact) >= each:
+            break
+        parts = _halves(open_cases[0], deadline)
+        if not parts:
+            break
+        heapq.heapreplace(open_cases, parts[0])
+        heapq.heappush(open_cases, parts[1])
+    on_links = prices_of_links(setting, certificate.totals)
+    cases = tuple(one.case(on_links) for one in open_cases)
+    better = CompletionCertificate(
+        certificate.steps, certificate.totals, certificate.automorphisms, cases
+    )
+    proved = better.check(topology, classes)
+    return (proved, better) if proved > certificate.check(topology, classes) else None
+
+
+@dataclass(order=True)
+class _Part:
+    """A part of a case.
+
+    Args:
+        value: what a chunk costs in it, by the linear program.
+        number: decides between equal ones.
+        sends: by which it is divided from the others.
+        sent: ``[S, L]`` of the solution.
+    """
+
+    value: float
+    number: int
+    sends: tuple[Send, ...] = field(compare=False)
+    sent: FloatArray = field(compare=False)
+    duals: FloatArray = field(compare=False)
+    program: _Divisible = field(compare=False)
+
+    def case(self, on_links: Parts) -> CompletionCase:
+        return self.program.case(self, on_links)
+
+
+class _Divisible:
+    """The linear program of one case under fixed prices."""
+
+    _solved = 0
+
+    def __init__(
+        self, setting: CombiningSetting, case: CaseAt, prices: FloatArray, deadline: Deadline
+    ) -> None:
+        self._setting, self._at = setting, case
+        self._program = CaseProgram(setting, [case], deadline, prices)
+        self._rows: IntArray = self._program.divisible()
+        program = self._program.linear_program()
+        self._highs = GrowingProgram(program.costs)
+        order = np.argsort(program.rows, kind="stable")
+        sizes = np.bincount(program.rows, minlength=len(program.row_low))
+        entries = sizes, program.columns[order], program.values[order]
+        self._highs.add_rows(program.row_low, program.row_high, entries)
+
+    def solved(
+        self, sends: tuple[Send, ...], deadline: Deadline
+    ) -> tuple[float, int, tuple[Send, ...], FloatArray, FloatArray]:
+        """Of a part of the case what `_Part` says of it, up to the program."""
+        for link, step, made in sends:
+            low, high = (1.0, np.inf) if made else (0.0, 0.0)
+            self._highs.change_row(int(self._rows[step, link]), low, high)
+        optimum = self._highs.minimise(deadline.seconds)
+        for link, step, _ in sends:
+            self._highs.change_row(int(self._rows[step, link]), 0.0, np.inf)
+        _Divisible._solved += 1
+        number = _Divisible._solved
+        if optimum is None:
+            nothing = np.zeros(self._rows.shape)
+            value = _NEVER if not self._highs.was_stopped else 0.0
+            return value, number, sends, nothing, np.zeros(int(self._rows.max()) + 1)
+        sent = self._program.sent(optimum.columns)
+        return optimum.value, number, sends, sent, optimum.row_duals
+
+    def case(self, part: _Part, on_links: Parts) -> CompletionCase:
+        """With the shares of the dual solution."""
+        if part.value >= _NEVER:  # some node cannot be told: it needs no shares to see that
+            k, node, after = self._at
+            one = self._setting.classes[k]
+            ways: dict[tuple[int, int], Parts] = {
+                (u, d): {} for u in one.pre for d in one.post if u != d
+            }
+            return CompletionCase(k, node, after, ways, {}, part.sends)
+        best = denominators(part.duals)[0]
+        return self._program.case(0, -part.duals, on_links, best, part.sends)
+
+
+def _halves(part: _Part, deadline: Deadline) -> Sequence[_Part]:
+    """Two parts of a part; none where the time is over, or no send is made in part."""
+    sent = part.sent.copy()
+    for link, step, _ in part.sends:
+        sent[step, link] = 0.0
+    far = abs(sent - 0.5).ravel()
+    best: tuple[float, list[_Part]] | None = None
+    for place in np.argsort(far, kind="stable")[:_TRIED].tolist():
+        if far[place] > 0.5 - _NEAR:
+            break
+        step, link = divmod(place, sent.shape[1])
+        halves = []
+        for made in (False, True):
+            sends = (*part.sends, (link, step, made))
+            halves.append(_Part(*part.program.solved(sends, deadline), part.program))
+        if deadline.passed:
+            break
+        gain = 1.0
+        for half in halves:
+            gain *= min(half.value, 2 * part.value) - part.value + _NEAR
+        if best is None or gain > best[0]:
+            best = gain, halves
+    return [] if best is None else best[1]
