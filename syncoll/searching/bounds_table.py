@@ -118,6 +118,10 @@ class BoundsTable:
         table = self.collective.table_on(self.topology, chunks)
         return Reach(self.topology, table, self.collective.combining)
 
+    def until(self, deadline: Deadline) -> None:
+        """From now on bounds are begun until then."""
+        self.deadline = self._ends = deadline
+
     @contextmanager
     def at_once(self) -> Iterator[None]:
         """While it lasts, bounds are those that are known, or cuts: none is begun that takes long.

@@ -397,6 +397,7 @@ class Composing:
             incumbents=found.points,
             refuted=found.refuted,
             seeds=(seeds, request),
+            bounds=self.bounds,
             deadline=ends,
         )
         # The direct search's own limit of time, which no user set, does not make it incomplete.

@@ -76,6 +76,7 @@ def search_points(
     incumbents: Sequence[Point] = (),
     refuted: Iterable[Refuted] = (),
     seeds: tuple[SeedRun, SearchRequest] | None = None,
+    bounds: BoundsTable | None = None,
     proving: bool = True,
     deadline: Deadline,
 ) -> Frontier:
@@ -88,6 +89,7 @@ def search_points(
         incumbents: points known before; only what is better than these is looked for.
         seeds: those that are at work on the collective, and the limits of what they construct,
             where these are wider than the solver's; None for seeds and limits of this search.
+        bounds: of the collective, where some may be known.
         proving: whether it matters what is proved for each S.  Where it does not, and the machine
             is so large that a solver seldom finds what seeds do not, all the time is theirs.
 
@@ -96,7 +98,11 @@ def search_points(
         ModelError: when the collective makes no sense on the topology.
         BackendError: when a backend gives a wrong answer.
     """
-    run = _Search(request, answers, observer, on_points, incumbents, refuted, deadline, seeds=seeds)
+    bounds = bounds or BoundsTable(request.topology, request.collective, answers.prove)
+    bounds.until(deadline)
+    run = _Search(
+        request, answers, observer, on_points, incumbents, refuted, deadline, bounds, seeds=seeds
+    )
     run.proving = proving or not is_for_seeds(request.topology)
     try:
         run.seed()
@@ -131,15 +137,18 @@ class _Search:
         incumbents: Sequence[Point],
         refuted: Iterable[Refuted],
         deadline: Deadline,
+        bounds: BoundsTable,
         *,
         seeds: tuple[SeedRun, SearchRequest] | None,
     ) -> None:
         self.request, self.answers, self.observer = request, answers, observer
         self.on_points, self.deadline = on_points, deadline
         self.began = time.perf_counter()
-        self.bounds = BoundsTable(request.topology, request.collective, answers.prove, deadline)
+        self.bounds = bounds
         self.source = CandidateSource(request, self.bounds)
         self.points = sorted(incumbents, key=lambda p: p.steps)
+        for point in self.points:
+            bounds.found(point.steps, point.bandwidth)
         self.trials = Trials(answers, observer, self.bounds, deadline, self.points, refuted)
         self.steps: list[StepState] = []
         self.current: StepState | None = None
