@@ -1,24 +1,32 @@
 """Cores: a few nodes that exchange what each of them has collected, until each has everything.
 
 A single node needs no exchange.  Two cores of equal size whose nodes are joined one to one, in both
-directions, make one of twice the size, in one step more (recursive doubling).  And nodes all of
-which are joined to each other exchange in a single step.
+directions, make one of twice the size, in one step more (recursive doubling).  Nodes all of which
+are joined to each other exchange in a single step.  And where links of some kinds join the nodes of
+each box to each other, all nodes exchange in two steps: within the boxes, and with one node of
+every other box, in any order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, permutations
 
 import numpy as np
+import numpy.typing as npt
 
 from syncoll.model import Topology
 
 __all__ = ["Core", "cores"]
 
+IntArray = npt.NDArray[np.int64]
+
 _LARGEST = 16
-_MOST_OF_SIZE = 400
+_MOST_OF_SIZE, _MOST_MADE = 400, 1200
+"""Cores of one size that are kept, and made to choose from."""
+
+_MOST_KINDS = 8
 _LARGEST_CLIQUE = 4
 
 
@@ -37,11 +45,14 @@ class Core:
     steps: int
 
 
-def cores(topology: Topology, roots: list[int], most_steps: int) -> list[Core]:
+def cores(
+    topology: Topology, roots: list[int], most_steps: int, kinds: IntArray | None = None
+) -> list[Core]:
     """Single nodes, and cores with one of them that exchange in so many steps at most.
 
     Args:
         roots: nodes of which each symmetry class has one.
+        kinds: ``[L]``, of the links; None where they are all alike.
     """
     number = {link: i for i, link in enumerate(topology.links)}
     nodes = topology.num_nodes
@@ -59,9 +70,14 @@ def cores(topology: Topology, roots: list[int], most_steps: int) -> list[Core]:
         for one in found:
             for v in one.nodes:
                 by_node.setdefault(v, []).append(one)
-        for one in found:
-            for core in _doubled(one, by_node, both, number, steps):
+        order = np.arange(len(found))
+        if len(found) >= _MOST_OF_SIZE:
+            order = random.permutation(order)
+        for i in order.tolist():
+            for core in _doubled(found[i], by_node, both, number, steps):
                 made.setdefault(core.sends, core)
+            if len(made) >= _MOST_MADE:
+                break
         found = list(made.values())
         if not found:
             break
@@ -71,7 +87,77 @@ def cores(topology: Topology, roots: list[int], most_steps: int) -> list[Core]:
         result += [one for one in found if set(one.nodes) & set(roots)]
     if most_steps >= 1:
         result += [one for one in _cliques(both, number) if set(one.nodes) & set(roots)]
+    if kinds is not None:
+        result += _by_kinds(topology, kinds, most_steps)
     return result
+
+
+def _by_kinds(topology: Topology, kinds: IntArray, most_steps: int) -> Iterator[Core]:
+    """Cores of all nodes: within boxes that links of some kinds join, and across them."""
+    nodes, ends = topology.num_nodes, np.array(topology.links, dtype=np.int64).reshape(-1, 2)
+    every = np.unique(kinds).tolist()
+    if len(every) > _MOST_KINDS or most_steps < 1:
+        return
+    stages: dict[bytes, IntArray] = {}
+    for count in range(1, len(every) + 1):
+        for some in combinations(every, count):
+            links = np.flatnonzero(np.isin(kinds, some))
+            if not _are_cliques(nodes, ends[links]):
+                continue
+            stages.setdefault(links.tobytes(), links)
+            across = _across(topology, ends[links])
+            if across is not None:
+                stages.setdefault(across.tobytes(), across)
+    chosen = list(stages.values())[:_MOST_KINDS]
+    for steps in range(1, min(most_steps, 2) + 1):
+        for order in permutations(chosen, steps):
+            if _sums_once(nodes, [ends[links] for links in order]):
+                sends = [(t, link) for t, links in enumerate(order) for link in links.tolist()]
+                yield Core(tuple(range(nodes)), tuple(sorted(sends)), steps)
+
+
+def _across(topology: Topology, within: IntArray) -> IntArray | None:
+    """Links that join each node of a box to one node of every other box, and these to each other.
+
+    Args:
+        within: ``[K, 2]``, ends of the links within boxes.
+    """
+    nodes, number = topology.num_nodes, topology.link_index
+    near = np.eye(nodes, dtype=bool)
+    near[within[:, 0], within[:, 1]] = True
+    boxes = [np.flatnonzero(row).tolist() for row in np.unique(near, axis=0)[::-1]]
+    both = [
+        {b for b in range(nodes) if (a, b) in number and (b, a) in number} for a in range(nodes)
+    ]
+    groups = [{node} for node in boxes[0]]
+    for box in boxes[1:]:
+        if len(box) != len(groups):
+            return None
+        matched = _matched(boxes[0], set(box), both)
+        if matched is None:
+            return None
+        for group, (_, other) in zip(groups, matched, strict=True):
+            group.add(other)
+    pairs = [(a, b) for group in groups for a in group for b in group if a != b]
+    if not pairs or any(pair not in number for pair in pairs):
+        return None
+    return np.array(sorted(number[pair] for pair in pairs))
+
+
+def _are_cliques(nodes: int, ends: IntArray) -> bool:
+    """Whether whatever is joined over several of these links is joined by one of them."""
+    near = np.eye(nodes, dtype=bool)
+    near[ends[:, 0], ends[:, 1]] = True
+    return bool(np.array_equal(near, near.T) and np.array_equal(near @ near, near))
+
+
+def _sums_once(nodes: int, order: Sequence[IntArray]) -> bool:
+    """Whether all nodes have all contributions in the end, each once."""
+    times = np.eye(nodes, dtype=np.int64)
+    for ends in order:
+        before = times.copy()
+        np.add.at(times, ends[:, 1], before[ends[:, 0]])
+    return bool((times == 1).all())
 
 
 def _doubled(

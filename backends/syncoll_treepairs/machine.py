@@ -14,6 +14,10 @@ import numpy.typing as npt
 
 from syncoll.deadline import Deadline
 from syncoll.model import Topology
+from syncoll.symmetry.candidates import automorphism_generators
+from syncoll.symmetry.fixing import link_orbits
+from syncoll.symmetry.structure import Structure
+from syncoll_treepairs.cores import Core, cores
 from syncoll_treepairs.group import least_of_orbits, link_map, symmetry
 
 __all__ = ["Links", "Machine"]
@@ -62,6 +66,7 @@ class Machine:
 
     def __init__(self, topology: Topology, until: Deadline) -> None:
         self.topology = topology
+        self._cores: dict[int, list[Core]] = {}
         self.group = symmetry(topology, until)
         generators = list(self.group.generators)
         maps = [link_map(topology, images) for images in generators]
@@ -90,6 +95,13 @@ class Machine:
         for rate, links in zip(rates, topology.bound_links, strict=True):
             share[links] = np.minimum(share[links], float(rate) / len(links))
         self.least = 2 * (topology.num_nodes - 1) / float(share.sum())
+
+    def cores(self, most_steps: int) -> list[Core]:
+        """See `cores.cores`; they are made once."""
+        if most_steps not in self._cores:
+            kinds = link_orbits(self.topology, automorphism_generators(Structure(self.topology)))
+            self._cores[most_steps] = cores(self.topology, self.roots, most_steps, kinds)
+        return self._cores[most_steps]
 
     @property
     def num_nodes(self) -> int:

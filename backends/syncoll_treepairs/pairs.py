@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from syncoll.deadline import Deadline
-from syncoll_treepairs.cores import Core, cores
+from syncoll_treepairs.cores import Core
 from syncoll_treepairs.forests import Forests
 from syncoll_treepairs.machine import Machine
 
@@ -21,6 +21,9 @@ BoolArray = npt.NDArray[np.bool_]
 
 _TIES = 1e-6
 """Random prices, relative to the mean, that decide between equal ones: sends are never free."""
+
+_MOST_EXCHANGE = 4
+"""Steps of a core's exchange."""
 
 _NOISE = 0.1
 """How much dearer a choice may look, about, and still be looked at."""
@@ -87,7 +90,7 @@ class PairFinder:
         far = topology.distances
         self._choices: list[tuple[Core, int]] = []
         """Cores, and when their exchange begins."""
-        for core in cores(topology, machine.roots, min(steps, 4)):
+        for core in machine.cores(min(steps, _MOST_EXCHANGE)):
             into = int(far[:, list(core.nodes)].min(axis=1).max())
             out = int(far[list(core.nodes)].min(axis=0).max())
             for begin in range(into, steps - core.steps - out + 1):

@@ -19,7 +19,6 @@ from syncoll.testing.instances import random_topology
 from syncoll.trust import require_valid
 from syncoll_treepairs import RECORD
 from syncoll_treepairs.combs import combs
-from syncoll_treepairs.cores import cores
 from syncoll_treepairs.forests import Forests
 from syncoll_treepairs.group import symmetry
 from syncoll_treepairs.machine import Links, Machine
@@ -110,10 +109,14 @@ def test_forests_reach_every_node_in_time() -> None:
     assert Forests(links, 12, prices[:2]).found([[0]], [None], NEVER) == [None]
 
 
-def test_cores_exchange_everything() -> None:
-    topology = on("hypercube(3)")
+@pytest.mark.parametrize(
+    ("name", "most_steps", "expected"),
+    [("hypercube(3)", 3, {1, 2, 4, 8}), ("a100(boxes=2)", 2, {1, 2, 3, 4, 16})],
+)
+def test_cores_exchange_everything(name: str, most_steps: int, expected: set[int]) -> None:
+    topology = on(name)
     sizes = set()
-    for core in cores(topology, [0], 3):
+    for core in Machine(topology, NEVER).cores(most_steps):
         held = {v: {v} for v in core.nodes}
         for step in range(core.steps):
             before = {v: set(some) for v, some in held.items()}
@@ -125,7 +128,15 @@ def test_cores_exchange_everything() -> None:
         assert all(some == set(core.nodes) for some in held.values())
         assert 0 in core.nodes
         sizes.add(len(core.nodes))
-    assert sizes == {1, 2, 4, 8}
+    assert sizes == expected
+
+
+def test_boxes_exchange_within_and_across_at_once() -> None:
+    """Half of the data goes across first: two steps at what one link into a box allows."""
+    packing = Packing(Machine(on("a100(boxes=2)"), NEVER), 2)
+    while not packing.rested:
+        packing.improve(NEVER)
+    assert packing.value == pytest.approx(1)
 
 
 def test_a_group_makes_links_alike() -> None:
