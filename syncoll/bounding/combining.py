@@ -38,6 +38,9 @@ __all__ = ["combining_rounds_bound", "least_combining_cut", "signature"]
 
 _Found = tuple[Fraction, CompletionCertificate | GossipCertificate] | None
 
+_SHARES = (0.25, 0.5, 1.0)
+"""The parts of the time that is left which gossip, completions and dividing their cases take."""
+
 _SHARE_OF_PARTITIONS = 0.5
 """The part of the time in which partitions are looked for."""
 
@@ -123,8 +126,8 @@ def _of_whole_chunks(
         lambda until, more: find_completions(topology, shape, steps, until, more, most),
         divide,
     )
-    for i, find in enumerate(finders):
-        until = deadline if deadline.is_never else deadline.share(1 / (len(finders) - i))
+    for share, find in zip(_SHARES, finders, strict=True):
+        until = deadline if deadline.is_never else deadline.share(share)
         try:
             with interrupted_at(until):
                 found = find(until, best.rounds)

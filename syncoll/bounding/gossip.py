@@ -39,9 +39,13 @@ _SHARE = 0.8
 _AFRESH = 3
 """In each so-manieth turn trees are looked for under the best shares, else half way to them."""
 
+_BEGUN_WITH = 60
+"""Trees of each kind that the program begins with: without any it looks far from its optimum."""
+
 _NEAR = 1e-9
-_MOST_ROUNDED = 0.9
-"""A chunk takes whole sends, which may prove so much more than the linear program."""
+_MOST_ROUNDED = 0.97
+"""A chunk takes whole sends, which may prove so much more than the linear program, where all links
+are alike."""
 
 
 def find_gossip(
@@ -65,7 +69,12 @@ def find_gossip(
     if not kinds:
         return None
     master = _Master(setting, kinds)
+    random = np.random.default_rng(steps)
+    for k, kind in enumerate(kinds):
+        for _ in range(_BEGUN_WITH):
+            master.add(k, kind.any(steps, random))
     until = deadline if deadline.is_never else deadline.share(_SHARE)
+    rounded = _MOST_ROUNDED if len(setting.sizes) == 1 else 1.0
     best_value, best = 0.0, master.first()
     tried = best
     while True:
@@ -82,7 +91,7 @@ def find_gossip(
             best_value, best = value, tried
         if best_value >= master.value * (1 - _NEAR):
             break
-        if master.value * (1 + _NEAR) <= float(more_than) * _MOST_ROUNDED:
+        if master.value <= float(more_than) * rounded * (1 + _NEAR):
             return None
         for k, (_, sends) in enumerate(trees):
             if sends is not None:
@@ -120,6 +129,39 @@ class _Kind:
         """How many trees of chunks it stands for."""
         return self.alike * self.demand.count
 
+    def any(self, steps: int, random: np.random.Generator) -> Counter[tuple[int, int]]:
+        """Some tree of shortest ways, with any steps that do."""
+        topology = self.topology.reversed() if self.into else self.topology
+        far = topology.distances[self.node]
+        wanted, above = set(self.demand.destinations), dict[int, int]()
+        below = np.zeros(topology.num_nodes, dtype=np.int64)  # links of the longest way onward
+        for node in np.argsort(-far, kind="stable").tolist():
+            if node == self.node or node not in wanted:
+                continue
+            ways = [i for i in topology.in_links[node] if far[topology.links[i][0]] < far[node]]
+            above[node] = int(random.choice(ways))
+            source = topology.links[above[node]][0]
+            wanted.add(source)
+            below[source] = max(below[source], below[node] + 1)
+        sends: Counter[tuple[int, int]] = Counter()
+        has = {self.node: 0}
+        for node in sorted(above, key=lambda node: int(far[node])):
+            source = topology.links[above[node]][0]
+            step = int(random.integers(has[source], steps - below[node]))
+            has[node] = step + 1
+            sends[above[node], step] += 1
+        return self._forwards(sends, steps) if self.into else sends
+
+    def _forwards(self, sends: Counter[tuple[int, int]], steps: int) -> Counter[tuple[int, int]]:
+        """Sends of a tree on the reversed topology, backwards in time, as those of the machine."""
+        number, links = self.topology.link_index, self.topology.reversed().links
+        return Counter(
+            {
+                (number[links[link][::-1]], steps - 1 - step): times
+                for (link, step), times in sends.items()
+            }
+        )
+
     def cheapest(
         self, shares: FloatArray, below: float
     ) -> tuple[float, Counter[tuple[int, int]] | None]:
@@ -138,14 +180,7 @@ class _Kind:
             return below, None
         sends = found.tree()
         if self.into:
-            number, last = self.topology.link_index, len(prices) - 1
-            ends = [where.links[link] for link, _ in sends]
-            sends = Counter(
-                {
-                    (number[b, a], last - step): times
-                    for (a, b), ((_, step), times) in zip(ends, sends.items(), strict=True)
-                }
-            )
+            sends = self._forwards(sends, len(prices))
         return cost, sends
 
 

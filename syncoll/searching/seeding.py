@@ -32,7 +32,8 @@ asked, on a small machine and on others.  Where there is a time limit it may be 
 that need one are long: ..."""
 
 _SHARE_OF_SEEDS = ((0.05, 0.3), (0.75, 0.75))
-"""... this part of it; and never more than that part."""
+"""... this part of it; and never more than that part.  Where data is combined a solver is slow on
+any machine."""
 
 _SHARE_FOR_SEEDS = 0.8
 """When this part of the time is over they are stopped, however little a busy machine let them
@@ -135,7 +136,8 @@ def first_round(
         if not large:
             slowest = _SEED_SECONDS[0]  # a solver is sooner
         if not deadline.is_never:
-            least, most = (left * part for part in _SHARE_OF_SEEDS[large])
+            shares = _SHARE_OF_SEEDS[large or request.collective.combining]
+            least, most = (left * part for part in shares)
             work = min(max(work, least), most)
     limits = SeedLimits(request.max_steps, request.max_rounds, request.max_chunks, work, until)
     soon = not alone and is_small(request.topology)
