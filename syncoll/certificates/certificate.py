@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -76,6 +77,22 @@ class RoundsBound:
     def mirrored(self) -> bool:
         """Whether the certificate speaks of the reversed topology, backwards in time."""
         return self.reading.mirrored and not isinstance(self.certificate, _ABOUT_CHUNKS)
+
+    def renumbered(self, bounds: Sequence[int]) -> RoundsBound:
+        """The same on a topology that differs in the positions of its bounds only.
+
+        Args:
+            bounds: for each of them the position there.
+        """
+        proof = self.certificate
+        if isinstance(proof, CutCertificate):
+            proof = replace(proof, cover=tuple(sorted(bounds[i] for i in proof.cover)))
+        elif isinstance(proof, PartitionCertificate):
+            proof = replace(proof, prices={bounds[i]: p for i, p in proof.prices.items()})
+        elif proof is not None:
+            totals = {(bounds[i], step): price for (i, step), price in proof.totals.items()}
+            proof = replace(proof, totals=totals)
+        return replace(self, certificate=proof)
 
 
 @dataclass(frozen=True)

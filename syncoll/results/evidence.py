@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
@@ -118,6 +118,19 @@ class Evidence:
             if chunks in one.compared or (self.scaling and one.shape.allows(chunks)):
                 return one.shape
         return None
+
+    def renumbered(self, bounds: Sequence[int]) -> Evidence:
+        """The same on a topology that differs in the positions of its bounds only.
+
+        Args:
+            bounds: for each of them the position there.
+        """
+
+        def moved(some: Iterable[Certificate]) -> tuple[Certificate, ...]:
+            return tuple(replace(one, bound=one.bound.renumbered(bounds)) for one in some)
+
+        proofs = (replace(proof, certificates=moved(proof.certificates)) for proof in self.proofs)
+        return replace(self, bandwidth=moved(self.bandwidth), proofs=tuple(proofs))
 
     def inverse(self, factor: Fraction, admits: Callable[[int], bool]) -> Evidence:
         """The same about the inverse of a regular collective, on the reversed topology.

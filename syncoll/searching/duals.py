@@ -30,12 +30,16 @@ __all__ = ["Dual", "DualAnswers", "inverted_family", "inverted_point"]
 class Dual:
     """What an inverse is searched as: its dual on the topology with every link reversed.
 
+    Where that is the topology itself the dual is searched on it, so that it makes no difference
+    which of the two was asked for.
+
     Args:
         request: for the inverse of a collective that moves data and is not irregular.
 
     Attributes:
         per_dual: C of the inverse divided by that of the dual, the same for each C.
         asked: the request for the dual.
+        turned: for each bound of the topology that is searched its position in the reversed one.
     """
 
     def __init__(self, request: SearchRequest) -> None:
@@ -45,12 +49,24 @@ class Dual:
         least = CandidateSource(replace(request, max_steps=0), self.bounds).least_chunks
         nodes, most = request.topology.num_nodes, request.max_chunks
         self.per_dual = Fraction(least, dual_of(request.collective, dual, nodes, least))
+        reversed_topology = request.topology.reversed()
+        itself = reversed_topology.same_as(request.topology)
+        searched = request.topology if itself else reversed_topology
+        self.turned = _positions(searched, reversed_topology)
         self.asked = replace(
             request,
-            topology=request.topology.reversed(),
+            topology=searched,
             collective=dual,
             max_chunks=None if most is None else int(most / self.per_dual),
         )
+
+
+def _positions(one: Topology, other: Topology) -> list[int]:
+    """For each bound of a topology its position in one that has the same in another order."""
+    there: dict[tuple[object, Fraction], list[int]] = {}
+    for i, bound in enumerate(other.bounds):
+        there.setdefault((bound.links, bound.chunks_per_round), []).append(i)
+    return [there[bound.links, bound.chunks_per_round].pop(0) for bound in one.bounds]
 
 
 class DualAnswers(AnswerSource):

@@ -146,7 +146,8 @@ class _Frontiers(Decomposition[SearchTask, Frontier]):
 
         def turn(frontier: Frontier) -> Frontier:
             assert frontier.evidence is not None  # a search always leaves some
-            evidence = frontier.evidence.inverse(per_dual, bounds.admits)
+            evidence = frontier.evidence.renumbered(asked.turned)
+            evidence = evidence.inverse(per_dual, bounds.admits)
             limit, settings = evidence.max_chunks, {**frontier.settings, "inverse_of": dual.name}
             if settings.get("max_chunks") is not None:
                 settings["max_chunks"] = limit

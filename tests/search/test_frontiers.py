@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from syncoll.model import Collective, Topology
+from syncoll.model import Collective, Topology, inverse_of
 from syncoll.plugins import PluginManager
 from syncoll.results import Frontier, Scope
 from syncoll.searching import SearchRequest, Strategy, search
@@ -17,6 +17,7 @@ from syncoll.spec import SpecLibrary
 from syncoll.testing.brute_force import TooLargeError, least_rounds
 from syncoll.testing.instances import random_instance
 from syncoll.trust import require_valid
+from syncoll.trust.claims import check_claims
 from tests.oracles.classics import (
     allgather,
     alltoall,
@@ -57,6 +58,22 @@ KNOWN = [
     (one_way_ring(4), allgather(), [(3, F(3))]),
     (line(4), scatter(), [(3, F(3))]),
 ]
+
+
+def test_an_inverse_is_searched_as_its_dual_where_links_go_both_ways(solver: Solver) -> None:
+    """Also where bounds have another order once their links are turned."""
+    links = {(0, 1): 1, (1, 2): 2, (2, 0): 1, (1, 0): 1, (2, 1): 2, (0, 2): 1}
+    both = Topology.from_links("triangle", 3, links, [([(1, 0), (2, 0)], 1), ([(0, 1), (0, 2)], 1)])
+    assert both.reversed().same_as(both)
+    assert both.reversed().bounds != both.bounds
+    one, other = (
+        search(SearchRequest(both, collective, max_chunks=4), solver)
+        for collective in (broadcast(), inverse_of(broadcast(), "reduce"))
+    )
+    assert costs(one) == costs(other)
+    assert [p.bound for p in one.points] == [p.bound for p in other.points]
+    for frontier in (one, other):
+        check_claims(frontier)
 
 
 def name_of(case: object) -> str | None:
