@@ -40,7 +40,10 @@ _LEFT = 1e-5
 """Less is not worth while."""
 
 _BETWEEN = 0.2
-"""An S between others, which has points on both sides, is worth less by this factor."""
+"""An S between others, which has points on both sides, is worth less by this factor ..."""
+
+_WIDE = 0.04
+"""... but comes before larger ones where R/C falls by so much from the one to the other."""
 
 _DEALS = 3
 """So often a packing at rest is dealt."""
@@ -87,13 +90,24 @@ class Schedule:
         if last is None:
             return further
         if further is not None and self.packings[last].value > self.least * _NEAR_LEAST:
-            return last if self._needs_more(last) else further
+            if self._needs_more(last):
+                return last
+            skipped = self._skipped(best)
+            return further if skipped is None else skipped
         candidates = range(self.first, last + 1)
         left = {steps: self._left(steps, best) for steps in candidates}
         if further is not None:
             left[further] = self._gap(further, best, self.least)
         most = max(left, key=lambda steps: left[steps], default=None)
         return None if most is None or left[most] <= _LEFT else most
+
+    def _skipped(self, best: Mapping[int, Fraction]) -> int | None:
+        """An S between two that were tried, of which the larger costs much less."""
+        for fewer, more in pairwise(sorted(self.packings)):
+            known = min((float(cost) for s, cost in best.items() if s <= fewer), default=inf)
+            if more > fewer + 1 and known > self.packings[more].value * (1 + _WIDE):
+                return (fewer + more) // 2
+        return None
 
     def _needs_more(self, steps: int) -> bool:
         """Whether a packing is still far from what it may fall to."""

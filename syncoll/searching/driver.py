@@ -250,10 +250,20 @@ class _Search:
             best = self._best(steps)
             if best is not None and best <= source.least_bandwidth:
                 break
+        self._bound_points()
         for look in others:
             for step in self.steps:
                 if self._may_serve(step.steps):
                     self._look(step, look)
+
+    def _bound_points(self) -> None:
+        """Bounds the points of more steps than are looked at, while there is time for that."""
+        if self.request.strategy is not Strategy.CERTIFIED:
+            return
+        for steps in sorted({point.steps for point in self.points}):
+            if steps > self.source.max_steps:
+                self.deadline.check()
+                self._bounded(steps, self.source.least_bandwidth_of(steps))
 
     def _look(self, step: StepState, look: Callable[[CandidateSource, StepState], Passes]) -> None:
         """One of the looks at one S."""
