@@ -1,0 +1,495 @@
+"""Figures 4 to 6 of the SCCL paper: speed-ups over NCCL and RCCL on a DGX-1 and a Gigabyte Z52.
+
+Cai et al., Synthesizing Optimal Collective Algorithms (PPoPP 2021), section 5.5.  The figures are
+plots without numbers; what their text says of them is compared.  It gives no latency either, so
+that one is assumed.  Another one moves every curve along the axis of sizes and changes no speed-up,
+since all times are proportional to alpha and beta together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+import syncoll
+from benchmarks.classics import proposals
+from benchmarks.papers.figure import (
+    Claim,
+    Compared,
+    Figure,
+    Holds,
+    Line,
+    Make,
+    Panel,
+    Table,
+    Tell,
+    judged,
+    table,
+)
+from benchmarks.papers.fitting import fit, lockstep
+from syncoll.documents import StoredAlgorithm
+from syncoll.errors import SyncollError
+from syncoll.model import Algorithm, Instance, compose, invert
+from syncoll.session import Session
+from syncoll.simulating import Semantics, Timing, physical_network, simulated_seconds
+from syncoll.trust import require_valid
+from syncoll.units import format_size
+
+__all__ = ["FIGURES"]
+
+FloatArray = npt.NDArray[np.float64]
+Row = tuple[int, int, int]
+"""C, S and R."""
+
+PAPER = "Cai et al., Synthesizing Optimal Collective Algorithms (PPoPP 2021)"
+ALPHA = Fraction(7, 10**7)
+SIZES = tuple(1 << bits for bits in range(10, 31))
+DMA_GAIN = 1.1
+"""The bandwidth of DMA engines over that of copies by kernels (section 4)."""
+
+EARLY = "a chunk that is early is sent on at once, so that some steps cost less than alpha"
+SLOWER = (1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 3.5, 4.0)
+"""How many times a library's latency one of SCCL's steps is taken to cost."""
+
+
+@dataclass(frozen=True)
+class Race:
+    """Algorithms against a library's ring.
+
+    Args:
+        library: NCCL or RCCL.
+        bandwidth: bytes per second of one chunk per round.
+        ours: by label, (C, S, R).
+        rival: the library's.
+    """
+
+    library: str
+    bandwidth: Fraction
+    ours: Mapping[str, StoredAlgorithm]
+    rival: StoredAlgorithm
+
+    def seconds(
+        self,
+        stored: StoredAlgorithm,
+        *,
+        timing: Timing = Timing.LOCKSTEP,
+        slower: float = 1.0,
+        gain: float = 1.0,
+    ) -> FloatArray:
+        """For each size, with a latency and a bandwidth so many times the usual ones."""
+        network = physical_network(
+            stored.instance.topology, ALPHA * Fraction(slower), self.bandwidth * Fraction(gain)
+        )
+        found = simulated_seconds(stored, network, Semantics(timing=timing), SIZES)
+        return np.array([float(one) for one in found])
+
+    def speedups(
+        self, *, timing: Timing = Timing.LOCKSTEP, slower: float = 1.0, gain: float = 1.0
+    ) -> dict[str, FloatArray]:
+        """By label for each size, over the library's ring with its own latency and bandwidth."""
+        base = self.seconds(self.rival, timing=timing)
+        return {
+            label: base / self.seconds(one, timing=timing, slower=slower, gain=gain)
+            for label, one in self.ours.items()
+        }
+
+
+def solved(session: Session, machine: str, collective: str, row: Row) -> StoredAlgorithm:
+    """A verified algorithm of a table's row; an allreduce is an allgather after its inverse."""
+    halves = 2 if collective == "allreduce" else 1
+    nodes = session.topology(machine).num_nodes if halves == 2 else 1
+    chunks, steps, rounds = row[0] // nodes, row[1] // halves, row[2] // halves
+    found = syncoll.solve(machine, "allgather", chunks=chunks, steps=steps, rounds=rounds)
+    if found.algorithm is None:
+        raise SyncollError(f"allgather on {machine}, C, S, R = {chunks, steps, rounds}: not found")
+    made = (found.instance, found.algorithm)
+    return StoredAlgorithm(*(_allreduce(*made) if halves == 2 else made), label(row))
+
+
+def ring(session: Session, machine: str, collective: str) -> StoredAlgorithm:
+    """The library's rings: each chunk goes all the way round, in P - 1 steps (Table 3)."""
+    topology, allgather = session.topology(machine), session.collective("allgather")
+    made = next(
+        (instance, one.algorithm)
+        for one, instance, _ in proposals("ring", topology, allgather)
+        if instance.steps == topology.num_nodes - 1
+    )
+    return StoredAlgorithm(*(_allreduce(*made) if collective == "allreduce" else made), "ring")
+
+
+def _allreduce(instance: Instance, algorithm: Algorithm) -> tuple[Instance, Algorithm]:
+    whole: tuple[Instance, Algorithm] = compose(
+        invert(instance, algorithm, "reducescatter"), (instance, algorithm), "allreduce"
+    )
+    require_valid(*whole)
+    return whole
+
+
+def label(row: Row) -> str:
+    """As the paper's legends have it."""
+    return f"({', '.join(map(str, row))})"
+
+
+def race(
+    tell: Tell, machine: str, collective: str, library: str, bandwidth: int, rows: Sequence[Row]
+) -> Race:
+    """The paper's algorithms, found anew, and the library's ring.
+
+    Args:
+        bandwidth: GB/s of one chunk per round.
+    """
+    session, ours = Session(), {}
+    for row in rows:
+        tell(f"{label(row)} for {collective} on {machine}")
+        ours[label(row)] = solved(session, machine, collective, row)
+    rival = ring(session, machine, collective)
+    return Race(library, Fraction(bandwidth * 10**9), ours, rival)
+
+
+def costs(race: Race) -> tuple[list[Compared], list[tuple[str, ...]]]:
+    """Steps and bandwidth cost from two sizes of the asynchronous simulation, as rows.
+
+    Returns:
+        Beside the paper's S and R/C, and for each algorithm how far what the two sizes predict is
+        from the sizes between.
+    """
+    rows: list[Compared] = []
+    predicted: list[tuple[str, ...]] = []
+    for name, one in ((f"{race.library} ring", race.rival), *race.ours.items()):
+        seconds = race.seconds(one, timing=Timing.ASYNCHRONOUS)
+        ends = [(SIZES[i], float(seconds[i])) for i in (0, -1)]
+        model = lockstep(one.steps, one.bandwidth)
+        alpha, beta = fit(model, *ends)
+        latency = one.steps * alpha / float(ALPHA)
+        cost = float(one.bandwidth * race.bandwidth) * beta
+        same = abs(latency / one.steps - 1) < 0.005
+        why = "as in lockstep" if same else EARLY
+        rows.append(Compared(f"{name}, latency cost in alpha", float(one.steps), latency, why))
+        rows.append(Compared(f"{name}, R/C", float(one.bandwidth), cost, "as in lockstep"))
+        off = np.array([model(alpha, beta, size) for size in SIZES]) / seconds - 1
+        worst = int(np.abs(off).argmax())
+        size = format_size(SIZES[worst])
+        fitted = (f"{alpha * 1e6:.3f} us", f"{1 / beta / 1e9:.2f} GB/s")
+        predicted.append((name, *fitted, f"{100 * off[worst]:.1f} %", size))
+    return rows, predicted
+
+
+Judge = Callable[[FloatArray, FloatArray], bool]
+"""Whether the best speed-ups, and those of the last line, are as a text says they were measured."""
+
+
+@dataclass(frozen=True)
+class Overheads:
+    """What the best of some lines does when SCCL's steps cost more than the library's.
+
+    Args:
+        table: least, smallest-size and largest-size speed-ups by how much slower a step is.
+        fitting: how many times slower it must be for the text to be right; empty for never.
+    """
+
+    table: Table
+    fitting: tuple[float, ...]
+
+    @property
+    def words(self) -> str:
+        if not self.fitting:
+            return f"with no latency of a step from 1 to {SLOWER[-1]:g} times the library's"
+        low, high = self.fitting[0], self.fitting[-1]
+        span = f"{low:g}" if low == high else f"{low:g} to {high:g}"
+        return f"with a step's latency {span} times the library's and 10 % more bandwidth"
+
+
+def overheads(race: Race, lines: Sequence[str], right: Judge, what: str) -> Overheads:
+    """Tries latencies of a step with DMA engines' bandwidth."""
+    rows, fitting = [], []
+    for slower in SLOWER:
+        speedups = race.speedups(slower=slower, gain=DMA_GAIN)
+        best = np.max([speedups[one] for one in lines], axis=0)
+        if right(best, speedups[lines[-1]]):
+            fitting.append(slower)
+        at = int(best.argmin())
+        rows.append(
+            (f"{slower:g}", f"{best[0]:.2f}", f"{best[at]:.2f} at {format_size(SIZES[at])}",
+             f"{best[-1]:.2f}", "yes" if slower in fitting else "no")
+        )  # fmt: skip
+    title = (
+        f"The best of {what} over {race.library} in lockstep, where a step has a latency so many "
+        f"times {race.library}'s and links {DMA_GAIN:g} times the bandwidth (DMA engines, section "
+        "4), and whether that is what the text says was measured:"
+    )
+    heads = ("latency", format_size(SIZES[0]), "least", format_size(SIZES[-1]), "as measured")
+    return Overheads(table(title, heads, rows), tuple(fitting))
+
+
+def panels(race: Race, more: Mapping[str, Mapping[str, FloatArray]]) -> tuple[Panel, ...]:
+    """Speed-ups in lockstep and asynchronous, and others by title."""
+    shown: dict[str, Mapping[str, FloatArray]] = {
+        "lockstep, one alpha": race.speedups(),
+        "asynchronous, one alpha": race.speedups(timing=Timing.ASYNCHRONOUS),
+    }
+    shown["lockstep, one alpha"] = {**shown["lockstep, one alpha"], **more.get("", {})}
+    shown |= {title: lines for title, lines in more.items() if title}
+    xs = tuple(map(float, SIZES))
+    return tuple(
+        Panel(
+            title,
+            "size of one node's data",
+            f"speed-up over {race.library}'s ring",
+            tuple(Line(name, xs, tuple(ys.tolist())) for name, ys in lines.items()),
+        )
+        for title, lines in shown.items()
+    )
+
+
+def predictions(race: Race, rows: Sequence[tuple[str, ...]]) -> Table:
+    """How far two sizes say what the others take."""
+    return table(
+        f"Alpha and beta that S alpha + (R/C) L beta needs at {format_size(SIZES[0])} and "
+        f"{format_size(SIZES[-1])} to be what the asynchronous simulation takes (with "
+        f"{float(ALPHA) * 1e6:g} us and {float(race.bandwidth) / 1e9:g} GB/s), and how far it is "
+        "off at worst at the sizes between:",
+        ("algorithm", "alpha", "1 / beta", "off by", "at"),
+        rows,
+    )
+
+
+def switching(race: Race) -> Claim:
+    """That the best for each size is never slower than the library."""
+    least = {
+        timing: min(np.max(list(race.speedups(timing=timing).values()), axis=0))
+        for timing in Timing
+    }
+    worst = min(least.values())
+    words = ", ".join(f"{value:.3f} {timing}" for timing, value in least.items())
+    return judged(
+        f"switched by size, SCCL is never slower than {race.library}",
+        "section 5.5",
+        worst >= 1 - 1e-9,
+        f"least speed-up of the best: {words}",
+    )
+
+
+NO_NUMBERS = (
+    "The figure is a plot without numbers and the text states neither times nor sizes nor a "
+    "latency, so that alpha and beta cannot be fitted to it: compared are the costs that the paper "
+    "gives each algorithm, and what its text says was measured. Alpha is taken for "
+    f"{float(ALPHA) * 1e6:g} us; another one moves all curves along the axis of sizes and changes "
+    "no speed-up."
+)
+
+
+def figure_4(tell: Tell) -> Figure:
+    """Allgather on a DGX-1."""
+    low = [(1, 2, 2), (2, 2, 3), (2, 3, 3), (3, 4, 4), (4, 5, 5), (5, 6, 6), (6, 7, 7), (6, 3, 7)]
+    raced = race(tell, "dgx1", "allgather", "NCCL", 25, low)
+    rows, predicted = costs(raced)
+    plain = raced.speedups()
+    dma = raced.speedups(gain=DMA_GAIN, slower=4.0)["(6, 7, 7)"]
+    rows.append(
+        Compared(
+            "(6, 7, 7) by cudaMemcpy over NCCL, large sizes",
+            DMA_GAIN,
+            float(dma[-1]),
+            "the paper's is the bandwidth alone (section 4); alpha is taken for 4 times as long",
+        )
+    )
+    faster = {name: float(ys.max()) for name, ys in plain.items()}
+    slow = [name for name, best in faster.items() if best <= 1 + 1e-9]
+    breaks = []
+    for slower in (2.0, 4.0, 8.0, 16.0):
+        ys = raced.speedups(gain=DMA_GAIN, slower=slower)["(6, 7, 7)"]
+        first = next((size for size, y in zip(SIZES, ys, strict=True) if y > 1), None)
+        breaks.append((f"{slower:g}", "never" if first is None else format_size(first)))
+    claims = (
+        judged(
+            "an algorithm of 2 steps is faster than NCCL for small sizes",
+            "section 5.4.1",
+            bool(plain["(2, 2, 3)"][0] > 1),
+            f"{plain['(2, 2, 3)'][0]:.2f} at {format_size(SIZES[0])}; no more than 7/2 is possible",
+        ),
+        judged(
+            "(6, 3, 7) needs less time than NCCL's ring and is as good for large sizes",
+            "section 5.4.1",
+            bool((plain["(6, 3, 7)"] > 1).all()),
+            f"{plain['(6, 3, 7)'][0]:.2f} at {format_size(SIZES[0])}, "
+            f"{plain['(6, 3, 7)'][-1]:.4f} at {format_size(SIZES[-1])}",
+        ),
+        Claim(
+            "every line of the figure is faster than NCCL at some size, (6, 7, 7) among them",
+            "section 5.5",
+            Holds.PARTLY if slow else Holds.YES,
+            f"with one alpha and one beta for both, {' and '.join(slow)} has NCCL's cost and so "
+            "its time; all others are faster"
+            if slow
+            else "all are",
+        ),
+        switching(raced),
+        judged(
+            "how data is copied makes a great difference for one and the same (6, 7, 7)",
+            "section 5.5",
+            bool(dma[-1] > 1.05 and dma[0] < 0.95),
+            f"with 10 % more bandwidth and 4 times the alpha {dma[0]:.2f} at "
+            f"{format_size(SIZES[0])} and {dma[-1]:.2f} at {format_size(SIZES[-1])}",
+        ),
+    )
+    return Figure(
+        "allgather on a DGX-1, speed-up over NCCL",
+        f"{PAPER}, Figure 4",
+        "alpha or L beta",
+        tuple(rows),
+        (
+            predictions(raced, predicted),
+            table(
+                "From which size on (6, 7, 7) by DMA engines, with 10 % more bandwidth, is faster "
+                "than NCCL, by how much greater its latency is:",
+                ("latency", "faster from"),
+                breaks,
+            ),
+        ),
+        panels(raced, {"": {"(6, 7, 7) cudaMemcpy": dma}}),
+        claims,
+        (
+            NO_NUMBERS,
+            "NCCL is its six rings (Table 3), each chunk once round; a link carries 25 GB/s "
+            "(section 5.1.1). SCCL's algorithms are found anew with the C, S and R of Table 4; "
+            "where they are asynchronous, others with the same may take another time.",
+        ),
+    )
+
+
+def figure_5(tell: Tell) -> Figure:
+    """Allreduce on a DGX-1."""
+    zero = [(8, 4, 4), (16, 6, 6), (24, 8, 8), (32, 10, 10), (40, 12, 12), (48, 14, 14)]
+    raced = race(tell, "dgx1", "allreduce", "NCCL", 25, [*zero, (16, 4, 6), (48, 6, 14)])
+    rows, predicted = costs(raced)
+    plain = raced.speedups()
+    best = np.max(list(plain.values()), axis=0)
+
+    def right(best: FloatArray, last: FloatArray) -> bool:
+        return bool(best[0] > 1 and best.min() < 0.99 and last[-1] > 1)
+
+    some = overheads(raced, [*map(label, zero)], right, "those with R = C in each half")
+    every = [*map(label, [(16, 4, 6), (48, 6, 14), *zero])]
+    whole = overheads(raced, every, right, "all of Table 4")
+    large = float(plain["(48, 14, 14)"][-1])
+    claims = (
+        judged(
+            "the one-chunk algorithm (8, 4, 4) is faster than NCCL for small sizes",
+            "section 5.5",
+            bool(plain["(8, 4, 4)"][0] > 1),
+            f"{plain['(8, 4, 4)'][0]:.2f} at {format_size(SIZES[0])}; 14/4 is the limit",
+        ),
+        judged(
+            "for middle sizes NCCL beats SCCL, whose kernels synchronise at a high cost",
+            "section 5.5",
+            bool(best.min() < 0.99),
+            f"with NCCL's alpha the best is never below {best.min():.3f}; {some.words} it is as "
+            f"measured for those with R = C; for all of Table 4, {whole.words}",
+        ),
+        judged(
+            "the (6, 7, 7) halves, (48, 14, 14), are faster than NCCL for large sizes",
+            "section 5.5",
+            large > 1 + 1e-9,
+            f"{large:.4f} at {format_size(SIZES[-1])}: the costs are the same, so that a gain "
+            f"must come from how data is copied (up to {DMA_GAIN:g}, section 4)",
+        ),
+    )
+    return _with_overheads(
+        raced,
+        some,
+        rows,
+        (predictions(raced, predicted), some.table, whole.table),
+        claims,
+        "allreduce on a DGX-1, speed-up over NCCL",
+        f"{PAPER}, Figure 5",
+        "NCCL is its rings (Table 3): reducescatter, then allgather, 14 steps. SCCL's are the "
+        "allgathers of Table 4 found anew, after their inverses (section 3.5).",
+    )
+
+
+def figure_6(tell: Tell) -> Figure:
+    """Allgather on a Gigabyte Z52."""
+    raced = race(tell, "amd_z52", "allgather", "RCCL", 27, [(1, 4, 4), (2, 7, 7), (2, 4, 7)])
+    rows, predicted = costs(raced)
+    plain = raced.speedups()
+    small, large = plain["(1, 4, 4)"], plain["(2, 7, 7)"]
+    crossing = next(
+        (size for size, a, b in zip(SIZES, small, large, strict=True) if b > a), SIZES[-1]
+    )
+    best = np.maximum(small, large)
+
+    def right(best: FloatArray, last: FloatArray) -> bool:
+        return bool(best[0] < 1 and last[-1] > 1)
+
+    some = overheads(raced, ["(1, 4, 4)", "(2, 7, 7)"], right, "(1, 4, 4) and (2, 7, 7)")
+    claims = (
+        judged(
+            "(1, 4, 4) is the better one for small sizes, (2, 7, 7) for large ones",
+            "section 5.5",
+            bool(small[0] > large[0] and small[-1] < large[-1]),
+            f"{small[0] / large[0]:.2f} times as fast at {format_size(SIZES[0])}, "
+            f"{small[-1] / large[-1]:.2f} at {format_size(SIZES[-1])}; they cross below "
+            f"{format_size(crossing)}",
+        ),
+        judged(
+            "SCCL is slower than RCCL for small and medium sizes",
+            "section 5.5",
+            bool(best[0] < 1),
+            f"with RCCL's alpha it is {best[0]:.2f} times as fast at {format_size(SIZES[0])}; as "
+            f"measured {some.words}",
+        ),
+        judged(
+            "SCCL is faster than RCCL for large sizes",
+            "section 5.5",
+            bool(large[-1] > 1 + 1e-9),
+            f"{large[-1]:.4f} at {format_size(SIZES[-1])}: (2, 7, 7) has the cost of RCCL's rings",
+        ),
+    )
+    return _with_overheads(
+        raced,
+        some,
+        rows,
+        (predictions(raced, predicted), some.table),
+        claims,
+        "allgather on a Gigabyte Z52, speed-up over RCCL",
+        f"{PAPER}, Figure 6",
+        "RCCL is two rings, once round either way, on the ring that the paper models (section "
+        "5.2.2) with the 27 GB/s that it measured over PCIe. (2, 4, 7) is in Table 5, but not in "
+        "the figure.",
+    )
+
+
+def _with_overheads(
+    race: Race,
+    some: Overheads,
+    rows: Sequence[Compared],
+    tables: tuple[Table, ...],
+    claims: tuple[Claim, ...],
+    title: str,
+    source: str,
+    note: str,
+) -> Figure:
+    more = {}
+    if some.fitting:
+        slower = some.fitting[0]
+        more[f"lockstep, alpha x {slower:g}, bandwidth x {DMA_GAIN:g}"] = race.speedups(
+            slower=slower, gain=DMA_GAIN
+        )
+    return Figure(
+        title,
+        source,
+        "alpha or L beta",
+        tuple(rows),
+        tables,
+        panels(race, more),
+        claims,
+        (NO_NUMBERS, note),
+    )
+
+
+FIGURES: dict[str, Make] = {"sccl-4": figure_4, "sccl-5": figure_5, "sccl-6": figure_6}
+"""By name what makes each."""
