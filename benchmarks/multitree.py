@@ -32,8 +32,8 @@ from itertools import pairwise
 import numpy as np
 
 import syncoll_multitree
-from benchmarks.papers.allreduces import BANDWIDTH, LATENCY, Made, algorithms, verified
-from benchmarks.papers.machines import Machine, bigraph, eight, fat_tree, grid, specs
+from benchmarks.papers.multitree.allreduces import BANDWIDTH, LATENCY, Made, algorithms, verified
+from benchmarks.papers.multitree.machines import Machine, bigraph, eight, fat_tree, grid, specs
 from syncoll.model import Fabric, Topology
 from syncoll.plugins import SeedLimits
 from syncoll.plugins.options import resolve_options

@@ -16,10 +16,10 @@ __all__ = ["page", "read_figure", "write_figure"]
 _VERSION = 1
 _HEAD = """# The figures of the papers, in simulation
 
-`python benchmarks/figures.py`: what the SCCL and ForestColl papers print beside what the simulator
-says of the same algorithms on the same machines. A deviation is that of ours from the paper's. The
-papers measured on machines with their libraries' overheads; a simulation has a latency for each
-send and a bandwidth for each link. Claims of the papers are in our words.
+`python benchmarks/figures.py`: what the SCCL, ForestColl and MultiTree papers print beside what the
+simulator says of the same algorithms on the same machines. A deviation is that of ours from the
+paper's. The first two measured on machines with their libraries' overheads; a simulation has a
+latency for each send and a bandwidth for each link. Claims of the papers are in our words.
 """
 
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from benchmarks.papers.allreduces import (
+from benchmarks.papers.multitree.allreduces import (
     BANDWIDTH,
     LATENCY,
     halving_doubling,
@@ -17,7 +17,7 @@ from benchmarks.papers.allreduces import (
     segmented_trees,
     trees,
 )
-from benchmarks.papers.machines import Machine, bigraph, grid
+from benchmarks.papers.multitree.machines import Machine, bigraph, grid
 from syncoll.errors import SyncollError
 from syncoll.simulating import Injection, Semantics
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks.papers.training import (
+from benchmarks.papers.multitree.training import (
     NETWORKS,
     SOURCES,
     Layer,

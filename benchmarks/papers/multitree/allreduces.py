@@ -18,7 +18,7 @@ from math import lcm
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks.papers.machines import Machine, Path, specs
+from benchmarks.papers.multitree.machines import Machine, Path, specs
 from syncoll.model import Algorithm, Collective, Instance, Topology, ranges
 from syncoll.routing import as_topology
 from syncoll.simulating import Lane, PhysicalNetwork, Semantics, Strand
@@ -260,5 +260,5 @@ def _of_messages(work: Workload, nodes: int) -> tuple[IntArray, IntArray]:
     owner = np.repeat(message, np.diff(work.first_need))
     pairs = np.unique(owner * len(sends) + work.needs)
     owner, need = np.divmod(pairs, len(sends))
-    low, high = (np.searchsorted(owner, message, side) for side in ("left", "right"))
+    low, high = np.searchsorted(owner, message), np.searchsorted(owner, message, side="right")
     return np.concatenate([[0], np.cumsum(high - low)]), need[ranges(low, high - low)]
