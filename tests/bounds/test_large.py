@@ -38,7 +38,7 @@ def test_alltoall_on_even_tori_is_what_counting_says(sides: tuple[int, ...]) -> 
     [
         ("torus(4,4)", "alltoall", None),
         ("dgx1", "allgather", 4),
-        ("dgx1", "allreduce", None),
+        ("mesh(2,3)", "allreduce", None),
         ("ring(5)", "reducescatter", 10),
         ("line(3)", "scatter", None),
         ("ring(1)", "allgather", None),
