@@ -7,20 +7,20 @@ is proved, less one; the mean of several is geometric.
 
 ::
 
-    python benchmarks/allreduce.py                    # the machines below, a minute each
-    python benchmarks/allreduce.py --topology 'ring(8)' --time-limit 20
-    python benchmarks/allreduce.py --seeds 'torus(8,8)' --time-limit 30
+    python benchmarks/allreduce.py                    # all tables, into results: about 12 minutes
+    python benchmarks/allreduce.py --save now.json --before then.json   # with an earlier run's
+    python benchmarks/allreduce.py --topology "ring(8)" --time-limit 20 -o ring.md
+    python benchmarks/allreduce.py --seeds 'torus(8,8)' --time-limit 30 -o torus.md
 """
 
 from __future__ import annotations
 
 import argparse
 import math
-import os
-from collections.abc import Iterator
 from fractions import Fraction
 
 from frontiers import Run, measure
+from tables import Costs, Page, add_options, earlier
 
 from syncoll.results import Frontier
 
@@ -36,25 +36,26 @@ TOPOLOGIES = (
     "mi250(boxes=2,gpus=8)",
 )
 SEEDS = ("ring", "ring2d", "double_binary_tree", "multitree", "forestcoll", "bfb", "treepairs")
+SEED_SECONDS = 8.0
 
-Row = tuple[int, Fraction | None, Fraction]
-"""S, what was found with at most so many steps, and what is proved."""
+SHOWN = 16
+"""S of a machine that have a line of their own."""
 
 
-def rows(frontier: Frontier) -> Iterator[Row]:
+def costs(frontier: Frontier) -> Costs:
     """For each S from the least to that of the last point."""
     proofs = [] if frontier.evidence is None else list(frontier.evidence.proofs)
-    points = frontier.points
-    least = frontier.least_steps
+    points, least = frontier.points, frontier.least_steps
+    found: Costs = {}
     for steps in range(least, max((p.steps for p in points), default=least) + 1):
-        found = min((p.bandwidth for p in points if p.steps <= steps), default=None)
+        best = min((p.bandwidth for p in points if p.steps <= steps), default=None)
         proved = [proof.bound for proof in proofs if proof.steps >= steps]
-        yield steps, found, max([*proved, frontier.least_bandwidth])
+        found[steps] = best, max([*proved, frontier.least_bandwidth])
+    return found
 
 
-def ratio(row: Row) -> float:
+def ratio(found: Fraction | None, proved: Fraction) -> float:
     """What was found over what is proved."""
-    _, found, proved = row
     return math.inf if found is None else float(found / proved)
 
 
@@ -63,49 +64,48 @@ def mean(ratios: list[float]) -> float:
     return math.exp(sum(map(math.log, ratios)) / len(ratios)) - 1
 
 
-def told(run: Run) -> tuple[str, float]:
-    """A line for a machine, and the mean of its gaps."""
-    every = list(rows(run.frontier))
-    ratios = [ratio(row) for row in every]
-    settled = sum(r == 1 for r in ratios)
-    near = sum(r <= 1.05 for r in ratios)
-    worst = max(every, key=ratio)
+def mean_gap(every: Costs) -> float:
+    """Of all S."""
+    return mean([ratio(*one) for one in every.values()])
+
+
+def told(run: Run, every: Costs, before: Costs | None) -> str:
+    """A line for a machine."""
+    ratios = {steps: ratio(*one) for steps, one in every.items()}
+    settled = sum(r == 1 for r in ratios.values())
+    near = sum(r <= 1.05 for r in ratios.values())
+    worst = max(ratios, key=lambda steps: ratios[steps])
     points = ", ".join(f"({p.steps}, {p.bandwidth})" for p in run.frontier.points[:12])
     more = len(run.frontier.points) - 12
     points += f" and {more} more" if more > 0 else ""
-    last = every[-1]
-    line = (
-        f"| {run.topology} | {points} | {every[0][0]}..{last[0]} | {settled} | {near} "
-        f"| {ratio(worst) - 1:.1%} at S = {worst[0]} | {mean(ratios):.1%} | {ratio(last) - 1:.2%} "
-        f"| {run.frontier.seconds:.0f} |"
+    was = "" if before is None else f"{mean_gap(before):.1%}"
+    return (
+        f"| {run.topology} | {points} | {min(every)}..{max(every)} | {settled} | {near} "
+        f"| {ratios[worst] - 1:.1%} at S = {worst} | {was} | {mean_gap(every):.1%} "
+        f"| {ratios[max(every)] - 1:.2%} | {run.frontier.seconds:.0f} |"
     )
-    return line, mean(ratios)
 
 
-def by_steps(run: Run, most: int) -> Iterator[str]:
-    """A line for each S, of the first so many."""
-    for steps, found, proved in list(rows(run.frontier))[:most]:
-        gap = ratio((steps, found, proved)) - 1
-        yield (
-            f"| {run.topology} | {steps} | {found or 'nothing'} | {proved} "
-            f"| {'settled' if gap == 0 else f'{gap:.1%}'} |"
-        )
+def gap(found: Fraction | None, proved: Fraction) -> str:
+    """In words."""
+    if found is None:
+        return "nothing"
+    return f"{found}, settled" if found == proved else f"{found}, {ratio(found, proved) - 1:.1%}"
 
 
-def seeds(topology: str, seconds: float) -> None:
+def seeds(page: Page, topology: str, seconds: float) -> None:
     """What single seeds find, in one table."""
-    print(f"\n| seed on {topology} | S | R | C | R/C | times the bound | seconds |")
-    print("|---|--:|--:|--:|--:|--:|--:|", flush=True)
+    page.say("", f"| seed on {topology} | S | R | C | R/C | times the bound | seconds |")
+    page.say("|---|--:|--:|--:|--:|--:|--:|")
     for name in SEEDS:
         run = measure(topology, "allreduce", seconds, ["--backend", name], solver=False)
         points = sorted(run.frontier.points, key=lambda p: (p.bandwidth, p.steps))
-        for p in sorted({points[0], min(points, key=lambda q: q.steps)} if points else (),
-                        key=lambda q: q.steps):  # fmt: skip
-            print(
+        ends = {points[0], min(points, key=lambda q: q.steps)} if points else set()
+        for p in sorted(ends, key=lambda q: q.steps):
+            page.say(
                 f"| {name} | {p.steps} | {p.rounds} | {p.chunks} | {p.bandwidth} "
                 f"| {float(p.bandwidth / run.frontier.least_bandwidth):.3f} "
-                f"| {run.frontier.seconds:.1f} |",
-                flush=True,
+                f"| {run.frontier.seconds:.1f} |"
             )
 
 
@@ -115,26 +115,38 @@ def main() -> None:
     )
     parser.add_argument("--topology", action="append")
     parser.add_argument("--seeds", action="append", metavar="TOPOLOGY", default=[])
-    parser.add_argument("--time-limit", type=float, default=60.0, help="seconds for each search")
+    parser.add_argument("--time-limit", type=float, help="seconds for each search")
+    add_options(parser, "allreduce")
     arguments = parser.parse_args()
-    print(f"{os.cpu_count()} cores; time limit of each search: {arguments.time_limit:g} s\n")
-    for topology in arguments.seeds:
-        seeds(topology, arguments.time_limit)
-    if arguments.seeds and not arguments.topology:
-        return
-    print("| machine | points (S, R/C) | S | settled | within 5 % | widest gap | mean gap "
-          "| gap at the last S | search s |")  # fmt: skip
-    print("|---|---|---|--:|--:|---|--:|--:|--:|", flush=True)
-    runs, means = [], []
-    for topology in arguments.topology or TOPOLOGIES:
-        runs.append(measure(topology, "allreduce", arguments.time_limit, []))
-        line, gap = told(runs[-1])
-        means.append(gap)
-        print(line, flush=True)
-    print(f"\nMean of the machines' mean gaps: {mean([1 + gap for gap in means]):.1%}")
-    print("\n| machine | S | found | proved | gap |\n|---|--:|--:|--:|--:|")
-    for run in runs:
-        print("\n".join(by_steps(run, 16)), flush=True)
+    before, page, seconds = earlier(arguments), Page(arguments.output), arguments.time_limit
+    page.say("# Allreduce at every number of steps", "")
+    page.say("Made by `benchmarks/allreduce.py`. A gap is what was found over what is proved, less")
+    page.say("one. For each S counts what has at most so many steps.", "")
+    page.conditions(seconds or 60.0)
+    if arguments.topology or not arguments.seeds:
+        machines(page, arguments.topology or TOPOLOGIES, seconds or 60.0, before)
+    for topology in arguments.seeds or ([] if arguments.topology else ["torus(8,8)"]):
+        seeds(page, topology, seconds or SEED_SECONDS)
+    page.write(arguments.save)
+
+
+def machines(page: Page, names: list[str], seconds: float, before: dict[str, Costs]) -> None:
+    """The table of machines, and that of their first S."""
+    page.say("| machine | points (S, R/C) | S | settled | within 5 % | widest gap "
+             "| mean gap before | mean gap | gap at the last S | search s |")  # fmt: skip
+    page.say("|---|---|---|--:|--:|---|--:|--:|--:|--:|")
+    for name in names:
+        run = measure(name, "allreduce", seconds, [])
+        page.found[name] = every = costs(run.frontier)
+        page.say(told(run, every, before.get(name)))
+    gaps = [1 + mean_gap(every) for every in page.found.values()]
+    page.say("", f"Mean of the machines' mean gaps: {mean(gaps):.1%}", "")
+    page.say("| machine | S | before | found | proved |", "|---|--:|---|---|--:|")
+    for name, every in page.found.items():
+        for steps, one in list(every.items())[:SHOWN]:
+            known = before.get(name, {}).get(steps)
+            was = "" if known is None else gap(*known)
+            page.say(f"| {name} | {steps} | {was} | {gap(*one)} | {one[1]} |")
 
 
 if __name__ == "__main__":

@@ -7,19 +7,21 @@ bound for S.
 
 ::
 
-    python benchmarks/pipelines.py                      # all rows of the tables, 60 s each
-    python benchmarks/pipelines.py --row torus --steps 12
+    python benchmarks/pipelines.py                 # into results, 60 s a row: about 12 minutes
+    python benchmarks/pipelines.py --large         # larger machines too: 5 minutes more
+    python benchmarks/pipelines.py --save now.json --before then.json   # with an earlier run's
+    python benchmarks/pipelines.py --row torus --steps 12 -o torus.md
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 import tempfile
 from fractions import Fraction
 from pathlib import Path
 
 from processes import pareto, process
+from tables import Costs, Page, add_options, earlier
 
 from syncoll.results import Frontier
 
@@ -63,42 +65,66 @@ def bound(frontier: Frontier, steps: int) -> Fraction:
     return max([*proved, frontier.least_bandwidth])
 
 
-def row(topology: str, collective: str, most: int, seconds: float) -> str:
+def row(
+    page: Page, topology: str, collective: str, most: int, seconds: float, before: Costs | None
+) -> None:
     """A line of the table."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "frontier.json"
         took, frontier = pareto(topology, collective, seconds, file)
         if frontier is None:
-            return f"| {topology} | {collective} | no point | | | | |"
+            page.say(f"| {topology} | {collective} | no point | | | | | | |")
+            return
         process(["check", str(file)], allowed=(0, 4))
     cells, worst = [], Fraction(0)
     last: Fraction | None = None
+    every: Costs = {}
     for steps in range(frontier.least_steps, most + 1):
         cost, low = costs(frontier, steps), bound(frontier, steps)
+        every[steps] = cost, low
         if cost is None or cost == last == low:
             continue  # settled with fewer steps
         gap = cost / low - 1
         worst, last = max(worst, gap), cost
         cells.append(f"({steps}, {cost})" + (f" +{float(gap):.1%}" if gap else ""))
+    page.found[f"{collective} on {topology}"] = every
+    was = "" if before is None else f"{worst_gap(before):.1%}"
     families = "; ".join(family.words for family in frontier.families) or "none"
     ends = min(one.limit for one in frontier.families) if frontier.families else last
     end = float(ends / frontier.least_bandwidth - 1) if ends else float("inf")
-    return (
-        f"| {topology} | {collective} | {', '.join(cells)} | {float(worst):.1%} | {families} "
-        f"| {end:.1%} | {took.seconds:.1f} | {took.work:.1f} |"
+    page.say(
+        f"| {topology} | {collective} | {', '.join(cells)} | {was} | {float(worst):.1%} "
+        f"| {families} | {end:.1%} | {took.seconds:.1f} | {took.work:.1f} |"
     )
 
 
+def worst_gap(every: Costs) -> float:
+    """Of those S for which something was found."""
+    return max((float(found / low - 1) for found, low in every.values() if found), default=0.0)
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--row", action="append", help="only rows whose machine contains this")
     parser.add_argument("--collective", action="append")
     parser.add_argument("--steps", type=int, default=12, help="S up to this")
     parser.add_argument("--seconds", type=float, default=60.0, help="for each row")
+    parser.add_argument("--large", action="store_true", help="larger machines, too")
+    add_options(parser, "pipelines")
     arguments = parser.parse_args()
-    loads = " ".join(f"{load:.1f}" for load in os.getloadavg())
-    print(f"{os.cpu_count()} cores; load {loads}; {arguments.seconds:g} s each\n")
-    for rows in (SMALL, LARGE, ENDS):
+    before, page = earlier(arguments), Page(arguments.output)
+    page.say("# Collectives with one root", "")
+    page.say(
+        "Made by `benchmarks/pipelines.py`, every file checked by `syncoll check`. Where R/C is"
+    )
+    page.say(
+        "met with fewer steps there is no S. *Worst* is the widest gap of any S, *end* that of"
+    )
+    page.say("what R/C falls to with many steps to the bound for any number of them.", "")
+    page.conditions(arguments.seconds)
+    for rows in (SMALL, *([LARGE] if arguments.large or arguments.row else []), ENDS):
         chosen = [
             (machine, collective)
             for machine, collective in rows
@@ -107,12 +133,14 @@ def main() -> None:
         ]
         if not chosen:
             continue
-        print("| machine | collective | (S, least R/C of at most S steps), gap to the bound "
-              "| worst | pipelines | end | s | CPU s |")  # fmt: skip
-        print("|---|---|---|--:|---|--:|--:|--:|", flush=True)
+        page.say("| machine | collective | (S, least R/C of at most S steps), gap to the bound "
+                 "| worst before | worst | pipelines | end | s | CPU s |")  # fmt: skip
+        page.say("|---|---|---|--:|--:|---|--:|--:|--:|")
         for machine, collective in chosen:
-            print(row(machine, collective, arguments.steps, arguments.seconds), flush=True)
-        print()
+            was = before.get(f"{collective} on {machine}")
+            row(page, machine, collective, arguments.steps, arguments.seconds, was)
+        page.say("")
+    page.write(arguments.save)
 
 
 if __name__ == "__main__":

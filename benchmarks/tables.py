@@ -1,0 +1,77 @@
+"""A benchmark's tables: printed as they come, and kept in `results`.
+
+What a run found can be saved as JSON, so that a later one, of another version, shows both.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from argparse import ArgumentParser, Namespace
+from fractions import Fraction
+from pathlib import Path
+
+from syncoll.documents.atomic import write_atomically
+
+__all__ = ["Costs", "Page", "add_options", "earlier"]
+
+Costs = dict[int, tuple[Fraction | None, Fraction]]
+"""For each S what was found with at most so many steps, and what is proved."""
+
+RESULTS = Path(__file__).parent / "results"
+
+
+class Page:
+    """A page of Markdown.
+
+    Args:
+        file: where it goes; None for nowhere.
+    """
+
+    def __init__(self, file: Path | None) -> None:
+        self._file, self._lines = file, list[str]()
+        self.found: dict[str, Costs] = {}
+
+    def say(self, *lines: str) -> None:
+        """Prints lines, and keeps them."""
+        self._lines += lines
+        print(*lines, sep="\n", flush=True)
+
+    def conditions(self, seconds: float) -> None:
+        """Says on what it was made."""
+        loads = " ".join(f"{load:.1f}" for load in os.getloadavg())
+        self.say(f"{os.cpu_count()} cores, load {loads} at the start; {seconds:g} s each.", "")
+
+    def write(self, saved: Path | None) -> None:
+        """Writes the page, and what was found where that is asked for."""
+        if self._file is not None:
+            write_atomically(self._file, "\n".join(self._lines) + "\n")
+        if saved is not None:
+            text = {
+                name: {str(s): [None if f is None else str(f), str(p)] for s, (f, p) in one.items()}
+                for name, one in self.found.items()
+            }
+            write_atomically(saved, json.dumps(text, indent=1) + "\n")
+
+
+def add_options(parser: ArgumentParser, name: str) -> None:
+    """Where results go, and what they are compared with."""
+    page = RESULTS / f"{name}.md"
+    parser.add_argument(
+        "-o", "--output", type=Path, default=page, help=f"the page (default {page})"
+    )
+    parser.add_argument("--save", type=Path, metavar="FILE", help="what was found, as JSON")
+    parser.add_argument("--before", type=Path, metavar="FILE", help="what an earlier run saved")
+
+
+def earlier(arguments: Namespace) -> dict[str, Costs]:
+    """What an earlier run saved; nothing where none is named."""
+    if arguments.before is None:
+        return {}
+    return {
+        name: {
+            int(s): (None if found is None else Fraction(found), Fraction(proved))
+            for s, (found, proved) in one.items()
+        }
+        for name, one in json.loads(arguments.before.read_text()).items()
+    }
