@@ -16,10 +16,13 @@ from syncoll.certificates.classes import demands
 from syncoll.cli.main import main
 from syncoll.documents import read_file
 from syncoll.errors import FileFormatError, ModelError, UsageError, VerificationError
+from syncoll.formula import Limits
 from syncoll.model import Algorithm, Collective, Topology
-from syncoll.plugins import SeedLimits, resolve_options
-from syncoll.results import Family, Growth, Part
+from syncoll.plugins import PluginManager, SeedLimits, resolve_options
+from syncoll.results import Family, Growth, Part, Scope
+from syncoll.searching import SearchRequest, search
 from syncoll.session import Session
+from syncoll.solving import Solver
 from syncoll.trust import require_valid
 from syncoll.trust.families import require_family
 from syncoll_pipelines import RECORD
@@ -146,6 +149,25 @@ def test_no_member_on_a_small_graph_costs_less_than_a_proved_bound() -> None:
                 looked_at += cost is not None
             assert family.limit == bound  # which pipelines attain in the end
     assert looked_at > 40
+
+
+@pytest.mark.parametrize("name", ["ring(4)", "line(4)", "hub(3)", "hypercube(3)"])
+def test_the_closed_form_is_what_a_search_without_seeds_finds_for_the_first_members(
+    name: str,
+) -> None:
+    """A solver that knows nothing of pipelines comes to the same costs, and proves them."""
+    topology, collective = SESSION.topology(name), SESSION.collective("broadcast")
+    family = families(topology, collective)[-1]
+    last = family.steps.at(family.first) + 2
+    with Solver(PluginManager.discover(), limits=Limits(threads=1)) as solver:
+        frontier = search(SearchRequest(topology, collective, max_steps=last), solver)
+    costs = {point.steps: point.bandwidth for point in frontier.points}
+    for steps in range(frontier.least_steps, last + 1):
+        found = min(cost for s, cost in costs.items() if s <= steps)
+        assert found == family.cost_within(steps), steps
+    proofs = frontier.evidence.proofs if frontier.evidence is not None else ()
+    proved = {proof.steps for proof in proofs if proof.scope is Scope.ALL}
+    assert proved == set(range(frontier.least_steps, last + 1))
 
 
 @pytest.fixture(scope="module")
