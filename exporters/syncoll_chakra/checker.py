@@ -7,15 +7,14 @@ and the facts say that the data were not followed.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-from syncoll.errors import UncheckedError, VerificationError
+from syncoll.errors import VerificationError
 from syncoll.model import Instance
 from syncoll.plugins import CheckedExport, OptionValue
-from syncoll_chakra.contents import require_achieved
-from syncoll_chakra.expected import Expected, expected_of_instance, expected_of_traces
-from syncoll_chakra.reading import NodeKind, Trace, read_trace
-from syncoll_chakra.simulate import simulate
+from syncoll_chakra.expected import expected_of_traces
+from syncoll_chakra.reading import Trace, read_trace
+from syncoll_messages import play, require_achieved, require_same, summary
 
 __all__ = ["ChakraChecker"]
 
@@ -40,43 +39,16 @@ class ChakraChecker:
                 nothing, for no more than that all ranks end and all messages are received.
 
         Raises:
-            VerificationError: see `syncoll_chakra.reading`, `syncoll_chakra.simulate` and
-                `syncoll_chakra.contents`.
+            VerificationError: see `syncoll_chakra.reading` and `syncoll_messages`.
         """
         traces = _read(files)
         expected = expected_of_traces(traces)
         if instance is not None:
-            _require_same(traces, expected, instance)
-        played = simulate(traces)
+            require_same(traces, expected, instance)
+        played = play(traces)
         if expected is not None:
             require_achieved(traces, played, expected)
-        nodes = [node for trace in traces for node in trace.nodes.values()]
-        sends = [node for node in nodes if node.kind is NodeKind.SEND]
-        return CheckedExport(
-            "Chakra execution traces",
-            "not stated" if expected is None else expected.name(),
-            len(traces),
-            None,
-            {
-                "messages": len(sends),
-                "bytes": sum(node.size for node in sends),
-                "computations": sum(len(node.reads) + len(node.inputs) > 1 for node in nodes)
-                if expected is not None
-                else sum(node.kind is NodeKind.COMPUTE for node in nodes),
-                "data": "followed"
-                if expected is not None
-                else "not followed, as the files do not say "
-                "what their messages carry; only that all of them arrive",
-            },
-            expected is not None,
-            links=frozenset(
-                (trace.rank, node.peer)
-                for trace in traces
-                for node in trace.nodes.values()
-                if node.kind is NodeKind.SEND and node.peer is not None
-            ),
-            num_chunks=None if expected is None else expected.num_chunks,
-        )
+        return summary("Chakra execution traces", traces, expected)
 
 
 def _read(files: Mapping[str, bytes]) -> list[Trace]:
@@ -110,31 +82,3 @@ def _read(files: Mapping[str, bytes]) -> list[Trace]:
     return [
         read_trace(files[names[rank]], names[rank], rank, len(names)) for rank in range(len(names))
     ]
-
-
-def _require_same(traces: Sequence[Trace], expected: Expected | None, instance: Instance) -> None:
-    """Passes when the files are about an instance, and use only its links."""
-    topology = instance.topology
-    if len(traces) != topology.num_nodes:
-        raise VerificationError(
-            f"there are traces of {len(traces)} ranks; {topology.name} has {topology.num_nodes} "
-            "nodes"
-        )
-    if expected is None:
-        raise UncheckedError(
-            f"{traces[0].where}: the traces do not say what their messages carry, so that nobody "
-            f"can tell whether they do {instance.collective}"
-        )
-    if expected != expected_of_instance(instance):
-        raise VerificationError(
-            f"{traces[0].where}: by their metadata the traces are about other chunks, which start "
-            f"or end elsewhere than in {instance.collective}"
-        )
-    links = set(topology.links)
-    for trace in traces:
-        for node in trace.nodes.values():
-            if node.kind is NodeKind.SEND and (trace.rank, node.peer) not in links:
-                raise VerificationError(
-                    f"{trace.place(node.number)}: {topology.name} has no link from node "
-                    f"{trace.rank} to node {node.peer}"
-                )

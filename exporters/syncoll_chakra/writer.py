@@ -1,9 +1,5 @@
 """Writes an algorithm as traces: sends and receives of one chunk each, and reductions.
 
-A trace has no buffers, only nodes that wait for one another: what a node makes never changes, so a
-node waits for what it reads, and never for room.  Copies within a rank take no part.  In place and
-out of place are hence the same trace.
-
 Receives wait for nothing; they are posted from the start.  With ``steps=strict`` a send also waits
 for everything that its rank does in earlier steps.
 
@@ -15,20 +11,29 @@ that a checker can follow the data.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from syncoll.errors import ExportError
 from syncoll.plugins import Exported, ExportRequest, OptionValue
-from syncoll.runtime import Action, Kind, Layout, LoweredAlgorithm, Operation, Slot, lower
+from syncoll.runtime import (
+    Action,
+    GraphNode,
+    Kind,
+    Layout,
+    LoweredAlgorithm,
+    MessageSizes,
+    Operation,
+    lower,
+    message_tags,
+    rank_nodes,
+)
 from syncoll_chakra.messages import NodeType, delimited, new_metadata, new_node, set_attribute
 
 __all__ = ["ChakraExporter"]
 
 _SCHEMA_VERSION = "0.0.4"
-_DEFAULT_CHUNK = 1 << 20
 
 _SYSTEM_KEYS = {
     Kind.ALLREDUCE: "all-reduce-implementation-custom",
@@ -53,64 +58,14 @@ class ChakraExporter:
             ExportError: when the message has fewer bytes than chunks.
         """
         lowered = lower(replace(request, in_place=False))
-        sizes = _Sizes.of(lowered.layout, request, int(options["size"]))
+        sizes = MessageSizes.of(lowered.layout, request, int(options["size"]))
         strict = options["steps"] == "strict"
-        tags = _tags(lowered)
+        tags = message_tags(lowered)
         files = {
             f"{request.name}.{rank}.et": _trace(request, lowered, rank, sizes, tags, strict)
             for rank in range(len(lowered.ranks))
         }
         return Exported(files, (*_use(request, lowered.layout), *sizes.notes))
-
-
-@dataclass(frozen=True)
-class _Sizes:
-    """How many bytes chunks have.
-
-    Args:
-        size: of the whole message.
-        numbers: of each chunk, which of the message's chunks it is.
-        count: chunks of the message.
-        scalable: whether newer versions of ASTRA-sim can scale the chunks to the size of the
-            collective that is simulated; they do so only for counts that P divides.
-    """
-
-    size: int
-    numbers: np.ndarray[tuple[int, ...], np.dtype[np.int64]]
-    count: int
-    scalable: bool
-
-    @staticmethod
-    def of(layout: Layout, request: ExportRequest, wanted: int) -> _Sizes:
-        kind, nodes = layout.collective.kind, layout.collective.num_nodes
-        count = layout.collective.loop_chunks
-        if kind is Kind.CUSTOM:
-            count = request.instance.num_chunks
-            numbers = np.arange(count)
-        else:
-            # All ranks that have the message have a chunk at the same place of it, and of alltoall
-            # only one has it.
-            large = (Kind.REDUCESCATTER, Kind.SCATTER, Kind.ALLTOALL)
-            numbers = (layout.inputs if kind in large else layout.outputs).max(axis=1)
-        size = wanted or min(max(count * _DEFAULT_CHUNK, request.min_bytes), request.max_bytes)
-        if size < count:
-            raise ExportError(
-                f"a message of {size} bytes cannot be cut into {count} chunks of at least a byte; "
-                f"expected a size of at least {count} bytes"
-            )
-        return _Sizes(size, numbers, count, kind in _SYSTEM_KEYS and count % nodes == 0)
-
-    def bytes_of(self, chunk: int) -> int:
-        """Of a chunk; where the size does not divide evenly the first ones have a byte more."""
-        each, more = divmod(self.size, self.count)
-        return each + (int(self.numbers[chunk]) < more)
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What a user should know about them."""
-        each, more = divmod(self.size, self.count)
-        text = f"the message has {self.size} bytes in {self.count} chunks of {each}"
-        return (f"{text} or {each + 1}, as it does not divide evenly" if more else text,)
 
 
 def _use(request: ExportRequest, layout: Layout) -> tuple[str, ...]:
@@ -124,71 +79,46 @@ def _use(request: ExportRequest, layout: Layout) -> tuple[str, ...]:
     )
 
 
-def _tags(lowered: LoweredAlgorithm) -> list[int]:
-    """Of each message, its number among those from its source to its destination."""
-    used: dict[tuple[int, int], int] = {}
-    tags = []
-    for message in lowered.messages:
-        pair = (message.source, message.destination)
-        tags.append(used.get(pair, 0))
-        used[pair] = tags[-1] + 1
-    return tags
-
-
-@dataclass(frozen=True)
-class _Origin:
-    """What made a value: a node, or nobody, where it is the rank's own data of a chunk."""
-
-    node: int | None
-    chunk: int
-
-
 def _trace(
     request: ExportRequest,
     lowered: LoweredAlgorithm,
     rank: int,
-    sizes: _Sizes,
+    sizes: MessageSizes,
     tags: list[int],
     strict: bool,
 ) -> bytes:
     """One rank's file."""
-    layout, instance = lowered.layout, request.instance
-    origins: dict[Slot, _Origin] = {}
-    for chunk in np.flatnonzero(instance.pre[:, rank]).tolist():
-        slot = layout.input_slot(chunk, rank)
-        assert slot is not None
-        origins[slot] = _Origin(None, chunk)
-    parts = [delimited(_metadata(request, layout, rank))]
+    scalable = _is_scalable(lowered.layout, sizes)
+    parts = [delimited(_metadata(request, lowered.layout, rank))]
     step, earlier, pending = -1, list[int](), list[int]()
-    number = 0
-    for operation in lowered.ranks[rank].operations:
-        read = [origins[slot] for slot in operation.sources]
-        if operation.action is Action.COPY:
-            assert operation.target is not None
-            origins[operation.target] = read[0]
-            continue
+    for planned in rank_nodes(request, lowered, rank):
+        operation = planned.operation
         if operation.step != step:
             step, earlier = operation.step, pending
-        waits = {origin.node for origin in read if origin.node is not None}
+        waits = set(planned.reads)
         if strict and operation.action is Action.SEND:
             if pending is earlier:  # the first of its step: what follows waits for the sends alone
                 pending = []
             waits |= set(earlier)
-        node = _node(number, operation, sorted(waits), read)
+        node = _node(planned, sorted(waits))
         if operation.message is not None:
             size = sizes.bytes_of(operation.chunk)
             _describe_message(node, operation, tags[operation.message], size)
-            _describe_scaling(node, sizes, operation.chunk)
-        if operation.target is not None:
-            origins[operation.target] = _Origin(number, operation.chunk)
+            _describe_scaling(node, sizes, operation.chunk, scalable)
         parts.append(delimited(node))
-        pending.append(number)
-        number += 1
-    if not number:  # the reader refuses a file without nodes, and such a rank would never end
+        pending.append(planned.number)
+    if len(parts) == 1:  # the reader refuses a file without nodes, and such a rank would never end
         node = new_node()
         node.name, node.type = "nothing to do", NodeType.COMPUTE
         parts.append(delimited(node))
     return b"".join(parts)
+
+
+def _is_scalable(layout: Layout, sizes: MessageSizes) -> bool:
+    """Whether newer versions of ASTRA-sim can scale the chunks to the size of the collective that
+    is simulated; they do so only for counts that P divides."""
+    collective = layout.collective
+    return collective.kind in _SYSTEM_KEYS and sizes.count % collective.num_nodes == 0
 
 
 def _metadata(request: ExportRequest, layout: Layout, rank: int) -> Any:
@@ -215,17 +145,18 @@ _WORDS = {
 }
 
 
-def _node(number: int, operation: Operation, waits: list[int], read: list[_Origin]) -> Any:
+def _node(planned: GraphNode, waits: list[int]) -> Any:
+    operation = planned.operation
     words, kind = _WORDS[operation.action]
     node = new_node()
-    node.id, node.type = number, kind
+    node.id, node.type = planned.number, kind
     node.name = f"{words.format(operation.chunk, operation.peer)}, step {operation.step}"
     node.data_deps.extend(waits)
     set_attribute(node, "syncoll_step", "int64_val", operation.step)
-    if nodes := [origin.node for origin in read if origin.node is not None]:
-        set_attribute(node, "syncoll_reads", "uint64_list", nodes)
-    if inputs := [origin.chunk for origin in read if origin.node is None]:
-        set_attribute(node, "syncoll_inputs", "uint64_list", inputs)
+    if planned.reads:
+        set_attribute(node, "syncoll_reads", "uint64_list", list(planned.reads))
+    if planned.inputs:
+        set_attribute(node, "syncoll_inputs", "uint64_list", list(planned.inputs))
     return node
 
 
@@ -239,12 +170,12 @@ def _describe_message(node: Any, operation: Operation, tag: int, size: int) -> N
     set_attribute(node, "comm_tag", "int32_val", tag)
 
 
-def _describe_scaling(node: Any, sizes: _Sizes, chunk: int) -> None:
+def _describe_scaling(node: Any, sizes: MessageSizes, chunk: int, scalable: bool) -> None:
     """What newer versions of ASTRA-sim demand beside: which part of the whole this is.
 
     They take the size of the simulated collective then; -1 tells them to keep to ``comm_size``.
     """
-    number = int(sizes.numbers[chunk]) if sizes.scalable else -1
-    set_attribute(node, "msg_chunk_cnt", "int32_val", 1 if sizes.scalable else -1)
+    number = int(sizes.numbers[chunk]) if scalable else -1
+    set_attribute(node, "msg_chunk_cnt", "int32_val", 1 if scalable else -1)
     set_attribute(node, "msg_chunk_idx", "int32_val", number)
-    set_attribute(node, "total_chunk_cnt", "int32_val", sizes.count if sizes.scalable else -1)
+    set_attribute(node, "total_chunk_cnt", "int32_val", sizes.count if scalable else -1)

@@ -43,6 +43,7 @@ checker and execute, and only then return.
 """
 
 from syncoll.runtime.export import HandedOut, SavedExport, export_verified, label, save
+from syncoll.runtime.graphs import GraphNode, MessageSizes, message_tags, rank_nodes
 from syncoll.runtime.layout import (
     Buffer,
     Kind,
@@ -68,12 +69,14 @@ __all__ = [
     "Action",
     "Buffer",
     "Dependency",
+    "GraphNode",
     "HandedOut",
     "Hazard",
     "Kind",
     "Layout",
     "LoweredAlgorithm",
     "Message",
+    "MessageSizes",
     "Operation",
     "RankOperations",
     "SavedExport",
@@ -85,5 +88,7 @@ __all__ = [
     "label",
     "layout_of",
     "lower",
+    "message_tags",
+    "rank_nodes",
     "save",
 ]

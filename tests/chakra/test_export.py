@@ -18,7 +18,7 @@ from syncoll.plugins import Exported, ExportRequest
 from syncoll.runtime import Kind, export_verified, kind_of, lower
 from syncoll.testing.instances import connected_topology, random_case, random_trees
 from syncoll_chakra import RECORD
-from syncoll_chakra.expected import expected_of_instance
+from syncoll_messages import expected_of_instance
 from tests.oracles.classics import ring
 
 TakeApart = Callable[[Mapping[str, bytes]], Any]

@@ -22,7 +22,7 @@ REQUIRED = {
     "syncoll_step",
     "syncoll_z3",
 }
-LIBRARIES = [ROOT / "exporters" / "syncoll_threadblocks"]
+LIBRARIES = [ROOT / "exporters" / name for name in ("syncoll_messages", "syncoll_threadblocks")]
 """What several plugins of a folder share; no plugins themselves."""
 
 PLUGINS = [path for path in PACKAGES if path not in LIBRARIES]

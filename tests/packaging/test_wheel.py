@@ -99,7 +99,7 @@ def test_entry_points(wheel: Path, names: list[str]) -> None:
         (licence,) = (name for name in names if ".dist-info/licenses/" in name)
         assert b"Apache License" in archive.read(licence)
     assert dict(parser["console_scripts"]) == {"syncoll": "syncoll.cli.main:main"}
-    libraries = {"syncoll", "syncoll_threadblocks"}  # no plugins themselves
+    libraries = {"syncoll", "syncoll_messages", "syncoll_threadblocks"}  # no plugins themselves
     assert set(parser["syncoll"].values()) == set(packages()) - libraries
 
 

@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import IntEnum
 
 from syncoll.errors import VerificationError
 from syncoll_chakra.reading.attributes import Attributes
 from syncoll_chakra.reading.messages import read_message, split
+from syncoll_messages import Node, NodeKind, RankGraph
 
-__all__ = ["Node", "NodeKind", "Trace", "read_trace"]
+__all__ = ["Trace", "read_trace"]
 
 _MOST_BYTES = (1 << 63) - 1
 _LARGEST_TAG = (1 << 31) - 1
 
 
-class NodeKind(IntEnum):
-    """The types of nodes that a custom collective of ASTRA-sim executes."""
-
-    COMPUTE = 4
-    SEND = 5
-    RECEIVE = 6
-
+_KINDS = {4: NodeKind.COMPUTE, 5: NodeKind.SEND, 6: NodeKind.RECEIVE}
+"""The types of nodes that a custom collective of ASTRA-sim executes."""
 
 _OTHER_KINDS = {
     0: "INVALID_NODE",
@@ -36,55 +31,14 @@ _OTHER_KINDS = {
 
 
 @dataclass(frozen=True)
-class Node:
-    """One node of a trace.
-
-    Args:
-        number: its id.
-        name: for people.
-        kind: what it does.
-        waits: the ids of the nodes that must be done before, by data or control.
-        data_waits: those by data alone.
-        peer: the other rank of a send or receive; else -1.
-        tag: of a message; else -1.
-        size: of a message, in bytes; else 0.
-        reads: ids of nodes whose results it reads, where the file says so.
-        inputs: chunks of the rank's own data that it reads, where the file says so.
-    """
-
-    number: int
-    name: str
-    kind: NodeKind
-    waits: tuple[int, ...]
-    data_waits: tuple[int, ...]
-    peer: int
-    tag: int
-    size: int
-    reads: tuple[int, ...]
-    inputs: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Trace:
+class Trace(RankGraph):
     """A rank's trace.
 
     Args:
-        rank: whose.
-        where: the file's name.
         metadata: what its first message says.
-        nodes: by id, in order of the file.
     """
 
-    rank: int
-    where: str
     metadata: Attributes
-    nodes: dict[int, Node]
-
-    def place(self, number: int) -> str:
-        """A node in words."""
-        node = self.nodes[number]
-        label = f" ({node.name})" if node.name else ""
-        return f"{self.where}: rank {self.rank}, node {number}{label}"
 
 
 def read_trace(content: bytes, where: str, rank: int, num_ranks: int) -> Trace:
@@ -119,7 +73,7 @@ def read_trace(content: bytes, where: str, rank: int, num_ranks: int) -> Trace:
                 f"{where}: two nodes have the id {node.number}; only the last would be played"
             )
         nodes[node.number] = node
-    trace = Trace(rank, where, metadata, nodes)
+    trace = Trace(rank, where, nodes, metadata)
     if not nodes:
         raise VerificationError(
             f"{where}: rank {rank} has no nodes, which ASTRA-sim takes for a deadlock; expected at "
@@ -140,7 +94,7 @@ def _node(content: bytes, place: str, where: str, rank: int, num_ranks: int) -> 
     message = read_message("Node", content, place)
     number, kind = message.id, message.type
     place = f"{where}: rank {rank}, node {number}"
-    if kind not in list(NodeKind):
+    if kind not in _KINDS:
         name = _OTHER_KINDS.get(kind, "unknown")
         raise VerificationError(
             f"{place}: its type is {kind} ({name}), which a custom collective does not execute, so "
@@ -149,13 +103,13 @@ def _node(content: bytes, place: str, where: str, rank: int, num_ranks: int) -> 
     attributes = Attributes(message, place)
     data = tuple(dict.fromkeys(message.data_deps))
     peer, tag, size = -1, -1, 0
-    if kind != NodeKind.COMPUTE:
-        peer, tag, size = _message(attributes, NodeKind(kind), place, rank, num_ranks)
+    if _KINDS[kind] is not NodeKind.COMPUTE:
+        peer, tag, size = _message(attributes, _KINDS[kind], place, rank, num_ranks)
     most = 1 << 63
     return Node(
         number,
         message.name,
-        NodeKind(kind),
+        _KINDS[kind],
         tuple(dict.fromkeys((*data, *message.ctrl_deps))),
         data,
         peer,

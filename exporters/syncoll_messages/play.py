@@ -1,11 +1,12 @@
-"""Plays the traces of all ranks, as ASTRA-sim does, but without time.
+"""Plays all ranks together, as a simulator does, but without time.
 
-A node starts when all that it waits for is done.  A send puts its message under way and is done
-when it is delivered, which needs no receive; a receive is done when a message of the same source,
-destination, tag and size is there, in the order in which they were sent; a computation is done when
-it has started.  Nothing can be overtaken, so that what ends in one order ends in all.
+A node starts when all that it waits for is done, or has started, as it asks.  A send puts its
+message under way and is done, or, by rendezvous, is done when its message is received; a receive is
+done when a message of the same source, destination, tag and size is there, in the order in which
+they were sent; a computation is done when it has started.  Nothing can be overtaken, so that what
+ends in one order ends in all.
 
-ASTRA-sim itself leaves with exit status 0 when ranks hang; here it is an error, with the reason.
+Simulators leave with exit status 0 when ranks hang; here it is an error, with the reason.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from syncoll.errors import VerificationError
-from syncoll_chakra.reading import Node, NodeKind, Trace
+from syncoll_messages.graph import Node, NodeKind, RankGraph
 
-__all__ = ["Simulation", "simulate", "waits_for"]
+__all__ = ["Played", "play", "waits_for"]
 
 Place = tuple[int, int]
 """Rank and id of a node."""
@@ -27,7 +28,7 @@ Key = tuple[int, int, int, int]
 
 
 @dataclass
-class Simulation:
+class Played:
     """What happened.
 
     Args:
@@ -41,21 +42,26 @@ class Simulation:
     together: dict[Key, tuple[list[Place], list[Place]]] = field(default_factory=dict)
 
 
-def simulate(traces: Sequence[Trace]) -> Simulation:
+def play(graphs: Sequence[RankGraph], *, rendezvous: bool = False) -> Played:
     """Plays all ranks to the end.
+
+    Args:
+        graphs: of all ranks, in order.
+        rendezvous: whether a send is done only when its message is received.  What ends so ends
+            without as well.
 
     Raises:
         VerificationError: on nodes that wait for each other, receives that no message is for, and
             messages that nobody receives.
     """
-    return _Run(traces).to_the_end()
+    return _Run(graphs, rendezvous).to_the_end()
 
 
-def waits_for(trace: Trace, later: int, earlier: int) -> bool:
+def waits_for(graph: RankGraph, later: int, earlier: int) -> bool:
     """Whether a node starts only when another of its rank is done, by data dependencies alone."""
     seen, front = {later}, [later]
     while front:
-        for other in trace.nodes[front.pop()].data_waits:
+        for other in graph.nodes[front.pop()].data_waits:
             if other == earlier:
                 return True
             if other not in seen:
@@ -72,29 +78,34 @@ def _key(rank: int, node: Node) -> Key:
 class _Run:
     """The state of all ranks."""
 
-    def __init__(self, traces: Sequence[Trace]) -> None:
-        self.traces = traces
-        self.played = Simulation()
+    def __init__(self, graphs: Sequence[RankGraph], rendezvous: bool) -> None:
+        self.graphs = graphs
+        self.rendezvous = rendezvous
+        self.played = Played()
+        self.started: set[Place] = set()
         self.done: set[Place] = set()
         self.missing: dict[Place, int] = {}
         self.children: dict[Place, list[Place]] = defaultdict(list)
+        self.followers: dict[Place, list[Place]] = defaultdict(list)
         self.under_way: dict[Key, deque[Place]] = defaultdict(deque)
         self.posted: dict[Key, deque[Place]] = defaultdict(deque)
-        for trace in traces:
-            for number, node in trace.nodes.items():
-                place = (trace.rank, number)
-                self.missing[place] = len(node.waits)
+        for graph in graphs:
+            for number, node in graph.nodes.items():
+                place = (graph.rank, number)
+                self.missing[place] = len(node.waits) + len(node.starts_after)
                 for other in node.waits:
-                    self.children[trace.rank, other].append(place)
+                    self.children[graph.rank, other].append(place)
+                for other in node.starts_after:
+                    self.followers[graph.rank, other].append(place)
         self.ready = deque(place for place, count in self.missing.items() if not count)
 
     def node(self, place: Place) -> Node:
-        return self.traces[place[0]].nodes[place[1]]
+        return self.graphs[place[0]].nodes[place[1]]
 
     def words(self, place: Place) -> str:
-        return self.traces[place[0]].place(place[1])
+        return self.graphs[place[0]].place(place[1])
 
-    def to_the_end(self) -> Simulation:
+    def to_the_end(self) -> Played:
         while self.ready:
             self.start(self.ready.popleft())
         if len(self.done) < len(self.missing):
@@ -109,6 +120,8 @@ class _Run:
 
     def start(self, place: Place) -> None:
         node = self.node(place)
+        self.started.add(place)
+        self.release(self.followers[place])
         if node.kind is NodeKind.COMPUTE:
             self.finish(place)
             return
@@ -116,7 +129,8 @@ class _Run:
         sends, receives = self.played.together.setdefault(key, ([], []))
         if node.kind is NodeKind.SEND:
             sends.append(place)
-            self.finish(place)
+            if not self.rendezvous:
+                self.finish(place)
             if self.posted[key]:
                 self.deliver(place, self.posted[key].popleft())
             else:
@@ -130,15 +144,21 @@ class _Run:
 
     def deliver(self, send: Place, receive: Place) -> None:
         self.played.senders[receive] = send
+        if self.rendezvous:
+            self.finish(send)
         self.finish(receive)
 
     def finish(self, place: Place) -> None:
         self.done.add(place)
         self.played.order.append(place)
-        for child in self.children[place]:
-            self.missing[child] -= 1
-            if not self.missing[child]:
-                self.ready.append(child)
+        self.release(self.children[place])
+
+    def release(self, places: Sequence[Place]) -> None:
+        """One thing less that nodes wait for."""
+        for place in places:
+            self.missing[place] -= 1
+            if not self.missing[place]:
+                self.ready.append(place)
 
     def complain(self) -> None:
         """Says why some nodes were never done."""
@@ -153,15 +173,36 @@ class _Run:
             waits = [(place[0], other) for other in node.waits]
             late = next((other for other in waits if other not in self.done), None)
             if late is None:
+                others = [(place[0], other) for other in node.starts_after]
+                late = next((other for other in others if other not in self.started), None)
+            if late is None:
                 key = _key(place[0], node)
-                if not coming[key]:
+                if node.kind is NodeKind.SEND:
+                    late = self.receiver(place)
+                    if late is None:
+                        raise VerificationError(
+                            f"{self.words(place)}: nobody receives its message; "
+                            f"{self.near(key, NodeKind.RECEIVE)}"
+                        )
+                elif not coming[key]:
                     raise VerificationError(
                         f"{self.words(place)}: no message comes for it, so that rank {place[0]} "
                         f"never ends; {self.near(key, NodeKind.SEND)}"
                     )
-                late = coming[key][0]
+                else:
+                    late = coming[key][0]
             blockers[place] = late
         raise VerificationError(f"deadlock: {self.circle(blockers, stuck[0])}")
+
+    def receiver(self, send: Place) -> Place | None:
+        """A receive that has not started and would take a message that waits for it."""
+        key = _key(send[0], self.node(send))
+        for number, node in self.graphs[key[1]].nodes.items():
+            place = (key[1], number)
+            receives = node.kind is NodeKind.RECEIVE and _key(key[1], node) == key
+            if receives and place not in self.started:
+                return place
+        return None
 
     def circle(self, blockers: dict[Place, Place], start: Place) -> str:
         """Nodes that wait for each other, in words."""
@@ -182,7 +223,7 @@ class _Run:
         what = "sends" if kind is NodeKind.SEND else "receives"
         nodes = [
             node
-            for node in self.traces[rank].nodes.values()
+            for node in self.graphs[rank].nodes.values()
             if node.kind is kind and node.peer == other
         ]
         same_tag = [node for node in nodes if node.tag == tag]

@@ -1,4 +1,4 @@
-"""Follows the data through played traces: which contributions every node's result holds.
+"""Follows the data through ranks that were played: which contributions every node's result holds.
 
 A result is a chunk with the set of ranks whose contributions are in it; plain data has none.  A
 send and a computation say what they read; what a receive gets is what the message's sender read.
@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from syncoll.errors import VerificationError
-from syncoll_chakra.expected import Expected
-from syncoll_chakra.reading import NodeKind, Trace
-from syncoll_chakra.simulate import Place, Simulation, waits_for
+from syncoll_messages.expected import Expected
+from syncoll_messages.graph import NodeKind, RankGraph
+from syncoll_messages.play import Place, Played, waits_for
 
 __all__ = ["require_achieved"]
 
@@ -20,51 +20,51 @@ Content = tuple[int, int]
 """A chunk, and as bits the ranks whose contributions were added up; 0 for plain data."""
 
 
-def require_achieved(traces: Sequence[Trace], played: Simulation, expected: Expected) -> None:
-    """Passes when the traces bring about what is asked for, whatever takes how long.
+def require_achieved(graphs: Sequence[RankGraph], played: Played, expected: Expected) -> None:
+    """Passes when the ranks bring about what is asked for, whatever takes how long.
 
     Raises:
         VerificationError: on a node that reads what is not there by then, messages that are
             exchanged by chance, contributions that count twice, chunks of two sizes, and ranks
             that end without something.
     """
-    _require_told_apart(traces, played)
+    _require_told_apart(graphs, played)
     contents: dict[Place, Content | None] = {}
     sizes: dict[int, int] = {}
     for place in played.order:
         rank, number = place
-        node = traces[rank].nodes[number]
+        node = graphs[rank].nodes[number]
         if node.kind is NodeKind.RECEIVE:
             if node.reads or node.inputs:
-                raise _wrong(traces, place, "a receive reads nothing, and this one says it does")
+                raise _wrong(graphs, place, "a receive reads nothing, and this one says it does")
             contents[place] = contents[played.senders[place]]
             continue
-        content = contents[place] = _read(traces, place, expected, contents)
+        content = contents[place] = _read(graphs, place, expected, contents)
         if node.kind is NodeKind.SEND:
             if content is None or len(node.reads) + len(node.inputs) != 1:
-                raise _wrong(traces, place, "a send reads one thing; expected one")
+                raise _wrong(graphs, place, "a send reads one thing; expected one")
             if sizes.setdefault(content[0], node.size) != node.size:
                 raise _wrong(
-                    traces,
+                    graphs,
                     place,
                     f"chunk {content[0]} has {node.size} bytes here, and {sizes[content[0]]} "
                     "elsewhere",
                 )
-    _require_ends(traces, expected, contents)
+    _require_ends(graphs, expected, contents)
 
 
-def _wrong(traces: Sequence[Trace], place: Place, message: str) -> VerificationError:
-    return VerificationError(f"{traces[place[0]].place(place[1])}: {message}")
+def _wrong(graphs: Sequence[RankGraph], place: Place, message: str) -> VerificationError:
+    return VerificationError(f"{graphs[place[0]].place(place[1])}: {message}")
 
 
-def _require_told_apart(traces: Sequence[Trace], played: Simulation) -> None:
+def _require_told_apart(graphs: Sequence[RankGraph], played: Played) -> None:
     """Messages alike in everything are sent, and received, one after the other."""
     for places in played.together.values():
         for group in places:
             for (rank, earlier), (_, later) in pairwise(group):
-                if not waits_for(traces[rank], later, earlier):
+                if not waits_for(graphs[rank], later, earlier):
                     raise _wrong(
-                        traces,
+                        graphs,
                         (rank, later),
                         f"it has the same ranks, tag and size as node {earlier} and does not wait "
                         "for it, so that it is chance which message goes where",
@@ -72,26 +72,26 @@ def _require_told_apart(traces: Sequence[Trace], played: Simulation) -> None:
 
 
 def _read(
-    traces: Sequence[Trace],
+    graphs: Sequence[RankGraph],
     place: Place,
     expected: Expected,
     contents: Mapping[Place, Content | None],
 ) -> Content | None:
     """What a send sends, or a computation makes."""
     rank, number = place
-    node = traces[rank].nodes[number]
+    node = graphs[rank].nodes[number]
     parts: list[Content] = []
     for other in node.reads:
-        if other not in node.data_waits and not waits_for(traces[rank], number, other):
-            raise _wrong(traces, place, f"it reads what node {other} makes without waiting for it")
+        if other not in node.data_waits and not waits_for(graphs[rank], number, other):
+            raise _wrong(graphs, place, f"it reads what node {other} makes without waiting for it")
         part = contents[rank, other]
-        if part is None or traces[rank].nodes[other].kind is NodeKind.SEND:
-            raise _wrong(traces, place, f"it reads what node {other} makes, which makes nothing")
+        if part is None or graphs[rank].nodes[other].kind is NodeKind.SEND:
+            raise _wrong(graphs, place, f"it reads what node {other} makes, which makes nothing")
         parts.append(part)
     for chunk in node.inputs:
         if chunk not in expected.starts[rank]:
             raise _wrong(
-                traces,
+                graphs,
                 place,
                 f"it reads chunk {chunk} of its own data, with which it does not start",
             )
@@ -101,20 +101,20 @@ def _read(
     total, mask = parts[0]
     for chunk, more in parts[1:]:
         if not expected.combining:
-            raise _wrong(traces, place, "it puts data together, and the collective only moves them")
+            raise _wrong(graphs, place, "it puts data together, and the collective only moves them")
         if chunk != total:
-            raise _wrong(traces, place, f"it adds chunk {chunk} to chunk {total}")
+            raise _wrong(graphs, place, f"it adds chunk {chunk} to chunk {total}")
         if mask & more:
-            raise _wrong(traces, place, f"it adds the contribution of {_ranks(mask & more)} twice")
+            raise _wrong(graphs, place, f"it adds the contribution of {_ranks(mask & more)} twice")
         mask |= more
     return total, mask
 
 
 def _require_ends(
-    traces: Sequence[Trace], expected: Expected, contents: Mapping[Place, Content | None]
+    graphs: Sequence[RankGraph], expected: Expected, contents: Mapping[Place, Content | None]
 ) -> None:
     contributors = expected.contributors()
-    found: list[dict[int, int]] = [{} for _ in traces]
+    found: list[dict[int, int]] = [{} for _ in graphs]
     complete: set[tuple[int, Content]] = {
         (rank, content) for (rank, _), content in contents.items() if content is not None
     }
@@ -122,8 +122,8 @@ def _require_ends(
         if content is not None:
             best = found[rank].get(content[0], 0)
             found[rank][content[0]] = max(best, content[1], key=int.bit_count)
-    for trace in traces:
-        rank = trace.rank
+    for graph in graphs:
+        rank = graph.rank
         for chunk in sorted(expected.ends[rank]):
             wanted = contributors[chunk] if expected.combining else 0
             own = (
@@ -134,11 +134,11 @@ def _require_ends(
             most = found[rank].get(chunk, own or 0)
             if expected.combining:
                 raise VerificationError(
-                    f"{trace.where}: rank {rank} never gets the whole result of chunk {chunk}: of "
+                    f"{graph.where}: rank {rank} never gets the whole result of chunk {chunk}: of "
                     f"what it makes, the most complete lacks the contribution of "
                     f"{_ranks(wanted & ~most)}"
                 )
-            raise VerificationError(f"{trace.where}: rank {rank} never gets chunk {chunk}")
+            raise VerificationError(f"{graph.where}: rank {rank} never gets chunk {chunk}")
 
 
 def _ranks(mask: int) -> str:

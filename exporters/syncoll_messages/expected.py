@@ -1,0 +1,137 @@
+"""What ranks must bring about: which chunks start and must end where, and what that is called."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from syncoll.errors import UncheckedError, VerificationError
+from syncoll.model import Instance
+from syncoll_messages.graph import NodeKind, RankGraph
+
+__all__ = ["Expected", "expected_of_instance", "require_same", "require_told"]
+
+CUSTOM = "custom"
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What must be done.
+
+    Args:
+        combining: whether what starts at several ranks is to be reduced.
+        num_chunks: G.
+        starts: of each rank, the chunks of which it has data at the start.
+        ends: of each rank, those that it must have at the end.
+    """
+
+    combining: bool
+    num_chunks: int
+    starts: tuple[frozenset[int], ...]
+    ends: tuple[frozenset[int], ...]
+
+    def contributors(self) -> Counter[int]:
+        """Of each chunk, the ranks that start with it, as bits."""
+        return _masks(self.starts)
+
+    def name(self) -> str:
+        """What runtimes call it; ``custom`` where they have no word for it."""
+        starts, ends = self.contributors(), _masks(self.ends)
+        named = starts.keys() | ends.keys()
+        demands = Counter((starts[chunk], ends[chunk]) for chunk in named)
+        if len(named) < self.num_chunks:
+            return CUSTOM
+        ranks = range(len(self.starts))
+        everyone = (1 << len(self.starts)) - 1
+        each = [1 << rank for rank in ranks]
+        if len(set(demands.values())) > 1:  # all of them treat chunks, or parts, alike
+            return CUSTOM
+        pairs = set(demands)
+        if self.combining:
+            if pairs == {(everyone, everyone)}:
+                return "allreduce"
+            if len(pairs) == 1 and pairs <= {(everyone, one) for one in each}:
+                return "reduce"
+            return "reducescatter" if pairs == {(everyone, one) for one in each} else CUSTOM
+        for one in each:
+            if pairs == {(one, everyone)}:
+                return "broadcast"
+            if pairs == {(one, other) for other in each}:
+                return "scatter"
+            if pairs == {(other, one) for other in each}:
+                return "gather"
+        if pairs == {(one, everyone) for one in each}:
+            return "allgather"
+        return "alltoall" if pairs == {(a, b) for a in each for b in each} else CUSTOM
+
+
+def _masks(ranks: Sequence[frozenset[int]]) -> Counter[int]:
+    masks: Counter[int] = Counter()
+    for rank, chunks in enumerate(ranks):
+        for chunk in chunks:
+            masks[chunk] |= 1 << rank
+    return masks
+
+
+def expected_of_instance(instance: Instance) -> Expected:
+    """What an instance asks for."""
+    starts, ends = (
+        tuple(frozenset(np.flatnonzero(column).tolist()) for column in array.T)
+        for array in (instance.pre, instance.post)
+    )
+    return Expected(instance.combining, instance.num_chunks, starts, ends)
+
+
+def require_told(expected: Expected, name: str, where: str) -> None:
+    """Passes when what files call a collective is what it is.
+
+    Raises:
+        VerificationError: with what it is.
+    """
+    if name != expected.name():
+        raise VerificationError(
+            f"{where}: it says that it is {name}, but by what starts and ends where it is "
+            f"{expected.name()}"
+        )
+
+
+def require_same(
+    graphs: Sequence[RankGraph], expected: Expected | None, instance: Instance
+) -> None:
+    """Passes when files are about an instance, and use only its links.
+
+    Args:
+        graphs: of all ranks.
+        expected: what the files say that they do; None where they do not.
+        instance: what they must do.
+
+    Raises:
+        VerificationError: when they are about something else.
+        UncheckedError: when they do not say what they are about.
+    """
+    topology = instance.topology
+    if len(graphs) != topology.num_nodes:
+        raise VerificationError(
+            f"there are {len(graphs)} ranks; {topology.name} has {topology.num_nodes} nodes"
+        )
+    if expected is None:
+        raise UncheckedError(
+            f"{graphs[0].where}: it is not said what messages carry, so that nobody can tell "
+            f"whether they do {instance.collective}"
+        )
+    if expected != expected_of_instance(instance):
+        raise VerificationError(
+            f"{graphs[0].where}: by its own words it is about other chunks, which start or end "
+            f"elsewhere than in {instance.collective}"
+        )
+    links = set(topology.links)
+    for graph in graphs:
+        for node in graph.nodes.values():
+            if node.kind is NodeKind.SEND and (graph.rank, node.peer) not in links:
+                raise VerificationError(
+                    f"{graph.place(node.number)}: {topology.name} has no link from node "
+                    f"{graph.rank} to node {node.peer}"
+                )

@@ -1,0 +1,68 @@
+"""What a rank does: sends, receives and computations with what each waits for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+__all__ = ["Node", "NodeKind", "RankGraph"]
+
+
+class NodeKind(StrEnum):
+    """What a node does."""
+
+    COMPUTE = "compute"
+    SEND = "send"
+    RECEIVE = "receive"
+
+
+@dataclass(frozen=True)
+class Node:
+    """One thing that a rank does.
+
+    Args:
+        number: by which other nodes of the rank name it.
+        name: for people; may be empty.
+        kind: what it does.
+        waits: the nodes that must be done before it starts.
+        data_waits: those of them that are sure to be waited for before data are read.
+        peer: the other rank of a send or receive; else -1.
+        tag: of a message; else -1.
+        size: of a message, in bytes; else 0.
+        reads: nodes whose results it reads, where the file says so.
+        inputs: chunks of the rank's own data that it reads, where the file says so.
+        starts_after: the nodes that must have started before it starts.
+    """
+
+    number: int
+    name: str
+    kind: NodeKind
+    waits: tuple[int, ...]
+    data_waits: tuple[int, ...]
+    peer: int
+    tag: int
+    size: int
+    reads: tuple[int, ...]
+    inputs: tuple[int, ...]
+    starts_after: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class RankGraph:
+    """All that one rank does.
+
+    Args:
+        rank: whose.
+        where: the file's name.
+        nodes: by number, in order of the file.
+    """
+
+    rank: int
+    where: str
+    nodes: dict[int, Node]
+
+    def place(self, number: int) -> str:
+        """A node in words."""
+        node = self.nodes[number]
+        label = f" ({node.name})" if node.name else ""
+        return f"{self.where}: rank {self.rank}, node {number}{label}"

@@ -1,0 +1,134 @@
+"""What every rank does, for formats that have no buffers: nodes that read what others made.
+
+What a node makes never changes, so a node waits for what it reads, and never for room.  Copies
+within a rank take no part.  In place and out of place are hence the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from syncoll.errors import ExportError
+from syncoll.plugins import ExportRequest
+from syncoll.runtime.layout import Kind, Layout, Slot
+from syncoll.runtime.lowering import Action, LoweredAlgorithm, Operation
+
+__all__ = ["GraphNode", "MessageSizes", "message_tags", "rank_nodes"]
+
+_DEFAULT_CHUNK = 1 << 20
+
+
+@dataclass(frozen=True)
+class GraphNode:
+    """A send, receive or reduction of a rank.
+
+    Args:
+        number: its place among the nodes of its rank.
+        operation: what it does.
+        reads: the nodes whose results it reads.
+        inputs: the chunks of the rank's own data that it reads.
+    """
+
+    number: int
+    operation: Operation
+    reads: tuple[int, ...]
+    inputs: tuple[int, ...]
+
+
+def rank_nodes(request: ExportRequest, lowered: LoweredAlgorithm, rank: int) -> list[GraphNode]:
+    """What a rank does, each node after those that it reads.
+
+    Args:
+        request: of which `lowered` was made, out of place.
+        lowered: the algorithm as operations.
+        rank: which.
+    """
+    made: dict[Slot, int | None] = {}
+    for chunk in np.flatnonzero(request.instance.pre[:, rank]).tolist():
+        slot = lowered.layout.input_slot(chunk, rank)
+        assert slot is not None
+        made[slot] = None  # the rank's own data
+    nodes: list[GraphNode] = []
+    for operation in lowered.ranks[rank].operations:
+        read = [made[slot] for slot in operation.sources]
+        if operation.action is Action.COPY:
+            assert operation.target is not None
+            made[operation.target] = read[0]
+            continue
+        number = len(nodes)
+        own = tuple(operation.chunk for node in read if node is None)
+        others = tuple(node for node in read if node is not None)
+        nodes.append(GraphNode(number, operation, others, own))
+        if operation.target is not None:
+            made[operation.target] = number
+    return nodes
+
+
+def message_tags(lowered: LoweredAlgorithm) -> list[int]:
+    """Of each message, its number among those from its source to its destination."""
+    used: dict[tuple[int, int], int] = {}
+    tags = []
+    for message in lowered.messages:
+        pair = (message.source, message.destination)
+        tags.append(used.get(pair, 0))
+        used[pair] = tags[-1] + 1
+    return tags
+
+
+@dataclass(frozen=True)
+class MessageSizes:
+    """How many bytes chunks have.
+
+    Args:
+        size: of the whole message.
+        numbers: of each chunk, which of the message's chunks it is.
+        count: chunks of the message.
+    """
+
+    size: int
+    numbers: np.ndarray[tuple[int, ...], np.dtype[np.int64]]
+    count: int
+
+    @staticmethod
+    def of(layout: Layout, request: ExportRequest, wanted: int) -> MessageSizes:
+        """The sizes of the chunks of a message.
+
+        Args:
+            layout: of the request's algorithm.
+            request: which says for what sizes the algorithm is meant.
+            wanted: bytes of the message; 0 for 1 MiB a chunk, as far as that is in its range.
+
+        Raises:
+            ExportError: when the message has fewer bytes than chunks.
+        """
+        kind = layout.collective.kind
+        count = layout.collective.loop_chunks
+        if kind is Kind.CUSTOM:
+            count = request.instance.num_chunks
+            numbers = np.arange(count)
+        else:
+            # All ranks that have the message have a chunk at the same place of it, and of alltoall
+            # only one has it.
+            large = (Kind.REDUCESCATTER, Kind.SCATTER, Kind.ALLTOALL)
+            numbers = (layout.inputs if kind in large else layout.outputs).max(axis=1)
+        size = wanted or min(max(count * _DEFAULT_CHUNK, request.min_bytes), request.max_bytes)
+        if size < count:
+            raise ExportError(
+                f"a message of {size} bytes cannot be cut into {count} chunks of at least a byte; "
+                f"expected a size of at least {count} bytes"
+            )
+        return MessageSizes(size, numbers, count)
+
+    def bytes_of(self, chunk: int) -> int:
+        """Of a chunk; where the size does not divide evenly the first ones have a byte more."""
+        each, more = divmod(self.size, self.count)
+        return each + (int(self.numbers[chunk]) < more)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a user should know about them."""
+        each, more = divmod(self.size, self.count)
+        text = f"the message has {self.size} bytes in {self.count} chunks of {each}"
+        return (f"{text} or {each + 1}, as it does not divide evenly" if more else text,)
