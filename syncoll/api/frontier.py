@@ -73,7 +73,7 @@ class AlgorithmVerbs(Shown):
         """Writes it in a format of a runtime, after the format's checker has executed it.
 
         Args:
-            to: the exporter, such as ``mscclpp``, ``msccl-xml``, ``chakra``, ``csv``.
+            to: the exporter, such as ``mscclpp``, ``msccl-xml``, ``chakra``, ``goal``, ``csv``.
             path: the file to write, or a folder for it.
             how: as for `syncoll.export`.
 

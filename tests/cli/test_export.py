@@ -278,7 +278,7 @@ def test_what_was_not_checked_is_not_said_to_be(run: Run, files: Path, tmp_path:
     assert "--proto is an option of msccl-xml; exporter csv has no such option" in refused.err
 
 
-@pytest.mark.parametrize("format_", ["msccl-xml", "mscclpp", "chakra", "csv", "parquet"])
+@pytest.mark.parametrize("format_", ["msccl-xml", "mscclpp", "chakra", "goal", "csv", "parquet"])
 def test_exports_are_compared_with_what_is_meant(
     format_: str, run: Run, files: Path, tmp_path: Path
 ) -> None:

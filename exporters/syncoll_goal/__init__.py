@@ -1,0 +1,79 @@
+"""GOAL schedules: one text for all ranks, which LogGOPSim and htsim play.
+
+The writer is in `syncoll_goal.writer`.  The checker, in `syncoll_goal.checker`, reads the text as
+``txt2bin`` of LogGOPSim does, and shares no code with the writer.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from syncoll.plugins import ExportChecker, Exporter, ExporterRecord, Option, hookimpl
+
+__all__ = ["OPTIONS", "RECORD", "syncoll_exporters"]
+
+OPTIONS = (
+    Option(
+        "size",
+        0,
+        "bytes of the message that is moved: of the buffer, for allgather of the output, for "
+        "reducescatter and alltoall of the input; 0 for 1 MiB a chunk",
+        low=0,
+        high=1 << 50,
+    ),
+    Option(
+        "steps",
+        "strict",
+        "strict: a rank sends in a step when all that it has to do in earlier ones is done, as in "
+        "the cost S·alpha + R/C·L·beta; relaxed: as soon as the data is there",
+        choices=("strict", "relaxed"),
+    ),
+    Option(
+        "reduction",
+        0.0,
+        "GB/s at which a rank adds up, which is a calc of so many nanoseconds; 0 for no time at "
+        "all",
+        low=0.0,
+        high=1e9,
+    ),
+    Option(
+        "nics",
+        "one",
+        "one: all messages of a rank share one network interface; peer: it has one for each rank "
+        "with which it exchanges messages, as where links go from node to node",
+        choices=("one", "peer"),
+    ),
+)
+
+
+def _load() -> Exporter:
+    from syncoll_goal.writer import GoalExporter
+
+    return GoalExporter()
+
+
+def _load_checker() -> ExportChecker:
+    from syncoll_goal.checker import GoalChecker
+
+    return GoalChecker()
+
+
+def _recognises(path: Path, head: bytes) -> bool:
+    """A name that ends in .goal, and what every schedule must say."""
+    return path.suffix == ".goal" and b"num_ranks" in head
+
+
+RECORD = ExporterRecord(
+    name="goal",
+    summary="GOAL schedules, for LogGOPSim and htsim",
+    load=_load,
+    load_checker=_load_checker,
+    options=OPTIONS,
+    recognises=_recognises,
+)
+
+
+@hookimpl
+def syncoll_exporters() -> list[ExporterRecord]:
+    """The one exporter of this package."""
+    return [RECORD]

@@ -1,0 +1,247 @@
+"""A schedule's text: what ``src/LogGOPSim/txt2bin.re`` of spcl/LogGOPSim takes, and no more.
+
+Every operation and every dependency ends its line.  Labels are those of one rank, and stand above
+the dependencies that name them.  The simulator matches messages by source and tag.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from syncoll.errors import UncheckedError, VerificationError
+from syncoll_goal.reading.notes import Notes
+from syncoll_messages import Node, NodeKind, RankGraph
+
+__all__ = ["Schedule", "read_schedule"]
+
+_ITEM = re.compile(
+    r"""[ \t]*(?:
+    (?P<nl>\r?\n)
+  | //(?P<comment>[^\n]*)\n
+  | /\*(?P<block>.*?)\*/
+  | num_ranks[ \t]*(?P<num_ranks>[0-9]+)
+  | rank[ \t]*(?P<rank>[0-9]+)[ \t]*\{
+  | (?P<end>\})
+  | (?:(?P<label>[a-zA-Z][a-zA-Z0-9_]*)[ \t]*:[ \t]*)?
+    (?: (?P<verb>send|recv)[ \t]*(?P<size>[0-9]+)[ \t]*b[ \t]*(?P<way>to|from)[ \t]*
+        (?P<peer>-1|[0-9]+)[ \t]*(?:tag[ \t]*(?P<tag>-1|[0-9]+)[ \t]*)?
+        (?:cpu[ \t]*(?P<cpu>[0-9]+)[ \t]*)?(?:nic[ \t]*(?P<nic>[0-9]+)[ \t]*)?\r?\n
+      | calc[ \t]*(?P<time>[0-9]+)[ \t]*(?:cpu[ \t]*(?P<core>[0-9]+)[ \t]*)?\r?\n )
+  | (?P<later>[a-zA-Z][a-zA-Z0-9_]*)[ \t]+(?P<how>i?requires)[ \t]+
+    (?P<earlier>[a-zA-Z][a-zA-Z0-9_]*)[ \t]*\r?\n
+    )""",
+    re.VERBOSE | re.DOTALL,
+)
+_KEYWORDS = {"send", "recv", "calc", "rank", "num_ranks"}
+_ANY = "-1"
+_MOST_RANKS = 1 << 24
+_LARGEST = {"size": (1 << 63) - 1, "time": (1 << 63) - 1, "tag": (1 << 32) - 2}
+_LARGEST |= dict.fromkeys(("cpu", "core", "nic"), 255)
+
+
+@dataclass
+class _Draft:
+    """An operation to which dependencies may still be added."""
+
+    name: str
+    kind: NodeKind
+    peer: int
+    tag: int
+    size: int
+    reads: tuple[int, ...]
+    inputs: tuple[int, ...]
+    waits: dict[int, None] = field(default_factory=dict)
+    starts_after: dict[int, None] = field(default_factory=dict)
+
+    def node(self, number: int) -> Node:
+        waits = tuple(self.waits)
+        return Node(
+            number,
+            self.name,
+            self.kind,
+            waits,
+            waits,
+            self.peer,
+            self.tag,
+            self.size,
+            self.reads,
+            self.inputs,
+            tuple(self.starts_after),
+        )
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """What a text says.
+
+    Args:
+        graphs: of all ranks, in order.
+        notes: of its comments.
+    """
+
+    graphs: list[RankGraph]
+    notes: Notes
+
+
+def read_schedule(content: bytes, where: str) -> Schedule:
+    """A schedule, item by item.
+
+    Args:
+        content: of the file.
+        where: its name.
+
+    Raises:
+        VerificationError: when txt2bin could not read it, or LogGOPSim would play something else
+            than it says; the message names the line.
+        UncheckedError: where it is chance which message a receive gets.
+    """
+    try:
+        text = content.decode("ascii")
+    except UnicodeDecodeError as error:
+        raise VerificationError(f"{where}: byte {error.start} is not ASCII") from None
+    return _Reader(where).read(text if text.endswith("\n") else f"{text}\n")
+
+
+class _Reader:
+    """What was read so far."""
+
+    def __init__(self, where: str) -> None:
+        self.where = where
+        self.line = 1
+        self.num_ranks = 0
+        self.graphs: list[RankGraph] = []
+        self.inside = False
+        self.drafts: list[_Draft] = []
+        self.labels: dict[str, int] = {}
+        self.notes = Notes(where)
+
+    def read(self, text: str) -> Schedule:
+        at = 0
+        while at < len(text):
+            item = _ITEM.match(text, at)
+            if item is None:
+                if not text[at:].strip(" \t"):
+                    break
+                shown = text[at:].lstrip(" \t").partition("\n")[0][:60]
+                raise self.wrong(
+                    f"{shown!r} is nothing that txt2bin knows; expected num_ranks, rank, an "
+                    "operation, a dependency or }"
+                )
+            self.take(item)
+            self.line += text.count("\n", at, item.end())
+            at = item.end()
+        if self.inside:
+            raise self.wrong(f"the file ends within rank {len(self.graphs)}; expected }}")
+        if not self.num_ranks:
+            raise VerificationError(f"{self.where}: there is no num_ranks")
+        if len(self.graphs) < self.num_ranks:
+            raise VerificationError(
+                f"{self.where}: there are {len(self.graphs)} ranks; num_ranks is {self.num_ranks}"
+            )
+        return Schedule(self.graphs, self.notes)
+
+    def wrong(self, message: str) -> VerificationError:
+        return VerificationError(f"{self.where}, line {self.line}: {message}")
+
+    def take(self, item: re.Match[str]) -> None:
+        if (comment := item["comment"]) is not None:
+            if comment.startswith("@"):
+                rank = len(self.graphs) if self.inside else None
+                self.notes.take(comment[1:].rstrip("\r"), rank, self.line)
+        elif item["num_ranks"]:
+            if self.num_ranks or self.inside:
+                raise self.wrong("num_ranks is there twice, or within a rank")
+            self.num_ranks = self.number(item, "num_ranks", _MOST_RANKS)
+            if not self.num_ranks:
+                raise self.wrong("num_ranks is 0")
+        elif item["rank"]:
+            self.begin(item)
+        elif item["end"]:
+            self.end()
+        elif item["verb"] or item["time"]:
+            self.operation(item)
+        elif item["later"]:
+            self.dependency(item)
+
+    def number(self, item: re.Match[str], name: str, most: int) -> int:
+        digits = item[name]
+        if len(digits) > 20 or int(digits) > most:
+            shown = "cpu" if name == "core" else name
+            raise self.wrong(f"{shown} is {digits[:30]}; expected at most {most}")
+        return int(digits)
+
+    def begin(self, item: re.Match[str]) -> None:
+        expected = len(self.graphs)
+        if self.inside:
+            raise self.wrong(f"rank {expected} has not ended; expected }}")
+        if not self.num_ranks:
+            raise self.wrong("a rank before num_ranks")
+        if expected == self.num_ranks:
+            raise self.wrong(f"a rank too many; num_ranks is {self.num_ranks}")
+        if self.number(item, "rank", _MOST_RANKS) != expected:
+            raise self.wrong(f"it is rank {item['rank']}; expected rank {expected}, in order")
+        self.inside = True
+        self.drafts, self.labels = [], {}
+
+    def end(self) -> None:
+        if not self.inside:
+            raise self.wrong("} without a rank")
+        if self.notes.reads is not None:
+            raise self.wrong("a note says what is read, and no operation follows")
+        nodes = {i: draft.node(i) for i, draft in enumerate(self.drafts)}
+        self.graphs.append(RankGraph(len(self.graphs), self.where, nodes))
+        self.inside = False
+
+    def operation(self, item: re.Match[str]) -> None:
+        if not self.inside:
+            raise self.wrong("an operation outside of a rank")
+        label = item["label"]
+        if label in _KEYWORDS:
+            raise self.wrong(f"{label} is a word of the format and cannot be a label")
+        if label in self.labels:
+            raise self.wrong(f"two operations are called {label}; only the first would count")
+        place = f"{self.where}, line {self.line}"
+        reads, inputs = self.notes.read(self.labels, place)
+        kind, peer, tag, size = NodeKind.COMPUTE, -1, -1, 0
+        for name in ("cpu", "nic", "core", "time"):
+            if item[name] is not None:
+                self.number(item, name, _LARGEST[name])
+        if item["verb"]:
+            kind = NodeKind.SEND if item["verb"] == "send" else NodeKind.RECEIVE
+            peer, tag, size = self.message(item)
+        name = f"{label}, line {self.line}" if label else f"line {self.line}"
+        if label:
+            self.labels[label] = len(self.drafts)
+        self.drafts.append(_Draft(name, kind, peer, tag, size, reads, inputs))
+
+    def message(self, item: re.Match[str]) -> tuple[int, int, int]:
+        """Peer, tag and size."""
+        sends = item["verb"] == "send"
+        if (item["way"] == "to") != sends:
+            raise self.wrong(f"{item['verb']} goes with {'to' if sends else 'from'}")
+        if _ANY in (item["peer"], item["tag"]):
+            if sends:
+                raise self.wrong("a send has a destination and a tag; -1 is for receives")
+            raise UncheckedError(
+                f"{self.where}, line {self.line}: a receive takes a message of any source or tag, "
+                "so that it is chance which one it gets"
+            )
+        peer = self.number(item, "peer", self.num_ranks - 1)
+        size = self.number(item, "size", _LARGEST["size"])
+        if not size:
+            raise self.wrong("a message of 0 bytes; LogGOPSim takes one off and waits for ever")
+        return peer, self.number(item, "tag", _LARGEST["tag"]) if item["tag"] else 0, size
+
+    def dependency(self, item: re.Match[str]) -> None:
+        if not self.inside:
+            raise self.wrong("a dependency outside of a rank")
+        for name in ("later", "earlier"):
+            if item[name] not in self.labels:
+                raise self.wrong(f"no operation above it in its rank is called {item[name]}")
+        later, earlier = self.labels[item["later"]], self.labels[item["earlier"]]
+        if later == earlier:
+            raise self.wrong(f"{item['later']} waits for itself")
+        draft = self.drafts[later]
+        table = draft.waits if item["how"] == "requires" else draft.starts_after
+        table[earlier] = None

@@ -1,0 +1,157 @@
+"""Writes an algorithm as a GOAL schedule: sends and receives of one chunk each, and calculations.
+
+Receives wait for nothing; they are posted from the start.  With ``steps=strict`` the sends of a
+step also wait for a calculation of no time, which waits for all that their rank does in earlier
+steps.
+
+What the simulators pass over are comments.  Those that begin with ``//@`` say what the ranks start
+with and must end with, and what the next operation reads, so that a checker can follow the data.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from syncoll.errors import ExportError
+from syncoll.plugins import Exported, ExportRequest, OptionValue
+from syncoll.runtime import (
+    Action,
+    GraphNode,
+    LoweredAlgorithm,
+    MessageSizes,
+    lower,
+    message_tags,
+    rank_nodes,
+)
+
+__all__ = ["GoalExporter"]
+
+_MOST_NICS = 256
+"""The format has one byte for it."""
+
+
+class GoalExporter:
+    """Writes ``NAME.goal``."""
+
+    def export(self, request: ExportRequest, options: Mapping[str, OptionValue]) -> Exported:
+        """The schedule of all ranks.
+
+        Args:
+            request: the algorithm; whether it is in place makes no difference.
+            options: `syncoll_goal.OPTIONS`.
+
+        Raises:
+            ExportError: when the message has fewer bytes than chunks, or a rank more peers than
+                there are numbers for network interfaces.
+        """
+        lowered = lower(replace(request, in_place=False))
+        sizes = MessageSizes.of(lowered.layout, request, int(options["size"]))
+        writer = _Writer(
+            request,
+            lowered,
+            sizes,
+            message_tags(lowered),
+            options["steps"] == "strict",
+            float(options["reduction"]),
+            options["nics"] == "peer",
+        )
+        name = request.name
+        use = f"to play it: txt2bin -i {name}.goal -o {name}.bin, then LogGOPSim -f {name}.bin"
+        return Exported({f"{name}.goal": writer.text().encode()}, (use, *sizes.notes))
+
+
+def _runs(numbers: Sequence[int]) -> str:
+    """Increasing numbers, with those that follow one another as runs: ``0-3 7``."""
+    if not numbers:
+        return ""
+    array = np.asarray(numbers)
+    breaks = np.flatnonzero(np.diff(array) != 1) + 1
+    parts = np.split(array, breaks)
+    return "".join(f" {p[0]}-{p[-1]}" if len(p) > 1 else f" {p[0]}" for p in parts)
+
+
+@dataclass(frozen=True)
+class _Writer:
+    """Everything that a rank's lines depend on."""
+
+    request: ExportRequest
+    lowered: LoweredAlgorithm
+    sizes: MessageSizes
+    tags: list[int]
+    strict: bool
+    rate: float
+    nic_by_peer: bool
+
+    def text(self) -> str:
+        instance, layout = self.request.instance, self.lowered.layout
+        combining = "yes" if instance.combining else "no"
+        lines = [
+            f"// {self.request.name}",
+            f"//@ collective {layout.collective.kind} chunks {instance.num_chunks} "
+            f"combining {combining}",
+            f"num_ranks {len(self.lowered.ranks)}",
+        ]
+        for rank in range(len(self.lowered.ranks)):
+            lines += ["", f"rank {rank} {{"]
+            for word, array in (("starts", instance.pre), ("ends", instance.post)):
+                lines.append(f"//@ {word}{_runs(np.flatnonzero(array[:, rank]).tolist())}")
+            lines += self.rank_lines(rank)
+            lines.append("}")
+        return "\n".join(lines) + "\n"
+
+    def rank_lines(self, rank: int) -> list[str]:
+        nodes = rank_nodes(self.request, self.lowered, rank)
+        nics = self.nics(rank, nodes)
+        lines: list[str] = []
+        step, pending = -1, list[str]()
+        barrier = ""
+        for node in nodes:
+            operation, label = node.operation, f"l{node.number + 1}"
+            if operation.step != step:
+                step = operation.step
+                lines.append(f"// step {step}")
+                if self.strict and pending:
+                    barrier = f"s{step}"
+                    lines.append(f"{barrier}: calc 0")
+                    lines += [f"{barrier} requires {other}" for other in pending]
+                    pending = [barrier]
+            lines += self.operation(node, label, nics)
+            if self.strict and operation.action is Action.SEND and barrier:
+                lines.append(f"{label} requires {barrier}")
+            pending.append(label)
+        return lines or ["calc 0"]  # a rank with nothing to do is there all the same
+
+    def operation(self, node: GraphNode, label: str, nics: Mapping[int, int]) -> list[str]:
+        operation = node.operation
+        size = self.sizes.bytes_of(operation.chunk)
+        lines = []
+        if node.reads or node.inputs:
+            read = [*(f"l{i + 1}" for i in node.reads), *(f"chunk {c}" for c in node.inputs)]
+            lines.append(f"//@ reads {' '.join(read)}")
+        if operation.action is Action.REDUCE:
+            lines.append(f"{label}: calc {math.ceil(size / self.rate) if self.rate else 0}")
+        else:
+            assert operation.message is not None
+            assert operation.peer is not None
+            verb, way = ("send", "to") if operation.action is Action.SEND else ("recv", "from")
+            nic = f" nic {nics[operation.peer]}" if nics else ""
+            tag = self.tags[operation.message]
+            lines.append(f"{label}: {verb} {size}b {way} {operation.peer} tag {tag}{nic}")
+        lines += [f"{label} requires l{i + 1}" for i in node.reads]
+        return lines
+
+    def nics(self, rank: int, nodes: Sequence[GraphNode]) -> dict[int, int]:
+        """The network interface for each peer; nothing where there is only one."""
+        if not self.nic_by_peer:
+            return {}
+        peers = sorted({n.operation.peer for n in nodes if n.operation.peer is not None})
+        if len(peers) > _MOST_NICS:
+            raise ExportError(
+                f"rank {rank} exchanges messages with {len(peers)} ranks; GOAL has numbers for "
+                f"{_MOST_NICS} network interfaces, so that nics=one is all that it can express"
+            )
+        return {peer: i for i, peer in enumerate(peers)}
