@@ -130,6 +130,7 @@ class _Machine:
             tuple(_gpu_name(gpu) for gpu in self.gpus),
             tuple(_switch_name(switch) for switch in switches),
             self.cards.told({place: switches.index(hook) for place, hook in hooks.items()}),
+            interconnect="xGMI" if any(gpu.gcn for gpu in self.gpus) else "NVLink",
         )
 
     def _reached(self, graph: Graph) -> str:

@@ -95,7 +95,14 @@ class NvidiaSmiImporter:
                 f"PCIe is left out (pcie={float(pcie.rate):g} takes it too)."
             )
         cards = _cards(matrix, _legend(lines), above, label, strict=int(options["boxes"]) > 1)
-        return Imported(cables.fabric(), tuple(notes), matrix.names, tuple(switches), cards)
+        return Imported(
+            cables.fabric(),
+            tuple(notes),
+            matrix.names,
+            tuple(switches),
+            cards,
+            interconnect="NVLink",
+        )
 
 
 def _devices(line: Line) -> tuple[str, ...]:

@@ -167,7 +167,8 @@ def machine_of(report: SmiReport, speed: Speed, pcie: Pcie, label: str) -> Impor
             f"{len(levels)} of {len(matrix.pairs)} pairs are joined by PCIe, and have no link "
             f"here: PCIe is left out (pcie={float(pcie.rate):g} takes it too)."
         )
-    return Imported(cables.fabric(), tuple(notes), matrix.names, tuple(switches))
+    fabric = cables.fabric()
+    return Imported(fabric, tuple(notes), matrix.names, tuple(switches), interconnect="xGMI")
 
 
 def _rates(table: Matrix | None) -> dict[tuple[int, int], Fraction]:

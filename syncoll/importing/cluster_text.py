@@ -12,7 +12,7 @@ from fractions import Fraction
 from syncoll.importing.clusters import CARD, REACH
 from syncoll.importing.rates import format_rate
 from syncoll.model import Fabric
-from syncoll.spec.writer import INDENT, WIDTH, label_text, statement_lines
+from syncoll.spec.writer import INDENT, WIDTH, label_text, latency_text, statement_lines
 
 __all__ = ["cluster_text"]
 
@@ -25,7 +25,7 @@ _Pair = tuple[int, int]
 def cluster_text(fabric: Fabric, boxes: int, hubs: int, name: str) -> str:
     """A topology in the spec language whose parameters' defaults give a cluster."""
     box = _Box(fabric, boxes, hubs)
-    cards = {rate for _, _, rate, label in box.links if label == CARD}
+    cards = {rate for _, _, rate, _, label in box.links if label == CARD}
     card = cards.pop() if len(cards) == 1 else None
     parameters = f"boxes = {boxes}" + (f", card = {format_rate(card)}" if card is not None else "")
     lines = [
@@ -36,12 +36,12 @@ def cluster_text(fabric: Fabric, boxes: int, hubs: int, name: str) -> str:
     ]
     if fabric.unit is not None:
         lines.append(f"{INDENT}unit {format_rate(fabric.unit)} GB/s")
-    groups: dict[tuple[Fraction, str], set[_Pair]] = {}
-    for a, b, rate, label in box.links:
-        groups.setdefault((rate, label), set()).add((a, b))
-    for (rate, label), pairs in groups.items():
+    groups: dict[tuple[Fraction, Fraction | None, str], set[_Pair]] = {}
+    for a, b, rate, latency, label in box.links:
+        groups.setdefault((rate, latency, label), set()).add((a, b))
+    for (rate, latency, label), pairs in groups.items():
         speed = "card" if rate == card and label in (CARD, REACH) else format_rate(rate)
-        tail = f"bandwidth {speed} GB/s" + label_text(label)
+        tail = f"bandwidth {speed} GB/s{latency_text(latency)}" + label_text(label)
         lines += _group(box, pairs, tail)
     return "\n".join([*lines, "}", ""])
 
@@ -59,7 +59,7 @@ class _Box:
         for s in range(hubs):
             place[network + s] = self.nodes + self.switches + s
         self.links = [
-            (place[x.source], place[x.destination], x.bandwidth, x.label)
+            (place[x.source], place[x.destination], x.bandwidth, x.latency, x.label)
             for x in fabric.links
             if x.source in place and x.destination in place
         ]

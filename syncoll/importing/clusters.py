@@ -220,6 +220,7 @@ def _cluster(
         imported.cards,
         boxes,
         hubs,
+        imported.interconnect,
     )
 
 

@@ -9,6 +9,7 @@ from functools import partial
 from syncoll.errors import ImportFormatError, LocatedError, PluginError
 from syncoll.importing.clusters import join_boxes
 from syncoll.importing.description import LARGEST_FILE, read_description
+from syncoll.importing.latencies import with_latencies
 from syncoll.importing.writer import spec_text, topology_name
 from syncoll.model import Fabric, Topology
 from syncoll.model.fabric import reached
@@ -43,6 +44,7 @@ def import_machine(
         imported = _read(record, text, label, options)
         if "boxes" in options:
             imported = join_boxes(imported, options, label, f"importer {record.name}")
+        imported = with_latencies(imported)
         _check(imported, label)
     except ImportFormatError as error:
         hints = _hints(text, record, others or {})

@@ -23,6 +23,7 @@ from syncoll.spec.writer import (
     INDENT,
     WIDTH,
     label_text,
+    latency_text,
     require_name,
     statement_lines,
     topology_to_spec,
@@ -141,12 +142,13 @@ def _fabric_text(fabric: Fabric, name: str) -> str:
         lines.append(f"{INDENT}switches {fabric.num_switches}")
     if fabric.unit is not None:
         lines.append(f"{INDENT}unit {format_rate(fabric.unit)}{rate}")
-    groups: dict[tuple[Fraction, str], set[_Pair]] = {}
+    groups: dict[tuple[Fraction, Fraction | None, str], set[_Pair]] = {}
     for link in fabric.links:
-        key = link.bandwidth, _printable(link.label)
+        key = link.bandwidth, link.latency, _printable(link.label)
         groups.setdefault(key, set()).add((link.source, link.destination))
-    for (bandwidth, label), pairs in groups.items():
-        tail = f" bandwidth {format_rate(bandwidth)}{rate}" + label_text(label)
+    for (bandwidth, latency, label), pairs in groups.items():
+        tail = f" bandwidth {format_rate(bandwidth)}{rate}{latency_text(latency)}"
+        tail += label_text(label)
         lines += _group(fabric, pairs, tail)
     return "\n".join([*lines, "}", ""])
 

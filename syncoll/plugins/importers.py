@@ -91,6 +91,8 @@ class Imported:
             of switches.  An importer makes one; the core makes more of it
             (`syncoll.importing.clusters`).
         hubs: the last so many switches join the boxes.
+        interconnect: ``NVLink`` or ``xGMI``, where its GPUs are of a maker whose library documents
+            latencies, which the core then adds (`syncoll.importing.latencies`); else empty.
     """
 
     machine: Fabric | Topology
@@ -100,6 +102,7 @@ class Imported:
     cards: tuple[NetworkCard, ...] = ()
     boxes: int = 1
     hubs: int = 0
+    interconnect: str = ""
 
     def __post_init__(self) -> None:
         boxes, hubs = (fields.at_least(least, fields.whole) for least in (1, 0))

@@ -10,7 +10,15 @@ from syncoll.errors import SpecError
 from syncoll.model import BandwidthBound, Link, Topology
 from syncoll.spec.keywords import RESERVED
 
-__all__ = ["INDENT", "WIDTH", "label_text", "require_name", "statement_lines", "topology_to_spec"]
+__all__ = [
+    "INDENT",
+    "WIDTH",
+    "label_text",
+    "latency_text",
+    "require_name",
+    "statement_lines",
+    "topology_to_spec",
+]
 
 WIDTH = 96
 INDENT = "    "
@@ -60,7 +68,7 @@ def topology_to_spec(topology: Topology, name: str) -> str:
         groups.setdefault(key, {})[link] = None
     for (bandwidth, latency, label), links in groups.items():
         tail = "" if bandwidth is None else f" bandwidth {bandwidth}"
-        tail += ("" if latency is None else f" latency {latency * 10**9} ns") + label_text(label)
+        tail += latency_text(latency) + label_text(label)
         both = {(a, b) for a, b in links if (b, a) in links}
         lines += _statement(
             "link ", (x for x in links if x in both and x[0] < x[1]), " both ways" + tail
@@ -70,6 +78,11 @@ def topology_to_spec(topology: Topology, name: str) -> str:
         tail = f" }} bandwidth {bound.chunks_per_round}{label_text(bound.label)}"
         lines += _statement("shared { ", bound.links, tail)
     return "\n".join([*lines, "}", ""])
+
+
+def latency_text(latency: Fraction | None) -> str:
+    """A latency in seconds as a part of a statement; nothing where none is known."""
+    return "" if latency is None else f" latency {latency * 10**9} ns"
 
 
 def label_text(label: str) -> str:

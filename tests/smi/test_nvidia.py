@@ -154,10 +154,10 @@ def test_nics_are_told_and_left_out(nvidia: Import) -> None:
     nics = {"NIC0": ["PIX"] * 8, "NIC1": ["SYS"] * 8}
     imported = nvidia(nvidia_text(MESH, nics=nics, legend=legend))
     assert imported.machine == nvidia(nvidia_text(MESH)).machine
-    assert "NIC0 (mlx5_0), nearest to GPU0, GPU1" in imported.notes[-1]
-    assert "; NIC1 (mlx5_bond_0))" in imported.notes[-1]
+    assert "NIC0 (mlx5_0), nearest to GPU0, GPU1" in imported.notes[-2]
+    assert "; NIC1 (mlx5_bond_0))" in imported.notes[-2]
     imported = nvidia(nvidia_text(MESH, nics={"mlx5_0": ["PIX"] * 8}))
-    assert "Left out: network cards (mlx5_0, nearest" in imported.notes[-1]
+    assert "Left out: network cards (mlx5_0, nearest" in imported.notes[-2]
 
 
 NICS = {
@@ -188,12 +188,12 @@ def test_network_cards_make_a_cluster(nvidia: Import) -> None:
     assert many.names[5] == "GPU1 of box 1"
     assert many.switch_names[4] == "NIC1 (mlx5_7) of box 1"
     assert many.switch_names[-1] == "network"
-    assert "Left out: NIC2, as each GPU is nearer to another" in many.notes[-1]
+    assert "Left out: NIC2, as each GPU is nearer to another" in many.notes[-2]
     rails = nvidia(text, boxes="2", card="50GB/s", rails="yes", cards="NIC0+mlx5_7")
     assert rails.machine.num_switches == 2 * 2 + 2
     assert [rails.machine.bandwidths[8 + c, 12 + c % 2] for c in range(4)] == [50] * 4
     assert rails.switch_names[-2:] == ("network of NIC0", "network of NIC1 (mlx5_7)")
-    assert "Left out: NIC2, NIC3, which were not chosen" in rails.notes[-1]
+    assert "Left out: NIC2, NIC3, which were not chosen" in rails.notes[-2]
 
 
 def test_network_cards_on_pcie_switches(nvidia: Import) -> None:

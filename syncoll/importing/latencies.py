@@ -1,0 +1,98 @@
+"""Latencies of an imported machine's links, which no dump tells: those that its library counts on.
+
+NCCL and RCCL choose among their algorithms by a table of latencies from GPU to GPU (``hwLat`` in
+``src/graph/tuning.cc``), of which those of rings in protocol LL are the ones of the hardware alone.
+They are of whole ways, and are divided over the links of a way, which is assumed: a half on each
+port of a switch of NVLinks; a half of PCIe's on the link of each GPU and nothing on bridges and
+between CPUs, since both libraries count all ways over PCIe alike; what the network has more than
+PCIe on the two links of the cards.  The machines of the library have theirs in the same way.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from syncoll.importing.clusters import CARD, LANES, REACH
+from syncoll.model import Fabric
+from syncoll.plugins import Imported
+
+__all__ = ["with_latencies"]
+
+
+@dataclass(frozen=True)
+class _Hardware:
+    """What a library counts on, in nanoseconds from GPU to GPU."""
+
+    source: str
+    direct_name: str
+    direct: int
+    pcie: int
+    network: int
+
+
+_KNOWN = {
+    "NVLink": _Hardware("NCCL 2.8", "NVLink", 470, 1000, 2700),
+    "xGMI": _Hardware("RCCL of ROCm 6", "xGMI", 800, 2200, 9500),
+}
+_BETWEEN = ("PCIe", "between CPU")
+"""Labels of links that lie between bridges, CPUs and sockets."""
+
+
+def with_latencies(imported: Imported) -> Imported:
+    """The machine with the latencies that are documented for its links, and a note that says so.
+
+    A machine states all of its latencies or none, so that one link of which nothing is known leaves
+    all of them out.
+    """
+    machine, hardware = imported.machine, _KNOWN.get(imported.interconnect)
+    if not isinstance(machine, Fabric) or hardware is None:
+        return imported
+    found = []
+    for link in machine.links:
+        gpus = (link.source < machine.num_nodes) + (link.destination < machine.num_nodes)
+        nanoseconds = _latency(link.label, gpus, hardware)
+        if nanoseconds is None:
+            note = (
+                f"No latencies: none is documented for {link.label!r}; --alpha says what a send "
+                "takes beside its bytes."
+            )
+            return replace(imported, notes=(*imported.notes, note))
+        found.append(replace(link, latency=Fraction(nanoseconds, 10**9)))
+    labels = " ".join(link.label for link in found)
+    told = [
+        f"{time / 1000:g} us {how}"
+        for time, how, there in (
+            (hardware.direct, f"over {hardware.direct_name}", hardware.direct_name in labels),
+            (hardware.pcie, "over PCIe", "PCIe" in labels),
+            (hardware.network, "from box to box", CARD in labels),
+        )
+        if there
+    ]
+    note = (
+        f"Assumed: latencies of GPU to GPU by which {hardware.source} chooses its algorithms "
+        f"(src/graph/tuning.cc, hwLat of rings, protocol LL): {', '.join(told)}, divided over the "
+        "links on the way. What the machine does must be measured (--alpha)."
+    )
+    return replace(
+        imported, machine=replace(machine, links=tuple(found)), notes=(*imported.notes, note)
+    )
+
+
+def _latency(label: str, gpus: int, hardware: _Hardware) -> Fraction | None:
+    """Of a link, in nanoseconds; None where none is documented.
+
+    Args:
+        label: what it is.
+        gpus: how many of its ends are GPUs.
+        hardware: what is known.
+    """
+    if label == CARD:
+        return Fraction(hardware.network - hardware.pcie, 2)
+    if label in (REACH, LANES):  # on a bridge, the GPU's own link has it
+        return Fraction(hardware.pcie, 2) if gpus else Fraction(0)
+    if not gpus:
+        return Fraction(0) if label.startswith(_BETWEEN) else None
+    if hardware.direct_name in label:
+        return Fraction(hardware.direct, 3 - gpus) if "C2C" not in label else None
+    return Fraction(hardware.pcie, 3 - gpus) if label.startswith("PCIe") else None
