@@ -1,12 +1,8 @@
 """Fair sharing: sends that meet on lanes all go on, each at its max-min fair rate.
 
 A connection sends one after the other in the order of the algorithm, and each send flows at one
-rate over all lanes of its way.  Rates are max-min fair: no flow's could be higher without that of
-another flow that has no more being lower.  They are found by filling all lanes evenly until one is
-full, which fixes what passes there, and so on (Bertsekas, Gallager: Data Networks, section 6.5.2).
-
-What shares a lane changes whenever a send begins or ends, so time goes from one such moment to the
-next; between them everything is an array.
+rate over all lanes of its way (`syncoll.simulating.rates`).  What shares a lane changes whenever a
+send begins or ends, so time goes from one such moment to the next.
 """
 
 from __future__ import annotations
@@ -18,13 +14,13 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.model import ranges
 from syncoll.simulating.movements import Movements, Passages
 from syncoll.simulating.network import PhysicalNetwork
+from syncoll.simulating.rates import FairRates
 from syncoll.simulating.semantics import Semantics
 from syncoll.simulating.workload import Workload
 
-__all__ = ["fair", "max_min_rates"]
+__all__ = ["fair"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -53,34 +49,6 @@ def fair(
     )
 
 
-def max_min_rates(lanes: IntArray, capacities: FloatArray) -> FloatArray:
-    """The rate of each flow.
-
-    Args:
-        lanes: ``[F, H]``: the lanes of each flow, then the number behind the last lane.
-        capacities: ``[lanes + 1]``: of each lane; the last one's is infinite.
-    """
-    rates = np.zeros(len(lanes))
-    flows, room = np.arange(len(lanes)), capacities.copy()
-    count, hops = len(capacities), lanes.shape[1]
-    while len(flows):
-        mine = lanes[flows]
-        users = np.bincount(mine.ravel(), minlength=count)
-        parts = room / np.maximum(users, 1)
-        parts[-1] = np.inf
-        own = parts[mine].min(axis=1)
-        # A lane that is the narrowest of every flow on it is full, whatever the other lanes do.
-        here = mine[own[:, None] >= parts[mine] * (1 - _CLOSE)]
-        full = np.bincount(here, minlength=count) == users
-        full[-1] = False
-        fixed = full[mine].any(axis=1)
-        rates[flows[fixed]] = own[fixed]
-        used = np.bincount(mine[fixed].ravel(), np.repeat(own[fixed], hops), minlength=count)
-        room[:-1] = np.maximum(room[:-1] - used[:-1], 0.0)
-        flows = flows[~fixed]
-    return rates
-
-
 class _Run:
     """One size."""
 
@@ -90,118 +58,135 @@ class _Run:
         self.work, self.network = work, network
         shares = [x.share for strands in network.routes for x in strands]
         wires = {share: float(semantics.wire_bytes(size * share)) for share in set(shares)}
-        self.bytes = np.array([wires[share] for share in shares])
-        count = len(network.lanes)
-        self.lanes = np.where(network.strand_lanes < 0, count, network.strand_lanes)
-        self.capacities = np.append([float(lane.bandwidth) for lane in network.lanes], np.inf)
-        self.latency = np.append(network.latencies, 0.0)[self.lanes].sum(axis=1)
+        self.bytes = [wires[share] for share in shares]
+        rows = network.strand_lanes.tolist()
+        self.lanes = [tuple(lane for lane in row if lane >= 0) for row in rows]
+        self.rates = FairRates([float(lane.bandwidth) for lane in network.lanes])
+        latencies = np.append(network.latencies, 0.0)
+        self.latency = latencies[network.strand_lanes].sum(axis=1).tolist()
         adding = float(semantics.reduction * size)
-        self.after = float(network.alpha) + np.where(work.adds, adding, 0.0)
-        self.starts = np.array([float(x) for x in semantics.starts(network.topology.num_nodes)])
-        self.left = np.full(len(work), np.nan)
-        self.arrived = np.full(len(work), -np.inf)
-        self.ended = np.zeros(0)
+        self.after = (float(network.alpha) + np.where(work.adds, adding, 0.0)).tolist()
+        self.starts = [float(x) for x in semantics.starts(network.topology.num_nodes)]
+        count = len(work)
+        self.left, self.arrived = [np.nan] * count, [-np.inf] * count
         # Who waits for whom.
-        self.missing = np.diff(work.first_need)
-        owners = np.repeat(np.arange(len(work)), self.missing)
+        self.missing = np.diff(work.first_need).tolist()
+        owners = np.repeat(np.arange(count), self.missing)
         order = np.argsort(work.needs, kind="stable")
-        self.waiting = owners[order]
-        self.first_waiting = np.searchsorted(work.needs[order], np.arange(len(work) + 1))
-        self.waiting_counts = np.diff(self.first_waiting)
-        self.strand_counts = np.diff(network.first_strand)
-        self.next_on_link = np.full(len(work), -1, dtype=np.int64)
+        self.waiting = owners[order].tolist()
+        self.first_waiting = np.searchsorted(work.needs[order], np.arange(count + 1)).tolist()
+        self.links, self.first_strand = work.links.tolist(), network.first_strand.tolist()
+        next_on_link = np.full(count, -1, dtype=np.int64)
         by, links = work.by_connection, work.connections[work.by_connection]
         follows = links[1:] == links[:-1]
-        self.next_on_link[by[:-1][follows]] = by[1:][follows]
-        self.at_head = work.rank_on_connection == 0
-        # What flows: of each flow its send, its strand, the bytes that are left, and its begin.
-        self.send = np.zeros(0, dtype=np.int64)
-        self.strand = np.zeros(0, dtype=np.int64)
-        self.rest = np.zeros(0)
-        self.flows_left = np.zeros(len(work), dtype=np.int64)
-        self.log: list[tuple[IntArray, IntArray, FloatArray]] = []
+        next_on_link[by[:-1][follows]] = by[1:][follows]
+        self.next_on_link = next_on_link.tolist()
+        self.at_head = (work.rank_on_connection == 0).tolist()
+        # What flows: of each flow its send, its strand, and when it ends if nothing changes.
+        self.flows: dict[int, tuple[int, int]] = {}
+        self.ends: dict[int, float] = {}
+        self.ending: list[tuple[float, int]] = []
+        self.flows_left = [0] * count
+        self.begun = 0
+        # When a send arrives, so that those that wait for it have one need less; or, as
+        # -1 - i, when the nodes of ``starters[i]`` begin.
+        self.coming: list[tuple[float, int]] = []
+        self.starters: list[list[int]] = []
+        self.log: list[tuple[int, int, float]] = []
 
     def run(self) -> None:
         """From the first moment to the last."""
-        coming: list[tuple[float, int, IntArray]] = []  # times at which data is there
-        ticket = 0
-        for late in np.unique(self.starts[self.work.sends[:, 1]]).tolist():
-            ready = np.flatnonzero(self.starts[self.work.sends[:, 1]] == late)
-            self.missing[ready] += 1
-            heapq.heappush(coming, (late, ticket, ready))
-            ticket += 1
-        now, rates = 0.0, np.zeros(0)
-        while coming or len(self.send):
-            ends = self.rest / rates if len(rates) else np.zeros(0)
-            soonest = now + ends.min() if len(ends) else np.inf
-            then = min(soonest, coming[0][0] if coming else np.inf)
-            self.rest -= rates * (then - now)
-            now = then
-            begun: list[IntArray] = []
+        begins = np.array(self.starts)[self.work.sends[:, 1]]
+        for i, start in enumerate(np.unique(begins).tolist()):
+            self.starters.append(np.flatnonzero(begins == start).tolist())
+            self.coming.append((start, -1 - i))
+        for starters in self.starters:
+            for send in starters:
+                self.missing[send] += 1
+        coming, ending, ends = self.coming, self.ending, self.ends
+        now = 0.0
+        while coming or self.flows:
+            while ending and ends.get(ending[0][1]) != ending[0][0]:
+                heapq.heappop(ending)  # another end is known since
+            soonest = ending[0][0] if ending else np.inf
+            now = max(now, min(soonest, coming[0][0] if coming else np.inf))
+            new: list[int] = []
             while coming and coming[0][0] <= now * (1 + 1e-15):
-                _, _, sends = heapq.heappop(coming)
-                np.subtract.at(self.missing, sends, 1)
-                begun.append(sends[(self.missing[sends] == 0) & self.at_head[sends]])
-            done = self.rest <= self.bytes[self.strand] * _CLOSE
-            if done.any():
-                for time, sends in self._end(done, now, begun):
-                    heapq.heappush(coming, (time, ticket, sends))
-                    ticket += 1
-            new = np.unique(np.concatenate(begun)) if begun else np.zeros(0, dtype=np.int64)
-            if len(new):
-                self._begin(new, now)
-            if len(new) or done.any():
-                rates = max_min_rates(self.lanes[self.strand], self.capacities)
+                new += self._arrive(heapq.heappop(coming)[1])
+            while ending:
+                end, flow = ending[0]
+                if ends.get(flow) == end:
+                    if end > now and end - now > self._slack(flow):
+                        break
+                    new += self._end(flow, now)
+                heapq.heappop(ending)
+            for send in new:
+                self._begin(send, now)
+            self._settle(now)
 
-    def _begin(self, sends: IntArray, now: float) -> None:
-        self.left[sends] = now
-        links = self.work.links[sends]
-        counts = self.strand_counts[links]
-        self.flows_left[sends] = counts
-        owner = np.repeat(sends, counts)
-        strand = ranges(self.network.first_strand[links], counts)
-        self.send = np.append(self.send, owner)
-        self.strand = np.append(self.strand, strand)
-        self.rest = np.append(self.rest, self.bytes[strand])
+    def _slack(self, flow: int) -> float:
+        """So much sooner a flow may end with others: rounding must not part them."""
+        return self.bytes[self.flows[flow][1]] * _CLOSE / self.rates.rates[flow]
 
-    def _end(
-        self, done: npt.NDArray[np.bool_], now: float, begun: list[IntArray]
-    ) -> list[tuple[float, IntArray]]:
-        """Flows that have ended; adds to `begun` what may follow on their connections.
+    def _arrive(self, send: int) -> list[int]:
+        """The sends for which something has come, and which wait for nothing more."""
+        first, last = self.first_waiting[send : send + 2] if send >= 0 else (0, 0)
+        waiting = self.waiting[first:last] if send >= 0 else self.starters[-1 - send]
+        missing, new = self.missing, []
+        for one in waiting:
+            missing[one] -= 1
+            if not missing[one] and self.at_head[one]:
+                new.append(one)
+        return new
 
-        Returns:
-            When which sends have one need less.
-        """
-        sends, strands = self.send[done], self.strand[done]
-        self.log.append((sends, strands, np.full(len(sends), now)))
-        np.maximum.at(self.arrived, sends, now + self.latency[strands] + self.after[sends])
-        np.subtract.at(self.flows_left, sends, 1)
-        self.send, self.strand, self.rest = self.send[~done], self.strand[~done], self.rest[~done]
-        whole = np.unique(sends)
-        whole = whole[self.flows_left[whole] == 0]
-        following = self.next_on_link[whole]
-        following = following[following >= 0]
+    def _begin(self, send: int, now: float) -> None:
+        self.left[send] = now
+        first, last = self.first_strand[self.links[send] : self.links[send] + 2]
+        self.flows_left[send] = last - first
+        for strand in range(first, last):
+            flow = self.begun
+            self.begun += 1
+            self.flows[flow] = send, strand
+            self.rates.add(flow, self.lanes[strand])
+
+    def _settle(self, now: float) -> None:
+        """New ends of the flows that have another rate."""
+        ends, rates = self.ends, self.rates.rates
+        for flow, before in self.rates.settle().items():
+            rest = (ends[flow] - now) * before if before else self.bytes[self.flows[flow][1]]
+            end = ends[flow] = now + max(rest, 0.0) / rates[flow]
+            heapq.heappush(self.ending, (end, flow))
+
+    def _end(self, flow: int, now: float) -> list[int]:
+        """A flow has ended; the sends that may follow on its connection."""
+        send, strand = self.flows.pop(flow)
+        del self.ends[flow]
+        self.rates.remove(flow)
+        self.log.append((send, strand, now))
+        self.arrived[send] = max(self.arrived[send], now + self.latency[strand] + self.after[send])
+        self.flows_left[send] -= 1
+        if self.flows_left[send]:
+            return []
+        if self.first_waiting[send] < self.first_waiting[send + 1]:
+            heapq.heappush(self.coming, (self.arrived[send], send))
+        following = self.next_on_link[send]
+        if following < 0:
+            return []
         self.at_head[following] = True
-        begun.append(following[self.missing[following] == 0])
-        found = []
-        first, counts = self.first_waiting[whole], self.waiting_counts[whole]
-        waiting = self.waiting[ranges(first, counts)]
-        times = np.repeat(self.arrived[whole], counts)
-        for time in np.unique(times).tolist():
-            found.append((time, waiting[times == time]))
-        return found
+        return [] if self.missing[following] else [following]
 
     def passages(self) -> Passages:
         """What each lane carried when, those at the same time beside each other."""
         if not self.log:
             return Passages.of([])
-        send, strand = (np.concatenate([one[i] for one in self.log]) for i in (0, 1))
-        end = np.concatenate([one[2] for one in self.log])
-        hops = self.lanes.shape[1]
-        lane = self.lanes[strand].ravel()
-        keep = lane < len(self.network.lanes)
-        send, end, size = (np.repeat(x, hops)[keep] for x in (send, end, self.bytes[strand]))
-        start, lane = self.left[send], lane[keep]
+        send, strand = (np.array([one[i] for one in self.log]) for i in (0, 1))
+        end = np.array([one[2] for one in self.log])
+        lanes = self.network.strand_lanes[strand]
+        lane = lanes.ravel()
+        keep = lane >= 0
+        sizes = np.array(self.bytes)[strand]
+        send, end, size = (np.repeat(x, lanes.shape[1])[keep] for x in (send, end, sizes))
+        start, lane = np.array(self.left)[send], lane[keep]
         return Passages.of([(send, lane, _beside(lane, start, end), start, end, size)])
 
 
