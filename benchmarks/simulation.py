@@ -13,12 +13,11 @@ of this process, not of the machine, which others may use.
 from __future__ import annotations
 
 import argparse
-import os
-import subprocess
 import sys
 import time
 from collections.abc import Sequence
 from fractions import Fraction
+from pathlib import Path
 
 import syncoll
 from syncoll.deadline import Deadline
@@ -169,6 +168,44 @@ def _table_row(compared: Comparison, number: int) -> None:
     )
 
 
+def cases(count: int) -> None:
+    """The random cases of tests/simulating, each with so many seeds; stops at one that fails."""
+    sys.path.insert(0, str(Path(__file__).parents[1]))
+    import pytest
+
+    from tests.simulating import test_against_others as checks
+
+    def come_and_go(seed: int) -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            checks.test_rates_stay_fair_while_flows_come_and_go(seed, (0, 3, 200)[seed % 3], patch)
+
+    print("\n## Random cases\n")
+    head("invariant", "cases", "failed", "processor s")
+    for what, check in (
+        (
+            "agreement with the second simulator",
+            checks.test_it_agrees_with_a_simulator_without_arrays,
+        ),
+        (
+            "monotone in latency, bandwidth and size",
+            checks.test_nothing_is_sooner_when_something_is_slower,
+        ),
+        (
+            "fair rates are those of the definition",
+            checks.test_fair_rates_are_those_of_the_definition,
+        ),
+        ("and stay so while flows come and go", come_and_go),
+        (
+            "all bytes carried, no lane above its capacity",
+            checks.test_fair_sharing_carries_all_bytes_and_no_lane_too_many,
+        ),
+    ):
+        begin = time.process_time()
+        for seed in range(count):
+            check(seed)
+        row(what, f"{count:,}", 0, f"{time.process_time() - begin:.0f}")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--speed", action="store_true")
@@ -177,10 +214,8 @@ def main() -> int:
     parser.add_argument("machines", nargs="*", default=list(MACHINES))
     arguments = parser.parse_args()
     if arguments.cases:
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist"]
-        command.append("tests/simulating/test_against_others.py")
-        more = {"SYNCOLL_SIMULATION_CASES": str(arguments.cases)}
-        return subprocess.run(command, env={**os.environ, **more}, check=False).returncode
+        cases(arguments.cases)
+        return 0
     session = Session()
     print("# Simulations")
     if not arguments.collective:

@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from syncoll.api.base import (
     What,
@@ -23,7 +23,12 @@ from syncoll.api.base import (
 )
 from syncoll.api.frontier import FrontierResult
 from syncoll.deadline import Deadline, interrupted_at
-from syncoll.documents import frontier_document, require_writable, write_document
+from syncoll.documents import (
+    StoredAlgorithm,
+    frontier_document,
+    require_writable,
+    write_document,
+)
 from syncoll.errors import UsageError
 from syncoll.model import Topology
 from syncoll.results import Frontier
@@ -35,12 +40,19 @@ from syncoll.session.reference import written_search
 from syncoll.session.searching import SHARE_BEFORE_PROOFS
 from syncoll.session.settings import SettingsOptions
 from syncoll.solving import Solver
+from syncoll.trust import require_valid
 from syncoll.wording import argument
+
+if TYPE_CHECKING:
+    from syncoll.simulating import PhysicalNetwork
 
 __all__ = ["pareto", "search"]
 
 _TIMES_A_SAVE = 10.0
 """After a frontier was saved the next one is saved so many times as long later."""
+
+_SHARE_BEFORE_ORDER = 0.9
+"""The part of a time limit after which a search ends whose chunks are to be put in an order."""
 
 _STYLES = ("auto", "live", "plain", "none")
 _LIMITS = ("k", "max_steps", "max_rounds", "max_chunks", "time_limit", "point_limit")
@@ -106,9 +118,11 @@ def pareto(
     with interrupted_at(until):
         where, what = session.topology(topology), session.collective(collective)
     limits = (k, max_steps, max_rounds, max_chunks, seconds_of(time_limit), seconds_of(point_limit))
-    aim = _aim(where, optimise_for, alpha, beta)
+    sizes = None if optimise_for is None else _sizes(optimise_for)
+    network = _network(where, sizes, alpha, beta)
+    aim = None if network is None or sizes is None else _aim(network, sizes)
     request = SearchRequest(where, what, _strategy(strategy), *limits, symmetric, aim)
-    return _searched(session, request, until, output, proofs, progress)
+    return _searched(session, request, until, output, proofs, progress, network=network)
 
 
 class SearchOptions(SettingsOptions, total=False):
@@ -206,6 +220,7 @@ def _searched(
     solver: Solver | AnswerSource | None = None,
     encoding: str | None = None,
     backend: str | None = None,
+    network: PhysicalNetwork | None = None,
 ) -> FrontierResult:
     """Searches, keeps what is found in a file, and proves it; a full disk costs no result."""
     failures = [""]
@@ -232,6 +247,9 @@ def _searched(
             failures.append("")
 
     before = until.share(SHARE_BEFORE_PROOFS) if proofs is not None else until
+    after = before
+    if network is not None:
+        before = before.share(_SHARE_BEFORE_ORDER)
     with nullcontext(progress) if isinstance(progress, Observer) else progress_of(progress) as seen:
         if solver is not None:
             found = search_with(request, solver, seen, on_points=keep_now_and_then, deadline=before)
@@ -244,6 +262,8 @@ def _searched(
                 on_points=keep_now_and_then,
                 until=before,
             )
+    if network is not None and request.aim is not None and not found.interrupted:
+        found = _by_urgency(found, network, request.aim, after)
     unproved = ""
     if proofs is not None and not found.interrupted:
         try:
@@ -262,12 +282,13 @@ def _searched(
     )
 
 
-def _aim(
+def _network(
     topology: Topology,
-    sizes: str | None,
+    sizes: tuple[int, int] | None,
     alpha: float | str | None,
     beta: float | str | None,
-) -> Aim | None:
+) -> PhysicalNetwork | None:
+    """The network by which time is told; None where it is not asked for."""
     if sizes is None:
         if alpha is not None or beta is not None:
             raise UsageError(
@@ -277,14 +298,40 @@ def _aim(
         return None
     from syncoll.simulating import physical_network
 
-    both = size_range("optimise_for", sizes) if ".." in sizes or ":" in sizes else None
-    low, high = both or (bytes_of(sizes),) * 2
-    network = physical_network(
+    return physical_network(
         topology,
         None if alpha is None else time_of("alpha", alpha),
         None if beta is None else bandwidth_of("beta", beta),
     )
-    return Aim(network.greatest_latency, network.unit, Fraction(low), Fraction(high))
+
+
+def _sizes(text: str) -> tuple[int, int]:
+    """The least and the greatest size, in bytes."""
+    both = size_range("optimise_for", text) if ".." in text or ":" in text else None
+    return both or (bytes_of(text),) * 2
+
+
+def _aim(network: PhysicalNetwork, sizes: tuple[int, int]) -> Aim:
+    low, high = sizes
+    most, least = network.greatest_latency, network.least_latency
+    return Aim(most, network.unit, Fraction(low), Fraction(high), least=least)
+
+
+def _by_urgency(found: Frontier, network: PhysicalNetwork, aim: Aim, until: Deadline) -> Frontier:
+    """The points with the numbers of chunks with which they are the fastest for the sizes."""
+    from syncoll.simulating import Semantics, by_urgency
+
+    low, high = max(int(aim.low), 1), max(int(aim.high), 1)
+    sizes = sorted({low, round((low * high) ** 0.5), high})
+    points = []
+    for i, point in enumerate(found.points):
+        stored = StoredAlgorithm(point.instance, point.algorithm, f"points[{i}]")
+        algorithm = by_urgency(stored, network, Semantics(), sizes, until)
+        if algorithm is not None:
+            require_valid(point.instance, algorithm)
+            point = replace(point, algorithm=algorithm)
+        points.append(point)
+    return replace(found, points=tuple(points))
 
 
 def _strategy(name: str) -> Strategy:

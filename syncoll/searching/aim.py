@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from syncoll.errors import UsageError
@@ -17,13 +17,18 @@ __all__ = ["Aim"]
 class Aim:
     """Sizes L of one node's data, and a model of time: S * alpha + (R/C) * L / bandwidth.
 
+    Where links have different latencies a step takes between the least and the greatest of them.
+    What has more steps than another is then held against it with the least for each, and what has
+    fewer with the greatest: nothing is given up that could be the fastest.
+
     Args:
-        alpha: seconds of a step; at least 0.
+        alpha: seconds of a step at most; at least 0.
         bandwidth: bytes per second of a link that carries one chunk per round; above 0.
         low: bytes, at least 0.
         high: bytes, not less.
         cut: into how many parts L is divided for what is searched: P for an allgather that becomes
             a reducescatter of L bytes a node.
+        least: seconds of a step at least; None for `alpha`.
 
     Raises:
         UsageError: on a number out of its range.
@@ -34,22 +39,33 @@ class Aim:
     low: Fraction
     high: Fraction
     cut: int = 1
+    least: Fraction | None = None
 
     def __post_init__(self) -> None:
-        if self.alpha < 0 or self.bandwidth <= 0 or not 0 <= self.low <= self.high:
+        if (
+            not 0 <= self.of_more <= self.alpha
+            or self.bandwidth <= 0
+            or not 0 <= self.low <= self.high
+        ):
             raise UsageError(
                 f"an aim of {self.low} to {self.high} bytes at alpha = {self.alpha} s and "
                 f"{self.bandwidth} bytes/s; expected sizes in order, an alpha of at least 0 and a "
                 "bandwidth above 0"
             )
 
+    @property
+    def of_more(self) -> Fraction:
+        """Seconds that a step more takes at least."""
+        return self.alpha if self.least is None else self.least
+
     def __str__(self) -> str:
         sizes = " to ".join(dict.fromkeys((format_size(self.low), format_size(self.high))))
-        return f"{sizes} (alpha {format_time(self.alpha)}, {format_bandwidth(self.bandwidth)})"
+        times = " to ".join(dict.fromkeys((format_time(self.of_more), format_time(self.alpha))))
+        return f"{sizes} (alpha {times}, {format_bandwidth(self.bandwidth)})"
 
     def for_dual(self, times: int) -> Aim:
         """The same for a dual of which a node has that part of the data."""
-        return Aim(self.alpha, self.bandwidth, self.low, self.high, self.cut * times)
+        return replace(self, cut=self.cut * times)
 
     def is_of_use(self, steps: int, cost: Fraction, points: Iterable[Point]) -> bool:
         """Whether an algorithm of these S and R/C would be the fastest for some size.
@@ -60,7 +76,8 @@ class Aim:
         above, below = self.low / self.cut, self.high / self.cut
         open_above = open_below = False
         for point in points:
-            gained = (point.steps - steps) * self.alpha * self.bandwidth
+            fewer = point.steps - steps
+            gained = fewer * (self.alpha if fewer > 0 else self.of_more) * self.bandwidth
             lost = cost - point.bandwidth  # faster where lost * L < gained
             if lost == 0:
                 if gained <= 0:

@@ -8,3 +8,4 @@ from syncoll.simulating.network import *  # noqa: F403
 from syncoll.simulating.semantics import *  # noqa: F403
 from syncoll.simulating.simulation import *  # noqa: F403
 from syncoll.simulating.trace import *  # noqa: F403
+from syncoll.simulating.urgency import *  # noqa: F403

@@ -134,6 +134,11 @@ class PhysicalNetwork:
             for strands in self.routes
         )
 
+    @property
+    def least_latency(self) -> Fraction:
+        """Seconds that the nearest pair's link takes beside its bytes."""
+        return min(self.link_latencies, default=self.alpha)
+
     @cached_property
     def greatest_latency(self) -> Fraction:
         """Seconds, of the link where a send takes longest: alpha, where that is said."""

@@ -56,6 +56,28 @@ def test_of_use_is_what_is_faster_somewhere(
     assert aim.is_of_use(one.steps, one.bandwidth, others) == faster  # type: ignore[arg-type]
 
 
+@given(
+    COSTS,
+    st.lists(COSTS, min_size=1, max_size=4),
+    st.integers(0, 40),
+    st.integers(0, 20),
+    st.lists(st.fractions(0, 3, max_denominator=4), min_size=6, max_size=6),
+)
+def test_nothing_is_given_up_that_could_be_the_fastest(
+    one: Costs, others: list[Costs], low: int, more: int, latencies: list[Fraction]
+) -> None:
+    """Steps that take different times, of which only the least and the greatest are known."""
+    aim = Aim(max(latencies), Fraction(2), Fraction(low), Fraction(low + more), 1, min(latencies))
+
+    def takes(costs: Costs, size: Fraction) -> Fraction:
+        return sum(latencies[: costs.steps], costs.bandwidth * size / aim.bandwidth)
+
+    for place in range(9):
+        size = aim.low + (aim.high - aim.low) * place / 8
+        if all(takes(one, size) < takes(other, size) for other in others):
+            assert aim.is_of_use(one.steps, one.bandwidth, others)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("sizes", ["64KiB", "1KiB:96KiB"])
 @pytest.mark.parametrize(
     ("topology", "collective"), [("ring(4)", "allgather"), ("ring(4)", "reducescatter"),

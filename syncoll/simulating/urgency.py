@@ -1,0 +1,102 @@
+"""Numbers of chunks by urgency: where latencies differ, what arrives last goes first.
+
+Searches count steps, so that of the sends of a step a lane takes those of low chunks first,
+whatever they have still to cross.  Chunks that start and end alike can be exchanged, which changes
+neither S, R and C nor what is sent: here they are numbered by when their last data arrive, the
+latest first, again and again, and what is the fastest is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import log
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.deadline import NEVER, Deadline
+from syncoll.documents import StoredAlgorithm
+from syncoll.model import Algorithm, Instance, OrbitAlgorithm
+from syncoll.simulating.network import PhysicalNetwork
+from syncoll.simulating.semantics import Semantics
+from syncoll.simulating.simulation import simulate_algorithm, simulated_seconds
+
+__all__ = ["by_urgency"]
+
+IntArray = npt.NDArray[np.int64]
+
+_TURNS = 2
+_MOST_SENDS = 200_000
+_WORTH = 1e-6
+"""Of the logarithm of the time; less is rounding."""
+
+
+def by_urgency(
+    stored: StoredAlgorithm,
+    network: PhysicalNetwork,
+    semantics: Semantics,
+    sizes: Sequence[int],
+    until: Deadline = NEVER,
+) -> Algorithm | None:
+    """The algorithm with other numbers of chunks that are alike, if it is faster so.
+
+    Args:
+        stored: the algorithm; one that is kept as images of some sends keeps its numbers.
+        network: with the latencies and bandwidths by which it is timed.
+        semantics: how the network behaves.
+        sizes: bytes of one node's data, all above 0; it is the product of their times that counts.
+        until: when to be content.
+
+    Returns:
+        None where nothing was gained.
+    """
+    first = stored.algorithm
+    if isinstance(first, OrbitAlgorithm) or len(first.sends) > _MOST_SENDS:
+        return None
+
+    def time(algorithm: Algorithm) -> float:
+        one = replace(stored, algorithm=algorithm)
+        return sum(log(x) for x in map(float, simulated_seconds(one, network, semantics, sizes)))
+
+    groups = [group for group in _alike(stored.instance) if len(group) > 1]
+    if not groups or not len(first.sends):
+        return None
+    best, least = first, time(first) - _WORTH
+    for size in sizes:
+        algorithm = best
+        for _ in range(_TURNS):
+            if until.passed:
+                break
+            moved = simulate_algorithm(
+                replace(stored, algorithm=algorithm), network, semantics, size
+            )
+            last = np.zeros(stored.instance.num_chunks)
+            np.maximum.at(last, moved.sends[:, 0], moved.arrived)
+            algorithm = _renumbered(algorithm, groups, last)
+            took = time(algorithm)
+            if took >= least:
+                break
+            best, least = algorithm, took
+    return None if best is first else best
+
+
+def _alike(instance: Instance) -> list[IntArray]:
+    """The chunks that start and end at the same nodes, in groups."""
+    places = np.concatenate([instance.pre, instance.post], axis=1)
+    _, kind = np.unique(np.packbits(places, axis=1), axis=0, return_inverse=True)
+    kind = kind.ravel()
+    order = np.argsort(kind, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(kind[order])) + 1)
+
+
+def _renumbered(
+    algorithm: Algorithm, groups: Sequence[IntArray], last: npt.NDArray[np.float64]
+) -> Algorithm:
+    """The chunks of each group in the order of what arrives last, the latest first."""
+    new = np.arange(len(last))
+    for group in groups:
+        new[group[np.argsort(-last[group], kind="stable")]] = group
+    sends = algorithm.sends.copy()
+    sends[:, 0] = new[sends[:, 0]]
+    return replace(algorithm, sends=sends)

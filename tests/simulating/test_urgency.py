@@ -1,0 +1,63 @@
+"""Numbers of chunks by urgency: the same algorithm, never slower, and often faster."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import syncoll
+from syncoll.documents import StoredAlgorithm
+from syncoll.model import Algorithm, Instance
+from syncoll.simulating import Semantics, by_urgency, physical_network, simulated_seconds
+from syncoll.trust import require_valid
+from tests.simulating.test_against_others import ALPHA, BETA, case
+
+SIZES = (1000, 30_000, 1 << 20)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_it_is_the_same_algorithm_and_never_slower(seed: int) -> None:
+    _, stored, network, _ = case(seed)
+    found = by_urgency(stored, network, Semantics(), SIZES)
+    if found is None:
+        return
+    require_valid(stored.instance, found)
+    assert found.rounds_per_step == stored.algorithm.rounds_per_step
+    assert found.num_sends == stored.algorithm.num_sends
+    before, after = (
+        np.prod([float(x) for x in simulated_seconds(one, network, Semantics(), SIZES)])
+        for one in (stored, replace(stored, algorithm=found))
+    )
+    assert after < before
+
+
+def test_what_has_far_to_go_leaves_first() -> None:
+    """Four chunks from node 0: two go to both others, two to node 1 and on from there."""
+    topology = syncoll.Topology.from_links("way round", 3, {(0, 1): 1, (0, 2): 1, (1, 2): 1})
+    pre = np.zeros((4, 3), dtype=bool)
+    pre[:, 0] = True
+    sends = [(c, 0, 1, 0) for c in range(4)] + [(c, 0, 2, 0) for c in (0, 1)]
+    sends += [(c, 1, 2, 1) for c in (2, 3)]
+    instance = Instance(topology, "broadcast", 4, 2, 6, pre, np.ones_like(pre))
+    stored = StoredAlgorithm(instance, Algorithm((4, 2), np.array(sends)), "one")
+    network = physical_network(topology, ALPHA, BETA)
+    size = 1 << 20
+    found = by_urgency(stored, network, Semantics(), [size])
+    assert found is not None
+    before, after = (
+        float(simulated_seconds(one, network, Semantics(), [size])[0])
+        for one in (stored, replace(stored, algorithm=found))
+    )
+    chunk = float((size // 4) / BETA)
+    assert before == pytest.approx(float(2 * ALPHA) + 5 * chunk)
+    assert after == pytest.approx(float(ALPHA) + 4 * chunk)
+
+
+def test_chunks_that_differ_are_not_exchanged() -> None:
+    found = syncoll.pareto("ring(3)", "allgather", max_chunks=1, seeds="none", progress="none")
+    point = found.points[0]
+    network = physical_network(point.instance.topology, ALPHA, BETA)
+    stored = StoredAlgorithm(point.instance, point.algorithm, "one")
+    assert by_urgency(stored, network, Semantics(), SIZES) is None
