@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from fractions import Fraction
+from itertools import groupby
 from typing import SupportsInt
 
-__all__ = ["argument", "arguments_as_options", "counted", "nearness"]
+__all__ = ["argument", "arguments_as_options", "counted", "in_short", "nearness"]
+
+_MANY, _LEAST_RUN, _AT_ENDS = 12, 3, 5
+"""So many numbers are shown as they are; equal ones from so many on as a run; of more, the ends."""
 
 _AS_OPTIONS: ContextVar[bool] = ContextVar("arguments as options", default=False)
 
@@ -39,6 +43,31 @@ def nearness(cost: Fraction, bound: Fraction) -> str:
         return "no bound"
     percent = 100 * float(cost / bound - 1)
     return f"within {percent:.0f} %" if percent >= 100 else f"within {percent:.2g} %"
+
+
+def in_short(numbers: Sequence[int]) -> str:
+    """Numbers with spaces between; of many, runs as ``61×1``, and the middle left out.
+
+    >>> in_short([1, 2, 2, 1])
+    '1 2 2 1'
+    >>> in_short([3, *[1] * 61, 2, 2])
+    '3 61×1 2 2'
+    >>> in_short(range(1, 100))
+    '1 2 3 4 5 … 95 96 97 98 99'
+    """
+    if len(numbers) <= _MANY:
+        return " ".join(map(str, numbers))
+    parts: list[str] = []
+    for number, run in groupby(numbers):
+        count = len(list(run))
+        parts += (
+            [f"{count}\N{MULTIPLICATION SIGN}{number}"]
+            if count >= _LEAST_RUN
+            else [str(number)] * count
+        )
+    if len(parts) > _MANY:
+        parts = [*parts[:_AT_ENDS], "…", *parts[-_AT_ENDS:]]
+    return " ".join(parts)
 
 
 def _plural(noun: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from syncoll.pages.page import Page
 from syncoll.results import Family, Frontier, Growth, OpenClaim, Point, Proof
-from syncoll.wording import nearness
+from syncoll.wording import in_short, nearness
 
 __all__ = ["add_families", "member_of", "open_words", "optimal_for"]
 
@@ -28,8 +28,8 @@ def add_families(page: Page, frontier: Frontier) -> None:
         limit = str(family.limit)
         if family.limit == frontier.least_bandwidth:
             limit += ", the bound"
-        by_step = " ".join(map(str, family.rounds))
-        up, down = (" ".join(map(str, ramp)) for ramp in (family.ramp_up, family.ramp_down))
+        by_step = in_short(family.rounds)
+        up, down = (in_short(ramp) for ramp in (family.ramp_up, family.ramp_down))
         sends = [sum(part.algorithm.num_sends for part in family.fixed)]
         sends.append(family.wave.algorithm.num_sends)
         rows.append(

@@ -9,7 +9,7 @@ from syncoll.pages.page import Page
 from syncoll.results import Frontier
 from syncoll.results.lower_bounds import BOUNDS_ALONE
 from syncoll.trust.claims import Checked
-from syncoll.wording import counted
+from syncoll.wording import counted, in_short
 
 __all__ = ["check_page", "frontier_page", "stored_page"]
 
@@ -25,7 +25,7 @@ def frontier_page(frontier: Frontier) -> Page:
             p.bandwidth,
             p.bound if p.bound is not None else "",
             optimal_for(p, frontier.proof(p)),
-            " ".join(str(r) for r in p.algorithm.rounds_per_step),
+            in_short(p.algorithm.rounds_per_step),
             p.algorithm.num_sends,
             f"{p.encoding}/{p.backend}",
             f"{p.seconds:.2f}",
