@@ -54,9 +54,13 @@ _SHARE_OF_SEEDS = (0.35, 0.4)
 """The part of the time in which seeds construct the whole before that, on a small machine and on
 others."""
 
-_SHARE_OF_FIRST_LOOK = 0.12
-"""On these, that after which they have it only if what they found is not far from what is proved.
-"""
+_SHARE_OF_FIRST_LOOK, _WIDE = 0.12, 6_000
+"""Where links times nodes are more than this, the part after which they have it only if what they
+found is not far from what is proved."""
+
+_SHARE_OF_BOUNDS = 0.12
+"""On a large machine, the part of the time in which their points are bounded before the parts: in
+the end there is seldom time for that."""
 
 _COMPOSING_SECONDS, _STOPPING_SECONDS = 0.4, 3.0
 """What was found at the last moment gets so long to be composed, and when a person stopped the
@@ -141,12 +145,20 @@ class Composing:
         """The first turn of the seeds of the whole: as long as it is worth while."""
         large = not is_small(self.request.topology)
         until = self.deadline.share(_SHARE_OF_SEEDS[large])
-        look = self.deadline.share(_SHARE_OF_FIRST_LOOK) if large else until
+        topology = self.request.topology
+        wide = len(topology.links) * topology.num_nodes > _WIDE
+        look = self.deadline.share(_SHARE_OF_FIRST_LOOK) if wide else until
         turns = SeedTurns(seeds, self.request, look, self._take)
         self._turn(lambda: turns.first(alone=alone))
-        if large and not (self.deadline.is_never or self._is_far()):
+        if wide and not (self.deadline.is_never or self._is_far()):
             turn = next_round(seeds, self.request, until.left(), until)
             self._turn(lambda: self._take(turn))
+        if large and not self.deadline.is_never:
+            self.bounds.deadline = self.deadline.share(_SHARE_OF_BOUNDS)
+            for point in self.points:
+                if not self.bounds.deadline.passed:
+                    self.observer.bounded(point.steps, self.source.least_bandwidth_of(point.steps))
+            self.bounds.deadline = self.deadline
 
     def _is_far(self) -> bool:
         """Whether what is known is far from what is proved."""
