@@ -18,7 +18,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.papers import multitree, sccl
+from benchmarks.papers import forestcoll, forestcoll_scaling, multitree, sccl
 from benchmarks.papers.drawing import picture
 from benchmarks.papers.figure import Make
 from benchmarks.papers.pages import page, read_figure, write_figure
@@ -27,7 +27,12 @@ from syncoll.errors import SyncollError
 from syncoll.planning import require_matplotlib
 
 RESULTS = Path(__file__).parent / "results"
-FIGURES: dict[str, Make] = {**sccl.FIGURES, **multitree.FIGURES}
+FIGURES: dict[str, Make] = {
+    **sccl.FIGURES,
+    **forestcoll.FIGURES,
+    **forestcoll_scaling.FIGURES,
+    **multitree.FIGURES,
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

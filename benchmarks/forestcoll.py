@@ -23,8 +23,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from random import Random
 
-from classics import box_rings, ring_algbw
-
+from benchmarks.classics import box_rings, ring_algbw
 from syncoll.model.fabric import Fabric
 from syncoll_forestcoll import (
     allgather,

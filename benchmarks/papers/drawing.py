@@ -44,6 +44,8 @@ def picture(figure: Figure) -> Picture:
             axes.set_yscale(panel.y_scale)
             if panel.y_scale == "linear":
                 axes.set_ylim(bottom=0)
+            else:
+                axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
             axes.legend(fontsize=6, frameon=False)
         canvas.suptitle(f"{figure.source}: {figure.title}", fontsize=9)
 
@@ -57,6 +59,8 @@ def _colours(panel: Panel) -> dict[str, str]:
 
 
 def _lines(axes: Axes, panel: Panel) -> None:
+    from matplotlib.ticker import NullLocator
+
     colours = _colours(panel)
     for line in panel.lines:
         ys = [np.nan if y is None else y for y in line.ys]
@@ -67,12 +71,13 @@ def _lines(axes: Axes, panel: Panel) -> None:
         axes.plot(line.xs, ys, color=colours[line.label], label=words, **style)
     if panel.x_scale != "linear":
         axes.set_xscale("log", base=2 if panel.x_scale == "bytes" else 10)
-    if panel.x_scale == "bytes":
-        sizes = sorted({x for line in panel.lines for x in line.xs})
-        stride = -(-len(sizes) // _MOST_LABELS)
-        axes.set_xticks(sizes[::stride])
-        axes.minorticks_off()
-        axes.xaxis.set_major_formatter(lambda size, _: format_size(Fraction(size)))
+        values = sorted({x for line in panel.lines for x in line.xs})
+        axes.set_xticks(values[:: -(-len(values) // _MOST_LABELS)])
+        axes.xaxis.set_minor_locator(NullLocator())
+        sizes = panel.x_scale == "bytes"
+        axes.xaxis.set_major_formatter(
+            lambda value, _: format_size(Fraction(value)) if sizes else f"{value:g}"
+        )
 
 
 def _bars(axes: Axes, panel: Panel) -> None:

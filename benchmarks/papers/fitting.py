@@ -21,9 +21,11 @@ Fitted = tuple[float, float]
 Model = Callable[[float, float, int], float]
 """Seconds by alpha, beta and bytes of one node's data; proportional to alpha and beta together."""
 
-_RANGE = 1e30
+_RANGE = 1e12
 """Of beta / alpha, either way."""
-_HALVINGS = 50
+_HALVINGS = 45
+_TRIED = 1e-6
+"""Alpha while a ratio is looked for, in seconds: simulations are exact to about a femtosecond."""
 
 
 def lockstep(steps: int, bandwidth_cost: Fraction) -> Model:
@@ -43,7 +45,7 @@ def fit(model: Model, one: Point, other: Point) -> Fitted:
     wanted = large[1] / small[1]
 
     def grown(ratio: float) -> float:
-        return model(1.0, ratio, large[0]) / model(1.0, ratio, small[0])
+        return model(_TRIED, _TRIED * ratio, large[0]) / model(_TRIED, _TRIED * ratio, small[0])
 
     low, high = 1 / _RANGE, _RANGE
     slack = 1e-9
@@ -56,5 +58,5 @@ def fit(model: Model, one: Point, other: Point) -> Fitted:
         middle = (low * high) ** 0.5
         low, high = (middle, high) if grown(middle) < wanted else (low, middle)
     ratio = (low * high) ** 0.5
-    alpha = small[1] / model(1.0, ratio, small[0])
+    alpha = _TRIED * small[1] / model(_TRIED, _TRIED * ratio, small[0])
     return alpha, alpha * ratio

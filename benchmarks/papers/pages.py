@@ -83,7 +83,9 @@ def _compared(row: Compared) -> tuple[str, ...]:
 
 
 def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.4g}"
+    if value is None:
+        return ""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -14,8 +14,14 @@ from hypothesis import strategies as st
 from benchmarks.figures import FIGURES, main
 from benchmarks.papers.figure import Compared, Holds
 from benchmarks.papers.fitting import fit, lockstep
+from benchmarks.papers.forestcoll import PRINTED
+from benchmarks.papers.forestcoll_scaling import grow
 from benchmarks.papers.pages import read_figure
-from benchmarks.papers.sccl import SIZES
+from benchmarks.papers.platforms import Network, Platform
+from benchmarks.papers.sccl_race import SIZES
+from benchmarks.papers.schedules import Raced, library_ring
+from syncoll.session import Session
+from tests.oracles.fabrics import a100
 
 
 @pytest.fixture(scope="module")
@@ -132,3 +138,39 @@ def test_deviations() -> None:
     assert Compared("one", 2.0, 3.0).deviation == 0.5
     assert Compared("one", None, 3.0).deviation is None
     assert Compared("one", 2.0, None).deviation is None
+
+
+def test_two_simulated_points_give_alpha_and_the_part_of_the_bandwidths_back() -> None:
+    session = Session()
+    topology = session.topology("a100(boxes=2)")
+    ring = Raced([library_ring(session, topology)])
+    ends = [1 << 20, 1 << 30]
+    small, large = ring.algbw(20e-6, 0.8, ends).tolist()
+    printed = {"allgather": {"NCCL Ring": [small, 0.0, 0.0, large, 0.0]}}
+    platform = Platform("2 boxes", "NCCL", topology, {"allgather": {"NCCL Ring": ring}}, printed)
+    found = Network.of(platform)
+    assert found.alpha == pytest.approx(20e-6, rel=1e-6)
+    assert found.efficiency == pytest.approx(0.8, rel=1e-6)
+    # The ring is bound by 15 sends, and by the 213.33 GB/s of the paper, section 5.3.
+    assert ends[0] / small / 1e9 > 15 * 20e-6
+    assert 0.99 * 0.8 * 640 / 3 < large < 0.8 * 640 / 3
+
+
+def test_printed_tables_are_read_off_rightly() -> None:
+    for name in ("table-2", "table-3"):
+        for machine in PRINTED[name].values():
+            for algorithms in machine.values():
+                for row in algorithms.values():
+                    # A larger message never has less bandwidth; most of the sizes are small.
+                    assert row[:4] == sorted(row[:4])
+                    assert row[1] * 0.9 < row[4] < row[3]
+
+
+def test_a_cluster_of_the_scaling_figure() -> None:
+    told: list[str] = []
+    one = grow(told.append, "A100", a100, 2)
+    assert (one.gpus, one.bound, one.forest) == (16, one.forest, float(Fraction(1040, 3)))
+    assert one.ring == float(Fraction(640, 3))
+    assert one.simulated is not None
+    assert one.ring < one.simulated < one.bound
+    assert len(told) == 1
