@@ -24,8 +24,6 @@ Model = Callable[[float, float, int], float]
 _RANGE = 1e12
 """Of beta / alpha, either way."""
 _HALVINGS = 45
-_TRIED = 1e-6
-"""Alpha while a ratio is looked for, in seconds: simulations are exact to about a femtosecond."""
 
 
 def lockstep(steps: int, bandwidth_cost: Fraction) -> Model:
@@ -45,7 +43,7 @@ def fit(model: Model, one: Point, other: Point) -> Fitted:
     wanted = large[1] / small[1]
 
     def grown(ratio: float) -> float:
-        return model(_TRIED, _TRIED * ratio, large[0]) / model(_TRIED, _TRIED * ratio, small[0])
+        return model(1.0, ratio, large[0]) / model(1.0, ratio, small[0])
 
     low, high = 1 / _RANGE, _RANGE
     slack = 1e-9
@@ -58,5 +56,5 @@ def fit(model: Model, one: Point, other: Point) -> Fitted:
         middle = (low * high) ** 0.5
         low, high = (middle, high) if grown(middle) < wanted else (low, middle)
     ratio = (low * high) ** 0.5
-    alpha = _TRIED * small[1] / model(_TRIED, _TRIED * ratio, small[0])
+    alpha = small[1] / model(1.0, ratio, small[0])
     return alpha, alpha * ratio

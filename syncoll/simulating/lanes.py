@@ -30,8 +30,11 @@ class _Turns:
     passes: tuple[IntArray, ...]
 
 
-_AT_ONCE = 1e15
-"""What comes within a femtosecond comes at once, and goes in the order of the algorithm."""
+_AT_ONCE = 2.0**40
+"""What comes within a trillionth of its time comes at once, and goes in the order of the algorithm.
+
+A part of the time, not a time: how far rounding is off grows with what a simulation has come to.
+"""
 
 
 class LaneState:
@@ -76,7 +79,8 @@ class LaneState:
         if ordered:
             order = np.broadcast_to(np.argsort(stand, kind="stable"), head.shape)
         else:
-            came = np.round(head * _AT_ONCE)  # rounding must not say who comes first
+            mantissa, exponent = np.frexp(head)  # rounding must not say who comes first
+            came = np.ldexp(np.round(mantissa * _AT_ONCE), exponent)
             order = np.lexsort((came, np.broadcast_to(stand, head.shape)), axis=-1)
         turns = self._turns(stand[order[0]])
         head, enough, takes = (

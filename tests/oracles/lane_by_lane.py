@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from fractions import Fraction
+from math import frexp, ldexp
 
 from syncoll.documents import StoredAlgorithm
 from syncoll.simulating import PhysicalNetwork, Semantics, Switching
@@ -76,7 +77,12 @@ class LaneByLane:
             return group[0]
         if any(one not in self.heads for one in group):
             return None
-        return min(group, key=lambda one: (round(self.heads[one] * 1e15), one))
+
+        def came(one: Passage) -> float:
+            mantissa, exponent = frexp(self.heads[one])
+            return ldexp(round(mantissa * 2**40), exponent)
+
+        return min(group, key=lambda one: (came(one), one))
 
     def _ready(self, number: int) -> float | None:
         """When a send may leave; None while that is not known."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
@@ -13,7 +14,9 @@ import pytest
 
 import syncoll
 from syncoll.documents import StoredAlgorithm
+from syncoll.plugins import SeedLimits
 from syncoll.routing import as_topology
+from syncoll.session import Session
 from syncoll.simulating import (
     Semantics,
     Simulation,
@@ -144,3 +147,26 @@ def test_routed_steps_take_the_cables_of_their_way(tmp_path: Path) -> None:
     assert [names[i] for i in strands[0, 3][0].lanes] == ["0 -> 1", "1 -> 2", "2 -> 3"]
     assert [names[i] for i in strands[2, 0][0].lanes] == ["2 -> 1", "1 -> 0"]
     assert network.greatest_latency == 3 * ALPHA
+
+
+def test_who_comes_first_at_a_switch_does_not_depend_on_how_long_everything_takes() -> None:
+    session = Session()
+    topology, allgather = session.topology("a100(boxes=2)"), session.collective("allgather")
+    seed = session.plugins.seeds["ring"].load()
+    made = next(seed.propose(topology, allgather, SeedLimits(), {"seconds": 1.0}))
+    steps, rounds = made.algorithm.steps, made.algorithm.rounds
+    instance = allgather.instantiate(topology, chunks=made.chunks, steps=steps, rounds=rounds)
+    ring, network = (
+        StoredAlgorithm(instance, made.algorithm, "ring"),
+        physical_network(topology, ALPHA),
+    )
+
+    def seconds(alpha: Fraction, slower: Fraction) -> float:
+        tuned = replace(network.slowed(range(len(network.lanes)), slower), alpha=alpha)
+        return float(simulated_seconds(ring, tuned, Semantics(), [1 << 16])[0])
+
+    # Some hundred microseconds, and minutes, where rounding is off by more.
+    for part in (0.796998, 0.796991, 0.796980):
+        quick = seconds(20 * ALPHA, 1 / Fraction(part))
+        slow = seconds(Fraction(20e-6 * 5e4), 1 / Fraction(part / 5e4))
+        assert slow == pytest.approx(5e4 * quick, rel=1e-11)
