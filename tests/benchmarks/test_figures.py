@@ -142,18 +142,18 @@ def test_deviations() -> None:
 
 def test_two_simulated_points_give_alpha_and_the_part_of_the_bandwidths_back() -> None:
     session = Session()
-    topology = session.topology("a100(boxes=2)")
+    topology = session.topology("a100(boxes=1)")
     ring = Raced([library_ring(session, topology)])
     ends = [1 << 20, 1 << 30]
     small, large = ring.algbw(20e-6, 0.8, ends).tolist()
     printed = {"allgather": {"NCCL Ring": [small, 0.0, 0.0, large, 0.0]}}
-    platform = Platform("2 boxes", "NCCL", topology, {"allgather": {"NCCL Ring": ring}}, printed)
+    platform = Platform("1 box", "NCCL", topology, {"allgather": {"NCCL Ring": ring}}, printed)
     found = Network.of(platform)
     assert found.alpha == pytest.approx(20e-6, rel=1e-6)
     assert found.efficiency == pytest.approx(0.8, rel=1e-6)
-    # The ring is bound by 15 sends, and by the 213.33 GB/s of the paper, section 5.3.
-    assert ends[0] / small / 1e9 > 15 * 20e-6
-    assert 0.99 * 0.8 * 640 / 3 < large < 0.8 * 640 / 3
+    # The ring is bound by 7 sends, and by the 7/8 of the data that come in at 300 GB/s.
+    assert ends[0] / small / 1e9 > 7 * 20e-6
+    assert 0.9 * 0.8 * 300 * 8 / 7 < large < 0.8 * 300 * 8 / 7
 
 
 def test_printed_tables_are_read_off_rightly() -> None:
