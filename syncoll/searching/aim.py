@@ -18,8 +18,8 @@ class Aim:
     """Sizes L of one node's data, and a model of time: S * alpha + (R/C) * L / bandwidth.
 
     Where links have different latencies a step takes between the least and the greatest of them.
-    What has more steps than another is then held against it with the least for each, and what has
-    fewer with the greatest: nothing is given up that could be the fastest.
+    Of two algorithms the steps that one has more then count with the least, in its favour, and
+    those that it has fewer with the greatest.
 
     Args:
         alpha: seconds of a step at most; at least 0.
