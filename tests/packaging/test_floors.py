@@ -113,7 +113,7 @@ def test_the_checker_of_claims_is_small() -> None:
     floors = {floor_of(file) for file in files}
     assert floors <= TRUSTED | {"lazy", "documents", "__init__"}
     assert len(files) <= 54
-    assert sum(len(file.read_text().splitlines()) for file in files) <= 9500
+    assert sum(len(file.read_text().splitlines()) for file in files) <= 9600
 
 
 COMMAND = {"cli", "api", "session", "pages", "documents", "units", "deadline", "memory", "lazy"}
