@@ -55,7 +55,9 @@ def test_up_to_three_nodes(topology: Topology, collective: str, solver: Solver) 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("topology", [*graphs(4)], ids=str)
+@pytest.mark.parametrize(
+    "topology", [g for i, g in enumerate(graphs(4)) if i % 4 in (0, 3)], ids=str
+)
 def test_four_nodes(topology: Topology, solver: Solver) -> None:
     for collective in COLLECTIVES:
         no_claim_is_false(topology, collective, solver)

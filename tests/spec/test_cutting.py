@@ -340,9 +340,9 @@ class TestRandomCollectives:
         survey(seed, tmp_path_factory.getbasetemp(), nodes)
 
     def test_many_are_refused_and_many_are_not(self, tmp_path: Path) -> None:
-        found = [survey(seed, tmp_path, 3) for seed in range(250)]
-        assert found.count(True) > 40
-        assert found.count(False) > 10
+        found = [survey(seed, tmp_path, 3) for seed in range(100)]
+        assert found.count(True) > 15
+        assert found.count(False) > 4
 
 
 def test_few_tables_are_made_to_compare_large_ones() -> None:

@@ -200,7 +200,7 @@ def valid() -> list[tuple[Instance, Plan]]:
     """Algorithms of random instances, and solved ones of a real machine."""
     found: list[tuple[Instance, Plan]] = []
     rng = random.Random(7)
-    for seed in range(600):
+    for seed in range(300):
         instance = random_instance(seed, most_nodes=4, most_chunks=4)
         if not 1 <= instance.steps <= 3 or not (instance.post & ~instance.pre).any():
             continue
@@ -224,7 +224,7 @@ def valid() -> list[tuple[Instance, Plan]]:
 
 
 def test_valid_algorithms_pass(valid: list[tuple[Instance, Plan]]) -> None:
-    assert len(valid) >= 300
+    assert len(valid) >= 150
     for instance, plan in valid:
         assert is_valid(instance, plan)
         assert violations(instance, algorithm_of(plan)) == []
