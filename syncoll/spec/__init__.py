@@ -9,6 +9,7 @@ from syncoll.lazy import lazily
 
 if TYPE_CHECKING:
     from syncoll.spec.check import CheckReport, check_file
+    from syncoll.spec.families import Condition, Family, applying, conditions_of, members
     from syncoll.spec.library import DefinitionSummary, Kind, Reader, SpecLibrary
     from syncoll.spec.searching import SearchSpec
     from syncoll.spec.writer import topology_to_spec
@@ -17,6 +18,7 @@ else:
         __name__,
         {
             "check": "CheckReport check_file",
+            "families": "Condition Family applying conditions_of members",
             "library": "DefinitionSummary Kind Reader SpecLibrary",
             "searching": "SearchSpec",
             "writer": "topology_to_spec",
@@ -25,11 +27,16 @@ else:
 
 __all__ = [
     "CheckReport",
+    "Condition",
     "DefinitionSummary",
+    "Family",
     "Kind",
     "Reader",
     "SearchSpec",
     "SpecLibrary",
+    "applying",
     "check_file",
+    "conditions_of",
+    "members",
     "topology_to_spec",
 ]

@@ -23,10 +23,10 @@ from syncoll.spec.limits import MAX_NUMBER, MAX_PARTS
 from syncoll.spec.searching import SearchSpec
 from syncoll.spec.source import Span
 from syncoll.spec.syntax import Combination, Definition, Reference
-from syncoll.spec.topology_builder import build_topology
+from syncoll.spec.topology_builder import build_topology, count_nodes
 from syncoll.spec.values import NameScope, Relation, written
 
-__all__ = ["make_collective", "make_search", "make_topology"]
+__all__ = ["make_collective", "make_search", "make_topology", "nodes_of_topology"]
 
 _SECONDS = {"s": 1, "min": 60, "h": 3600}
 
@@ -42,6 +42,15 @@ def make_topology(call: BlamedCall, seen: NameScope) -> Topology | Fabric:
     with blaming(call):
         evaluator, scope, name = _bind_parameters(call, seen)
         return build_topology(definition, evaluator, scope, name, call.origin)
+
+
+def nodes_of_topology(call: BlamedCall, seen: NameScope) -> int:
+    """How many nodes a topology would have, without its links; see `make_topology`."""
+    definition = call.found.definition
+    assert isinstance(definition, syntax.TopologyDefinition)
+    with blaming(call):
+        evaluator, scope, name = _bind_parameters(call, seen)
+        return count_nodes(definition, evaluator, scope, name, call.origin)
 
 
 def make_collective(call: BlamedCall, seen: NameScope) -> Collective:

@@ -35,6 +35,7 @@ from syncoll.spec.syntax import Definition, Reference
 if TYPE_CHECKING:  # finding a name must not pay for numpy
     from syncoll.model import Collective, Fabric, Topology
     from syncoll.spec.blame import BlamedCall
+    from syncoll.spec.families import Family
     from syncoll.spec.searching import SearchSpec
     from syncoll.spec.values import NameScope
 
@@ -161,6 +162,20 @@ class SpecLibrary:
 
         return routed(as_topology(network))
 
+    def family(self, reference: str) -> Family:
+        """The topologies that a reference names some of whose arguments have names without a value.
+
+        Raises:
+            SpecError: see `topology`.
+        """
+        from syncoll.spec.blame import BlamedCall
+        from syncoll.spec.families import Family
+
+        plain = _unrouted(reference)
+        found, call, home = self._resolve("topology", plain)
+        blamed = BlamedCall(found, call.arguments, call.span)
+        return Family.of(reference, blamed, home, routed=plain != reference)
+
     def collective(self, reference: str) -> Collective:
         """The collective that a reference names; see `topology`."""
         from syncoll.spec.instantiate import make_collective
@@ -284,8 +299,8 @@ class SpecLibrary:
             self._told(text)
 
     def __getstate__(self) -> dict[str, object]:
-        """What goes to another process, where nobody is told."""
-        return {**self.__dict__, "_told": None}
+        """What goes to another process, where nobody is told, and nothing more is read."""
+        return {**self.__dict__, "_told": None, "readers": {}}
 
     def known_names(self, namespace: str) -> Iterable[str]:
         """All shipped names of a namespace, for suggestions."""

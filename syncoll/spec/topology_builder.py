@@ -22,7 +22,7 @@ from syncoll.spec.syntax import Expr
 from syncoll.spec.values import NameScope, NotVectorisable, is_list, kind_of, written
 from syncoll.wording import counted
 
-__all__ = ["build_topology"]
+__all__ = ["build_topology", "count_nodes"]
 
 _Bandwidth = Fraction | None
 _Figures = tuple[_Bandwidth, Fraction | None]
@@ -47,6 +47,19 @@ def build_topology(
     builder = _Builder(definition, evaluator, name, origin)
     builder.read(scope)
     return builder.fabric() if builder.is_fabric else builder.topology()
+
+
+def count_nodes(
+    definition: syntax.TopologyDefinition,
+    evaluator: Evaluator,
+    scope: NameScope,
+    name: str,
+    origin: Origin,
+) -> int:
+    """How many nodes `build_topology` would make; what stands behind `nodes` is not read."""
+    builder = _Builder(definition, evaluator, name, origin)
+    builder.read(scope, to_nodes=True)
+    return builder.nodes
 
 
 class _Builder:
@@ -82,9 +95,11 @@ class _Builder:
         """Whether bandwidths have units."""
         return self.measured is not None and self.measured[0]
 
-    def read(self, scope: NameScope) -> None:
+    def read(self, scope: NameScope, *, to_nodes: bool = False) -> None:
         """Goes through all statements but those on shared bounds, which wait for the links."""
         for statement in self.definition.body:
+            if to_nodes and self.nodes:
+                return
             if isinstance(statement, syntax.Statement):
                 if statement.keyword == "switches":
                     self._set_switches(statement, scope)

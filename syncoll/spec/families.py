@@ -1,0 +1,244 @@
+"""Families: calls of topologies in which some names have no value yet, and conditions on them.
+
+``torus(a, b, c)`` is a family of three parameters; those of its members that are meant are all
+whole numbers from 1 to some limit for which a condition holds.  A condition is an expression of the
+language, whose parts between ``and`` count one by one: each applies to the families that have all
+parameters that it names, and is asked as early as it can be, for all values at once where it names
+nothing but parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.errors import SpecLimitError
+from syncoll.spec import syntax
+from syncoll.spec.blame import BlamedCall
+from syncoll.spec.environment import Ambient
+from syncoll.spec.evaluator import Evaluator
+from syncoll.spec.instantiate import make_topology, nodes_of_topology
+from syncoll.spec.keywords import AMBIENT, BUILTIN_NAMES, list_words
+from syncoll.spec.module import Module, suggest
+from syncoll.spec.parser import parse_expression
+from syncoll.spec.source import COMMAND_LINE, Source
+from syncoll.spec.syntax import Expr
+from syncoll.spec.values import NameScope, NotVectorisable
+
+if TYPE_CHECKING:
+    from syncoll.model import Fabric, Topology
+
+__all__ = ["Condition", "Family", "Values", "applying", "conditions_of", "members"]
+
+_MOST_VALUES = 1 << 22
+"""Combinations of values that are looked at, before any condition."""
+
+_MOST_MEMBERS = 1 << 16
+"""Combinations that conditions on parameters alone leave."""
+
+Values = dict[str, int]
+"""A value for each parameter."""
+
+
+@dataclass(frozen=True, eq=False)
+class Family:
+    """A call of a topology, and the names in its arguments that have no value.
+
+    Args:
+        reference: as it was written.
+        parameters: in the order in which they come up; none where it is a single machine.
+        routed: whether sends may take several links in a step.
+    """
+
+    reference: str
+    call: BlamedCall
+    home: Module
+    parameters: tuple[str, ...]
+    routed: bool = False
+
+    @classmethod
+    def of(cls, reference: str, call: BlamedCall, home: Module, *, routed: bool) -> Family:
+        """The family of a call whose arguments see the names of a file."""
+        names = [name for argument in call.arguments for name in _names_in(argument.value)]
+        free = [
+            name
+            for name in names
+            if name not in AMBIENT
+            and name not in BUILTIN_NAMES
+            and home.find("value", name) is None
+        ]
+        return cls(reference, call, home, tuple(dict.fromkeys(free)), routed)
+
+    def nodes(self, values: Values) -> int:
+        """P of a member, without its links.
+
+        Raises:
+            SpecError: when there is no such member.
+        """
+        return nodes_of_topology(self.call, NameScope(self.home, values))
+
+    def topology(self, values: Values) -> Topology | Fabric:
+        """A member.
+
+        Raises:
+            SpecError: when there is no such.
+        """
+        network = make_topology(self.call, NameScope(self.home, values))
+        if not self.routed:
+            return network
+        from syncoll.routing import as_topology, routed
+
+        return routed(as_topology(network))
+
+
+@dataclass(frozen=True, eq=False)
+class Condition:
+    """A part of a condition that counts by itself.
+
+    Args:
+        names: that it uses, without those that the language brings.
+    """
+
+    expr: Expr
+    names: tuple[str, ...]
+
+    def holds(self, names: Mapping[str, Any], mask: npt.NDArray[np.bool_] | None = None) -> Any:
+        """Whether it does, for single values or for columns of them.
+
+        Raises:
+            SpecError: when it is no condition, or has no value for these.
+            NotVectorisable: when columns are too much for it.
+        """
+        evaluator = Evaluator(Ambient("the condition"))
+        return evaluator.truth(self.expr, NameScope(_nowhere(), names), mask)
+
+
+def conditions_of(text: str) -> list[Condition]:
+    """The parts of a condition that stand between ``and``.
+
+    Raises:
+        SpecError: where it breaks the grammar.
+    """
+    source = Source(COMMAND_LINE, text)
+    if not text.strip():
+        raise source.span(0, len(text)).error("an empty condition", "such as `a * b == 64`")
+    waiting, found = [parse_expression(source)], []
+    while waiting:
+        expr = waiting.pop(0)
+        if isinstance(expr, syntax.Logic) and expr.op == "and":
+            waiting[:0] = [expr.left, expr.right]
+        else:
+            names = [n for n in _names_in(expr) if n not in BUILTIN_NAMES]
+            found.append(Condition(expr, tuple(dict.fromkeys(names))))
+    return found
+
+
+def applying(
+    conditions: Iterable[Condition], families: Sequence[Family], further: Iterable[str]
+) -> list[list[Condition]]:
+    """For each family the conditions that speak of it.
+
+    Args:
+        further: names that every member has a value for.
+
+    Raises:
+        SpecError: on a name that no family has, or names that no family has together.
+    """
+    found: list[list[Condition]] = [[] for _ in families]
+    always = list(further)
+    for condition in conditions:
+        for name in condition.names:
+            known = list(dict.fromkeys([*(p for f in families for p in f.parameters), *always]))
+            if name not in known:
+                place = next(
+                    node.span
+                    for node in condition.expr.walk()
+                    if isinstance(node, (syntax.Name, syntax.Call)) and node.id == name
+                )
+                raise place.error(
+                    f"no topology here has a parameter `{name}`{suggest(name, known)}",
+                    f"one of {', '.join(known)}",
+                )
+        hit = False
+        for family, own in zip(families, found, strict=True):
+            if set(condition.names) <= {*family.parameters, *always}:
+                own.append(condition)
+                hit = True
+        if not hit:
+            together = list_words([f"`{name}`" for name in condition.names], "and")
+            raise condition.expr.span.error(
+                f"no topology here has {together} together",
+                "a condition for each of them, with `and` between them",
+            )
+    return found
+
+
+def members(family: Family, conditions: Sequence[Condition], most: int) -> Iterator[Values]:
+    """The values from 1 to `most` for which those conditions hold that name parameters alone.
+
+    Raises:
+        SpecError: when a condition makes no sense, or leaves too many values.
+    """
+    names = family.parameters
+    if most ** len(names) > _MOST_VALUES:
+        raise family.call.span.error(
+            f"{list_words(names, 'and')} from 1 to {most} are {most ** len(names)} machines to "
+            "look at",
+            f"at most {_MOST_VALUES}; fewer parameters, or smaller ones",
+        )
+    own = [one for one in conditions if set(one.names) <= set(names)]
+    shape = (most,) * len(names)
+    columns = {
+        name: np.arange(1, most + 1).reshape([-1 if i == d else 1 for d in range(len(names))])
+        for i, name in enumerate(names)
+    }
+    keep = np.ones(shape, dtype=bool)
+    later = []
+    for condition in own:
+        try:
+            keep &= np.broadcast_to(condition.holds(columns, keep), shape)
+        except (NotVectorisable, SpecLimitError):
+            later.append(condition)
+    left = int(keep.sum())
+    if left > _MOST_MEMBERS:
+        raise family.call.span.error(
+            f"the condition leaves {left} values of {list_words(names, 'and')} from 1 to {most}",
+            f"a condition that leaves at most {_MOST_MEMBERS}, or smaller values",
+        )
+    for position in np.argwhere(keep).tolist():
+        values = {name: number + 1 for name, number in zip(names, position, strict=True)}
+        if all(condition.holds(values) for condition in later):
+            yield values
+
+
+def _names_in(expr: Expr) -> list[str]:
+    """The names that an expression uses and does not bind itself, in reading order."""
+    nodes = sorted(expr.walk(), key=lambda node: node.span.start)
+    bound = {node.name for node in nodes if isinstance(node, syntax.Binder)}
+    bound |= {
+        name
+        for node in nodes
+        if isinstance(node, syntax.SetWhere)
+        for name in (node.chunk, node.node)
+    }
+    used = [node.id for node in nodes if isinstance(node, (syntax.Name, syntax.Call))]
+    return [name for name in used if name not in bound]
+
+
+class _NoLibrary:
+    """Behind a condition, in which only its own names count."""
+
+    def find(self, namespace: str, name: str) -> None:
+        """Nothing."""
+
+    def known_names(self, namespace: str) -> Iterable[str]:
+        """None."""
+        return ()
+
+
+def _nowhere() -> Module:
+    return Module(Source(COMMAND_LINE, ""), None, _NoLibrary())
