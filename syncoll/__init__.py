@@ -19,6 +19,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from syncoll.api.definitions import *  # noqa: F403
+    from syncoll.api.designs import *  # noqa: F403
     from syncoll.api.exports import *  # noqa: F403
     from syncoll.api.frontier import *  # noqa: F403
     from syncoll.api.plans import *  # noqa: F403
@@ -59,6 +60,7 @@ else:
     _HOMES = {
         "api.definitions": "check_spec collective discover fabric file_schema import_topology "
         "list_plugins list_specs open_store show symmetry_of SymmetryResult topology",
+        "api.designs": "DesignResult design",
         "api.exports": "ExportResult export verify",
         "api.frontier": "CheckedResult FrontierResult PointResult StoredResult check load",
         "api.plans": "PlanResult plan",

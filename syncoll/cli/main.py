@@ -31,6 +31,7 @@ _COMMANDS = {
     "search": "the Pareto frontier of a search written in a spec file",
     "solve": "one (S, R, C): is there an algorithm?",
     "bounds": "proved lower bounds on steps and bandwidth cost",
+    "design": "which network to build: bounds and costs of many machines at once",
     "forest": "the optimal throughput of a network, its bottleneck, and trees that reach it",
     "verify": "replay every algorithm of a file",
     "check": "check every claim of a frontier's file",

@@ -27,6 +27,9 @@ class Parser(argparse.ArgumentParser):
     def parse(self, words: Sequence[str]) -> argparse.Namespace:
         """Parses a whole command line; what is left over is an error of the command given.
 
+        A command whose default `intermixed` names an argument takes words for it behind options,
+        too, which parsers of commands do not do by themselves.
+
         Without a command, or without the verb of one that has verbs, those that there are are
         shown, as git does it, and the program ends: nothing was asked for.
         """
@@ -35,6 +38,9 @@ class Parser(argparse.ArgumentParser):
         parsed, rest = self.parse_known_args(words)
         parsed.words = words
         command: argparse.ArgumentParser = getattr(parsed, "parser", self)
+        if (intermixed := getattr(parsed, "intermixed", None)) is not None:
+            getattr(parsed, intermixed).extend(word for word in rest if not word.startswith("-"))
+            rest = [word for word in rest if word.startswith("-")]
         if rest:
             command.error(
                 _unknown(sorted(rest, key=lambda word: not word.startswith("-"))[0], command)

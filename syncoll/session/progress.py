@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -15,7 +17,7 @@ from syncoll.wording import counted, nearness
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-__all__ = ["progress"]
+__all__ = ["counting", "progress"]
 
 
 def progress(style: str) -> _Silent:
@@ -25,6 +27,32 @@ def progress(style: str) -> _Silent:
     if style == "live":
         return _Live()
     return _Plain() if style == "plain" else _Silent()
+
+
+@contextmanager
+def counting(style: str) -> Iterator[Callable[[int, int, str], None]]:
+    """Shows how many of how many things are done, and which was the last."""
+    if style == "auto":
+        style = "live" if sys.stderr.isatty() else "none"
+    if style == "live":
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+        console = Console(stderr=True, highlight=False, markup=False)
+        columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
+        with Progress(*columns, console=console, transient=True) as shown:
+            task = shown.add_task("", total=None)
+            yield lambda done, total, what: shown.update(
+                task, completed=done, total=total, description=what
+            )
+        return
+    began = time.perf_counter()
+
+    def line(done: int, total: int, what: str) -> None:
+        sys.stderr.write(f"[{time.perf_counter() - began:7.1f} s] {done}/{total} {what}\n")
+        sys.stderr.flush()
+
+    yield line if style == "plain" else lambda *_: None
 
 
 class _Gaps:

@@ -20,6 +20,7 @@ from syncoll.session.names import Names, Tell
 from syncoll.session.settings import Settings
 
 if TYPE_CHECKING:
+    from syncoll.designing import Candidate, Design, Question
     from syncoll.model import Algorithm, Collective, Fabric, Instance, Topology
     from syncoll.plugins import PluginManager
     from syncoll.proofs.refute import Refuting
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from syncoll.results.solution import Explanation
     from syncoll.searching import AnswerSource, Observer, SearchRequest
     from syncoll.solving import Solver, SolverSettings
+    from syncoll.spec import Family
     from syncoll.store import Store
 
 __all__ = ["Session", "Tell"]
@@ -347,6 +349,30 @@ class Session(Names):
                 until=until,
                 on_message=self.tell,
             )
+
+    def design(
+        self,
+        families: Sequence[Family],
+        question: Question,
+        *,
+        until: Deadline = NEVER,
+        told: Callable[[int, int, str], None] = lambda *_: None,
+        keep: Callable[[Candidate, LowerBounds], None] = lambda *_: None,
+    ) -> Design:
+        """Proves bounds of all members of families; see `syncoll.designing`.
+
+        Args:
+            told: is told how many of how many bounds there are, and which was the last.
+            keep: gets each as soon as it was found.
+
+        Raises:
+            SpecError: when a family or a condition makes no sense, or no member is left.
+            OutOfTimeError: when the time was over before it was known what the members are.
+        """
+        from syncoll.designing.driver import design
+
+        with self.limited():
+            return design(families, question, self.settings.num_jobs, until, told=told, keep=keep)
 
     def classics(
         self,

@@ -81,6 +81,14 @@ class ColouredGraph:
             raise error.__cause__ or error from None
         return found
 
+    def canonical_numbers(self) -> IntArray:
+        """``[V]``: numbers of its vertices that are the same ones however they are numbered now."""
+        graph = self._graph()
+        graph.vs["number"] = range(len(self.colours))
+        # Whether that is a permutation or its inverse differs between versions of igraph.
+        found = graph.permute_vertices(graph.canonical_permutation(color=self.colours.tolist()))
+        return _inverse(np.array(found.vs["number"], dtype=np.int64))
+
     def _graph(self) -> igraph.Graph:
         import igraph
 

@@ -44,6 +44,7 @@ FLOORS = (
     "proofs",
     "store",
     "searching",
+    "designing",
     "mpi",
     "testing",
     "pages",

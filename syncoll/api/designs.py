@@ -1,0 +1,113 @@
+"""Designs: which network to build."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Unpack
+
+from syncoll.api.base import Shown, What, deadline_of, dressed, session_for
+from syncoll.deadline import interrupted_at
+from syncoll.designing import Design, Question
+from syncoll.errors import UsageError
+from syncoll.model import Collective
+from syncoll.pages import Page
+from syncoll.pages.design import design_page
+from syncoll.session.progress import counting
+from syncoll.session.settings import SettingsOptions, require_whole
+
+__all__ = ["DesignResult", "design"]
+
+_MOST = 64
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DesignResult(Shown, Design):
+    """Candidates with their costs and what is proved about them."""
+
+    def page(self) -> Page:
+        """All of them in a table."""
+        return design_page(self)
+
+    def document(self) -> dict[str, Any]:
+        """The table as JSON; the proofs are what `save` writes beside it."""
+        ahead = self.behind()
+        return {
+            "schema": "syncoll/design/1",
+            "collectives": list(self.collectives),
+            "where": list(self.question.conditions),
+            "most": self.question.most,
+            "complete": self.complete,
+            "interrupted": self.interrupted,
+            "candidates": [
+                {
+                    "topology": one.candidate.name,
+                    "same": list(one.candidate.same),
+                    "nodes": one.candidate.costs.nodes,
+                    "ports": one.candidate.costs.ports,
+                    "links": one.candidate.costs.links,
+                    "link_bandwidth": str(one.candidate.costs.bandwidth),
+                    "bounds": {
+                        name: {"steps": found.steps, "bandwidth": str(found.bandwidth)}
+                        for name, found in one.bounds.items()
+                    },
+                    "refused": dict(one.refused),
+                    "behind": None if other is None else other.candidate.name,
+                }
+                for one, other in zip(self.assessed, ahead, strict=True)
+            ],
+            "left_out": {
+                family: {"members": count, "why": error.message}
+                for family, (error, count) in self.left_out.items()
+            },
+        }
+
+
+def design(
+    topologies: str | Sequence[str],
+    collectives: What | Sequence[What],
+    *,
+    where: str | Sequence[str] = (),
+    most: int | None = None,
+    time_limit: float | str | None = None,
+    progress: str = "auto",
+    **settings: Unpack[SettingsOptions],
+) -> DesignResult:
+    """Bounds and costs of many machines at once.
+
+    Args:
+        topologies: families such as ``torus(a, b, c)``, whose parameters are whole numbers from 1
+            on, or single machines.
+        collectives: names or objects.
+        where: a condition on the parameters, in the language; also on ``P``, the number of nodes,
+            ``ports`` and ``links``.  Several must all hold.
+        most: the largest value of a parameter; None for 64.
+        time_limit: seconds for all of it, or a text such as ``2min``; what is proved by then is
+            given, as after Ctrl-C.
+        progress: ``auto``, ``live``, ``plain`` or ``none``.
+        settings: see `Settings`; ``jobs`` are the processes that prove bounds.
+
+    Raises:
+        SyncollError: on names that do not exist, conditions that make no sense, and where no
+            machine is left.
+
+    >>> found = design("torus(a,b)", "allgather", where="a * b == 16 and b > 1")
+    >>> [(one.candidate.name, str(one.bounds["allgather"].bandwidth)) for one in found.assessed]
+    [('torus(1,16)', '15/2'), ('torus(2,8)', '5'), ('torus(4,4)', '15/4')]
+    """
+    session, until = session_for(settings), deadline_of(time_limit)
+    most = _MOST if most is None else most
+    require_whole("most", most, 1)
+    listed = [topologies] if isinstance(topologies, str) else list(topologies)
+    asked = [collectives] if isinstance(collectives, str | Collective) else list(collectives)
+    for name, given in (("topologies", listed), ("collectives", asked)):
+        if not given:
+            raise UsageError(f"no {name}; a design needs at least one")
+    with interrupted_at(until):
+        families = [session.specs.family(one) for one in listed]
+        meant = tuple(session.collective(one) for one in asked)
+    texts = (where,) if isinstance(where, str) else tuple(where)
+    question = Question(meant, texts, most)
+    with counting(progress) as told:
+        found = session.design(families, question, until=until, told=told)
+    return dressed(DesignResult, found)

@@ -1,0 +1,96 @@
+"""Compares machines that might be built: what each costs (nodes, ports of a node, links), and for
+each collective what no algorithm on it can go below, in steps S and in bandwidth cost R/C.  A
+machine is behind another one that costs no more and none of whose bounds is higher.
+
+  syncoll design "torus(a,b,c)" --where "a*b*c == 64 and a <= b <= c" allgather alltoall
+  syncoll design "torus(a,b)" "hypercube(d)" "circulant(n,1,i)" --where "P == 16" allgather
+  syncoll design dgx1 "hypercube(3)" "ring(8)" allgather allreduce
+
+Names without a value, such as a, b and c, are whole numbers from 1 to 64 (--most).  --where is a
+condition in the language of specs on them, on P, the number of nodes, and on `ports` and `links`;
+its parts between `and` each count for the topologies that have all the names in them.  Machines
+that differ in the numbers of their nodes only are listed once.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+import syncoll
+from syncoll.cli.arguments import add_format, add_progress, add_time_limit, count
+from syncoll.cli.exits import Exit
+from syncoll.cli.output import print_json, print_page
+from syncoll.errors import SpecError, UsageError
+from syncoll.spec import SpecLibrary
+
+__all__ = ["add_arguments", "run"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's own."""
+    parser.add_argument(
+        "named",
+        metavar="TOPOLOGY|COLLECTIVE",
+        nargs="+",
+        help='topologies such as "torus(a,b)" or dgx1, and collectives such as allgather',
+    )
+    parser.set_defaults(intermixed="named")
+    parser.add_argument(
+        "--where",
+        metavar="CONDITION",
+        action="append",
+        default=[],
+        help='such as "a*b == 64 and ports <= 6"; several must all hold',
+    )
+    parser.add_argument(
+        "--most",
+        type=count,
+        metavar="N",
+        help="the largest value of a name without one (default: 64)",
+    )
+    add_time_limit(parser, "; what is proved by then is given, as after Ctrl-C (default: none)")
+    parser.add_argument(
+        "--jobs", type=count, metavar="N", help="so many processes at once (default: 1)"
+    )
+    add_format(parser)
+    add_progress(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Runs the command; its exit code."""
+    topologies, collectives = _told_apart(arguments.named, arguments.session.specs)
+    found = syncoll.design(
+        topologies,
+        collectives,
+        where=arguments.where,
+        most=arguments.most,
+        time_limit=arguments.time_limit,
+        progress=arguments.progress,
+        **({} if arguments.jobs is None else {"jobs": arguments.jobs}),
+    )
+    if arguments.format == "json":
+        print_json(found.document())
+    else:
+        print_page(found.page())
+    return Exit.INTERRUPTED if found.interrupted else Exit.OK
+
+
+def _told_apart(words: list[str], specs: SpecLibrary) -> tuple[list[str], list[str]]:
+    """Which words are topologies, and which collectives.
+
+    Raises:
+        SpecError: on what is neither.
+        UsageError: where one kind is missing.
+    """
+    found: dict[str, list[str]] = {"topology": [], "collective": []}
+    for word in words:
+        try:
+            specs.expect("collective", word)
+            found["collective"].append(word)
+        except SpecError:
+            specs.expect("topology", word)
+            found["topology"].append(word)
+    for kind, such in (("topology", '"torus(a,b)"'), ("collective", "allgather")):
+        if not found[kind]:
+            raise UsageError(f"no {kind} among {', '.join(words)}; name one, such as {such}")
+    return found["topology"], found["collective"]

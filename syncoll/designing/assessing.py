@@ -1,0 +1,146 @@
+"""Proves the bounds of many candidates, one after the other or in several processes."""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass, replace
+
+from syncoll.deadline import Deadline, OutOfTimeError
+from syncoll.designing.candidates import Candidate
+from syncoll.designing.design import Assessed
+from syncoll.errors import LocatedError
+from syncoll.model import Collective, Topology
+from syncoll.results import LowerBounds
+from syncoll.searching.lower_bounds import lower_bounds
+
+__all__ = ["Assessing", "assess"]
+
+_SECONDS_EACH = 20.0
+"""For the bounds of one collective on one candidate."""
+
+
+@dataclass
+class Assessing:
+    """What came of it.
+
+    Args:
+        assessed: in the order of the candidates.
+        complete: whether all of them were looked at to the end.
+        interrupted: whether a person ended it.
+    """
+
+    assessed: list[Assessed]
+    complete: bool = True
+    interrupted: bool = False
+
+    def take(self, position: int, collective: str, found: LowerBounds | str) -> None:
+        """Puts an answer in its place; a text says why there is none."""
+        one = self.assessed[position]
+        if isinstance(found, str):
+            self.assessed[position] = replace(one, refused={**one.refused, collective: found})
+            return
+        self.complete &= not found.late
+        self.interrupted |= found.interrupted
+        self.assessed[position] = replace(one, bounds={**one.bounds, collective: found})
+
+
+def assess(
+    candidates: Sequence[Candidate],
+    collectives: Sequence[Collective],
+    *,
+    jobs: int,
+    until: Deadline,
+    known: Callable[[Candidate, Collective], LowerBounds | None] = lambda *_: None,
+    told: Callable[[int, int, str], None] = lambda *_: None,
+    keep: Callable[[Candidate, LowerBounds], None] = lambda *_: None,
+) -> Assessing:
+    """The bounds of all collectives on all candidates.
+
+    Ctrl-C and the deadline end it with those that were found.
+
+    Args:
+        jobs: processes at once; 1 for this one alone.
+        known: asked first, for what was found before.
+        told: is told after each how many of how many are done, and which was the last.
+        keep: gets each as soon as it was found.
+    """
+    result = Assessing([Assessed(one) for one in candidates])
+    waiting, done = [], 0
+    total = len(candidates) * len(collectives)
+    try:
+        for position, candidate in enumerate(candidates):
+            for collective in collectives:
+                found = known(candidate, collective)
+                if found is None:
+                    waiting.append((position, collective))
+                else:
+                    done += 1
+                    result.take(position, collective.name, found)
+        tasks = [(i, collective, candidates[i].topology) for i, collective in waiting]
+        for position, name, answer in _answers(tasks, min(jobs, len(tasks)), until):
+            result.take(position, name, answer)
+            done += 1
+            if isinstance(answer, LowerBounds):
+                if answer.interrupted:
+                    raise KeyboardInterrupt
+                keep(candidates[position], answer)
+            told(done, total, f"{name} on {candidates[position].name}")
+    except KeyboardInterrupt:
+        result.complete, result.interrupted = False, True
+    except OutOfTimeError:
+        result.complete = False
+    return result
+
+
+_Task = tuple[int, Collective, Topology]
+
+
+def _answers(
+    tasks: Sequence[_Task], jobs: int, until: Deadline
+) -> Iterator[tuple[int, str, LowerBounds | str]]:
+    """The answers as they come.
+
+    Raises:
+        OutOfTimeError: when the time is over before all are there.
+    """
+    if jobs < 2:
+        for position, collective, topology in tasks:
+            until.check()
+            yield position, collective.name, _bounds(topology, collective, until)
+        return
+    # Forked children would inherit locks that threads of this process hold.
+    context = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin)
+    try:
+        futures: dict[Future[LowerBounds | str], _Task] = {
+            pool.submit(_bounds, topology, collective, until): (position, collective, topology)
+            for position, collective, topology in tasks
+        }
+        left = set(futures)
+        while left:
+            ready, left = wait(left, until.seconds, FIRST_COMPLETED)
+            if not ready:
+                until.check()
+            for one in ready:
+                position, collective, _ = futures[one]
+                yield position, collective.name, one.result()
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+        for process in list((pool._processes or {}).values()):
+            process.terminate()
+
+
+def _begin() -> None:
+    """In a process of the pool: Ctrl-C is its parent's business."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _bounds(topology: Topology, collective: Collective, until: Deadline) -> LowerBounds | str:
+    """The bounds for any number of steps, or in words why there are none."""
+    try:
+        return lower_bounds(topology, collective, max_steps=0, until=until.sooner(_SECONDS_EACH))
+    except LocatedError as error:
+        return error.message

@@ -1,0 +1,165 @@
+"""Candidates: machines that might be built, with what each costs; the same machine counts once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+from syncoll.deadline import Deadline
+from syncoll.designing.isomorphism import CanonicalForm
+from syncoll.errors import LocatedError
+from syncoll.model import Topology
+from syncoll.planning.plan import unit_bandwidth
+from syncoll.routing import as_topology
+from syncoll.spec import Condition, Family, applying, members
+
+__all__ = ["Candidate", "Candidates", "Costs", "find_candidates"]
+
+_OF_COSTS = ("P", "ports", "links")
+"""What conditions may name beside parameters."""
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What a machine costs to build.
+
+    Args:
+        nodes: P.
+        links: one for each direction; of a network with switches all its cables' directions.
+        ports: the most links that leave, or that enter, one node.
+        bandwidth: of all links together, in GB/s where the machine has units, else in chunks per
+            round.
+    """
+
+    nodes: int
+    links: int
+    ports: int
+    bandwidth: Fraction
+
+    @classmethod
+    def of(cls, topology: Topology) -> Costs:
+        """Those of a topology, or of the physical network that it was made from."""
+        nodes, fabric = topology.num_nodes, topology.fabric
+        if fabric is not None:
+            ends = [(link.source, link.destination) for link in fabric.links]
+            total = sum((link.bandwidth for link in fabric.links), Fraction(0))
+        else:
+            ends = list(topology.links)
+            rates = [bound.chunks_per_round for bound in topology.bounds]
+            total = sum((min(rates[i] for i in own) for own in topology.link_bounds), Fraction(0))
+        leaving, entering = [0] * nodes, [0] * nodes
+        for a, b in ends:
+            if a < nodes:
+                leaving[a] += 1
+            if b < nodes:
+                entering[b] += 1
+        return cls(nodes, len(ends), max([*leaving, *entering]), total)
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A machine that might be built.
+
+    Args:
+        same: names of others that only number its nodes otherwise.
+        images: how many others it stands for, itself included, that an automorphism of what it was
+            made from turns into it.
+    """
+
+    topology: Topology
+    costs: Costs
+    same: tuple[str, ...] = ()
+    images: int = 1
+
+    @property
+    def name(self) -> str:
+        """The topology's."""
+        return self.topology.name
+
+    @property
+    def comparable(self) -> tuple[int, bool]:
+        """Candidates with equal ones can be compared: they move as much data, in the same units."""
+        return self.costs.nodes, self.rate is not None
+
+    @property
+    def rate(self) -> Fraction | None:
+        """Bytes per second of a chunk per round, where the machine has units."""
+        return unit_bandwidth(self.topology)
+
+
+@dataclass
+class Candidates:
+    """What was found.
+
+    Args:
+        left_out: why members of a family make no machine, with how many of them, by the family.
+        looked_at: how many members were made.
+    """
+
+    found: list[Candidate] = field(default_factory=list)
+    left_out: dict[str, tuple[LocatedError, int]] = field(default_factory=dict)
+    looked_at: int = 0
+
+
+def find_candidates(
+    families: Sequence[Family],
+    conditions: Iterable[Condition],
+    most: int,
+    until: Deadline,
+) -> Candidates:
+    """The members of families for which the conditions hold, each machine once.
+
+    Args:
+        conditions: may name the parameters of a family, `P` for the number of nodes, and `ports`
+            and `links` as in `Costs`.
+        most: the largest value of a parameter; the least is 1.
+
+    Raises:
+        SpecError: when a condition or a family makes no sense.
+        OutOfTimeError: when the time was over.
+    """
+    every, result = applying(conditions, families, _OF_COSTS), Candidates()
+    forms: dict[bytes, list[tuple[int, CanonicalForm]]] = {}
+    for family, own in zip(families, every, strict=True):
+        early = [one for one in own if set(one.names) <= {*family.parameters, "P"}]
+        late = [one for one in own if one not in early]
+        early = [one for one in early if "P" in one.names]
+        for values in members(family, own, most):
+            until.check()
+            try:
+                if early:
+                    known = {**values, "P": family.nodes(values)}
+                    if not all(one.holds(known) for one in early):
+                        continue
+                topology = as_topology(family.topology(values))
+            except LocatedError as error:
+                if not family.parameters:
+                    raise
+                first, count = result.left_out.get(family.reference, (error, 0))
+                result.left_out[family.reference] = first, count + 1
+                continue
+            result.looked_at += 1
+            costs = Costs.of(topology)
+            known = {**values, "P": costs.nodes, "ports": costs.ports, "links": costs.links}
+            if all(one.holds(known) for one in late):
+                _add(result, forms, Candidate(topology, costs))
+    return result
+
+
+def _add(
+    result: Candidates, forms: dict[bytes, list[tuple[int, CanonicalForm]]], new: Candidate
+) -> None:
+    """Adds a candidate, or its name to one that is the same machine."""
+    form = CanonicalForm.of(new.topology)
+    if form is not None:
+        alike = forms.setdefault(form.key, [])
+        for position, other in alike:
+            known = result.found[position]
+            if known.costs == new.costs and form.is_same(other):
+                names = dict.fromkeys((*known.same, new.name))
+                same = tuple(name for name in names if name != known.name)
+                result.found[position] = replace(known, same=same)
+                return
+        alike.append((len(result.found), form))
+    result.found.append(new)

@@ -1,0 +1,112 @@
+"""Design: candidates with what is proved about each of them, and which are behind others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from syncoll.designing.candidates import Candidate
+from syncoll.errors import LocatedError
+from syncoll.model import Collective
+from syncoll.results import LowerBounds
+
+__all__ = ["Assessed", "Design", "Question"]
+
+
+Figures = tuple[Fraction | int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """What is asked about every candidate.
+
+    Args:
+        collectives: whose bounds are compared.
+        conditions: as they were written.
+        most: the largest value of a parameter.
+    """
+
+    collectives: tuple[Collective, ...]
+    conditions: tuple[str, ...] = ()
+    most: int = 64
+
+
+@dataclass(frozen=True, eq=False)
+class Assessed:
+    """A candidate with what is proved about it.
+
+    Args:
+        bounds: by the name of a collective; one that is missing was not looked at in time.
+        refused: by the name of a collective, why it makes no sense there.
+    """
+
+    candidate: Candidate
+    bounds: Mapping[str, LowerBounds] = field(default_factory=dict)
+    refused: Mapping[str, str] = field(default_factory=dict)
+
+    def figures(self, collectives: Sequence[str]) -> Figures | None:
+        """What is to be small: costs, then for each collective the bounds on S and on R/C.
+
+        R/C counts seconds a byte where the machine has units, so that others can be compared.
+        None where something is missing.
+        """
+        found: list[Fraction | int] = []
+        rate = self.candidate.rate
+        for name in collectives:
+            if name not in self.bounds:
+                return None
+            one = self.bounds[name]
+            found += [one.steps, one.bandwidth if rate is None else one.bandwidth / rate]
+        costs = self.candidate.costs
+        return (costs.ports, costs.links, costs.bandwidth, *found)
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """Candidates, and what is proved about them.
+
+    Args:
+        left_out: by family, why some of its members make no machine, and how many.
+        complete: whether all was looked at.
+        interrupted: whether a person ended it.
+    """
+
+    question: Question
+    assessed: tuple[Assessed, ...]
+    left_out: Mapping[str, tuple[LocatedError, int]] = field(default_factory=dict)
+    complete: bool = True
+    interrupted: bool = False
+    seconds: float = 0.0
+
+    @property
+    def collectives(self) -> tuple[str, ...]:
+        """Their names."""
+        return tuple(one.name for one in self.question.collectives)
+
+    def behind(self) -> list[Assessed | None]:
+        """For each candidate another one that costs no more, whose bounds are all no higher, and
+        which is better in something; None for those that no other is ahead of.
+
+        Only candidates with as many nodes and with the same kind of units are compared.
+        """
+        figures = [one.figures(self.collectives) for one in self.assessed]
+        return [
+            next(
+                (
+                    other
+                    for other, theirs in zip(self.assessed, figures, strict=True)
+                    if other.candidate.comparable == one.candidate.comparable
+                    and is_ahead(theirs, ours)
+                ),
+                None,
+            )
+            for one, ours in zip(self.assessed, figures, strict=True)
+        ]
+
+
+def is_ahead(theirs: Figures | None, ours: Figures | None) -> bool:
+    """Whether figures are nowhere larger than others, and somewhere smaller."""
+    if theirs is None or ours is None or theirs == ours:
+        return False
+    return all(a <= b for a, b in zip(theirs, ours, strict=True))

@@ -1,0 +1,67 @@
+"""Whether two machines differ in the numbers of their nodes only.
+
+igraph (BLISS: Junttila and Kaski, ALENEX 2007) numbers the nodes of a machine's graph in a way that
+does not depend on the numbers that they have.  Two machines with the same graph under these numbers
+are compared link by link and bound by bound, so that only the same ones are ever taken to be the
+same; bandwidths are in that comparison.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.model import Topology
+from syncoll.symmetry import automorphism_graph
+from syncoll.symmetry.structure import Structure
+
+__all__ = ["CanonicalForm"]
+
+IntArray = npt.NDArray[np.int64]
+
+_MOST_EDGES = 50_000
+"""Of a graph that is numbered: machines beyond that are told apart by nothing."""
+
+
+@dataclass(frozen=True, eq=False)
+class CanonicalForm:
+    """A machine under numbers of its nodes that do not depend on those that it has.
+
+    Args:
+        key: what equal machines have in common.
+        number: ``[P]``, of each node.
+    """
+
+    topology: Topology
+    key: bytes
+    number: IntArray
+
+    @classmethod
+    def of(cls, topology: Topology) -> CanonicalForm | None:
+        """The form of a machine; None where it is too large."""
+        graph = automorphism_graph(Structure(topology))
+        if graph is None or len(graph.edges) > _MOST_EDGES:
+            return None
+        number = graph.canonical_numbers()
+        edges = np.sort(number[graph.edges], axis=1)
+        colours = np.empty_like(graph.colours)
+        colours[number] = graph.colours
+        whole = hashlib.sha256(edges[np.lexsort(edges.T)].tobytes())
+        whole.update(colours.tobytes())
+        # Nodes have one colour and stand together, whichever numbers they have.
+        nodes = number[: topology.num_nodes]
+        return cls(topology, whole.digest(), np.argsort(np.argsort(nodes)))
+
+    def is_same(self, other: CanonicalForm) -> bool:
+        """Whether the numbers make one machine of both."""
+        return self._renumbered() == other._renumbered()
+
+    def _renumbered(self) -> object:
+        number = self.number.tolist()
+        return sorted(
+            (sorted((number[a], number[b]) for a, b in bound.links), bound.chunks_per_round)
+            for bound in self.topology.bounds
+        )

@@ -1,0 +1,52 @@
+"""Designs for people."""
+
+from __future__ import annotations
+
+from syncoll.designing import Assessed, Design
+from syncoll.pages.page import Page
+from syncoll.wording import counted
+
+__all__ = ["design_page"]
+
+
+def design_page(design: Design) -> Page:
+    """Candidates with costs and bounds, which are behind others, and what was left out."""
+    page, names = Page(), design.collectives
+    page.text(f"bounds of {' and '.join(names)} on {counted(len(design.assessed), 'machine')}")
+    page.text()
+    bounds = [column for name in names for column in (f">{name}: S >=", ">R/C >=")]
+    columns = ["topology", ">nodes", ">ports", ">links", *bounds, "behind"]
+    rows = []
+    for one, ahead in zip(design.assessed, design.behind(), strict=True):
+        costs = one.candidate.costs
+        cells = [cell for name in names for cell in _cells(one, name)]
+        behind = "" if ahead is None else ahead.candidate.name
+        rows.append((one.candidate.name, costs.nodes, costs.ports, costs.links, *cells, behind))
+    page.table(columns, rows)
+    page.text(
+        "ports: the most links that leave or enter a node; links: one for each direction\n"
+        "behind: another machine costs no more, and none of its bounds is higher; what algorithms "
+        "reach may differ from bounds"
+    )
+    for one in design.assessed:
+        if one.candidate.same:
+            same = ", ".join(one.candidate.same)
+            page.text(f"the same machine as {one.candidate.name}: {same}")
+    for family, (error, count) in design.left_out.items():
+        why = f"{error.message} (expected {error.expected})" if error.expected else error.message
+        page.text(f"{counted(count, 'member')} of {family} left out, such as: {why}")
+    for one in design.assessed:
+        for name, why in one.refused.items():
+            page.text(f"{name} on {one.candidate.name}: {why}")
+    if not design.complete:
+        why = "it was interrupted" if design.interrupted else "the time was over"
+        page.text(f"not everything was looked at to the end: {why}")
+    return page
+
+
+def _cells(one: Assessed, name: str) -> tuple[object, object]:
+    """The bounds on S and R/C; dashes where nobody looked."""
+    found = one.bounds.get(name)
+    if found is None:
+        return ("impossible", "") if name in one.refused else ("-", "-")
+    return found.steps, found.bandwidth

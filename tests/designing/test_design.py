@@ -1,0 +1,219 @@
+"""Designs: which machines there are, what is proved of them, and which are behind others."""
+
+from __future__ import annotations
+
+import json
+import random
+from fractions import Fraction
+from itertools import permutations, product
+from math import prod
+from typing import Any
+
+import pytest
+
+import syncoll
+from syncoll.cli.main import main
+from syncoll.designing import assessing
+from syncoll.designing.isomorphism import CanonicalForm
+from syncoll.errors import OutOfTimeError, SpecError, UsageError
+from syncoll.model import BandwidthBound, Topology
+from syncoll.results import LowerBounds
+from syncoll.searching.lower_bounds import lower_bounds
+
+
+def bounds_of(found: syncoll.DesignResult, collective: str) -> dict[str, tuple[int, Fraction]]:
+    return {
+        one.candidate.name: (one.bounds[collective].steps, one.bounds[collective].bandwidth)
+        for one in found.assessed
+    }
+
+
+def test_bounds_of_tori_are_their_closed_forms() -> None:
+    """A node gets P - 1 chunks through its ports, and half of an alltoall crosses the middle."""
+    found = syncoll.design(
+        "torus(a,b,c)", ["allgather", "alltoall"], where="a*b*c == 64 and 2 < a <= b <= c"
+    )
+    assert [one.candidate.name for one in found.assessed] == ["torus(4,4,4)"]
+    found = syncoll.design("torus(a,b)", ["allgather", "alltoall"], where="P == 36 and 2 < a <= b")
+    sizes = [(a, 36 // a) for a in range(3, 7) if 36 % a == 0]
+    assert len(found.assessed) == len(sizes) == 3
+    for a, b in sizes:
+        name = f"torus({a},{b})"
+        steps = a // 2 + b // 2
+        assert bounds_of(found, "allgather")[name] == (steps, Fraction(35, 4))
+        # Of each input a piece in P to each node: halves of the long side exchange P / 2 * P / 2
+        # pieces over 2 * a links, each way.
+        least = Fraction(18 * 18, 36 * 2 * a) if b % 2 == 0 else Fraction(0)
+        assert bounds_of(found, "alltoall")[name][0] == steps
+        assert bounds_of(found, "alltoall")[name][1] >= least
+
+
+def test_each_bound_is_that_of_the_machine_alone() -> None:
+    found = syncoll.design(["circulant(9,1,i)", "dgx1"], ["allgather", "allreduce"], most=4)
+    names = {one.candidate.name: one.candidate.same for one in found.assessed}
+    assert names == {
+        "circulant(9,1,2)": ("circulant(9,1,4)",),  # 1, 2 times 4
+        "circulant(9,1,3)": (),
+        "dgx1": (),
+    }
+    for one in found.assessed:
+        for name, bound in one.bounds.items():
+            alone = syncoll.bounds(one.candidate.name, name, max_steps=0)
+            assert (bound.steps, bound.bandwidth) == (alone.steps, alone.bandwidth)
+
+
+def test_members_are_those_for_which_the_condition_holds() -> None:
+    found = syncoll.design("torus(a,b,c)", "allgather", where="a*b*c == 12 and ports <= 4", most=12)
+    names = {name for one in found.assessed for name in (one.candidate.name, *one.candidate.same)}
+    meant = {
+        f"torus({a},{b},{c})"
+        for a, b, c in product(range(1, 13), repeat=3)
+        if a * b * c == 12 and sum(min(2, size - 1) for size in (a, b, c)) <= 4
+    }
+    assert names == meant
+    for one in found.assessed:  # the others are the same sizes in another order, but for 4 = 2 * 2
+        sizes = sorted(int(n) for n in one.candidate.name[6:-1].split(","))
+        orders = {f"torus({','.join(map(str, o))})" for o in permutations(sizes)}
+        assert orders <= {one.candidate.name, *one.candidate.same}
+        assert prod(sizes) == 12
+
+
+def test_several_conditions_each_speak_of_their_own() -> None:
+    where = ["P == 8", "i < j and a <= b", "links <= 32"]
+    found = syncoll.design(["circulant(8,i,j)", "torus(a,b)", "dgx1"], "allgather", where=where)
+    names = {name for one in found.assessed for name in (one.candidate.name, *one.candidate.same)}
+    assert {"dgx1", "torus(1,8)", "torus(2,4)", "circulant(8,1,2)"} <= names
+    assert "torus(4,2)" not in names
+    assert "circulant(8,2,1)" not in names
+
+
+def renumbered(topology: Topology, numbers: list[int]) -> Topology:
+    def moved(links: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
+        return tuple(sorted((numbers[a], numbers[b]) for a, b in links))
+
+    bounds = [BandwidthBound(moved(b.links), b.chunks_per_round) for b in topology.bounds]
+    random.Random(0).shuffle(bounds)
+    return Topology("other", topology.num_nodes, moved(topology.links), tuple(bounds))
+
+
+@pytest.mark.parametrize("name", ["torus(2,3,4)", "dgx1", "hub(5)", "generalised_kautz(9,2)"])
+def test_other_numbers_are_recognised(name: str) -> None:
+    topology = syncoll.topology(name)
+    numbers = list(range(topology.num_nodes))
+    random.Random(1).shuffle(numbers)
+    other = renumbered(topology, numbers)
+    one, two = CanonicalForm.of(topology), CanonicalForm.of(other)
+    assert one is not None
+    assert two is not None
+    assert one.key == two.key
+    assert one.is_same(two)
+
+
+def test_other_bandwidths_are_another_machine() -> None:
+    found = syncoll.design(["ring(6,bandwidth=w)"], "allgather", most=3)
+    assert bounds_of(found, "allgather") == {
+        f"ring(6{'' if w == 1 else f',bandwidth={w}'})": (3, Fraction(5, 2 * w)) for w in (1, 2, 3)
+    }
+    assert not any(one.candidate.same for one in found.assessed)
+    assert not any(found.behind()), "what is faster costs more bandwidth"
+
+
+def test_who_is_behind_is_worse_in_something_and_better_in_nothing() -> None:
+    found = syncoll.design(
+        ["torus(a,b)", "circulant(n,1,i)", "hypercube(d)"], "allgather", where="12 <= P <= 16"
+    )
+    ahead = found.behind()
+    assert any(ahead)
+    for one, other in zip(found.assessed, ahead, strict=True):
+        ours = one.figures(found.collectives)
+        better = [
+            rival
+            for rival in found.assessed
+            if rival.candidate.costs.nodes == one.candidate.costs.nodes
+            and all(a <= b for a, b in zip(rival.figures(found.collectives), ours, strict=True))
+            and rival.figures(found.collectives) != ours
+        ]
+        assert (other is None) == (not better)
+        assert other is None or other in better
+
+
+@pytest.mark.parametrize(
+    ("where", "column", "text"),
+    [
+        ("a*b = 8", 5, "unexpected `=`"),
+        ("a*q == 8", 3, "no topology here has a parameter `q`"),
+        ("a + 2", 1, "this is a number"),
+        ("P == 8 and a div (b - 1) == 2", 14, "division by zero"),
+        ("a*n == 8", 1, "`a` and `n` together"),
+    ],
+)
+def test_a_wrong_condition_is_shown_where_it_is_wrong(where: str, column: int, text: str) -> None:
+    with pytest.raises(SpecError) as caught:
+        syncoll.design(["torus(a,b)", "ring(n)"], "allgather", where=where)
+    assert text in caught.value.message
+    assert caught.value.origin is not None
+    assert (caught.value.origin.line, caught.value.origin.column) == (1, column)
+
+
+def test_what_leaves_nothing_says_so() -> None:
+    with pytest.raises(SpecError, match="no member of"):
+        syncoll.design("torus(a,b)", "allgather", where="a*b == 100", most=9)
+    with pytest.raises(SpecError, match="has no meaning"):
+        syncoll.design("circulant(3,i)", "allgather", where="i > 2", most=9)
+    with pytest.raises(SpecError, match="machines to look at"):
+        syncoll.design("torus(a,b,c,d)", "allgather")
+    with pytest.raises(UsageError, match="no collectives"):
+        syncoll.design("ring(4)", [])
+
+
+def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    """Options may stand between the words, and several processes prove the same."""
+    command = ["design", "torus(a,b)", "--where", "a*b == 8", "dgx1", "allgather", "alltoall"]
+    assert main([*command, "--format", "json"]) == 0
+    alone = json.loads(capsys.readouterr().out)
+    assert [one["topology"] for one in alone["candidates"]] == ["torus(1,8)", "torus(2,4)", "dgx1"]
+    assert alone["candidates"][0]["bounds"]["allgather"] == {"steps": 4, "bandwidth": "7/2"}
+    assert main([*command, "--format", "json", "--jobs", "2"]) == 0
+    assert json.loads(capsys.readouterr().out) == alone
+    assert main([*command]) == 0
+    assert "torus(8,1)" in capsys.readouterr().out
+
+
+def test_words_of_one_kind_are_not_enough(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["design", "dgx1"]) == 2
+    assert "no collective among dgx1" in capsys.readouterr().err
+    assert main(["design", "dgx1", "algather"]) == 2
+    assert "algather" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("ending", "code", "why"),
+    [
+        (KeyboardInterrupt, 130, "it was interrupted"),
+        (OutOfTimeError, 0, "the time was over"),
+    ],
+)
+def test_what_was_found_before_the_end_is_shown(
+    ending: type[BaseException],
+    code: int,
+    why: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    calls: list[str] = []
+
+    def until_the_end(topology: Topology, *given: Any, **how: Any) -> LowerBounds:
+        calls.append(topology.name)
+        if len(calls) == 3:
+            raise ending
+        return lower_bounds(topology, *given, **how)
+
+    monkeypatch.setattr(assessing, "lower_bounds", until_the_end)
+    command = ["design", "ring(n)", "allgather", "--most", "5", "--format", "json"]
+    assert main(command) == code
+    told = json.loads(capsys.readouterr().out)
+    assert [bool(one["bounds"]) for one in told["candidates"]] == [True, True, False, False, False]
+    assert not told["complete"]
+    calls.clear()
+    assert main(command[:-2]) == code
+    assert f"not everything was looked at to the end: {why}" in capsys.readouterr().out
