@@ -25,12 +25,15 @@ SPEC = """\
 # * Each NVLink carries 25 GB/s in each direction, as on V100, A100, H100 (options gpu and link
 #   change it); the matrix does not tell.
 # * 2 of 6 pairs have no NVLinks, and no link here: PCIe is left out (pcie=31.5 takes it too).
+# * Assumed: latencies of GPU to GPU by which NCCL 2.8 chooses its algorithms
+#   (src/graph/tuning.cc, hwLat of rings, protocol LL): 0.47 us over NVLink, divided over the
+#   links on the way. What the machine does must be measured (--alpha).
 #
 # Nodes: 0 to 3 are GPU0 to GPU3.
 topology square {
     nodes 4
-    link (0, 1), (2, 3) both ways bandwidth 25 GB/s label "1 NVLink"
-    link (0, 2), (1, 3) both ways bandwidth 50 GB/s label "2 NVLinks"
+    link (0, 1), (2, 3) both ways bandwidth 25 GB/s latency 470 ns label "1 NVLink"
+    link (0, 2), (1, 3) both ways bandwidth 50 GB/s latency 470 ns label "2 NVLinks"
 }
 """
 ROCM = """\
