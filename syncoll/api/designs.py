@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Unpack
 
 from syncoll.api.base import Shown, What, deadline_of, dressed, session_for
 from syncoll.deadline import interrupted_at
 from syncoll.designing import Design, Question
+from syncoll.designing.folder import DesignFolder
 from syncoll.errors import UsageError
 from syncoll.model import Collective
 from syncoll.pages import Page
@@ -30,7 +32,7 @@ class DesignResult(Shown, Design):
         return design_page(self)
 
     def document(self) -> dict[str, Any]:
-        """The table as JSON; the proofs are what `save` writes beside it."""
+        """The table as JSON, without proofs."""
         ahead = self.behind()
         return {
             "schema": "syncoll/design/1",
@@ -43,19 +45,28 @@ class DesignResult(Shown, Design):
                 {
                     "topology": one.candidate.name,
                     "same": list(one.candidate.same),
+                    "images": one.candidate.images,
                     "nodes": one.candidate.costs.nodes,
                     "ports": one.candidate.costs.ports,
                     "links": one.candidate.costs.links,
                     "link_bandwidth": str(one.candidate.costs.bandwidth),
                     "bounds": {
                         name: {"steps": found.steps, "bandwidth": str(found.bandwidth)}
-                        for name, found in one.bounds.items()
+                        for name in self.collectives
+                        for found in (one.bounds.get(name),)
+                        if found is not None
                     },
                     "refused": dict(one.refused),
                     "behind": None if other is None else other.candidate.name,
                 }
                 for one, other in zip(self.assessed, ahead, strict=True)
             ],
+            "others": None
+            if self.others is None
+            else {
+                "pairs": self.others.pairs,
+                "at_least": {k: str(v) for k, v in self.others.at_least.items()},
+            },
             "left_out": {
                 family: {"members": count, "why": error.message}
                 for family, (error, count) in self.left_out.items()
@@ -69,7 +80,9 @@ def design(
     *,
     where: str | Sequence[str] = (),
     most: int | None = None,
+    one_more_link: bool = False,
     time_limit: float | str | None = None,
+    output: str | Path | None = None,
     progress: str = "auto",
     **settings: Unpack[SettingsOptions],
 ) -> DesignResult:
@@ -82,8 +95,12 @@ def design(
         where: a condition on the parameters, in the language; also on ``P``, the number of nodes,
             ``ports`` and ``links``.  Several must all hold.
         most: the largest value of a parameter; None for 64.
+        one_more_link: whether to ask for one machine which link between two of its nodes, in both
+            directions and as wide as most of its links, would help most.
         time_limit: seconds for all of it, or a text such as ``2min``; what is proved by then is
             given, as after Ctrl-C.
+        output: a folder where each bound is kept with its proof as it is found, for `check`, and
+            the table as ``index.json``; what is there already is checked and not proved anew.
         progress: ``auto``, ``live``, ``plain`` or ``none``.
         settings: see `Settings`; ``jobs`` are the processes that prove bounds.
 
@@ -107,7 +124,11 @@ def design(
         families = [session.specs.family(one) for one in listed]
         meant = tuple(session.collective(one) for one in asked)
     texts = (where,) if isinstance(where, str) else tuple(where)
-    question = Question(meant, texts, most)
+    question = Question(meant, texts, most, one_more_link)
+    folder = None if output is None else DesignFolder(Path(output), session.tell)
     with counting(progress) as told:
-        found = session.design(families, question, until=until, told=told)
-    return dressed(DesignResult, found)
+        found = session.design(families, question, until=until, told=told, folder=folder)
+    result = dressed(DesignResult, found)
+    if folder is not None:
+        folder.finish(result.document())
+    return result

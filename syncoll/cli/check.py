@@ -9,6 +9,9 @@ definition, which --collective names; refutations are a solver's word, unless th
 of how it was made (search, complete, seconds, encoding, backend) is never checked, and no claim
 rests on it.
 
+A folder that `syncoll design -o` wrote is checked file by file; each is compared with the
+collective and the machine of its names, where syncoll has such.
+
 A file that claims what it does not prove ends with exit code 2 and the first claim that fails.
 
   syncoll pareto dgx1 allgather -o frontier.json
@@ -19,19 +22,30 @@ A file that claims what it does not prove ends with exit code 2 and the first cl
 from __future__ import annotations
 
 import argparse
+from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import syncoll
 from syncoll.cli.arguments import add_format, add_meant
 from syncoll.cli.exits import Exit
 from syncoll.cli.output import picked, print_json, print_page
+from syncoll.errors import SpecError, UsageError, VerificationError
+from syncoll.pages import Page
+from syncoll.wording import counted
+
+if TYPE_CHECKING:
+    from syncoll.api.base import What, Where
+    from syncoll.session import Session
 
 __all__ = ["add_arguments", "run"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own."""
-    parser.add_argument("file", metavar="FILE", type=Path, help="a frontier saved with -o")
+    parser.add_argument(
+        "file", metavar="FILE", type=Path, help="a frontier saved with -o, or a folder of them"
+    )
     add_meant(parser)
     parser.add_argument(
         "--proofs",
@@ -45,6 +59,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Runs the command; its exit code."""
+    if arguments.file.is_dir():
+        return _check_folder(arguments)
     checked = syncoll.check(
         arguments.file, arguments.collective, arguments.proofs, arguments.topology
     )
@@ -53,6 +69,48 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         print_page(checked.page())
     return Exit.UNCHECKED if checked.unchecked else Exit.OK
+
+
+def _check_folder(arguments: argparse.Namespace) -> int:
+    """Checks all frontiers of a folder."""
+    for name in ("collective", "topology", "proofs"):
+        if getattr(arguments, name) is not None:
+            raise UsageError(f"--{name} is about one file, and {arguments.file} is a folder")
+    files = [one for one in sorted(arguments.file.glob("*.json")) if one.name != "index.json"]
+    if not files:
+        raise UsageError(f"no frontier in {arguments.file}; expected files ending in .json")
+    documents, rows = [], []
+    for file in files:
+        found = syncoll.load(file)
+        if not isinstance(found, syncoll.FrontierResult):
+            raise UsageError(f"{file}: not a frontier")
+        collective, topology = _known(arguments.session, found)
+        try:
+            checked = found.check(collective, None, topology)
+        except VerificationError as error:
+            raise VerificationError(f"{file}: {error}") from error
+        documents.append(_document(file, checked))
+        unchecked = ", ".join(one.what for one in checked.unchecked)
+        bounds = found.least_steps, found.least_bandwidth
+        rows.append((found.collective, found.topology.name, *bounds, len(found), unchecked))
+    if arguments.format == "json":
+        print_json({"schema": "syncoll/check/1", "files": documents})
+    else:
+        page = Page().text(f"{counted(len(rows), 'frontier')} checked, all that they claim holds")
+        columns = ("collective", "topology", ">S >=", ">R/C >=", ">points", "not checked")
+        print_page(page.text().table(columns, rows))
+    return Exit.OK if all(one["fully_checked"] for one in documents) else Exit.UNCHECKED
+
+
+def _known(session: Session, found: syncoll.FrontierResult) -> tuple[What | None, Where | None]:
+    """The collective and the topology of the names in a file, where syncoll has such."""
+    collective: What | None = None
+    topology: Where | None = None
+    with suppress(SpecError):
+        collective = session.collective(found.collective)
+    with suppress(SpecError):
+        topology = session.topology(found.topology.name)
+    return collective, topology
 
 
 def _document(file: Path, checked: syncoll.CheckedResult) -> dict[str, object]:

@@ -5,6 +5,7 @@ machine is behind another one that costs no more and none of whose bounds is hig
   syncoll design "torus(a,b,c)" --where "a*b*c == 64 and a <= b <= c" allgather alltoall
   syncoll design "torus(a,b)" "hypercube(d)" "circulant(n,1,i)" --where "P == 16" allgather
   syncoll design dgx1 "hypercube(3)" "ring(8)" allgather allreduce
+  syncoll design "mesh(3,4)" --one-more-link alltoall
 
 Names without a value, such as a, b and c, are whole numbers from 1 to 64 (--most).  --where is a
 condition in the language of specs on them, on P, the number of nodes, and on `ports` and `links`;
@@ -17,9 +18,9 @@ from __future__ import annotations
 import argparse
 
 import syncoll
-from syncoll.cli.arguments import add_format, add_progress, add_time_limit, count
+from syncoll.cli.arguments import add_format, add_progress, add_time_limit, count, output_folder
 from syncoll.cli.exits import Exit
-from syncoll.cli.output import print_json, print_page
+from syncoll.cli.output import note, print_json, print_page
 from syncoll.errors import SpecError, UsageError
 from syncoll.spec import SpecLibrary
 
@@ -48,9 +49,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="the largest value of a name without one (default: 64)",
     )
+    parser.add_argument(
+        "--one-more-link",
+        action="store_true",
+        help="for one machine: which link between two of its nodes, in both directions and as wide "
+        "as most of its links, would help most; pairs of nodes that are alike count once",
+    )
     add_time_limit(parser, "; what is proved by then is given, as after Ctrl-C (default: none)")
     parser.add_argument(
         "--jobs", type=count, metavar="N", help="so many processes at once (default: 1)"
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=output_folder,
+        metavar="FOLDER",
+        help="keep each bound with its proof as it is found, for `syncoll check FOLDER`, and the "
+        "table as index.json; what is there already is checked and not proved anew",
     )
     add_format(parser)
     add_progress(parser)
@@ -64,7 +79,9 @@ def run(arguments: argparse.Namespace) -> int:
         collectives,
         where=arguments.where,
         most=arguments.most,
+        one_more_link=arguments.one_more_link,
         time_limit=arguments.time_limit,
+        output=arguments.output,
         progress=arguments.progress,
         **({} if arguments.jobs is None else {"jobs": arguments.jobs}),
     )
@@ -72,6 +89,8 @@ def run(arguments: argparse.Namespace) -> int:
         print_json(found.document())
     else:
         print_page(found.page())
+    if arguments.output is not None:
+        note(f"saved in {arguments.output}")
     return Exit.INTERRUPTED if found.interrupted else Exit.OK
 
 

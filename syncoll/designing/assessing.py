@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 
 from syncoll.deadline import Deadline, OutOfTimeError
 from syncoll.designing.candidates import Candidate
-from syncoll.designing.design import Assessed
+from syncoll.designing.design import Assessed, Proved
+from syncoll.designing.folder import DesignFolder
 from syncoll.errors import LocatedError
 from syncoll.model import Collective, Topology
 from syncoll.results import LowerBounds
@@ -36,14 +37,12 @@ class Assessing:
     complete: bool = True
     interrupted: bool = False
 
-    def take(self, position: int, collective: str, found: LowerBounds | str) -> None:
+    def take(self, position: int, collective: str, found: Proved | str) -> None:
         """Puts an answer in its place; a text says why there is none."""
         one = self.assessed[position]
         if isinstance(found, str):
             self.assessed[position] = replace(one, refused={**one.refused, collective: found})
             return
-        self.complete &= not found.late
-        self.interrupted |= found.interrupted
         self.assessed[position] = replace(one, bounds={**one.bounds, collective: found})
 
 
@@ -53,9 +52,8 @@ def assess(
     *,
     jobs: int,
     until: Deadline,
-    known: Callable[[Candidate, Collective], LowerBounds | None] = lambda *_: None,
     told: Callable[[int, int, str], None] = lambda *_: None,
-    keep: Callable[[Candidate, LowerBounds], None] = lambda *_: None,
+    folder: DesignFolder | None = None,
 ) -> Assessing:
     """The bounds of all collectives on all candidates.
 
@@ -63,17 +61,17 @@ def assess(
 
     Args:
         jobs: processes at once; 1 for this one alone.
-        known: asked first, for what was found before.
         told: is told after each how many of how many are done, and which was the last.
-        keep: gets each as soon as it was found.
+        folder: has what was found before, and gets each as soon as it was found.
     """
     result = Assessing([Assessed(one) for one in candidates])
+    found: Proved | str | None
     waiting, done = [], 0
     total = len(candidates) * len(collectives)
     try:
         for position, candidate in enumerate(candidates):
             for collective in collectives:
-                found = known(candidate, collective)
+                found = None if folder is None else folder.known(candidate, collective)
                 if found is None:
                     waiting.append((position, collective))
                 else:
@@ -81,12 +79,15 @@ def assess(
                     result.take(position, collective.name, found)
         tasks = [(i, collective, candidates[i].topology) for i, collective in waiting]
         for position, name, answer in _answers(tasks, min(jobs, len(tasks)), until):
-            result.take(position, name, answer)
+            found = Proved.of(answer) if isinstance(answer, LowerBounds) else answer
+            result.take(position, name, found)
             done += 1
             if isinstance(answer, LowerBounds):
+                result.complete &= not answer.late
+                if folder is not None and not isinstance(found, str):
+                    folder.keep(candidates[position], found)
                 if answer.interrupted:
                     raise KeyboardInterrupt
-                keep(candidates[position], answer)
             told(done, total, f"{name} on {candidates[position].name}")
     except KeyboardInterrupt:
         result.complete, result.interrupted = False, True

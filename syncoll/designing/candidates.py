@@ -14,7 +14,7 @@ from syncoll.planning.plan import unit_bandwidth
 from syncoll.routing import as_topology
 from syncoll.spec import Condition, Family, applying, members
 
-__all__ = ["Candidate", "Candidates", "Costs", "find_candidates"]
+__all__ = ["Candidate", "Candidates", "Costs", "find_candidates", "ports_of"]
 
 _OF_COSTS = ("P", "ports", "links")
 """What conditions may name beside parameters."""
@@ -40,21 +40,29 @@ class Costs:
     @classmethod
     def of(cls, topology: Topology) -> Costs:
         """Those of a topology, or of the physical network that it was made from."""
-        nodes, fabric = topology.num_nodes, topology.fabric
+        fabric = topology.fabric
         if fabric is not None:
-            ends = [(link.source, link.destination) for link in fabric.links]
             total = sum((link.bandwidth for link in fabric.links), Fraction(0))
         else:
-            ends = list(topology.links)
             rates = [bound.chunks_per_round for bound in topology.bounds]
             total = sum((min(rates[i] for i in own) for own in topology.link_bounds), Fraction(0))
-        leaving, entering = [0] * nodes, [0] * nodes
-        for a, b in ends:
-            if a < nodes:
-                leaving[a] += 1
-            if b < nodes:
-                entering[b] += 1
-        return cls(nodes, len(ends), max([*leaving, *entering]), total)
+        links = len(topology.links if fabric is None else fabric.links)
+        return cls(topology.num_nodes, links, max(ports_of(topology)), total)
+
+
+def ports_of(topology: Topology) -> list[int]:
+    """``[P]``: how many links leave each node, or enter it, whichever are more."""
+    nodes, fabric = topology.num_nodes, topology.fabric
+    leaving, entering = [0] * nodes, [0] * nodes
+    ends = topology.links
+    if fabric is not None:
+        ends = tuple((link.source, link.destination) for link in fabric.links)
+    for a, b in ends:
+        if a < nodes:
+            leaving[a] += 1
+        if b < nodes:
+            entering[b] += 1
+    return [max(both) for both in zip(leaving, entering, strict=True)]
 
 
 @dataclass(frozen=True, eq=False)

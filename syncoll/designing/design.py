@@ -9,9 +9,9 @@ from fractions import Fraction
 from syncoll.designing.candidates import Candidate
 from syncoll.errors import LocatedError
 from syncoll.model import Collective
-from syncoll.results import LowerBounds
+from syncoll.results import Frontier, LowerBounds
 
-__all__ = ["Assessed", "Design", "Question"]
+__all__ = ["Assessed", "Design", "Others", "Proved", "Question"]
 
 
 Figures = tuple[Fraction | int, ...]
@@ -25,11 +25,35 @@ class Question:
         collectives: whose bounds are compared.
         conditions: as they were written.
         most: the largest value of a parameter.
+        one_more_link: whether the candidates are the machine with one more link.
     """
 
     collectives: tuple[Collective, ...]
     conditions: tuple[str, ...] = ()
     most: int = 64
+    one_more_link: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Proved:
+    """What is proved of a collective on a machine.
+
+    Args:
+        steps: S at least.
+        bandwidth: R/C at least, with any number of steps.
+        frontier: with what proves them, and points where some were searched; None for an irregular
+            collective, of which bounds for one C say nothing about others.
+    """
+
+    steps: int
+    bandwidth: Fraction
+    frontier: Frontier | None
+
+    @classmethod
+    def of(cls, bounds: LowerBounds) -> Proved:
+        """What bounds say."""
+        frontier = None if bounds.evidence is None else bounds.frontier()
+        return cls(bounds.steps, bounds.bandwidth, frontier)
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +66,7 @@ class Assessed:
     """
 
     candidate: Candidate
-    bounds: Mapping[str, LowerBounds] = field(default_factory=dict)
+    bounds: Mapping[str, Proved] = field(default_factory=dict)
     refused: Mapping[str, str] = field(default_factory=dict)
 
     def figures(self, collectives: Sequence[str]) -> Figures | None:
@@ -62,6 +86,20 @@ class Assessed:
         return (costs.ports, costs.links, costs.bandwidth, *found)
 
 
+@dataclass(frozen=True)
+class Others:
+    """Pairs of nodes that were not looked at, as their link gains no more than others.
+
+    Args:
+        pairs: how many, all those of an orbit counted.
+        at_least: for each collective what R/C is still at least with one of these links; missing
+            where nothing says so.
+    """
+
+    pairs: int
+    at_least: Mapping[str, Fraction]
+
+
 @dataclass(frozen=True, eq=False)
 class Design:
     """Candidates, and what is proved about them.
@@ -70,6 +108,7 @@ class Design:
         left_out: by family, why some of its members make no machine, and how many.
         complete: whether all was looked at.
         interrupted: whether a person ended it.
+        others: where one more link was asked for, those that were not looked at.
     """
 
     question: Question
@@ -78,6 +117,7 @@ class Design:
     complete: bool = True
     interrupted: bool = False
     seconds: float = 0.0
+    others: Others | None = None
 
     @property
     def collectives(self) -> tuple[str, ...]:

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
-from syncoll.deadline import Deadline, interrupted_at
+from syncoll.deadline import Deadline, OutOfTimeError, interrupted_at
 from syncoll.designing.assessing import assess
 from syncoll.designing.candidates import Candidate, find_candidates
-from syncoll.designing.design import Design, Question
-from syncoll.errors import SpecError
-from syncoll.results import LowerBounds
+from syncoll.designing.design import Design, Others, Question
+from syncoll.designing.folder import DesignFolder
+from syncoll.designing.one_more_link import Extension, extensions, with_link
+from syncoll.errors import SpecError, UsageError
+from syncoll.searching.lower_bounds import lower_bounds
 from syncoll.spec import Family, conditions_of
 
 __all__ = ["design"]
+
+_MOST_LINKS = 12
+"""New links, one of each orbit, whose bounds are proved anew."""
 
 
 def design(
@@ -23,7 +29,7 @@ def design(
     until: Deadline,
     *,
     told: Callable[[int, int, str], None],
-    keep: Callable[[Candidate, LowerBounds], None],
+    folder: DesignFolder | None,
 ) -> Design:
     """Proves the bounds of all members of families.
 
@@ -44,8 +50,10 @@ def design(
             None,
             "a condition that some of them meet",
         )
+    if question.one_more_link:
+        return _one_more_link(made.found, question, jobs, until, began, told, folder)
     order = sorted(made.found, key=lambda one: (one.costs.nodes, one.costs.ports, one.costs.links))
-    found = assess(order, question.collectives, jobs=jobs, until=until, told=told, keep=keep)
+    found = assess(order, question.collectives, jobs=jobs, until=until, told=told, folder=folder)
     return Design(
         question,
         tuple(found.assessed),
@@ -53,4 +61,51 @@ def design(
         found.complete,
         found.interrupted,
         time.perf_counter() - began,
+    )
+
+
+def _one_more_link(
+    found: Sequence[Candidate],
+    question: Question,
+    jobs: int,
+    until: Deadline,
+    began: float,
+    told: Callable[[int, int, str], None],
+    folder: DesignFolder | None,
+) -> Design:
+    """The machine as it is, and with each of the links that may gain most."""
+    if len(found) > 1:
+        names = ", ".join(one.name for one in found[:4])
+        raise UsageError(f"one more link is for one machine, not {len(found)}: {names}")
+    (base,) = found
+    asked, rest = [], list[Extension]()
+    candidates = [base]
+    try:
+        with interrupted_at(until):
+            for one in question.collectives:
+                asked.append((one, lower_bounds(base.topology, one, max_steps=0, until=until)))
+            every = extensions(base.topology, asked)
+            for pair in every[:_MOST_LINKS]:
+                candidates.append(replace(with_link(base, pair.ends), images=pair.images))
+            rest = every[_MOST_LINKS:]
+    except OutOfTimeError:
+        if len(asked) < len(question.collectives):
+            raise
+    result = assess(
+        candidates, question.collectives, jobs=jobs, until=until, told=told, folder=folder
+    )
+    least = {
+        name: min(value for value in values if value is not None)
+        for name in (collective.name for collective, _ in asked)
+        for values in [[pair.at_least[name] for pair in rest]]
+        if values and None not in values
+    }
+    return Design(
+        question,
+        tuple(result.assessed),
+        {},
+        result.complete,
+        result.interrupted,
+        time.perf_counter() - began,
+        Others(sum(pair.images for pair in rest), least) if rest else None,
     )

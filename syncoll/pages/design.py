@@ -12,22 +12,43 @@ __all__ = ["design_page"]
 def design_page(design: Design) -> Page:
     """Candidates with costs and bounds, which are behind others, and what was left out."""
     page, names = Page(), design.collectives
-    page.text(f"bounds of {' and '.join(names)} on {counted(len(design.assessed), 'machine')}")
+    title = f"bounds of {' and '.join(names)} on {counted(len(design.assessed), 'machine')}"
+    if design.question.one_more_link:
+        title = f"bounds of {' and '.join(names)} with one more link, in both directions"
+    page.text(title)
     page.text()
     bounds = [column for name in names for column in (f">{name}: S >=", ">R/C >=")]
-    columns = ["topology", ">nodes", ">ports", ">links", *bounds, "behind"]
+    images = design.question.one_more_link
+    columns = [
+        "topology",
+        *([">pairs alike"] if images else []),
+        ">nodes",
+        ">ports",
+        ">links",
+        *bounds,
+        "behind",
+    ]
     rows = []
-    for one, ahead in zip(design.assessed, design.behind(), strict=True):
+    for number, (one, ahead) in enumerate(zip(design.assessed, design.behind(), strict=True)):
         costs = one.candidate.costs
         cells = [cell for name in names for cell in _cells(one, name)]
         behind = "" if ahead is None else ahead.candidate.name
-        rows.append((one.candidate.name, costs.nodes, costs.ports, costs.links, *cells, behind))
+        alike = [one.candidate.images if number else ""] if images else []
+        rows.append(
+            (one.candidate.name, *alike, costs.nodes, costs.ports, costs.links, *cells, behind)
+        )
     page.table(columns, rows)
     page.text(
         "ports: the most links that leave or enter a node; links: one for each direction\n"
         "behind: another machine costs no more, and none of its bounds is higher; what algorithms "
         "reach may differ from bounds"
     )
+    if design.others is not None:
+        pairs = counted(design.others.pairs, "other pair of nodes", "other pairs of nodes")
+        least = [f"R/C of {name} >= {least}" for name, least in design.others.at_least.items()]
+        page.text(f"{pairs} not looked at{', by the prices of the bound:' if least else ''}")
+        for text in least:
+            page.text(f"  {text}, whichever of them is joined")
     for one in design.assessed:
         if one.candidate.same:
             same = ", ".join(one.candidate.same)

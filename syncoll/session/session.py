@@ -20,7 +20,8 @@ from syncoll.session.names import Names, Tell
 from syncoll.session.settings import Settings
 
 if TYPE_CHECKING:
-    from syncoll.designing import Candidate, Design, Question
+    from syncoll.designing import Design, Question
+    from syncoll.designing.folder import DesignFolder
     from syncoll.model import Algorithm, Collective, Fabric, Instance, Topology
     from syncoll.plugins import PluginManager
     from syncoll.proofs.refute import Refuting
@@ -357,22 +358,25 @@ class Session(Names):
         *,
         until: Deadline = NEVER,
         told: Callable[[int, int, str], None] = lambda *_: None,
-        keep: Callable[[Candidate, LowerBounds], None] = lambda *_: None,
+        folder: DesignFolder | None = None,
     ) -> Design:
         """Proves bounds of all members of families; see `syncoll.designing`.
 
         Args:
             told: is told how many of how many bounds there are, and which was the last.
-            keep: gets each as soon as it was found.
+            folder: where they are kept as they come, and read from.
 
         Raises:
+            UsageError: when a file cannot be written.
             SpecError: when a family or a condition makes no sense, or no member is left.
             OutOfTimeError: when the time was over before it was known what the members are.
         """
         from syncoll.designing.driver import design
 
         with self.limited():
-            return design(families, question, self.settings.num_jobs, until, told=told, keep=keep)
+            return design(
+                families, question, self.settings.num_jobs, until, told=told, folder=folder
+            )
 
     def classics(
         self,

@@ -1,0 +1,232 @@
+"""Which one more link, in both directions, would help a machine most.
+
+Pairs of nodes that an automorphism of the machine takes to each other are as good as each other, so
+that one of each orbit is looked at.  What a new link can gain follows from the prices that prove
+the bound without it (`syncoll.certificates.prices`).  Give the link from a to b the price of the
+cheapest way from a to b: then nothing that moves gets cheaper by it, and a round costs at most
+
+    1 + w * (way(a, b) + way(b, a))
+
+where w is the bandwidth of the new link each way.  So the bound B falls to no less than B over
+that, for every pair of an orbit, and the largest of these counts: the pairs of an orbit have one
+bound.  A pair that costs nothing gains nothing.  Bounds are proved anew for the pairs that may
+gain most; what these numbers say of the others goes with the answer.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import ceil
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.certificates import CutCertificate, PriceCertificate, RoundsBound
+from syncoll.certificates.trees import TreeCertificate
+from syncoll.designing.candidates import Candidate, Costs, ports_of
+from syncoll.errors import ModelError
+from syncoll.model import (
+    BandwidthBound,
+    Collective,
+    Fabric,
+    FabricLink,
+    RelationTable,
+    Topology,
+)
+from syncoll.results import LowerBounds
+from syncoll.routing import as_topology
+from syncoll.symmetry.candidates import automorphism_generators
+from syncoll.symmetry.structure import Structure
+
+__all__ = ["Extension", "extensions", "usual_bandwidth", "with_link"]
+
+IntArray = npt.NDArray[np.int64]
+
+_GRID = 1 << 40
+"""Prices are rounded up to multiples of the largest one over this."""
+
+_UNREACHABLE = 1 << 60
+
+
+@dataclass(frozen=True, eq=False)
+class Extension:
+    """A pair of nodes that may be joined.
+
+    Args:
+        ends: the nodes.
+        images: how many pairs of nodes are like it.
+        at_least: for each collective what R/C is still at least; None where nothing says so.
+        far: the sum of all distances with it.
+    """
+
+    ends: tuple[int, int]
+    images: int
+    at_least: Mapping[str, Fraction | None]
+    far: int
+
+
+def extensions(
+    topology: Topology, asked: Sequence[tuple[Collective, LowerBounds]]
+) -> list[Extension]:
+    """One of each orbit of pairs of nodes, those that may gain most first.
+
+    Args:
+        asked: collectives with their bounds on the machine as it is.
+    """
+    added = usual_bandwidth(topology)
+    if topology.fabric is not None:
+        added /= topology.fabric.chunk_bandwidth
+    bounds = {collective.name: found for collective, found in asked}
+    tables = [collective.table_on(topology, found.chunks) for collective, found in asked]
+    label = _orbits(topology, tables)
+    first, second = np.triu_indices(topology.num_nodes, 1)
+    shared = {link for bound in topology.bounds if len(bound.links) > 1 for link in bound.links}
+    if topology.fabric is not None:
+        shared = set()
+    ways = {name: _ways(topology, found.any_steps) for name, found in bounds.items()}
+    found = []
+    for orbit in np.unique(label).tolist():
+        pairs = np.flatnonzero(label == orbit)
+        a, b = int(first[pairs[0]]), int(second[pairs[0]])
+        if (a, b) in shared or (b, a) in shared:
+            continue  # what a second cable would be there, the bound that they share does not say
+        at_least: dict[str, Fraction | None] = {}
+        for name, one in bounds.items():
+            price, way = ways[name], None
+            if price is not None:
+                unit, distance = price
+                both = distance[first[pairs], second[pairs]] + distance[second[pairs], first[pairs]]
+                way = int(both.min())
+            if way is None:
+                at_least[name] = None
+            elif way >= _UNREACHABLE:
+                at_least[name] = Fraction(0)
+            else:
+                at_least[name] = one.bandwidth / (1 + added * way * unit)
+        found.append(Extension((a, b), len(pairs), at_least, _far(topology, a, b)))
+
+    def promise(one: Extension) -> tuple[Fraction, int, tuple[int, int]]:
+        least = (
+            (value or Fraction(0)) / bounds[name].bandwidth
+            if bounds[name].bandwidth
+            else Fraction(1)
+            for name, value in one.at_least.items()
+        )
+        return sum(least, Fraction(0)), one.far, one.ends
+
+    return sorted(found, key=promise)
+
+
+def with_link(base: Candidate, ends: tuple[int, int]) -> Candidate:
+    """The machine with one more link of `usual_bandwidth` between two nodes, in both directions.
+
+    Raises:
+        ModelError: when a network of switches makes no topology.
+    """
+    topology, (a, b) = base.topology, ends
+    name, added = f"{topology.name} + {a}-{b}", usual_bandwidth(topology)
+    if topology.fabric is not None:
+        made = as_topology(_fabric_with(topology.fabric, name, ends, added))
+    else:
+        own = {(a, b), (b, a)}
+        bounds = [
+            replace(bound, chunks_per_round=bound.chunks_per_round + added)
+            if len(bound.links) == 1 and bound.links[0] in own
+            else bound
+            for bound in topology.bounds
+        ]
+        new = sorted(own.difference(topology.links))
+        bounds += [BandwidthBound((link,), added, "the new link") for link in new]
+        links = tuple(sorted({*topology.links, *own}))
+        made = Topology(name, topology.num_nodes, links, tuple(bounds))
+    # A second cable beside another one makes one link of both, and costs as much as any.
+    ports = ports_of(topology)
+    most = max(base.costs.ports, ports[a] + 1, ports[b] + 1)
+    return Candidate(made, replace(Costs.of(made), links=base.costs.links + 2, ports=most))
+
+
+def usual_bandwidth(topology: Topology) -> Fraction:
+    """What most links have that leave a node; the least of those as many have.
+
+    In the units of the physical network, where there is one.
+    """
+    fabric = topology.fabric
+    if fabric is not None:
+        rates = [link.bandwidth for link in fabric.links if link.source < fabric.num_nodes]
+    else:
+        rates = [bound.chunks_per_round for bound in topology.bounds if len(bound.links) == 1]
+        rates = rates or [bound.chunks_per_round for bound in topology.bounds]
+    if not rates:
+        raise ModelError(f"{topology.name} has no links", topology.origin, "at least one link")
+    tally = Counter(rates)
+    return min(rates, key=lambda rate: (-tally[rate], rate))
+
+
+def _fabric_with(fabric: Fabric, name: str, ends: Sequence[int], added: Fraction) -> Fabric:
+    """A physical network with a cable between two nodes; beside another one they add up."""
+    links = {(link.source, link.destination): link for link in fabric.links}
+    for a, b in (tuple(ends), tuple(reversed(ends))):
+        known = links.get((a, b))
+        total = added + (known.bandwidth if known is not None else 0)
+        links[a, b] = FabricLink(a, b, total, "the new link")
+    return replace(fabric, name=name, links=tuple(links[key] for key in sorted(links)))
+
+
+def _orbits(topology: Topology, tables: Sequence[RelationTable]) -> IntArray:
+    """``[P (P - 1) / 2]``: for each pair of nodes the least position of one in its orbit.
+
+    The automorphisms are those that keep what collectives ask for, too.
+    """
+    nodes = topology.num_nodes
+    first, second = np.triu_indices(nodes, 1)
+    position = np.zeros((nodes, nodes), dtype=np.int64)
+    position[first, second] = position[second, first] = np.arange(len(first))
+    kept = [Structure(topology, table) for table in (None, *tables)]
+    generators = [
+        one for one in automorphism_generators(kept[0]) if all(each.keeps(one) for each in kept)
+    ]
+    moved = [position[images[first], images[second]] for images in generators]
+    label = np.arange(len(first))
+    while True:
+        before = label.copy()
+        for images in moved:
+            np.minimum.at(label, images, label.copy())
+            np.minimum(label, label[images], out=label)
+        if np.array_equal(label, before):
+            return label
+
+
+def _ways(topology: Topology, bound: RoundsBound) -> tuple[Fraction, IntArray] | None:
+    """A unit of price, and ``[P, P]`` what the cheapest ways cost at most in it.
+
+    None where the bound is not proved by prices that ways pay.
+    """
+    proof = bound.certificate
+    if isinstance(proof, CutCertificate):
+        room = sum((topology.bounds[i].chunks_per_round for i in proof.cover), Fraction(0))
+        totals = dict.fromkeys(proof.cover, 1 / room)
+    elif isinstance(proof, PriceCertificate | TreeCertificate):
+        totals = {i: price for (i, _), price in proof.totals.items()}
+    else:
+        return None
+    price = [
+        sum((totals.get(i, Fraction(0)) for i in own), Fraction(0)) for own in topology.link_bounds
+    ]
+    unit = max(price) / _GRID
+    way = np.full((topology.num_nodes,) * 2, _UNREACHABLE, dtype=np.int64)
+    np.fill_diagonal(way, 0)
+    for (a, b), one in zip(topology.links, price, strict=True):
+        way[a, b] = ceil(one / unit)
+    for via in range(topology.num_nodes):  # Floyd and Warshall
+        np.minimum(way, way[:, via, None] + way[via], out=way)
+    return unit, np.minimum(way, _UNREACHABLE)
+
+
+def _far(topology: Topology, a: int, b: int) -> int:
+    """The sum of all distances with a link between two nodes."""
+    d = topology.distances.astype(np.int64)
+    way = np.minimum(d[:, a, None] + 1 + d[b], d[:, b, None] + 1 + d[a])
+    return int(np.minimum(d, way).sum())

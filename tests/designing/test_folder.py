@@ -1,0 +1,89 @@
+"""What a design keeps: every bound with its proof, checked by another command, read again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import syncoll
+from syncoll.cli.main import main
+from syncoll.designing import assessing
+
+COMMAND = ["design", "torus(a,b)", "--where", "P == 8", "allgather", "alltoall", "allreduce"]
+
+
+def test_all_that_is_shown_can_be_checked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "made"
+    assert main([*COMMAND, "-o", str(folder), "--format", "json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert json.loads((folder / "index.json").read_text()) == shown
+    files = sorted(folder.glob("al*.json"))
+    assert len(files) == 3 * len(shown["candidates"]) == 6
+    for one in shown["candidates"]:
+        for name, bounds in one["bounds"].items():
+            (file,) = (
+                f
+                for f in files
+                if f.name.startswith(f"{name}-{one['topology'][:5]}")
+                and syncoll.load(f).topology.name == one["topology"]
+            )
+            checked = syncoll.check(file, name, topology=one["topology"])
+            assert not checked.unchecked
+            assert str(checked.frontier.least_bandwidth) == bounds["bandwidth"]
+            assert checked.frontier.least_steps == bounds["steps"]
+    assert main(["check", str(folder)]) == 0
+    assert "6 frontiers checked" in capsys.readouterr().out
+    assert main(["check", str(folder), "--format", "json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["files"]) == 6
+
+
+def test_what_is_there_is_checked_and_not_proved_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, asked = tmp_path / "made", list[str]()
+    assert main([*COMMAND, "-o", str(folder), "--format", "json"]) == 0
+    before = capsys.readouterr().out
+    usual = assessing.lower_bounds
+
+    def counted(topology: syncoll.Topology, *given: object, **how: object) -> object:
+        asked.append(topology.name)
+        return usual(topology, *given, **how)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(assessing, "lower_bounds", counted)
+    assert main([*COMMAND, "-o", str(folder), "--format", "json"]) == 0
+    assert capsys.readouterr().out == before
+    assert not asked
+    changed = folder / "alltoall-torus_2_4.json"
+    document = json.loads(changed.read_text())
+    document["bounds"]["bandwidth"] = "7"
+    changed.write_text(json.dumps(document))
+    assert main(["check", str(folder)]) == 2
+    capsys.readouterr()
+    assert main([*COMMAND, "-o", str(folder), "--format", "json"]) == 0
+    told = capsys.readouterr()
+    assert told.out == before
+    assert asked == ["torus(2,4)"]
+    assert "alltoall-torus_2_4.json is of no use" in told.err
+    assert main(["check", str(folder)]) == 0
+
+
+def test_one_more_link_is_kept_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "made"
+    assert main(["design", "ring(4)", "--one-more-link", "alltoall", "-o", str(folder)]) == 0
+    assert len(list(folder.glob("alltoall-*.json"))) == 3
+    assert main(["check", str(folder)]) == 0
+    capsys.readouterr()
+
+
+def test_folders_that_are_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "file"
+    file.write_text("")
+    assert main([*COMMAND, "-o", str(file)]) == 2
+    assert main(["check", str(tmp_path)]) == 2
+    assert "no frontier in" in capsys.readouterr().err
+    assert main(["check", str(tmp_path), "--collective", "allgather"]) == 2
+    assert "is about one file" in capsys.readouterr().err
