@@ -39,6 +39,9 @@ def record_schema(name: str, kind: Any) -> Json:
         definition["description"], entries = texts[own]
         for entry, text in entries.items():
             definition["properties"][entry]["description"] = text
+        for entry in definition.get("properties", {}).values():
+            if isinstance(entry.get("default"), tuple):  # JSON has lists alone
+                entry["default"] = list(entry["default"])
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": f"urn:syncoll:{name}:1",

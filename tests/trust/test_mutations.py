@@ -246,9 +246,9 @@ def test_mutants(name: str, valid: list[tuple[Instance, Plan]]) -> None:
             if not right:
                 with pytest.raises(VerificationError, match="not a valid algorithm"):
                     require_valid(instance, algorithm_of(mutant))
-    assert verdicts[False] >= 100
+    assert verdicts[False] >= 50
     if name in HARMLESS:
-        assert verdicts[True] >= 20
+        assert verdicts[True] >= 10
 
 
 def test_mutants_of_mutants(valid: list[tuple[Instance, Plan]]) -> None:
