@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Unpack
 
-from syncoll.api.base import Shown, What, deadline_of, dressed, session_for
+from syncoll.api.base import Shown, What, deadline_of, dressed, seconds_of, session_for
 from syncoll.deadline import interrupted_at
 from syncoll.designing import Design, Question
 from syncoll.designing.folder import DesignFolder
@@ -17,10 +17,13 @@ from syncoll.pages import Page
 from syncoll.pages.design import design_page
 from syncoll.session.progress import counting
 from syncoll.session.settings import SettingsOptions, require_whole
+from syncoll.wording import argument
 
 __all__ = ["DesignResult", "design"]
 
 _MOST = 64
+
+_SEARCH_SECONDS = 10.0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -51,12 +54,20 @@ class DesignResult(Shown, Design):
                     "links": one.candidate.costs.links,
                     "link_bandwidth": str(one.candidate.costs.bandwidth),
                     "bounds": {
-                        name: {"steps": found.steps, "bandwidth": str(found.bandwidth)}
+                        name: {
+                            "steps": found.steps,
+                            "bandwidth": str(found.bandwidth),
+                            "points": [
+                                {"steps": point.steps, "bandwidth": str(point.bandwidth)}
+                                for point in (found.frontier.points if found.frontier else ())
+                            ],
+                        }
                         for name in self.collectives
                         for found in (one.bounds.get(name),)
                         if found is not None
                     },
                     "refused": dict(one.refused),
+                    "no_better_than": one.no_better_than,
                     "behind": None if other is None else other.candidate.name,
                 }
                 for one, other in zip(self.assessed, ahead, strict=True)
@@ -81,6 +92,8 @@ def design(
     where: str | Sequence[str] = (),
     most: int | None = None,
     one_more_link: bool = False,
+    synthesise: bool = False,
+    search_limit: float | str | None = None,
     time_limit: float | str | None = None,
     output: str | Path | None = None,
     progress: str = "auto",
@@ -97,6 +110,9 @@ def design(
         most: the largest value of a parameter; None for 64.
         one_more_link: whether to ask for one machine which link between two of its nodes, in both
             directions and as wide as most of its links, would help most.
+        synthesise: whether to search frontiers, too, of those machines that may be the best.
+        search_limit: seconds for the search of each collective on each of them, or a text such as
+            ``1min``; None for 10.
         time_limit: seconds for all of it, or a text such as ``2min``; what is proved by then is
             given, as after Ctrl-C.
         output: a folder where each bound is kept with its proof as it is found, for `check`, and
@@ -124,7 +140,11 @@ def design(
         families = [session.specs.family(one) for one in listed]
         meant = tuple(session.collective(one) for one in asked)
     texts = (where,) if isinstance(where, str) else tuple(where)
-    question = Question(meant, texts, most, one_more_link)
+    seconds = seconds_of(search_limit)
+    if seconds is not None and not synthesise:
+        raise UsageError(f"{argument('search_limit')} without {argument('synthesise')}")
+    searching = (_SEARCH_SECONDS if seconds is None else seconds) if synthesise else None
+    question = Question(meant, texts, most, one_more_link, searching)
     folder = None if output is None else DesignFolder(Path(output), session.tell)
     with counting(progress) as told:
         found = session.design(families, question, until=until, told=told, folder=folder)

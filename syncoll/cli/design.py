@@ -5,12 +5,17 @@ machine is behind another one that costs no more and none of whose bounds is hig
   syncoll design "torus(a,b,c)" --where "a*b*c == 64 and a <= b <= c" allgather alltoall
   syncoll design "torus(a,b)" "hypercube(d)" "circulant(n,1,i)" --where "P == 16" allgather
   syncoll design dgx1 "hypercube(3)" "ring(8)" allgather allreduce
+  syncoll design "torus(a,b)" "hypercube(d)" --where "P == 8" allgather --synthesise
   syncoll design "mesh(3,4)" --one-more-link alltoall
 
 Names without a value, such as a, b and c, are whole numbers from 1 to 64 (--most).  --where is a
 condition in the language of specs on them, on P, the number of nodes, and on `ports` and `links`;
 its parts between `and` each count for the topologies that have all the names in them.  Machines
 that differ in the numbers of their nodes only are listed once.
+
+Bounds come first, and are all that there is by default.  --synthesise then searches algorithms as
+`syncoll pareto` does, on machines that are not behind others first, and on others only where what
+was found leaves it open that they are better.
 """
 
 from __future__ import annotations
@@ -18,9 +23,17 @@ from __future__ import annotations
 import argparse
 
 import syncoll
-from syncoll.cli.arguments import add_format, add_progress, add_time_limit, count, output_folder
+from syncoll.cli.arguments import (
+    add_format,
+    add_progress,
+    add_time_limit,
+    count,
+    duration,
+    output_folder,
+    store_name,
+)
 from syncoll.cli.exits import Exit
-from syncoll.cli.output import note, print_json, print_page
+from syncoll.cli.output import note, picked, print_json, print_page
 from syncoll.errors import SpecError, UsageError
 from syncoll.spec import SpecLibrary
 
@@ -55,9 +68,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="for one machine: which link between two of its nodes, in both directions and as wide "
         "as most of its links, would help most; pairs of nodes that are alike count once",
     )
+    parser.add_argument(
+        "--synthesise",
+        action="store_true",
+        help="search frontiers, too, of the machines that may be the best (default: bounds alone)",
+    )
+    parser.add_argument(
+        "--search-limit",
+        type=duration,
+        metavar="TIME",
+        help="for the search of each collective on each of them (default: 10 s)",
+    )
     add_time_limit(parser, "; what is proved by then is given, as after Ctrl-C (default: none)")
     parser.add_argument(
         "--jobs", type=count, metavar="N", help="so many processes at once (default: 1)"
+    )
+    parser.add_argument(
+        "--store",
+        type=store_name,
+        metavar="FILE",
+        help="where --synthesise keeps its answers, as `syncoll pareto` does; none: nowhere",
     )
     parser.add_argument(
         "-o",
@@ -80,10 +110,16 @@ def run(arguments: argparse.Namespace) -> int:
         where=arguments.where,
         most=arguments.most,
         one_more_link=arguments.one_more_link,
+        synthesise=arguments.synthesise,
+        search_limit=arguments.search_limit,
         time_limit=arguments.time_limit,
         output=arguments.output,
         progress=arguments.progress,
-        **({} if arguments.jobs is None else {"jobs": arguments.jobs}),
+        **{
+            name: value
+            for name, value in picked(arguments, "jobs store").items()
+            if value is not None
+        },
     )
     if arguments.format == "json":
         print_json(found.document())

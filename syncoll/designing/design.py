@@ -11,7 +11,7 @@ from syncoll.errors import LocatedError
 from syncoll.model import Collective
 from syncoll.results import Frontier, LowerBounds
 
-__all__ = ["Assessed", "Design", "Others", "Proved", "Question"]
+__all__ = ["Assessed", "Design", "Others", "Proved", "Question", "ahead_of"]
 
 
 Figures = tuple[Fraction | int, ...]
@@ -26,12 +26,15 @@ class Question:
         conditions: as they were written.
         most: the largest value of a parameter.
         one_more_link: whether the candidates are the machine with one more link.
+        searching: seconds for the search of each collective on each candidate that may be the
+            best; None for bounds alone.
     """
 
     collectives: tuple[Collective, ...]
     conditions: tuple[str, ...] = ()
     most: int = 64
     one_more_link: bool = False
+    searching: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +58,19 @@ class Proved:
         frontier = None if bounds.evidence is None else bounds.frontier()
         return cls(bounds.steps, bounds.bandwidth, frontier)
 
+    @property
+    def settled(self) -> bool:
+        """Whether nothing more would be found by looking again."""
+        return self.frontier is None or self.frontier.complete
+
+    def with_points(self, found: Frontier) -> Proved:
+        """The same with what a search found; where that is nothing, as it is."""
+        if not found.points:
+            return self
+        return Proved(
+            max(self.steps, found.least_steps), max(self.bandwidth, found.least_bandwidth), found
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class Assessed:
@@ -63,11 +79,14 @@ class Assessed:
     Args:
         bounds: by the name of a collective; one that is missing was not looked at in time.
         refused: by the name of a collective, why it makes no sense there.
+        no_better_than: another candidate whose algorithms are no worse than any of this one's can
+            be, which therefore was not searched.
     """
 
     candidate: Candidate
     bounds: Mapping[str, Proved] = field(default_factory=dict)
     refused: Mapping[str, str] = field(default_factory=dict)
+    no_better_than: str | None = None
 
     def figures(self, collectives: Sequence[str]) -> Figures | None:
         """What is to be small: costs, then for each collective the bounds on S and on R/C.
@@ -130,19 +149,23 @@ class Design:
 
         Only candidates with as many nodes and with the same kind of units are compared.
         """
-        figures = [one.figures(self.collectives) for one in self.assessed]
-        return [
-            next(
-                (
-                    other
-                    for other, theirs in zip(self.assessed, figures, strict=True)
-                    if other.candidate.comparable == one.candidate.comparable
-                    and is_ahead(theirs, ours)
-                ),
-                None,
-            )
-            for one, ours in zip(self.assessed, figures, strict=True)
-        ]
+        return ahead_of(self.assessed, self.collectives)
+
+
+def ahead_of(assessed: Sequence[Assessed], collectives: Sequence[str]) -> list[Assessed | None]:
+    """See `Design.behind`."""
+    figures = [one.figures(collectives) for one in assessed]
+    return [
+        next(
+            (
+                other
+                for other, theirs in zip(assessed, figures, strict=True)
+                if other.candidate.comparable == one.candidate.comparable and is_ahead(theirs, ours)
+            ),
+            None,
+        )
+        for one, ours in zip(assessed, figures, strict=True)
+    ]
 
 
 def is_ahead(theirs: Figures | None, ours: Figures | None) -> bool:

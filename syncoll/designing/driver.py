@@ -4,33 +4,67 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from syncoll.deadline import Deadline, OutOfTimeError, interrupted_at
-from syncoll.designing.assessing import assess
+from syncoll.designing.assessing import Assessing, assess
 from syncoll.designing.candidates import Candidate, find_candidates
 from syncoll.designing.design import Design, Others, Question
 from syncoll.designing.folder import DesignFolder
 from syncoll.designing.one_more_link import Extension, extensions, with_link
+from syncoll.designing.synthesis import Search, synthesise
 from syncoll.errors import SpecError, UsageError
 from syncoll.searching.lower_bounds import lower_bounds
 from syncoll.spec import Family, conditions_of
 
-__all__ = ["design"]
+__all__ = ["Work", "design"]
 
 _MOST_LINKS = 12
 """New links, one of each orbit, whose bounds are proved anew."""
 
 
-def design(
-    families: Sequence[Family],
-    question: Question,
-    jobs: int,
-    until: Deadline,
-    *,
-    told: Callable[[int, int, str], None],
-    folder: DesignFolder | None,
-) -> Design:
+@dataclass(frozen=True)
+class Work:
+    """How a design is worked on.
+
+    Args:
+        jobs: processes that prove bounds at once; 1 for this one alone.
+        until: when all must be over.
+        search: finds a frontier.
+        told: is told how many of how many things are done, and which was the last.
+        folder: where all is kept as it comes, and read from.
+    """
+
+    jobs: int
+    until: Deadline
+    search: Search
+    told: Callable[[int, int, str], None]
+    folder: DesignFolder | None
+
+    def assess(self, candidates: Sequence[Candidate], question: Question) -> Assessing:
+        """Bounds, and frontiers where they are asked for."""
+        done = assess(
+            candidates,
+            question.collectives,
+            jobs=self.jobs,
+            until=self.until,
+            told=self.told,
+            folder=self.folder,
+        )
+        if question.searching is not None and not done.interrupted:
+            synthesise(
+                done,
+                question.collectives,
+                self.search,
+                seconds=question.searching,
+                until=self.until,
+                told=self.told,
+                folder=self.folder,
+            )
+        return done
+
+
+def design(families: Sequence[Family], question: Question, work: Work) -> Design:
     """Proves the bounds of all members of families.
 
     Raises:
@@ -39,8 +73,8 @@ def design(
     """
     began = time.perf_counter()
     conditions = [part for text in question.conditions for part in conditions_of(text)]
-    with interrupted_at(until):
-        made = find_candidates(families, conditions, question.most, until)
+    with interrupted_at(work.until):
+        made = find_candidates(families, conditions, question.most, work.until)
     if not made.found:
         for error, _ in made.left_out.values():
             raise error
@@ -51,9 +85,9 @@ def design(
             "a condition that some of them meet",
         )
     if question.one_more_link:
-        return _one_more_link(made.found, question, jobs, until, began, told, folder)
+        return _one_more_link(made.found, question, work, began)
     order = sorted(made.found, key=lambda one: (one.costs.nodes, one.costs.ports, one.costs.links))
-    found = assess(order, question.collectives, jobs=jobs, until=until, told=told, folder=folder)
+    found = work.assess(order, question)
     return Design(
         question,
         tuple(found.assessed),
@@ -65,13 +99,7 @@ def design(
 
 
 def _one_more_link(
-    found: Sequence[Candidate],
-    question: Question,
-    jobs: int,
-    until: Deadline,
-    began: float,
-    told: Callable[[int, int, str], None],
-    folder: DesignFolder | None,
+    found: Sequence[Candidate], question: Question, work: Work, began: float
 ) -> Design:
     """The machine as it is, and with each of the links that may gain most."""
     if len(found) > 1:
@@ -79,7 +107,7 @@ def _one_more_link(
         raise UsageError(f"one more link is for one machine, not {len(found)}: {names}")
     (base,) = found
     asked, rest = [], list[Extension]()
-    candidates = [base]
+    candidates, until = [base], work.until
     try:
         with interrupted_at(until):
             for one in question.collectives:
@@ -91,9 +119,7 @@ def _one_more_link(
     except OutOfTimeError:
         if len(asked) < len(question.collectives):
             raise
-    result = assess(
-        candidates, question.collectives, jobs=jobs, until=until, told=told, folder=folder
-    )
+    result = work.assess(candidates, question)
     least = {
         name: min(value for value in values if value is not None)
         for name in (collective.name for collective, _ in asked)

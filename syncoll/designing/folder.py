@@ -58,7 +58,7 @@ class DesignFolder:
         except (FileFormatError, VerificationError) as error:
             self._tell(f"proved anew, as {file} is of no use: {error}")
             return None
-        if not frontier.complete:
+        if not (frontier.complete or frontier.points):
             return None
         return Proved(frontier.least_steps, frontier.least_bandwidth, frontier)
 

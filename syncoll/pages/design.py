@@ -8,6 +8,9 @@ from syncoll.wording import counted
 
 __all__ = ["design_page"]
 
+_MOST_POINTS = 4
+"""Of a frontier, in a cell."""
+
 
 def design_page(design: Design) -> Page:
     """Candidates with costs and bounds, which are behind others, and what was left out."""
@@ -17,7 +20,8 @@ def design_page(design: Design) -> Page:
         title = f"bounds of {' and '.join(names)} with one more link, in both directions"
     page.text(title)
     page.text()
-    bounds = [column for name in names for column in (f">{name}: S >=", ">R/C >=")]
+    searched = ["found"] if design.question.searching is not None else []
+    bounds = [c for name in names for c in (f">{name}: S >=", ">R/C >=", *searched)]
     images = design.question.one_more_link
     columns = [
         "topology",
@@ -31,8 +35,10 @@ def design_page(design: Design) -> Page:
     rows = []
     for number, (one, ahead) in enumerate(zip(design.assessed, design.behind(), strict=True)):
         costs = one.candidate.costs
-        cells = [cell for name in names for cell in _cells(one, name)]
+        cells = [cell for name in names for cell in _cells(one, name, bool(searched))]
         behind = "" if ahead is None else ahead.candidate.name
+        if one.no_better_than is not None:
+            behind = f"not searched: no better than {one.no_better_than}"
         alike = [one.candidate.images if number else ""] if images else []
         rows.append(
             (one.candidate.name, *alike, costs.nodes, costs.ports, costs.links, *cells, behind)
@@ -43,6 +49,11 @@ def design_page(design: Design) -> Page:
         "behind: another machine costs no more, and none of its bounds is higher; what algorithms "
         "reach may differ from bounds"
     )
+    if searched:
+        page.text(
+            "found: S and R/C of verified algorithms; a machine is not searched where the "
+            "algorithms of another one that costs no more reach its bounds"
+        )
     if design.others is not None:
         pairs = counted(design.others.pairs, "other pair of nodes", "other pairs of nodes")
         least = [f"R/C of {name} >= {least}" for name, least in design.others.at_least.items()]
@@ -65,9 +76,15 @@ def design_page(design: Design) -> Page:
     return page
 
 
-def _cells(one: Assessed, name: str) -> tuple[object, object]:
-    """The bounds on S and R/C; dashes where nobody looked."""
-    found = one.bounds.get(name)
-    if found is None:
-        return ("impossible", "") if name in one.refused else ("-", "-")
-    return found.steps, found.bandwidth
+def _cells(one: Assessed, name: str, searched: bool) -> list[object]:
+    """The bounds on S and R/C, and the points found; dashes where nobody looked."""
+    proved = one.bounds.get(name)
+    if proved is None:
+        first = ["impossible", ""] if name in one.refused else ["-", "-"]
+        return [*first, *[""] * searched]
+    points = () if proved.frontier is None else proved.frontier.points
+    shown = [f"{point.steps}: {point.bandwidth}" for point in points[:_MOST_POINTS]]
+    if len(points) > _MOST_POINTS:
+        last = points[-1]
+        shown[-1:] = ["…", f"{last.steps}: {last.bandwidth}"]
+    return [proved.steps, proved.bandwidth, *[", ".join(shown)] * searched]

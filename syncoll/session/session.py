@@ -360,10 +360,10 @@ class Session(Names):
         told: Callable[[int, int, str], None] = lambda *_: None,
         folder: DesignFolder | None = None,
     ) -> Design:
-        """Proves bounds of all members of families; see `syncoll.designing`.
+        """Proves bounds of all members of families, and searches; see `syncoll.designing`.
 
         Args:
-            told: is told how many of how many bounds there are, and which was the last.
+            told: is told how many of how many things are done, and which was the last.
             folder: where they are kept as they come, and read from.
 
         Raises:
@@ -371,12 +371,15 @@ class Session(Names):
             SpecError: when a family or a condition makes no sense, or no member is left.
             OutOfTimeError: when the time was over before it was known what the members are.
         """
-        from syncoll.designing.driver import design
+        from syncoll.designing.driver import Work, design
+        from syncoll.searching import SearchRequest
+
+        def search(topology: Topology, collective: Collective, ends: Deadline) -> Frontier:
+            return self.pareto(SearchRequest(topology, collective), until=ends)
 
         with self.limited():
-            return design(
-                families, question, self.settings.num_jobs, until, told=told, folder=folder
-            )
+            work = Work(self.settings.num_jobs, until, search, told, folder)
+            return design(families, question, work)
 
     def classics(
         self,

@@ -172,7 +172,11 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*command, "--format", "json"]) == 0
     alone = json.loads(capsys.readouterr().out)
     assert [one["topology"] for one in alone["candidates"]] == ["torus(1,8)", "torus(2,4)", "dgx1"]
-    assert alone["candidates"][0]["bounds"]["allgather"] == {"steps": 4, "bandwidth": "7/2"}
+    assert alone["candidates"][0]["bounds"]["allgather"] == {
+        "steps": 4,
+        "bandwidth": "7/2",
+        "points": [],
+    }
     assert main([*command, "--format", "json", "--jobs", "2"]) == 0
     assert json.loads(capsys.readouterr().out) == alone
     assert main([*command]) == 0

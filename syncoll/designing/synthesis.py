@@ -1,0 +1,92 @@
+"""Searches frontiers of the candidates that may be the best, and of no others.
+
+Bounds say what no algorithm can go below, algorithms what can be had.  A candidate need not be
+searched where another one that costs no more has, for each collective, one algorithm of no more
+steps than the candidate's least and no higher R/C than its bound: then whatever is found for it,
+the other one is no worse.  So candidates that are behind no other by their bounds come first, and
+each frontier that is found may spare others the search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from syncoll.deadline import Deadline
+from syncoll.designing.assessing import Assessing
+from syncoll.designing.design import Assessed, ahead_of
+from syncoll.designing.folder import DesignFolder
+from syncoll.model import Collective, Topology
+from syncoll.results import Frontier
+
+__all__ = ["Search", "is_no_better", "synthesise"]
+
+Search = Callable[[Topology, Collective, Deadline], Frontier]
+"""A frontier of a collective on a topology, until then; one that was interrupted says so."""
+
+
+def synthesise(
+    done: Assessing,
+    collectives: Sequence[Collective],
+    search: Search,
+    *,
+    seconds: float,
+    until: Deadline,
+    told: Callable[[int, int, str], None],
+    folder: DesignFolder | None,
+) -> None:
+    """Searches, and puts what is found, or who spares the search, into `done`.
+
+    Args:
+        seconds: for each collective on each candidate.
+    """
+    names = [one.name for one in collectives]
+    behind = ahead_of(done.assessed, names)
+    order = sorted(range(len(behind)), key=lambda i: behind[i] is not None)
+    for number, i in enumerate(order):
+        one = done.assessed[i]
+        rival = next((r for r in done.assessed if is_no_better(one, r, names)), None)
+        if rival is not None:
+            done.assessed[i] = replace(one, no_better_than=rival.candidate.name)
+            continue
+        for collective in collectives:
+            known = done.assessed[i].bounds.get(collective.name)
+            if known is None or (known.frontier and known.frontier.points and known.settled):
+                continue
+            if until.passed or done.interrupted:
+                done.complete = False
+                return
+            what = f"{collective.name} on {one.candidate.name}"
+            told(number, len(order), f"searching {what}")
+            found = search(one.candidate.topology, collective, until.sooner(seconds))
+            done.interrupted |= found.interrupted
+            proved = known.with_points(found)
+            done.take(i, collective.name, proved)
+            if folder is not None and found.points:
+                folder.keep(one.candidate, proved)
+    told(len(order), len(order), "done")
+
+
+def is_no_better(one: Assessed, rival: Assessed, collectives: Sequence[str]) -> bool:
+    """Whether algorithms of a rival show that none of a candidate's can be better.
+
+    The rival costs no more, and has for each collective an algorithm that is no worse in steps or
+    in R/C than the candidate's bounds.
+    """
+    mine, theirs = one.candidate, rival.candidate
+    if mine is theirs or mine.comparable != theirs.comparable:
+        return False
+    a, b = mine.costs, theirs.costs
+    if b.ports > a.ports or b.links > a.links or b.bandwidth > a.bandwidth:
+        return False
+    for name in collectives:
+        proved, reached = one.bounds.get(name), rival.bounds.get(name)
+        if proved is None or reached is None or reached.frontier is None:
+            return False
+        scale = 1 if mine.rate is None or theirs.rate is None else theirs.rate / mine.rate
+        if not any(
+            point.steps <= proved.steps and point.bandwidth <= proved.bandwidth * scale
+            for point in reached.frontier.points
+        ):
+            return False
+    return True

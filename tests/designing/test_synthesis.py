@@ -1,0 +1,94 @@
+"""Searching the candidates that may be the best: what is left out could not have been better."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+import syncoll
+from syncoll.cli.main import main
+from syncoll.designing import Assessed, Candidate, Costs, Proved
+from syncoll.designing.synthesis import is_no_better
+from syncoll.errors import UsageError
+
+FAMILIES = ["torus(a,b)", "hypercube(d)", "circulant(n,1,i)", "fully_connected(n)"]
+
+
+def test_what_is_not_searched_is_no_better() -> None:
+    found = syncoll.design(
+        FAMILIES, ["allgather", "alltoall"], where="P == 6", synthesise=True, store="none"
+    )
+    by_name = {one.candidate.name: one for one in found.assessed}
+    left_out = [one for one in found.assessed if one.no_better_than is not None]
+    assert left_out
+    assert len(left_out) < len(found.assessed)
+    for one in left_out:
+        rival = by_name[str(one.no_better_than)]
+        costs, theirs = one.candidate.costs, rival.candidate.costs
+        assert theirs.ports <= costs.ports
+        assert theirs.links <= costs.links
+        assert theirs.bandwidth <= costs.bandwidth
+        for name in found.collectives:
+            frontier = rival.bounds[name].frontier
+            assert frontier is not None
+            for point in syncoll.pareto(one.candidate.name, name, time_limit=5, store="none"):
+                assert any(
+                    mine.steps <= point.steps and mine.bandwidth <= point.bandwidth
+                    for mine in frontier.points
+                )
+    for one in found.assessed:
+        for proved in one.bounds.values():
+            assert proved.frontier is not None
+            assert bool(proved.frontier.points) == (one.no_better_than is None)
+            for point in proved.frontier.points:
+                assert point.steps >= proved.steps
+                assert point.bandwidth >= proved.bandwidth
+
+
+def test_a_rival_must_be_cheap_and_reach_the_bounds() -> None:
+    frontier = syncoll.pareto("ring(4)", "allgather", progress="none", store="none")
+    topology = frontier.topology
+    costs = Costs(4, 8, 2, Fraction(8))
+    rival = Assessed(Candidate(topology, costs), {"allgather": Proved(2, Fraction(3, 2), frontier)})
+    other = Candidate(syncoll.topology("line(4)"), costs)
+
+    def beaten(proved: Proved, candidate: Candidate = other) -> bool:
+        return is_no_better(Assessed(candidate, {"allgather": proved}), rival, ["allgather"])
+
+    assert [(p.steps, p.bandwidth) for p in frontier] == [(2, Fraction(3, 2))]
+    assert beaten(Proved(2, Fraction(3, 2), None))
+    assert beaten(Proved(3, Fraction(2), None))
+    assert not beaten(Proved(1, Fraction(3, 2), None))
+    assert not beaten(Proved(2, Fraction(4, 3), None))
+    for cheaper in ({"ports": 1}, {"links": 7}, {"bandwidth": Fraction(7)}):
+        assert not beaten(
+            Proved(2, Fraction(2), None), replace(other, costs=replace(costs, **cheaper))
+        )  # type: ignore[arg-type]
+    larger = Candidate(syncoll.topology("ring(5)"), replace(costs, nodes=5))
+    assert not beaten(Proved(2, Fraction(2), None), larger)
+    assert not is_no_better(rival, rival, ["allgather"])
+    assert not is_no_better(Assessed(other), rival, ["allgather"])
+
+
+def test_frontiers_are_kept_and_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = str(tmp_path / "made")
+    command = ["design", "ring(4)", "line(4)", "allgather", "--synthesise", "-o", folder]
+    command += ["--store", "none", "--format", "json"]
+    assert main(command) == 0
+    before = capsys.readouterr().out
+    told = {one["topology"]: one["bounds"] for one in json.loads(before)["candidates"]}
+    assert told["ring(4)"]["allgather"]["points"] == [{"steps": 2, "bandwidth": "3/2"}]
+    assert told["line(4)"]["allgather"]["points"] == [{"steps": 3, "bandwidth": "3"}]
+    assert main(["check", folder]) in (0, 4)
+    assert "2 frontiers checked" in capsys.readouterr().out
+    assert main(command) == 0  # from what is there
+    assert capsys.readouterr().out == before
+
+
+def test_a_limit_of_searches_without_searches() -> None:
+    with pytest.raises(UsageError, match="search_limit without synthesise"):
+        syncoll.design("ring(4)", "allgather", search_limit=3)
