@@ -64,7 +64,7 @@ def half_symmetric(rng: random.Random) -> Topology:
 def test_equal_signatures_have_equal_bounds() -> None:
     """On random machines with some symmetry, for a broadcast from each node."""
     same = 0
-    for seed in range(60):
+    for seed in range(25):
         topology = half_symmetric(random.Random(seed))
         nodes = topology.num_nodes
         found: dict[int, Fraction] = {}
@@ -75,7 +75,7 @@ def test_equal_signatures_have_equal_bounds() -> None:
             known = signature(topology, needs)
             same += known in found
             assert found.setdefault(known, rounds) == rounds, seed
-    assert same >= 10
+    assert same >= 4
 
 
 def test_symmetric_machines_have_one() -> None:

@@ -17,12 +17,20 @@ from syncoll.formula import Verdict
 from syncoll.model import Collective, Instance, Topology, inverse_of, sequence_of
 from syncoll.plugins import PluginManager
 from syncoll.results import Frontier, Solution
-from syncoll.searching import SearchRequest, Strategy, composing, search, solve_one
+from syncoll.searching import (
+    AnswerSource,
+    SearchRequest,
+    Strategy,
+    composing,
+    search,
+    solve_one,
+)
 from syncoll.searching.driver import OUT_OF_MEMORY
 from syncoll.solving import Solver
 from syncoll.spec import SpecLibrary
 from syncoll.trust import violations
 from tests.oracles import naive_combining as naive
+from tests.search.test_claims import seeding
 
 MANAGER = PluginManager.discover()
 SPECS = SpecLibrary.load([record.folder for record in MANAGER.spec_libraries.values()])
@@ -44,12 +52,13 @@ def _one_way(bandwidth: dict[tuple[int, int], Fraction]) -> Topology:
 
 
 @pytest.mark.slow
-def test_allreduce_on_a_dgx1(solver: Solver, tmp_path: Path) -> None:
-    frontier = search(_request("dgx1", "allreduce", max_steps=4), solver)
-    costs = {p.steps: p.bandwidth for p in frontier.points}
-    assert costs[2] == 1
-    assert costs[3] <= Fraction(3, 4)
-    assert costs[4] <= Fraction(3, 8)
+def test_allreduce_on_a_cube(solver: Solver, tmp_path: Path) -> None:
+    answers = AnswerSource(solver, seeding=seeding())
+    frontier = search(_request("hypercube(3)", "allreduce"), answers)
+    costs = [(p.steps, p.bandwidth) for p in frontier.points]
+    assert costs[0] == (3, 1)
+    assert costs[-1] == (5, Fraction(7, 12))
+    assert costs[-1][1] == frontier.least_bandwidth
     for point in frontier.points:
         assert violations(point.instance, point.algorithm) == []
         assert point.bound is not None

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from syncoll.errors import ModelError
-from syncoll.model import Collective, Instance, RelationTable, Topology
+from syncoll.model import Collective, Instance, RelationTable, Topology, node_sets
 from syncoll.model.instance import BoolArray
-from syncoll.model.node_sets import MOST_DENSE_CELLS, NodeSets, paired
+from syncoll.model.node_sets import NodeSets, paired
 from syncoll.model.reach import Reach
 from syncoll.model.topology import UNREACHABLE
 from syncoll.testing.instances import random_topology
@@ -76,12 +76,13 @@ def test_reach_is_what_the_distances_say(seed: int, data: st.DataObject, combini
         reach.require("any", None)
 
 
-def test_what_is_too_large_in_full_is_said() -> None:
-    chunks = MOST_DENSE_CELLS // 2 + 1
+def test_what_is_too_large_in_full_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(node_sets, "MOST_DENSE_CELLS", 1000)
+    chunks = 501
     everywhere = NodeSets(np.ones((1, 2), dtype=bool), np.zeros(chunks, dtype=np.int64))
     with pytest.raises(ModelError, match=f"{chunks} chunks on 2 nodes") as error:
         _ = everywhere.dense
-    assert str(MOST_DENSE_CELLS) in str(error.value)
+    assert "at most 1000 pairs" in str(error.value)
     pair = Topology.from_matrix("pair", [[0, 1], [1, 0]])
     large = Collective("large", lambda _nodes, _chunks: RelationTable(everywhere, everywhere))
     assert len(large.table_on(pair, 1)) == chunks

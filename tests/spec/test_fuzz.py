@@ -338,7 +338,7 @@ def test_hundreds_of_texts(tmp_path: Path, library: SpecLibrary) -> None:
 
 @pytest.mark.slow
 def test_thousands_of_texts(tmp_path: Path, library: SpecLibrary) -> None:
-    run(500, 2, tmp_path / "fuzz.syncoll", library)
+    run(300, 2, tmp_path / "fuzz.syncoll", library)
 
 
 def test_random_bytes(tmp_path: Path, library: SpecLibrary) -> None:

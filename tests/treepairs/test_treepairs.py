@@ -73,7 +73,7 @@ def test_what_is_known_to_be_possible(network: str, least: dict[int, Fraction]) 
 def test_no_packing_costs_less_than_the_bound() -> None:
     """On random machines, with links of several bandwidths."""
     met = 0
-    for seed in range(6):
+    for seed in range(4):
         topology = random_topology(seed, least_nodes=3, most_nodes=5)
         if int(topology.distances.max()) > topology.num_nodes:
             continue  # not every node reaches every other
