@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
-from syncoll.api.base import Shown, What, deadline_of, dressed, seconds_of, session_for
+from syncoll import documents
+from syncoll.api.base import Shown, What, data_frame, deadline_of, dressed, seconds_of, session_for
 from syncoll.deadline import interrupted_at
 from syncoll.designing import Design, Question
 from syncoll.designing.folder import DesignFolder
+from syncoll.designing.picture import draw_design
+from syncoll.designing.table import COLUMNS, rows, table_content, table_format
 from syncoll.errors import UsageError
 from syncoll.model import Collective
 from syncoll.pages import Page
@@ -18,6 +21,11 @@ from syncoll.pages.design import design_page
 from syncoll.session.progress import counting
 from syncoll.session.settings import SettingsOptions, require_whole
 from syncoll.wording import argument
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from syncoll.planning import Picture
 
 __all__ = ["DesignResult", "design"]
 
@@ -33,6 +41,32 @@ class DesignResult(Shown, Design):
     def page(self) -> Page:
         """All of them in a table."""
         return design_page(self)
+
+    def plot(self) -> Picture:
+        """R/C over links for each collective, with the bounds and what was found.
+
+        Raises:
+            UsageError: when nothing is proved, or matplotlib is not installed.
+        """
+        return draw_design(self)
+
+    def to_pandas(self) -> DataFrame:
+        """A row for each machine and collective.
+
+        Raises:
+            UsageError: when pandas is not installed.
+        """
+        every = rows(self)
+        return data_frame({name: [row[name] for row in every] for name in COLUMNS})
+
+    def save_table(self, path: str | Path) -> None:
+        """Writes that table to a file whose name ends in ``.csv`` or ``.parquet``.
+
+        Raises:
+            UsageError: on another name, when pyarrow is missing, or when it cannot be written.
+        """
+        style = table_format(Path(path))
+        documents.write_atomically(Path(path), table_content(self, style))
 
     def document(self) -> dict[str, Any]:
         """The table as JSON, without proofs."""

@@ -29,12 +29,16 @@ from syncoll.cli.arguments import (
     add_time_limit,
     count,
     duration,
+    output_file,
     output_folder,
     store_name,
 )
 from syncoll.cli.exits import Exit
 from syncoll.cli.output import note, picked, print_json, print_page
+from syncoll.designing.table import table_format
+from syncoll.documents import require_writable
 from syncoll.errors import SpecError, UsageError
+from syncoll.planning import picture_format
 from syncoll.spec import SpecLibrary
 
 __all__ = ["add_arguments", "run"]
@@ -97,12 +101,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="keep each bound with its proof as it is found, for `syncoll check FOLDER`, and the "
         "table as index.json; what is there already is checked and not proved anew",
     )
+    parser.add_argument(
+        "--table",
+        type=output_file,
+        metavar="FILE",
+        help="write a row for each machine and collective; a name that ends in .csv or .parquet",
+    )
+    parser.add_argument(
+        "--plot",
+        type=output_file,
+        metavar="PICTURE",
+        help="draw R/C over links; a name that ends in .png or .svg",
+    )
     add_format(parser)
     add_progress(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Runs the command; its exit code."""
+    if arguments.table is not None:
+        table_format(arguments.table)
+        require_writable(arguments.table)
+    if arguments.plot is not None:
+        picture_format(arguments.plot)
+        require_writable(arguments.plot)
     topologies, collectives = _told_apart(arguments.named, arguments.session.specs)
     found = syncoll.design(
         topologies,
@@ -127,6 +149,12 @@ def run(arguments: argparse.Namespace) -> int:
         print_page(found.page())
     if arguments.output is not None:
         note(f"saved in {arguments.output}")
+    if arguments.table is not None:
+        found.save_table(arguments.table)
+        note(f"written to {arguments.table}")
+    if arguments.plot is not None:
+        found.plot().save(arguments.plot)
+        note(f"drawn in {arguments.plot}")
     return Exit.INTERRUPTED if found.interrupted else Exit.OK
 
 

@@ -1,0 +1,99 @@
+"""A design as a table for other programs: a row for each machine and collective."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from typing import Any
+
+from syncoll.designing.design import Design
+from syncoll.errors import UsageError
+
+__all__ = ["COLUMNS", "rows", "table_content", "table_format"]
+
+COLUMNS: dict[str, type] = {
+    "topology": str,
+    "same": str,
+    "images": int,
+    "nodes": int,
+    "ports": int,
+    "links": int,
+    "link_bandwidth": float,
+    "collective": str,
+    "least_steps": int,
+    "least_bandwidth": float,
+    "exact_least_bandwidth": str,
+    "points": str,
+    "behind": str,
+    "no_better_than": str,
+    "refused": str,
+}
+"""The names of the columns, and what is in them where there is something."""
+
+
+def rows(design: Design) -> list[dict[str, Any]]:
+    """The rows; what is not known is None.  Points are texts such as ``2: 3/2, 3: 7/6``."""
+    found = []
+    for one, ahead in zip(design.assessed, design.behind(), strict=True):
+        costs = one.candidate.costs
+        for name in design.collectives:
+            proved = one.bounds.get(name)
+            points = () if proved is None or proved.frontier is None else proved.frontier.points
+            cells = (
+                one.candidate.name,
+                ", ".join(one.candidate.same) or None,
+                one.candidate.images,
+                costs.nodes,
+                costs.ports,
+                costs.links,
+                float(costs.bandwidth),
+                name,
+                None if proved is None else proved.steps,
+                None if proved is None else float(proved.bandwidth),
+                None if proved is None else str(proved.bandwidth),
+                ", ".join(f"{point.steps}: {point.bandwidth}" for point in points) or None,
+                None if ahead is None else ahead.candidate.name,
+                one.no_better_than,
+                one.refused.get(name),
+            )
+            found.append(dict(zip(COLUMNS, cells, strict=True)))
+    return found
+
+
+def table_format(path: Path) -> str:
+    """``csv`` or ``parquet``, by the name of a file.
+
+    Raises:
+        UsageError: on another name, and where pyarrow is missing.
+    """
+    suffix = path.suffix.lower()
+    if suffix not in (".csv", ".parquet"):
+        raise UsageError(f"cannot write {path}: expected a name that ends in .csv or .parquet")
+    if suffix == ".parquet":
+        try:
+            import pyarrow.parquet  # noqa: F401
+        except ImportError:
+            raise UsageError(
+                f"cannot write {path}: pyarrow is not installed; `pip install 'syncoll[parquet]'`"
+            ) from None
+    return suffix[1:]
+
+
+def table_content(design: Design, style: str) -> bytes:
+    """The content of a file of a format that `table_format` names."""
+    every = rows(design)
+    if style == "csv":
+        text = io.StringIO()
+        writer = csv.DictWriter(text, list(COLUMNS), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(every)
+        return text.getvalue().encode()
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    kinds = {str: pa.string(), int: pa.int64(), float: pa.float64()}
+    layout = pa.schema([(name, kinds[kind]) for name, kind in COLUMNS.items()])
+    stream = io.BytesIO()
+    pq.write_table(pa.Table.from_pylist(every, layout), stream)
+    return stream.getvalue()
