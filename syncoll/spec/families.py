@@ -10,18 +10,19 @@ nothing but parameters.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.errors import SpecLimitError
+from syncoll.errors import SpecError, SpecLimitError
 from syncoll.spec import syntax
 from syncoll.spec.blame import BlamedCall
 from syncoll.spec.environment import Ambient
 from syncoll.spec.evaluator import Evaluator
-from syncoll.spec.instantiate import make_topology, nodes_of_topology
+from syncoll.spec.instantiate import make_topology, nodes_in_columns, nodes_of_topology
 from syncoll.spec.keywords import AMBIENT, BUILTIN_NAMES, list_words
 from syncoll.spec.module import Module, suggest
 from syncoll.spec.parser import parse_expression
@@ -180,6 +181,9 @@ def applying(
 def members(family: Family, conditions: Sequence[Condition], most: int) -> Iterator[Values]:
     """The values from 1 to `most` for which those conditions hold that name parameters alone.
 
+    Those that name P as well are asked where that can be said of all values at once, and count for
+    members only: there may be no machine of some values.
+
     Raises:
         SpecError: when a condition makes no sense, or leaves too many values.
     """
@@ -190,13 +194,19 @@ def members(family: Family, conditions: Sequence[Condition], most: int) -> Itera
             "look at",
             f"at most {_MOST_VALUES}; fewer parameters, or smaller ones",
         )
-    own = [one for one in conditions if set(one.names) <= set(names)]
     shape = (most,) * len(names)
     columns = {
         name: np.arange(1, most + 1).reshape([-1 if i == d else 1 for d in range(len(names))])
         for i, name in enumerate(names)
     }
     keep = np.ones(shape, dtype=bool)
+    own = [one for one in conditions if set(one.names) <= set(names)]
+    by_nodes = [one for one in conditions if "P" in one.names and {*names, "P"} >= set(one.names)]
+    if names and by_nodes:
+        with suppress(NotVectorisable, SpecError):
+            scope = NameScope(family.home, columns)
+            columns = {**columns, "P": nodes_in_columns(family.call, scope)}
+            own += by_nodes
     later = []
     for condition in own:
         try:
@@ -209,6 +219,7 @@ def members(family: Family, conditions: Sequence[Condition], most: int) -> Itera
             f"the condition leaves {left} values of {list_words(names, 'and')} from 1 to {most}",
             f"a condition that leaves at most {_MOST_MEMBERS}, or smaller values",
         )
+    later = [condition for condition in later if "P" not in condition.names]
     for position in np.argwhere(keep).tolist():
         values = {name: number + 1 for name, number in zip(names, position, strict=True)}
         if all(condition.holds(values) for condition in later):

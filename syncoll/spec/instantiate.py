@@ -26,7 +26,13 @@ from syncoll.spec.syntax import Combination, Definition, Reference
 from syncoll.spec.topology_builder import build_topology, count_nodes
 from syncoll.spec.values import NameScope, Relation, written
 
-__all__ = ["make_collective", "make_search", "make_topology", "nodes_of_topology"]
+__all__ = [
+    "make_collective",
+    "make_search",
+    "make_topology",
+    "nodes_in_columns",
+    "nodes_of_topology",
+]
 
 _SECONDS = {"s": 1, "min": 60, "h": 3600}
 
@@ -51,6 +57,26 @@ def nodes_of_topology(call: BlamedCall, seen: NameScope) -> int:
     with blaming(call):
         evaluator, scope, name = _bind_parameters(call, seen)
         return count_nodes(definition, evaluator, scope, name, call.origin)
+
+
+def nodes_in_columns(call: BlamedCall, seen: NameScope) -> Any:
+    """The same for columns of arguments at once, whether or not there are such topologies.
+
+    Raises:
+        SpecError: where that has no value for some of them.
+        NotVectorisable: when columns are too much for the definition.
+    """
+    definition = call.found.definition
+    assert isinstance(definition, syntax.TopologyDefinition)
+    evaluator = Evaluator(Ambient(f"topology {definition.name}"))
+    home = NameScope(call.found.module, {})
+    scope = home.having(**evaluator.bind(definition, home, call.arguments, seen, call.span))
+    for statement in definition.body:
+        if isinstance(statement, syntax.ValueDefinition):
+            scope = evaluator.let(statement, scope)
+        elif isinstance(statement, syntax.Statement) and statement.keyword == "nodes":
+            return evaluator.whole(statement.value, scope)
+    raise definition.name_span.error(f"{definition.name} has no nodes", "`nodes`")
 
 
 def make_collective(call: BlamedCall, seen: NameScope) -> Collective:
