@@ -5,14 +5,20 @@ from __future__ import annotations
 import multiprocessing
 import signal
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    Future,
+    ProcessPoolExecutor,
+    wait,
+)
 from dataclasses import dataclass, replace
 
 from syncoll.deadline import Deadline, OutOfTimeError
 from syncoll.designing.candidates import Candidate
 from syncoll.designing.design import Assessed, Proved
 from syncoll.designing.folder import DesignFolder
-from syncoll.errors import LocatedError
+from syncoll.errors import LocatedError, UsageError
 from syncoll.model import Collective, Topology
 from syncoll.results import LowerBounds
 from syncoll.searching.lower_bounds import lower_bounds
@@ -21,6 +27,12 @@ __all__ = ["Assessing", "assess"]
 
 _SECONDS_EACH = 20.0
 """For the bounds of one collective on one candidate."""
+
+_BROKEN = (
+    "a process that proves bounds has ended before its time; fewer (jobs) need less memory. "
+    'A script that asks for several must do so under `if __name__ == "__main__":`, for each of '
+    "them runs it once more"
+)
 
 
 @dataclass
@@ -127,11 +139,16 @@ def _answers(
                 until.check()
             for one in ready:
                 position, collective, _ = futures[one]
-                yield position, collective.name, one.result()
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
+                try:
+                    yield position, collective.name, one.result()
+                except BrokenExecutor:
+                    raise UsageError(_BROKEN) from None
+    except BaseException:
         for process in list((pool._processes or {}).values()):
             process.terminate()
+        raise
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
 
 
 def _begin() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -42,7 +43,18 @@ class Work:
     folder: DesignFolder | None
 
     def assess(self, candidates: Sequence[Candidate], question: Question) -> Assessing:
-        """Bounds, and frontiers where they are asked for."""
+        """Bounds, and frontiers where they are asked for.
+
+        Raises:
+            UsageError: when two machines are to be kept under one name, or cannot be kept.
+        """
+        names = Counter(one.name for one in candidates)
+        twice = [name for name, number in names.items() if number > 1]
+        if self.folder is not None and twice:
+            raise UsageError(
+                f"several machines are called {twice[0]}, and each needs a file of its own; give "
+                "them different names"
+            )
         done = assess(
             candidates,
             question.collectives,

@@ -20,6 +20,8 @@ def design_page(design: Design) -> Page:
         title = f"bounds of {' and '.join(names)} with one more link, in both directions"
     page.text(title)
     page.text()
+    wide = any(c.costs.bandwidth != c.costs.links for c in (a.candidate for a in design.assessed))
+    units = any(one.candidate.rate is not None for one in design.assessed)
     searched = ["found"] if design.question.searching is not None else []
     bounds = [c for name in names for c in (f">{name}: S >=", ">R/C >=", *searched)]
     images = design.question.one_more_link
@@ -29,6 +31,8 @@ def design_page(design: Design) -> Page:
         ">nodes",
         ">ports",
         ">links",
+        *([">bandwidth"] if wide else []),
+        *([">GB/s a chunk"] if units else []),
         *bounds,
         "behind",
     ]
@@ -41,11 +45,29 @@ def design_page(design: Design) -> Page:
             behind = f"not searched: no better than {one.no_better_than}"
         alike = [one.candidate.images if number else ""] if images else []
         rows.append(
-            (one.candidate.name, *alike, costs.nodes, costs.ports, costs.links, *cells, behind)
+            (
+                one.candidate.name,
+                *alike,
+                costs.nodes,
+                costs.ports,
+                costs.links,
+                *([costs.bandwidth] if wide else []),
+                *([_unit(one)] if units else []),
+                *cells,
+                behind,
+            )
         )
     page.table(columns, rows)
     page.text(
-        "ports: the most links that leave or enter a node; links: one for each direction\n"
+        "ports: the most links that leave or enter a node; links: one for each direction"
+        + ("; bandwidth: of all links together" if wide else "")
+    )
+    if units:
+        page.text(
+            "GB/s a chunk: what one chunk per round stands for; R/C is compared over that, and "
+            "only among machines that state it"
+        )
+    page.text(
         "behind: another machine costs no more, and none of its bounds is higher; what algorithms "
         "reach may differ from bounds"
     )
@@ -74,6 +96,12 @@ def design_page(design: Design) -> Page:
         why = "it was interrupted" if design.interrupted else "the time was over"
         page.text(f"not everything was looked at to the end: {why}")
     return page
+
+
+def _unit(one: Assessed) -> str:
+    """GB/s that carry a chunk in a round; a dash where the machine does not say."""
+    rate = one.candidate.rate
+    return "-" if rate is None else f"{float(rate) / 1e9:g}"
 
 
 def _cells(one: Assessed, name: str, searched: bool) -> list[object]:

@@ -13,11 +13,13 @@ import pytest
 
 import syncoll
 from syncoll.cli.main import main
-from syncoll.designing import assessing
+from syncoll.deadline import Deadline
+from syncoll.designing import Candidate, Costs, assessing
 from syncoll.designing.isomorphism import CanonicalForm
 from syncoll.errors import OutOfTimeError, SpecError, UsageError
 from syncoll.model import BandwidthBound, Topology
 from syncoll.results import LowerBounds
+from syncoll.routing import as_topology
 from syncoll.searching.lower_bounds import lower_bounds
 
 
@@ -221,3 +223,23 @@ def test_what_was_found_before_the_end_is_shown(
     calls.clear()
     assert main(command[:-2]) == code
     assert f"not everything was looked at to the end: {why}" in capsys.readouterr().out
+
+
+def test_machines_with_units_are_compared_in_seconds(capsys: pytest.CaptureFixture[str]) -> None:
+    """R/C counts chunks of a machine's own unit; twice as wide a network is as fast as it is."""
+    wide = syncoll.Fabric.from_links("wide", 4, 1, [(n, 4, 50) for n in range(4)], both_ways=True)
+    narrow = syncoll.Fabric.from_links(
+        "narrow", 4, 1, [(n, 4, 25) for n in range(4)], both_ways=True
+    )
+    candidates = [Candidate(one, Costs.of(one)) for one in map(as_topology, (wide, narrow))]
+    done = assessing.assess(
+        candidates, [syncoll.collective("allgather")], jobs=1, until=Deadline.after(60)
+    )
+    assert {one.bounds["allgather"].bandwidth for one in done.assessed} == {Fraction(3)}
+    seconds = [one.figures(["allgather"]) for one in done.assessed]
+    assert [one and one[-1] for one in seconds] == [
+        Fraction(3, 50 * 10**9),
+        Fraction(3, 25 * 10**9),
+    ]
+    assert main(["design", "a100(boxes=1)", "ring(8)", "allgather"]) == 0
+    assert "GB/s a chunk" in capsys.readouterr().out
