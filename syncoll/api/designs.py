@@ -112,6 +112,7 @@ class DesignResult(Shown, Design):
                 "pairs": self.others.pairs,
                 "at_least": {k: str(v) for k, v in self.others.at_least.items()},
             },
+            "shared_pairs": self.shared_pairs,
             "left_out": {
                 family: {"members": count, "why": error.message}
                 for family, (error, count) in self.left_out.items()

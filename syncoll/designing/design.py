@@ -128,6 +128,8 @@ class Design:
         complete: whether all was looked at.
         interrupted: whether a person ended it.
         others: where one more link was asked for, those that were not looked at.
+        shared_pairs: then, how many pairs of nodes are left out since their links share bandwidth
+            with others, so that nothing says what a second cable would add.
     """
 
     question: Question
@@ -137,6 +139,7 @@ class Design:
     interrupted: bool = False
     seconds: float = 0.0
     others: Others | None = None
+    shared_pairs: int = 0
 
     @property
     def collectives(self) -> tuple[str, ...]:

@@ -119,12 +119,14 @@ def _one_more_link(
         raise UsageError(f"one more link is for one machine, not {len(found)}: {names}")
     (base,) = found
     asked, rest = [], list[Extension]()
-    candidates, until = [base], work.until
+    candidates, until, shared = [base], work.until, 0
     try:
         with interrupted_at(until):
             for one in question.collectives:
                 asked.append((one, lower_bounds(base.topology, one, max_steps=0, until=until)))
             every = extensions(base.topology, asked)
+            nodes = base.costs.nodes
+            shared = nodes * (nodes - 1) // 2 - sum(pair.images for pair in every)
             for pair in every[:_MOST_LINKS]:
                 candidates.append(replace(with_link(base, pair.ends), images=pair.images))
             rest = every[_MOST_LINKS:]
@@ -146,4 +148,5 @@ def _one_more_link(
         result.interrupted,
         time.perf_counter() - began,
         Others(sum(pair.images for pair in rest), least) if rest else None,
+        shared,
     )

@@ -82,6 +82,12 @@ def design_page(design: Design) -> Page:
         page.text(f"{pairs} not looked at{', by the prices of the bound:' if least else ''}")
         for text in least:
             page.text(f"  {text}, whichever of them is joined")
+    if design.shared_pairs:
+        pairs = counted(design.shared_pairs, "pair of nodes", "pairs of nodes")
+        page.text(
+            f"{pairs} left out: their links share bandwidth with others, so that nothing says what "
+            "a second cable would add"
+        )
     for one in design.assessed:
         if one.candidate.same:
             same = ", ".join(one.candidate.same)

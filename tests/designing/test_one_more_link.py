@@ -124,3 +124,10 @@ def test_a_second_cable_adds_up() -> None:
 def test_it_is_for_one_machine() -> None:
     with pytest.raises(UsageError, match="for one machine, not 2: ring"):
         syncoll.design(["ring(4)", "ring(5)"], "allgather", one_more_link=True)
+
+
+def test_pairs_whose_links_share_bandwidth_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    found = syncoll.design("hub(4)", "allgather", one_more_link=True)
+    assert (len(found.assessed), found.shared_pairs) == (1, 6)
+    assert main(["design", "hub(4)", "--one-more-link", "allgather"]) == 0
+    assert "6 pairs of nodes left out" in capsys.readouterr().out
