@@ -42,7 +42,7 @@ _LEFT = 1e-5
 _BETWEEN = 0.2
 """An S between others, which has points on both sides, is worth less by this factor ..."""
 
-_WIDE = 0.04
+_WIDE = 0.1
 """... but comes before larger ones where R/C falls by so much from the one to the other."""
 
 _DEALS = 3

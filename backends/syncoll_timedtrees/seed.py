@@ -181,7 +181,9 @@ class _Run:
         if was_at_rest:
             yield from self._deal(packing, self.until.sooner(_DEAL_SECONDS), thorough=True)
         else:
-            yield from self._deal(packing, self.until.sooner(_QUICK_DEAL_SECONDS))
+            near = packing.value <= self.schedule.least * _NEAR
+            seconds = _DEAL_SECONDS if near else _QUICK_DEAL_SECONDS
+            yield from self._deal(packing, self.until.sooner(seconds))
 
     def _improve(self, packing: Packing, until: Deadline) -> None:
         while not packing.rested and packing.feasible and not until.passed:

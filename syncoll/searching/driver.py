@@ -257,8 +257,11 @@ class _Search:
                     self._look(step, look)
 
     def _bound_points(self) -> None:
-        """Bounds the points of more steps than are looked at, while there is time for that."""
-        if self.request.strategy is not Strategy.CERTIFIED:
+        """Bounds the points of more steps than are looked at, while there is time for that.
+
+        On a large machine seeds soon have others, and such bounds take long.
+        """
+        if self.request.strategy is not Strategy.CERTIFIED or not is_small(self.request.topology):
             return
         for steps in sorted({point.steps for point in self.points}):
             if steps > self.source.max_steps:
