@@ -125,7 +125,7 @@ class CompletionCertificate:
             for node, first in enumerate(first_complete(topology, one)):
                 for after in range(first, self.steps + 1):
                     alike = covered.get((k, orbit[node], after), {})
-                    if not any(_is_all(divided, 0) for divided in alike.values()):
+                    if not any(_is_all(divided) for divided in alike.values()):
                         raise VerificationError(
                             f"node {node} may know the sum of chunks {k} first, after {after} "
                             "steps, and no case says what that costs"
@@ -196,17 +196,23 @@ class CompletionCertificate:
         return Fraction(sum(int(cost) for cost in paid), scale)
 
 
-def _is_all(divided: Sequence[tuple[Send, ...]], depth: int) -> bool:
-    """Whether these are all ways to make some sends or not, from a place in their order on."""
-    if any(len(sends) == depth for sends in divided):
-        return True
-    link, step, _ = divided[0][depth] if divided else (-1, -1, False)
-    parts: dict[bool, list[tuple[Send, ...]]] = {False: [], True: []}
-    for sends in divided:
-        if sends[depth][:2] != (link, step):
+def _is_all(divided: Sequence[tuple[Send, ...]]) -> bool:
+    """Whether these are all ways to make some sends or not."""
+    left = [(divided, 0)]  # those that agree in so many first sends
+    while left:
+        alike, depth = left.pop()
+        if any(len(sends) == depth for sends in alike):
+            continue
+        if not alike:
             return False
-        parts[sends[depth][2]].append(sends)
-    return all(parts.values()) and all(_is_all(part, depth + 1) for part in parts.values())
+        link, step, _ = alike[0][depth]
+        parts: dict[bool, list[tuple[Send, ...]]] = {False: [], True: []}
+        for sends in alike:
+            if sends[depth][:2] != (link, step):
+                return False
+            parts[sends[depth][2]].append(sends)
+        left += [(part, depth + 1) for part in parts.values()]
+    return True
 
 
 def first_complete(topology: Topology, chunks: ChunkClass) -> Iterator[int]:

@@ -9,7 +9,7 @@ from fractions import Fraction
 from syncoll.deadline import Deadline
 from syncoll.designing.isomorphism import CanonicalForm
 from syncoll.errors import LocatedError
-from syncoll.model import Topology
+from syncoll.model import Collective, Topology
 from syncoll.planning.plan import unit_bandwidth
 from syncoll.routing import as_topology
 from syncoll.spec import Condition, Family, applying, members
@@ -113,6 +113,7 @@ class Candidates:
 def find_candidates(
     families: Sequence[Family],
     conditions: Iterable[Condition],
+    collectives: Sequence[Collective],
     most: int,
     until: Deadline,
 ) -> Candidates:
@@ -121,6 +122,8 @@ def find_candidates(
     Args:
         conditions: may name the parameters of a family, `P` for the number of nodes, and `ports`
             and `links` as in `Costs`.
+        collectives: what is asked of the machines: those that only number their nodes otherwise are
+            the same if that changes nothing for these.
         most: the largest value of a parameter; the least is 1.
 
     Raises:
@@ -151,12 +154,15 @@ def find_candidates(
             costs = Costs.of(topology)
             known = {**values, "P": costs.nodes, "ports": costs.ports, "links": costs.links}
             if all(one.holds(known) for one in late):
-                _add(result, forms, Candidate(topology, costs))
+                _add(result, forms, Candidate(topology, costs), collectives)
     return result
 
 
 def _add(
-    result: Candidates, forms: dict[bytes, list[tuple[int, CanonicalForm]]], new: Candidate
+    result: Candidates,
+    forms: dict[bytes, list[tuple[int, CanonicalForm]]],
+    new: Candidate,
+    collectives: Sequence[Collective],
 ) -> None:
     """Adds a candidate, or its name to one that is the same machine."""
     form = CanonicalForm.of(new.topology)
@@ -164,7 +170,8 @@ def _add(
         alike = forms.setdefault(form.key, [])
         for position, other in alike:
             known = result.found[position]
-            if known.costs == new.costs and form.is_same(other):
+            alike_at_all = known.costs == new.costs and known.rate == new.rate
+            if alike_at_all and form.is_same(other, collectives):
                 names = dict.fromkeys((*known.same, new.name))
                 same = tuple(name for name in names if name != known.name)
                 result.found[position] = replace(known, same=same)

@@ -84,9 +84,17 @@ def design(families: Sequence[Family], question: Question, work: Work) -> Design
         OutOfTimeError: when the time was over before it was known what the members are.
     """
     began = time.perf_counter()
+    for one in question.collectives:
+        if one.irregular:
+            raise UsageError(
+                f"{one.name} is irregular: what is proved for one C says nothing about others, so "
+                "that machines cannot be compared by it; use `syncoll bounds` for each"
+            )
     conditions = [part for text in question.conditions for part in conditions_of(text)]
     with interrupted_at(work.until):
-        made = find_candidates(families, conditions, question.most, work.until)
+        made = find_candidates(
+            families, conditions, question.collectives, question.most, work.until
+        )
     if not made.found:
         for error, _ in made.left_out.values():
             raise error

@@ -9,12 +9,13 @@ same; bandwidths are in that comparison.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.model import Topology
+from syncoll.model import Collective, Topology
 from syncoll.symmetry import automorphism_graph
 from syncoll.symmetry.structure import Structure
 
@@ -55,9 +56,22 @@ class CanonicalForm:
         nodes = number[: topology.num_nodes]
         return cls(topology, whole.digest(), np.argsort(np.argsort(nodes)))
 
-    def is_same(self, other: CanonicalForm) -> bool:
-        """Whether the numbers make one machine of both."""
-        return self._renumbered() == other._renumbered()
+    def is_same(self, other: CanonicalForm, collectives: Sequence[Collective]) -> bool:
+        """Whether the numbers make one machine of both, and change nothing for some collectives.
+
+        A broadcast from node 0 is another problem where that node has another place.
+        """
+        if self._renumbered() != other._renumbered():
+            return False
+        images = np.argsort(other.number)[self.number]
+        nodes = Topology.from_links("nodes", len(images), {})
+        for one in collectives:
+            chunks = one.least_chunks(len(images))
+            if chunks is None:
+                return False
+            if not Structure(nodes, one.tabulate(len(images), chunks)).keeps(images):
+                return False
+        return True
 
     def _renumbered(self) -> object:
         number = self.number.tolist()

@@ -9,8 +9,9 @@ cheapest way from a to b: then nothing that moves gets cheaper by it, and a roun
 
 where w is the bandwidth of the new link each way.  So the bound B falls to no less than B over
 that, for every pair of an orbit, and the largest of these counts: the pairs of an orbit have one
-bound.  A pair that costs nothing gains nothing.  Bounds are proved anew for the pairs that may
-gain most; what these numbers say of the others goes with the answer.
+bound.  A pair that costs nothing gains nothing.  Bounds are proved anew for the pairs that may gain
+most; what these numbers say of the others goes with the answer.  With switches a new link may
+change how everything else is routed: there nothing is said of them.
 """
 
 from __future__ import annotations
@@ -109,6 +110,7 @@ def extensions(
         found.append(Extension((a, b), len(pairs), at_least, _far(topology, a, b)))
 
     def promise(one: Extension) -> tuple[Fraction, int, tuple[int, int]]:
+        """What the pair may gain; a guess where the network has switches."""
         least = (
             (value or Fraction(0)) / bounds[name].bandwidth
             if bounds[name].bandwidth
@@ -117,7 +119,12 @@ def extensions(
         )
         return sum(least, Fraction(0)), one.far, one.ends
 
-    return sorted(found, key=promise)
+    found.sort(key=promise)
+    if topology.fabric is None:
+        return found
+    # What moves through switches may take other ways beside a new link: nothing is proved.
+    unknown = dict.fromkeys(bounds)
+    return [replace(one, at_least=unknown) for one in found]
 
 
 def with_link(base: Candidate, ends: tuple[int, int]) -> Candidate:

@@ -7,6 +7,7 @@ import random
 from fractions import Fraction
 from itertools import permutations, product
 from math import prod
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -108,7 +109,40 @@ def test_other_numbers_are_recognised(name: str) -> None:
     assert one is not None
     assert two is not None
     assert one.key == two.key
-    assert one.is_same(two)
+    every = [syncoll.collective(name) for name in ("allgather", "alltoall", "allreduce")]
+    assert one.is_same(two, every)
+    rooted = Topology("other root", topology.num_nodes, other.links, other.bounds)
+    assert numbers[0] != 0
+    form = CanonicalForm.of(rooted)
+    assert form is not None
+    broadcast = syncoll.collective("broadcast")
+    images = form.number.argsort()[one.number]
+    assert one.is_same(form, [broadcast]) == (images[0] == 0)
+
+
+def test_the_root_of_a_collective_tells_machines_apart(tmp_path: Path) -> None:
+    """Stars whose centre has another number: only one broadcasts in a step."""
+    file = tmp_path / "stars.syncoll"
+    file.write_text(
+        "topology first { nodes 4  link (0, 1), (0, 2), (0, 3) both ways bandwidth 1 }\n"
+        "topology last { nodes 4  link (3, 0), (3, 1), (3, 2) both ways bandwidth 1 }\n"
+    )
+    names = [f"{file}:first", f"{file}:last"]
+    steps = [one.bounds["broadcast"].steps for one in syncoll.design(names, "broadcast").assessed]
+    assert sorted(steps) == [1, 2]
+    (one,) = syncoll.design(names, ["allgather", "alltoall"]).assessed
+    assert one.candidate.same
+
+
+def test_irregular_collectives_are_refused(tmp_path: Path) -> None:
+    """A bound for one C is none for another, where R/C may be a quarter of it."""
+    file = tmp_path / "odd.syncoll"
+    file.write_text(
+        "collective odd { irregular  chunks C  pre Root(0)"
+        "  post { (c, n) : n == 1 or (c == 0 and n == 2) } }"
+    )
+    with pytest.raises(UsageError, match="odd is irregular: what is proved for one C"):
+        syncoll.design("line(3)", f"{file}:odd")
 
 
 def test_other_bandwidths_are_another_machine() -> None:

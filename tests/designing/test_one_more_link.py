@@ -15,6 +15,7 @@ from syncoll.designing.candidates import Candidate, Costs
 from syncoll.designing.one_more_link import extensions, usual_bandwidth, with_link
 from syncoll.errors import UsageError
 from syncoll.model import Topology
+from syncoll.searching.lower_bounds import lower_bounds
 
 
 def random_topology(seed: int) -> Topology:
@@ -131,3 +132,11 @@ def test_pairs_whose_links_share_bandwidth_are_told(capsys: pytest.CaptureFixtur
     assert (len(found.assessed), found.shared_pairs) == (1, 6)
     assert main(["design", "hub(4)", "--one-more-link", "allgather"]) == 0
     assert "6 pairs of nodes left out" in capsys.readouterr().out
+
+
+def test_of_networks_with_switches_nothing_is_promised() -> None:
+    """A new link may change how all others are routed, so that a bound may fall further."""
+    topology, allgather = syncoll.topology("a100"), syncoll.collective("allgather")
+    found = extensions(topology, [(allgather, lower_bounds(topology, allgather, max_steps=0))])
+    assert found
+    assert all(one.at_least == {"allgather": None} for one in found)
