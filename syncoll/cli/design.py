@@ -170,8 +170,11 @@ def _told_apart(words: list[str], specs: SpecLibrary) -> tuple[list[str], list[s
         try:
             specs.expect("collective", word)
             found["collective"].append(word)
-        except SpecError:
-            specs.expect("topology", word)
+        except SpecError as refusal:
+            try:
+                specs.expect("topology", word)
+            except SpecError as error:  # whichever knows what was meant
+                raise (refusal if "did you mean" in refusal.message else error) from None
             found["topology"].append(word)
     for kind, such in (("topology", '"torus(a,b)"'), ("collective", "allgather")):
         if not found[kind]:

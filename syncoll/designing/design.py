@@ -44,8 +44,8 @@ class Proved:
     Args:
         steps: S at least.
         bandwidth: R/C at least, with any number of steps.
-        frontier: with what proves them, and points where some were searched; None for an irregular
-            collective, of which bounds for one C say nothing about others.
+        frontier: with points where some were searched, and with what proves the bounds, or weaker
+            ones where a search had too little time for these; None where there is none.
     """
 
     steps: int
@@ -107,7 +107,7 @@ class Assessed:
 
 @dataclass(frozen=True)
 class Others:
-    """Pairs of nodes that were not looked at, as their link gains no more than others.
+    """Pairs of nodes whose bounds were not proved anew: others promise more.
 
     Args:
         pairs: how many, all those of an orbit counted.

@@ -65,12 +65,19 @@ class DesignFolder:
     def keep(self, candidate: Candidate, proved: Proved) -> None:
         """Writes what was found, where there is a file for it.
 
+        Points of a search that proved less than is known have a file beside that of the bounds.
+
         Raises:
             UsageError: when it cannot be written.
         """
-        if proved.frontier is not None:
-            file = self.file(candidate.name, proved.frontier.collective)
-            write_document(file, frontier_document(proved.frontier))
+        found = proved.frontier
+        if found is None:
+            return
+        proves = found.least_steps >= proved.steps and found.least_bandwidth >= proved.bandwidth
+        file = self.file(candidate.name, found.collective)
+        if not proves:
+            file = file.with_stem(f"{file.stem}-found")
+        write_document(file, frontier_document(found))
 
     def finish(self, table: Mapping[str, object]) -> None:
         """Writes the table; raises as `keep` does."""

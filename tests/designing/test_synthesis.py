@@ -12,8 +12,10 @@ import pytest
 import syncoll
 from syncoll.cli.main import main
 from syncoll.designing import Assessed, Candidate, Costs, Proved
+from syncoll.designing.folder import DesignFolder
 from syncoll.designing.synthesis import is_no_better
 from syncoll.errors import UsageError
+from syncoll.searching.lower_bounds import lower_bounds
 
 FAMILIES = ["torus(a,b)", "hypercube(d)", "circulant(n,1,i)", "fully_connected(n)"]
 
@@ -87,6 +89,25 @@ def test_frontiers_are_kept_and_checked(tmp_path: Path, capsys: pytest.CaptureFi
     assert "2 frontiers checked" in capsys.readouterr().out
     assert main(command) == 0  # from what is there
     assert capsys.readouterr().out == before
+
+
+def test_a_search_that_proves_less_takes_no_proof_away(tmp_path: Path) -> None:
+    topology, allgather = syncoll.topology("ring(4)"), syncoll.collective("allgather")
+    candidate, folder = Candidate(topology, Costs.of(topology)), DesignFolder(tmp_path, print)
+    bounds = Proved.of(lower_bounds(topology, allgather, max_steps=0))
+    folder.keep(candidate, bounds)
+    found = syncoll.pareto(topology, "allgather", progress="none")
+    folder.keep(candidate, replace(bounds.with_points(found), bandwidth=bounds.bandwidth * 2))
+    assert len(list(tmp_path.glob("*.json"))) == 2
+    known = folder.known(candidate, allgather)
+    assert known is not None
+    assert known.frontier is not None
+    assert (known.bandwidth, known.frontier.points) == (bounds.bandwidth, ())
+    folder.keep(candidate, bounds.with_points(found))
+    known = folder.known(candidate, allgather)
+    assert known is not None
+    assert known.frontier is not None
+    assert known.frontier.points
 
 
 def test_a_limit_of_searches_without_searches() -> None:
