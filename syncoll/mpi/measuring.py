@@ -8,7 +8,6 @@ is compared again, so that what one call leaves behind cannot disturb the next u
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable
 from functools import partial
 from importlib.metadata import version
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import psutil
 
+from syncoll.cores import available_cores
 from syncoll.errors import UsageError
 from syncoll.mpi.collective import MpiCollective
 from syncoll.mpi.communicators import mpi
@@ -65,7 +65,7 @@ def measure(
     return Result(
         comm.size,
         len(hosts),
-        comm.bcast(_cores()),
+        comm.bcast(available_cores()),
         _library(),
         version("mpi4py"),
         tuple(comparisons),
@@ -194,9 +194,3 @@ def _library() -> str:
     text: str = mpi().Get_library_version()
     line = text.strip("\0 \n").splitlines()[0].partition(",")[0]
     return " ".join(line.replace("Version:", " ").split())
-
-
-def _cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from syncoll.searching.frontiers import search
     from syncoll.searching.point import decided_as, solve_one
     from syncoll.searching.request import Candidate, Observer, SearchRequest, Strategy
-    from syncoll.searching.seed_run import ChosenSeed
+    from syncoll.searching.seed_tidings import ChosenSeed
     from syncoll.searching.seeding import Seeding
 else:  # a single question needs a part of it
     __getattr__ = lazily(

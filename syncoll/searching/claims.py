@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from fractions import Fraction
 from math import ceil
@@ -13,6 +14,7 @@ from syncoll.results.frontier import Frontier, OpenClaim, Point
 from syncoll.results.proof import Proof, Refuted, Scope, covers
 from syncoll.searching.candidates import CandidateSource
 from syncoll.searching.request import Strategy
+from syncoll.searching.seeding import is_small
 
 __all__ = ["evidence_of", "gaps_are_open", "with_claims"]
 
@@ -201,9 +203,12 @@ class _Proving:
         steps = min(self.steps, rounds)  # a step without rounds does nothing
         if self.bounds.least_steps(chunks) > steps:
             return True
-        certificate = self.bounds.certificate(
-            self.bounds.shape(chunks), None if self.any_steps else steps
-        )
+        shape = self.bounds.shape(chunks)
+        # With fewer rounds than steps a bound for fewer steps would say more; on a large machine it
+        # takes long, and there are better uses for the time.
+        soon = steps < self.steps and not is_small(self.source.request.topology)
+        with self.bounds.at_once() if soon else nullcontext():
+            certificate = self.bounds.certificate(shape, None if self.any_steps else steps)
         if Fraction(rounds, chunks) < certificate.bandwidth:
             if certificate not in self.needed:
                 self.needed.append(certificate)

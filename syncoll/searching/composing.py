@@ -27,8 +27,8 @@ from syncoll.searching.compositions import Compositions
 from syncoll.searching.driver import OUT_OF_MEMORY, OnPoints, merged, proofs_until, search_points
 from syncoll.searching.parts import Part, same_problem, underlying
 from syncoll.searching.request import Observer, SearchRequest, Strategy
-from syncoll.searching.seed_run import SeedRun, within
-from syncoll.searching.seeding import is_small, next_round
+from syncoll.searching.seed_run import within
+from syncoll.searching.seeding import arrived, is_small, next_round
 from syncoll.searching.turns import SeedTurns
 
 __all__ = ["Composing", "PartSearch", "SearchTask"]
@@ -113,6 +113,7 @@ class Composing:
         self.source = CandidateSource(request, self.bounds)
         self.points: list[Point] = []
         self.compositions = Compositions(request.collective, self._is_of_use, self._lost)
+        self.seeds = self.answers.seeding.run(request.topology, request.collective)
         self._again = Deadline.after(_SAVE_SECONDS)
         self.complete, self.interrupted = True, False
 
@@ -125,12 +126,12 @@ class Composing:
             self.observer.bounded(None, source.least_bandwidth)
             bounds.deadline = self.deadline
         alone = self.answers.solver is None
-        seeds = self.answers.seeding.run(request.topology, request.collective)
         # What seeds construct for the whole need not be composed.
-        self._construct(seeds, alone=alone)
+        self._construct(alone=alone)
         scope = self._compose_all()
+        self._look_aside()
         if alone or not request.collective.combining:
-            turns = SeedTurns(seeds, request, self.deadline, self._take)
+            turns = SeedTurns(self.seeds, request, self.deadline, self._take)
             self._turn(lambda: turns.first(alone=alone))
         if alone:
             bounds.deadline = proofs_until(self.deadline)
@@ -139,19 +140,24 @@ class Composing:
         if self.on_points is not None:
             self.on_points(frontier)
         more = request.collective.combining and not self.interrupted and frontier.open
-        return self._direct(frontier, seeds) if more and not alone else frontier
+        return self._direct(frontier) if more and not alone else frontier
 
-    def _construct(self, seeds: SeedRun, *, alone: bool) -> None:
+    def _look_aside(self) -> None:
+        """Takes what seeds of the whole have proposed meanwhile, in a process of their own."""
+        self._turn(lambda: self._take(arrived(self.seeds, self.request)))
+
+    def _construct(self, *, alone: bool) -> None:
         """The first turn of the seeds of the whole: as long as it is worth while."""
         large = not is_small(self.request.topology)
         until = self.deadline.share(_SHARE_OF_SEEDS[large])
         topology = self.request.topology
         wide = len(topology.links) * topology.num_nodes > _WIDE
         look = self.deadline.share(_SHARE_OF_FIRST_LOOK) if wide else until
-        turns = SeedTurns(seeds, self.request, look, self._take)
+        turns = SeedTurns(self.seeds, self.request, look, self._take, self.deadline)
         self._turn(lambda: turns.first(alone=alone))
-        if wide and not (self.deadline.is_never or self._is_far()):
-            turn = next_round(seeds, self.request, until.left(), until)
+        go_on = wide and not self.seeds.is_aside  # there they do by themselves
+        if go_on and not (self.deadline.is_never or self._is_far()):
+            turn = next_round(self.seeds, self.request, until.left(), until)
             self._turn(lambda: self._take(turn))
         if large and not self.deadline.is_never:
             self.bounds.deadline = self.deadline.share(_SHARE_OF_BOUNDS)
@@ -282,6 +288,7 @@ class Composing:
             return
         began = time.perf_counter()
         before, complete = self.points, self.complete
+        self._look_aside()
         self._compose(parts, self.deadline.sooner(_SAVE_SECONDS))
         self.complete = False
         if self.points is not before:
@@ -375,11 +382,9 @@ class Composing:
         reason = "; ".join([why, *self.answers.losses])
         return with_claims(frontier, self.source, sorted(steps), lambda _: reason)
 
-    def _direct(self, found: Frontier, seeds: SeedRun) -> Frontier:
-        """Looks for algorithms that are no compositions, where these leave room.
-
-        Args:
-            seeds: those of the whole, which go on beside it.
+    def _direct(self, found: Frontier) -> Frontier:
+        """Looks for algorithms that are no compositions, where these leave room; seeds of the
+        whole go on beside it.
         """
         request, source, deadline = self.request, self.source, self.deadline
         last = max((p.steps for p in found.points), default=source.least_steps + 2)
@@ -408,7 +413,7 @@ class Composing:
             on_points=None if report is None else on_points,
             incumbents=found.points,
             refuted=found.refuted,
-            seeds=(seeds, request),
+            seeds=(self.seeds, request),
             bounds=self.bounds,
             deadline=ends,
         )

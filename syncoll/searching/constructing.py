@@ -16,7 +16,8 @@ from syncoll.errors import ModelError
 from syncoll.model import Algorithm, Collective, Instance, Topology
 from syncoll.plugins import SeedLimits
 from syncoll.searching.decompose import Decomposition, composed, inverted
-from syncoll.searching.seed_run import ChosenSeed, SeedRun
+from syncoll.searching.seed_run import SeedRun
+from syncoll.searching.seed_tidings import ChosenSeed
 
 __all__ = ["constructed"]
 

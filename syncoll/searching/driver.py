@@ -104,21 +104,23 @@ def search_points(
         request, answers, observer, on_points, incumbents, refuted, deadline, bounds, seeds=seeds
     )
     run.proving = proving or not is_for_seeds(request.topology)
-    try:
-        run.seed()
-        run.run()
-    except OutOfTimeError:
-        run.stopped = "time limit"
-    except KeyboardInterrupt:
-        run.stop_soon("interrupted")
-    except MemoryError as error:
-        answers.lost(f"{OUT_OF_MEMORY}: {error}")
-        run.stop_soon(OUT_OF_MEMORY)
-    try:
-        return run.frontier()
-    except KeyboardInterrupt:  # again, while the bounds that were begun come to an end
-        run.stop_soon("interrupted")
-        return run.frontier()
+    with closing(run.seeds):
+        try:
+            run.seed()
+            run.run()
+        except OutOfTimeError:
+            run.stopped = "time limit"
+        except KeyboardInterrupt:
+            run.stop_soon("interrupted")
+        except MemoryError as error:
+            answers.lost(f"{OUT_OF_MEMORY}: {error}")
+            run.stop_soon(OUT_OF_MEMORY)
+        try:
+            run.seeds.look()
+            return run.frontier()
+        except KeyboardInterrupt:  # again, while the bounds that were begun come to an end
+            run.stop_soon("interrupted")
+            return run.frontier()
 
 
 class _Search:
@@ -181,7 +183,20 @@ class _Search:
             # On a small machine a solver soon has better points, for which the bounds come then.
             soon = not self.proving or (not alone and is_small(self.request.topology))
             with self.bounds.at_once() if soon else nullcontext():
+                self._bound_meanwhile()
                 self._report()
+
+    def _bound_meanwhile(self) -> None:
+        """Bounds the points of seeds that go on in a process of their own, one S after the other,
+        and looks in between at what they have found."""
+        bounded: set[int] = set()
+        while self.seeds.are_aside and not self.bounds.deadline.passed:
+            steps = next((p.steps for p in self.points if p.steps not in bounded), None)
+            if steps is None:
+                return
+            bounded.add(steps)
+            self._bounded(steps, self.source.least_bandwidth_of(steps))
+            self.seeds.look()
 
     def _take(self, points: Iterator[Point]) -> bool:
         """Puts points of seeds on the frontier, until nothing can be better; whether one is new."""
@@ -232,11 +247,18 @@ class _Search:
         elif self.answers.solver is not None:
             self._solve()
         if self.request.strategy is Strategy.CERTIFIED:
-            for _ in self.seeds.rest(self._gaps_are_open):
-                self._report()
+            self._go_on(patient=True)
+
+    def _go_on(self, *, patient: bool) -> None:
+        """Lets seeds go on for as long as something better is wanted."""
+        for _ in self.seeds.rest(self._gaps_are_open, patient=patient):
+            self._bound_meanwhile()
+            self._report()
 
     def _solve(self) -> None:
         source = self.source
+        if self.seeds.are_aside and is_for_seeds(self.request.topology):
+            self._go_on(patient=False)  # what a solver would seldom find comes by itself
         if self.symmetric is not None and self.symmetric.is_large:
             self._look_for_symmetric()
         first, *others = LOOKS

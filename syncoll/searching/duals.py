@@ -121,9 +121,32 @@ class _DualRun(SeedRun):
         return self._run.waiting
 
     def points(
-        self, limits: SeedLimits, patience: float = 0.0, slowest: float = math.inf
+        self,
+        limits: SeedLimits,
+        patience: float = 0.0,
+        slowest: float = math.inf,
+        *,
+        aside: Deadline | None = None,
+        wait: float = 0.0,
     ) -> Iterator[Point]:
-        for point in self._run.points(replace(limits, max_chunks=None), patience, slowest):
+        theirs = replace(limits, max_chunks=None)
+        yield from self._turned(
+            self._run.points(theirs, patience, slowest, aside=aside, wait=wait), limits
+        )
+
+    def arrivals(self, limits: SeedLimits, wait: float) -> Iterator[Point]:
+        yield from self._turned(self._run.arrivals(replace(limits, max_chunks=None), wait), limits)
+
+    @property
+    def is_aside(self) -> bool:
+        return self._run.is_aside
+
+    def close(self) -> None:
+        self._run.close()
+
+    def _turned(self, points: Iterator[Point], limits: SeedLimits) -> Iterator[Point]:
+        """Points turned round, those within the limits."""
+        for point in points:
             try:
                 turned = inverted_point(point, self._request)
             except ModelError:  # the inverse's chunks are those of another C of the dual

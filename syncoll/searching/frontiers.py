@@ -171,7 +171,11 @@ class _Frontiers(Decomposition[SearchTask, Frontier]):
         return turn(self.search(SearchTask(asked.asked, task.deadline, turned)))
 
     def composition(self, question: SearchTask, collective: Collective) -> Frontier:
-        return Composing(self, question).frontier()
+        composing = Composing(self, question)
+        try:
+            return composing.frontier()
+        finally:
+            composing.seeds.close()
 
 
 def _scaled(claim: OpenClaim, factor: Fraction) -> OpenClaim:

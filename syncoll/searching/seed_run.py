@@ -4,28 +4,41 @@ Each has its own share of a round's time: what one leaves over goes to those aft
 takes too long is stopped.  Shares are measured in work, so that what comes out does not depend on
 how busy the machine is.  A seed that has not come to its end has another turn in the next round;
 one that resumes, and was stopped all the same, begins anew in a round that is no shorter.
+
+Those that resume can work in a process of their own instead (`seed_process`), all the time: then
+their turns are when what they have proposed meanwhile is looked at.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
 from syncoll.deadline import Deadline, interrupted_at
 from syncoll.errors import OutOfTimeError, PluginError, SyncollError, VerificationError
 from syncoll.model import Collective, Topology
-from syncoll.plugins import OptionValue, Proposal, SeedLimits, SeedRecord
+from syncoll.plugins import Proposal, SeedLimits
 from syncoll.plugins.guard import calling
 from syncoll.results.family import Family
 from syncoll.results.frontier import Point
 from syncoll.searching.request import SearchRequest
+from syncoll.searching.seed_process import SeedProcess
+from syncoll.searching.seed_tidings import (
+    ChosenSeed,
+    Ended,
+    Failed,
+    Proposed,
+    Refused,
+    SeedRequest,
+    Told,
+)
 from syncoll.trust import require_valid
 from syncoll.trust.families import require_family
 
-__all__ = ["ChosenSeed", "SeedRun", "within"]
+__all__ = ["SeedRun", "within"]
 
 _QUICK_SECONDS = 0.1
 _LEAST_SECONDS = 0.5
@@ -37,18 +50,8 @@ _LATE = 5.0
 _BUSY = 3.0
 """So many times its part of the time a seed may wait for its part of the work."""
 
-
-@dataclass(frozen=True, eq=False)
-class ChosenSeed:
-    """A seed that a search starts from.
-
-    Args:
-        named: whether a user asked for it by name, and wants to know why it has no idea.
-    """
-
-    record: SeedRecord
-    options: Mapping[str, OptionValue]
-    named: bool = False
+_SOON_SECONDS = 0.5
+"""When one proposal has come from aside, another is waited for so long."""
 
 
 Proposals = Generator[Proposal | None, SeedLimits, None]
@@ -63,12 +66,14 @@ class _Seat:
         turns: its proposals; None before its first turn.
         ended: whether it has come to its end, or to grief.
         stopped_after: seconds of the round in which it was stopped; 0 where it was not.
+        aside: whether it works in a process of its own.
     """
 
     seed: ChosenSeed
     turns: Proposals | None = None
     ended: bool = False
     stopped_after: float = 0.0
+    aside: bool = False
     _begun: bool = False
 
     def stop(self, seconds: float) -> None:
@@ -119,6 +124,20 @@ class SeedRun:
         self._seen: list[tuple[Family, Family]] = []
         self._seconds = math.inf
         self._report, self._refuses, self._proposes = report, refuses, proposes
+        self._process: SeedProcess | None = None
+
+    def close(self) -> None:
+        """Ends what works aside."""
+        if self._process is not None:
+            self._process.close()
+            self._process = None
+        for seat in self._seats:
+            seat.ended |= seat.aside
+
+    @property
+    def is_aside(self) -> bool:
+        """Whether seeds are at work in a process of their own."""
+        return self._process is not None
 
     @property
     def waiting(self) -> tuple[str, ...]:
@@ -126,7 +145,13 @@ class SeedRun:
         return tuple(seat.seed.record.name for seat in self._seats if not seat.ended)
 
     def points(
-        self, limits: SeedLimits, patience: float = 0.0, slowest: float = math.inf
+        self,
+        limits: SeedLimits,
+        patience: float = 0.0,
+        slowest: float = math.inf,
+        *,
+        aside: Deadline | None = None,
+        wait: float = 0.0,
     ) -> Iterator[Point]:
         """Verified points of one round, as they come.
 
@@ -135,6 +160,10 @@ class SeedRun:
             patience: seconds of work that a seed may take until it has its first algorithm within
                 the limits, where that is more than its share.
             slowest: seeds that promise their first algorithm later have no turn unless named.
+            aside: those that resume, and have not begun, go aside until then, after the turns of
+                the quick ones; None for turns here.
+            wait: seconds in which what they propose there is waited for; what has come by now is
+                looked at in any case.
 
         Raises:
             PluginError: when a seed that a user named is broken; others are reported.
@@ -145,10 +174,15 @@ class SeedRun:
             seat
             for seat in self._seats
             if not seat.ended
+            and not seat.aside
             and not _too_slow(seat, slowest)
             and self._seconds >= seat.stopped_after
         ]
         for i, seat in enumerate(seats):
+            if seat.seed.record.first_seconds > _QUICK_SECONDS:
+                self._go_aside(seats[i:], limits, aside)
+            if seat.aside:
+                continue
             if replace(ends, works=None).passed:
                 return  # even to import another seed would take too long
             record = seat.seed.record
@@ -160,6 +194,81 @@ class SeedRun:
                 least = max(patience, ends.left() / len(weights), _LEAST_SECONDS)
                 first = replace(ends, works=None).working(least)
             yield from self._turn(seat, limits, first, share)
+        yield from self.arrivals(limits, wait)
+
+    def _go_aside(self, seats: Sequence[_Seat], limits: SeedLimits, until: Deadline | None) -> None:
+        """Starts a process for those of some seeds that resume, where that is possible; otherwise
+        they have their turns here.
+        """
+        leaving = [s for s in seats if s.seed.record.resumes and s.turns is None]
+        if until is None or not leaving or self._process is not None:
+            return
+        seeds = tuple(seat.seed for seat in leaving)
+        own = replace(limits, seconds=None, until=until)
+        request = SeedRequest(seeds, self.topology, self.collective, own)
+        if not SeedProcess.is_possible(request):
+            return
+        try:
+            self._process = SeedProcess(request)
+        except OSError as error:
+            self._report(f"no process for seeds: {error}; they work in turns")
+            return
+        for seat in leaving:
+            seat.aside = True
+
+    def arrivals(self, limits: SeedLimits, wait: float) -> Iterator[Point]:
+        """Points of what was proposed aside: what has come, and what comes in so many seconds, or
+        soon after another.
+        """
+        until = limits.until.sooner(wait)
+        while self._process is not None:
+            message = self._process.next(max(0.0, until.left()))
+            if message is SeedProcess.NOTHING:
+                return
+            if isinstance(message, Proposed):
+                point = self._taken(message)
+                if point is not None and within(point, limits):
+                    self._proposes(message.seed)
+                    yield point
+                    until = until.sooner(_SOON_SECONDS)
+            elif isinstance(message, Told):
+                self._report(message.text)
+            elif isinstance(message, Refused):
+                self._refuses(message.seed, message.why)
+            elif isinstance(message, Ended):
+                for seat in self._seats:
+                    seat.ended |= seat.seed.record.name in message.seeds
+                if not any(seat.aside and not seat.ended for seat in self._seats):
+                    self.close()
+            else:
+                self._lose(message)
+
+    def _taken(self, message: Proposed) -> Point | None:
+        """What a seed proposed, verified; None where it is not what it should be."""
+        name = message.seed
+        try:
+            with calling(f"seed {name}"):
+                return self._accepted(name, message.proposal, message.seconds)
+        except VerificationError as error:
+            self._report(f"seed {name} proposed what is not an algorithm: {error}")
+        except SyncollError as error:
+            self._report(f"seed {name}: {error}")
+        return None
+
+    def _lose(self, message: object) -> None:
+        """The process has ended before the seeds did.
+
+        Raises:
+            PluginError: where a user named one of them.
+        """
+        process, lost = self._process, [s for s in self._seats if s.aside and not s.ended]
+        assert process is not None
+        why = message.message if isinstance(message, Failed) else process.ending()
+        self.close()
+        text = f"the process of {'+'.join(s.seed.record.name for s in lost)} failed: {why}"
+        if any(seat.seed.named for seat in lost) and isinstance(message, Failed):
+            raise PluginError(text)
+        self._report(f"{text}; going on without")
 
     def _turn(
         self, seat: _Seat, limits: SeedLimits, first: Deadline, share: Deadline
@@ -241,8 +350,7 @@ class SeedRun:
                 return
             spent = time.perf_counter() - began
             with calling(f"seed {record.name}"):  # arrays may hold anything
-                point = self._point(record.name, proposal, spent)
-                self._keep_family(record.name, proposal.family)
+                point = self._accepted(record.name, proposal, spent)
             yield point
             if within(point, limits):
                 until = share
@@ -250,6 +358,12 @@ class SeedRun:
                 return
             began = time.perf_counter()
             own = replace(limits, seconds=until.seconds, until=until)
+
+    def _accepted(self, name: str, proposal: Proposal, seconds: float) -> Point:
+        """A proposal as a verified point; its family is verified as well."""
+        point = self._point(name, proposal, seconds)
+        self._keep_family(name, proposal.family)
+        return point
 
     def _keep_family(self, name: str, family: Family | None) -> None:
         """Verifies a family when it comes up for the first time."""

@@ -5,7 +5,8 @@ Its points are shown at once, bound what the solver is asked for from above, and
 proved bound nothing is left to ask.
 
 Seeds that promise to be quick are asked first.  On a small machine a solver is often as fast as a
-seed: the slow ones wait there until it finds its questions hard.
+seed: the slow ones wait there until it finds its questions hard.  On a large one those that become
+better for as long as they are let run do so beside the search, on a core of their own.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from syncoll.model import Collective, Topology
 from syncoll.plugins import SeedLimits
 from syncoll.results.frontier import Point
 from syncoll.searching.request import SearchRequest
-from syncoll.searching.seed_run import ChosenSeed, SeedRun
+from syncoll.searching.seed_run import SeedRun
+from syncoll.searching.seed_tidings import ChosenSeed
 
 __all__ = ["Seeding"]
 
@@ -44,6 +46,12 @@ _SHARE_OF_SEEDS_ALONE = 0.7
 
 _SHARE_OF_ALL = 0.95
 """And where nothing is to be proved either."""
+
+_LATE_SECONDS = 1.5
+"""Before the end, so that what seeds have in hand beside the search still comes in time."""
+
+_SHARE_OF_WAIT = 0.3
+"""The part of the time in which what they find there is waited for in the beginning."""
 
 _PATIENCE_SECONDS = 10.0
 _SHARE_OF_PATIENCE = 0.15
@@ -117,6 +125,7 @@ def first_round(
     *,
     alone: bool,
     proving: bool = True,
+    ends: Deadline | None = None,
 ) -> Iterator[Point]:
     """What seeds construct before any solver is asked.
 
@@ -125,6 +134,8 @@ def first_round(
         alone: whether no solver is asked.
         proving: whether something is to be proved about their points, or asked of a solver; if not,
             all the time is theirs.
+        ends: until when those that work beside the search do so, where there is a core for them;
+            None for the deadline.
     """
     share = _SHARE_OF_SEEDS_ALONE if alone else _SHARE_FOR_SEEDS
     until = deadline.share(share if proving else _SHARE_OF_ALL)
@@ -142,17 +153,29 @@ def first_round(
     limits = SeedLimits(request.max_steps, request.max_rounds, request.max_chunks, work, until)
     soon = not alone and is_small(request.topology)
     patience = min(_SEED_SECONDS[0] if soon else _PATIENCE_SECONDS, left * _SHARE_OF_PATIENCE)
-    return run.points(limits, patience, slowest)
+    if alone or soon or not proving:
+        return run.points(limits, patience, slowest)
+    ends, wait = ends or deadline, 0.0
+    if not run.is_aside:
+        wait = min(_PATIENCE_SECONDS, deadline.left(), ends.left() * _SHARE_OF_WAIT)
+    return run.points(limits, patience, slowest, aside=ends.before(_LATE_SECONDS), wait=wait)
 
 
 def next_round(
-    run: SeedRun, request: SearchRequest, work: float, until: Deadline
+    run: SeedRun, request: SearchRequest, work: float, until: Deadline, wait: float = 0.0
 ) -> Iterator[Point]:
     """What they find in another round.
 
     Args:
         work: seconds for all together.
         until: when the round is over, however little a busy machine let them work.
+        wait: for what those propose that work beside the search.
     """
     limits = SeedLimits(request.max_steps, request.max_rounds, request.max_chunks, work, until)
-    return run.points(limits)
+    return run.points(limits, wait=wait)
+
+
+def arrived(run: SeedRun, request: SearchRequest) -> Iterator[Point]:
+    """What has come by now from those that work beside the search."""
+    limits = SeedLimits(request.max_steps, request.max_rounds, request.max_chunks)
+    return run.arrivals(limits, 0.0)

@@ -14,7 +14,7 @@ from syncoll.results.family import Family
 from syncoll.results.frontier import Point
 from syncoll.searching.request import SearchRequest
 from syncoll.searching.seed_run import SeedRun
-from syncoll.searching.seeding import first_round, next_round
+from syncoll.searching.seeding import arrived, first_round, next_round
 
 __all__ = ["SeedTurns"]
 
@@ -43,6 +43,7 @@ class SeedTurns:
     Args:
         run: seeds at work on the request's collective.
         take: is given what they construct, and says whether something is new.
+        ends: when the search is over, where their turns end earlier.
 
     Attributes:
         asked_seconds: what a solver was asked for since their last turn.
@@ -54,7 +55,9 @@ class SeedTurns:
         request: SearchRequest,
         deadline: Deadline,
         take: Callable[[Iterator[Point]], bool],
+        ends: Deadline | None = None,
     ) -> None:
+        self._ends = ends
         self._run, self._request, self._deadline, self._take = run, request, deadline, take
         self.asked_seconds = 0.0
 
@@ -70,7 +73,14 @@ class SeedTurns:
 
     def first(self, *, alone: bool, proving: bool = True) -> None:
         """Their first turn; see `first_round`."""
-        turn = first_round(self._run, self._request, self._deadline, alone=alone, proving=proving)
+        turn = first_round(
+            self._run,
+            self._request,
+            self._deadline,
+            alone=alone,
+            proving=proving,
+            ends=self._ends,
+        )
         self._take(turn)
 
     def next(self) -> bool:
@@ -82,10 +92,25 @@ class SeedTurns:
         self.asked_seconds = 0.0
         return new
 
-    def rest(self, is_wanted: Callable[[], bool]) -> Iterator[None]:
+    @property
+    def are_aside(self) -> bool:
+        """Whether some work in a process of their own."""
+        return self._run.is_aside
+
+    def look(self) -> None:
+        """Takes what they have proposed meanwhile."""
+        self._take(arrived(self._run, self._request))
+
+    def close(self) -> None:
+        """They propose nothing more."""
+        self._run.close()
+
+    def rest(self, is_wanted: Callable[[], bool], *, patient: bool = True) -> Iterator[None]:
         """Lets them go on for as long as there is time, and something better is wanted.
 
-        Without a limit of time they end when a round has found nothing better.
+        Args:
+            patient: whether they go on after a round that has found nothing better.  Without a
+                limit of time they end then in any case.
 
         Yields:
             After each round that has.
@@ -99,11 +124,11 @@ class SeedTurns:
             until = self._deadline.before(_CLAIM_SECONDS)
             until.check()
             until = until.sooner(_BUSY * turn)
-            if self._take(next_round(self._run, self._request, turn, until)):
+            if self._take(next_round(self._run, self._request, turn, until, turn)):
                 yield
             else:
                 spent = time.perf_counter() - began
                 idle = spent < _IDLE * min(turn, until.seconds or turn)
-                if self._deadline.is_never or idle:
+                if self._deadline.is_never or idle or not patient:
                     return
             turn *= 2

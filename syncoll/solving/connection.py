@@ -30,9 +30,9 @@ from syncoll.solving.worker import Failed, receive, send
 __all__ = ["RESTING", "WorkerConnection"]
 
 _START = """\
-import json, sys
+import importlib, json, sys
 sys.path[:] = json.loads(sys.argv[1])
-from syncoll.solving.worker import main
+main = importlib.import_module(sys.argv[3]).main
 main(int(sys.argv[2]) if sys.argv[2] else None)
 """
 _KEPT_LINES = 40
@@ -44,6 +44,9 @@ _REST_SECONDS = 0.5
 class WorkerConnection:
     """A running worker process.
 
+    Args:
+        module: whose `main` it runs, see `syncoll.solving.worker`.
+
     Raises:
         OSError: when the process cannot be started.
     """
@@ -51,7 +54,7 @@ class WorkerConnection:
     NOTHING: Final = object()
     """What `poll` returns when no message has come."""
 
-    def __init__(self) -> None:
+    def __init__(self, module: str = "syncoll.solving.worker") -> None:
         # Its own session, so that Ctrl-C at a terminal reaches the parent alone.  The parent's
         # path, so that every plugin that could be imported there can be imported in the worker;
         # -P, so that nothing in the current folder can stand in for a library.
@@ -66,7 +69,7 @@ class WorkerConnection:
         path = json.dumps([os.path.abspath(entry) for entry in sys.path])  # noqa: PTH100
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-c", _START, path, str(theirs or "")],
+                [sys.executable, "-P", "-c", _START, path, str(theirs or ""), module],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,

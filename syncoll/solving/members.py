@@ -11,11 +11,11 @@ where a broadcast is to be refuted, it is the other way around (benchmarks/resul
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
+from syncoll.cores import available_cores
 from syncoll.errors import OptionError, PluginError, UsageError
 from syncoll.formula import Limits
 from syncoll.memory import MemoryBudget
@@ -53,11 +53,7 @@ def default_threads(jobs: int = 1) -> int:
 
     CP-SAT looks for solutions and for proofs in different threads, so one is far too few.
     """
-    try:
-        here = len(os.sched_getaffinity(0))  # a container may have fewer than the machine
-    except AttributeError:  # not on every system
-        here = os.cpu_count() or 1
-    return max(2, min(8, here // max(1, jobs)))
+    return max(2, min(8, available_cores() // max(1, jobs)))
 
 
 @cache

@@ -36,7 +36,18 @@ from typing import BinaryIO
 from syncoll.formula import Formula, Limits, Outcome
 from syncoll.plugins import Backend, OptionValue
 
-__all__ = ["Done", "Failed", "LoadRequest", "Ready", "SolveRequest", "main", "receive", "send"]
+__all__ = [
+    "Done",
+    "Failed",
+    "LoadRequest",
+    "Ready",
+    "SolveRequest",
+    "failure",
+    "main",
+    "opened",
+    "receive",
+    "send",
+]
 
 _LENGTH = struct.Struct(">Q")
 
@@ -100,8 +111,13 @@ def _exactly(stream: BinaryIO, length: int) -> bytes:
     return data
 
 
-def main(lifeline: int | None = None) -> None:
-    """Serves requests until the parent closes the pipe."""
+def opened(lifeline: int | None) -> tuple[queue.SimpleQueue[object], BinaryIO]:
+    """Makes this process a worker: what its parent sends comes in a queue, what it answers goes
+    into a stream.
+
+    Args:
+        lifeline: the end of a pipe with which it ends; None where the system has no such signal.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if lifeline is not None:
         _end_with_parent(lifeline)
@@ -109,6 +125,12 @@ def main(lifeline: int | None = None) -> None:
     faulthandler.enable(sys.stderr, all_threads=False)
     inbox: queue.SimpleQueue[object] = queue.SimpleQueue()
     threading.Thread(target=_read_requests, args=(requests, inbox), daemon=True).start()
+    return inbox, answers
+
+
+def main(lifeline: int | None = None) -> None:
+    """Serves requests until the parent closes the pipe."""
+    inbox, answers = opened(lifeline)
     backend: Backend | None = None
     while True:
         request = inbox.get()
@@ -125,13 +147,13 @@ def main(lifeline: int | None = None) -> None:
                 # What could not be unpickled: a loader that cannot be imported here.
                 answer = Failed(f"the worker cannot read its request: {request}", "")
         except BaseException as error:
-            answer = _failure(error)
+            answer = failure(error)
         try:
             send(answers, answer)
         except OSError:
             return
         except Exception as error:  # a backend put something unpicklable into its outcome
-            send(answers, _failure(error))
+            send(answers, failure(error))
 
 
 def _take_over_streams() -> tuple[BinaryIO, BinaryIO]:
@@ -169,7 +191,8 @@ def _solve(backend: Backend, request: SolveRequest) -> Done:
     return Done(outcome, time.perf_counter() - started)
 
 
-def _failure(error: BaseException) -> Failed:
+def failure(error: BaseException) -> Failed:
+    """What is told of an exception."""
     return Failed(
         "".join(traceback.format_exception_only(error)).strip(),
         "".join(traceback.format_exception(error)),

@@ -20,6 +20,7 @@ FLOORS = (
     "wording",
     "units",
     "lazy",
+    "cores",
     "deadline",
     "memory",
     "model",

@@ -1,0 +1,87 @@
+"""The worker process of seeds: they construct for as long as they have time, beside the search.
+
+Nothing is verified here.  What seeds propose goes to the search as it is, which trusts no process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import cast
+
+from syncoll.plugins import Proposal
+from syncoll.results.frontier import Point
+from syncoll.searching.seed_run import SeedRun
+from syncoll.searching.seed_tidings import Ended, Proposed, Refused, SeedRequest, Told
+from syncoll.solving.worker import failure, opened, send
+
+__all__ = ["main"]
+
+_ROUND_SECONDS = 10.0
+"""The first round of several seeds; every further one takes twice as long."""
+
+Tell = Callable[[object], None]
+
+
+def main(lifeline: int | None = None) -> None:
+    """Answers one request, and ends."""
+    inbox, answers = opened(lifeline)
+    request = inbox.get()
+
+    def tell(message: object) -> None:
+        send(answers, message)
+
+    try:
+        if not isinstance(request, SeedRequest):
+            # What could not be unpickled: a seed or a collective that cannot be imported here.
+            raise TypeError(f"the worker cannot read its request: {request}")
+        _construct(request, tell)
+    except OSError:
+        return  # the parent is gone
+    except BaseException as error:
+        tell(failure(error))
+
+
+def _construct(request: SeedRequest, tell: Tell) -> None:
+    """Gives the seeds one round after the other, until they have ended or the time has."""
+    run, ends = _PassingOn(request, tell), request.limits.deadline()
+    working = run.waiting
+    turn = _ROUND_SECONDS
+    while working and not ends.passed:
+        # One alone need not be stopped for the others.
+        until = ends if len(working) == 1 and not ends.is_never else ends.sooner(turn)
+        for _ in run.points(replace(request.limits, seconds=until.seconds, until=until)):
+            pass
+        ended = tuple(name for name in working if name not in run.waiting)
+        if ended:
+            tell(Ended(ended))
+        working = run.waiting
+        turn *= 2
+    tell(Ended(working))
+
+
+@dataclass(frozen=True)
+class _Size:
+    """What is known of a proposal before it is looked at: the least that it can have."""
+
+    chunks: int
+    steps: int = 0
+    rounds: int = 0
+
+
+class _PassingOn(SeedRun):
+    """Seeds whose proposals are passed on as they are."""
+
+    def __init__(self, request: SeedRequest, tell: Tell) -> None:
+        super().__init__(
+            request.seeds,
+            request.topology,
+            request.collective,
+            lambda text: tell(Told(text)),
+            lambda name, why: tell(Refused(name, why)),
+        )
+        self._tell = tell
+
+    def _accepted(self, name: str, proposal: Proposal, seconds: float) -> Point:
+        self._tell(Proposed(name, proposal, seconds))
+        return cast("Point", _Size(proposal.chunks))

@@ -1,0 +1,56 @@
+"""Seeds that a process of their own can import."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from syncoll.model import Algorithm, Collective, Topology
+from syncoll.plugins import OptionValue, Proposal, SeedLimits, SeedRecord
+from syncoll.searching import ChosenSeed
+
+AROUND = [(0, 0, 1, 0), (0, 1, 2, 1), (0, 2, 3, 2)]
+
+Turns = Generator[Proposal | None, SeedLimits, None]
+
+
+class _Seed:
+    def __init__(self, then: Callable[[], None]) -> None:
+        self._then = then
+
+    def propose(
+        self,
+        topology: Topology,
+        collective: Collective,
+        limits: SeedLimits,
+        options: Mapping[str, OptionValue],
+    ) -> Turns:
+        """A broadcast on a line of four nodes, and what comes after it."""
+        algorithm = Algorithm((1, 1, 1), np.array(AROUND))
+        yield Proposal(1, algorithm, f"process {os.getpid()}")
+        self._then()
+        yield Proposal(1, replace(algorithm, sends=np.array(AROUND[:2])))  # is none
+
+
+def wrong() -> _Seed:
+    """Its second proposal is not an algorithm."""
+    return _Seed(lambda: None)
+
+
+def lost() -> _Seed:
+    """Its process ends before it does."""
+    return _Seed(lambda: os._exit(3))
+
+
+def endless() -> _Seed:
+    """It never comes to its second."""
+    return _Seed(lambda: time.sleep(600))
+
+
+def of(load: Callable[[], _Seed]) -> ChosenSeed:
+    """One of them, which resumes."""
+    return ChosenSeed(SeedRecord(load.__name__, "", load, resumes=True), {})

@@ -1,0 +1,82 @@
+"""Seeds in a process of their own: what they propose is looked at here, and trusted no more."""
+
+from __future__ import annotations
+
+import psutil
+import pytest
+
+from syncoll.api import Session
+from syncoll.deadline import NEVER, Deadline
+from syncoll.model import Collective, Topology
+from syncoll.plugins import SeedLimits
+from syncoll.searching.seed_process import SeedProcess
+from syncoll.searching.seed_run import SeedRun
+from syncoll.searching.seed_tidings import ChosenSeed
+from tests.oracles import classics
+from tests.search import seeds_aside
+
+
+@pytest.fixture(scope="module")
+def line() -> tuple[Topology, Collective]:
+    session = Session()
+    return session.topology("line(4)"), session.collective("broadcast")
+
+
+def workers() -> list[psutil.Process]:
+    return [p for p in psutil.Process().children() if "seed_worker" in " ".join(p.cmdline())]
+
+
+def run(where: tuple[Topology, Collective], seed: ChosenSeed) -> tuple[SeedRun, list[str]]:
+    told: list[str] = []
+    return SeedRun([seed], *where, told.append), told
+
+
+def test_proposals_are_verified_where_they_arrive(line: tuple[Topology, Collective]) -> None:
+    seeds, told = run(line, seeds_aside.of(seeds_aside.wrong))
+    found = list(seeds.points(SeedLimits(), aside=NEVER, wait=60.0))
+    assert [(p.backend, p.steps, p.rounds) for p in found] == [("wrong", 3, 3)]
+    while seeds.is_aside:
+        assert not list(seeds.arrivals(SeedLimits(), 60.0))
+    assert len(told) == 1
+    assert "seed wrong proposed what is not an algorithm" in told[0]
+    assert list(seeds.waiting) == []
+    assert not workers()
+
+
+def test_a_process_that_is_lost_ends_no_search(line: tuple[Topology, Collective]) -> None:
+    seeds, told = run(line, seeds_aside.of(seeds_aside.lost))
+    found = list(seeds.points(SeedLimits(), aside=NEVER, wait=60.0))
+    while seeds.is_aside:
+        found += seeds.arrivals(SeedLimits(), 60.0)
+    assert len(found) == 1
+    assert list(seeds.waiting) == []
+    assert told == ["the process of lost failed: ended with exit code 3; going on without"]
+
+
+def test_what_works_aside_is_not_waited_for_and_ends_with_the_search(
+    line: tuple[Topology, Collective],
+) -> None:
+    seeds, told = run(line, seeds_aside.of(seeds_aside.endless))
+    assert len(list(seeds.points(SeedLimits(), aside=Deadline.after(300.0), wait=60.0))) == 1
+    assert list(seeds.waiting) == ["endless"]
+    assert len(workers()) == 1
+    assert not list(seeds.arrivals(SeedLimits(), 0.0))
+    assert not list(seeds.points(SeedLimits()))  # it has no turns here
+    seeds.close()
+    assert list(seeds.waiting) == []
+    assert not workers()
+    assert not told
+
+
+def test_without_a_core_or_what_can_be_passed_on_there_are_turns(
+    line: tuple[Topology, Collective], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lambdas = line[0], classics.broadcast()
+    seeds, _ = run(lambdas, seeds_aside.of(seeds_aside.wrong))
+    assert len(list(seeds.points(SeedLimits(), aside=NEVER, wait=60.0))) == 1
+    assert not seeds.is_aside
+    assert not workers()
+    monkeypatch.setattr("syncoll.searching.seed_process.available_cores", lambda: 1)
+    monkeypatch.setattr(SeedProcess, "__init__", lambda *_: pytest.fail("a process was started"))
+    seeds, _ = run(line, seeds_aside.of(seeds_aside.wrong))
+    assert len(list(seeds.points(SeedLimits(), aside=NEVER, wait=60.0))) == 1
