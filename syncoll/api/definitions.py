@@ -74,16 +74,23 @@ def fabric(what: Where) -> Fabric:
     return session_for().fabric(what)
 
 
-def collective(what: What) -> Collective:
-    """A collective: shipped, or of a file.
+def collective(what: What, *values: object) -> Collective:
+    """A collective: shipped, of a file, or several combined.
+
+    Args:
+        what: ``broadcast(root=3)``, ``my.syncoll:step``, ``allgather within [[0,1],[2,3]]``,
+            ``2 * allgather + alltoall``.
+        values: arguments of a name that has none yet, as numbers, nested lists or numpy arrays.
 
     Raises:
         SpecError: when there is no such, or it is wrong.
 
     >>> collective("broadcast(root=3)").combining
     False
+    >>> len(collective("alltoallv", [[0, 2], [1, 0]]).tabulate(2, 1))
+    3
     """
-    return session_for().collective(what)
+    return session_for().collective(what, *values)
 
 
 def import_topology(

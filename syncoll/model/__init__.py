@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from syncoll.model.orbit_algorithm import OrbitAlgorithm
     from syncoll.model.recutting import recut
     from syncoll.model.rows import RelationTable, ranges, rows_within
+    from syncoll.model.sums import Term, sum_of, within
     from syncoll.model.topology import UNREACHABLE, BandwidthBound, Link, Topology
 else:
     __getattr__ = lazily(
@@ -32,6 +33,7 @@ else:
             "orbit_algorithm": "OrbitAlgorithm",
             "recutting": "recut",
             "rows": "RelationTable ranges rows_within",
+            "sums": "Term sum_of within",
             "topology": "UNREACHABLE BandwidthBound Link Topology",
         },
     )
@@ -50,6 +52,7 @@ __all__ = [
     "Link",
     "OrbitAlgorithm",
     "RelationTable",
+    "Term",
     "Topology",
     "Tree",
     "compose",
@@ -61,4 +64,6 @@ __all__ = [
     "renumber",
     "rows_within",
     "sequence_of",
+    "sum_of",
+    "within",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -44,6 +45,10 @@ class Collective:
         irregular: whether a larger C may do something else than cut every chunk of the least C that
             is admitted.  If not, a bound on R/C for one C holds for every C, see
             `syncoll.model.cutting`.
+        in_units: whether C counts the pieces of one unit of its sizes rather than those of one
+            node's input; then its inverse has the same C.
+        per_dual: for an inverse, P to C divided by that of the dual; None where C is the number of
+            chunks with which a node of the dual ends.
     """
 
     name: str
@@ -56,6 +61,8 @@ class Collective:
     dual: Collective | None = None
     ways: tuple[tuple[Collective, ...], ...] = ()
     irregular: bool = True
+    in_units: bool = False
+    per_dual: Callable[[int], Fraction] | None = None
 
     def __repr__(self) -> str:
         """In a line."""
@@ -122,13 +129,24 @@ class Collective:
         return cls(name, cutting.tabulate, cutting.admits, requirement, irregular=False)
 
     @classmethod
-    def from_arrays(cls, name: str, pre: npt.ArrayLike, post: npt.ArrayLike) -> Collective:
+    def from_arrays(
+        cls,
+        name: str,
+        pre: npt.ArrayLike,
+        post: npt.ArrayLike,
+        sizes: npt.ArrayLike | None = None,
+    ) -> Collective:
         """Builds a collective from Boolean arrays ``[chunk, node]`` for C = 1.
 
         For larger C every chunk is cut into C chunks with the same pre and post.
 
+        Args:
+            sizes: of each chunk in units, whole numbers from 0; then C counts the pieces of a
+                unit, and a chunk of size 2 is 2 C chunks.
+
         Raises:
-            ModelError: when the arrays are not of one two-dimensional shape.
+            ModelError: when the arrays are not of one two-dimensional shape, or the sizes are not
+                one for each chunk.
         """
         first, last = _booleans(name, pre), _booleans(name, post)
         if first.ndim != 2 or first.shape != last.shape:
@@ -138,15 +156,47 @@ class Collective:
                 "two arrays of one shape [chunk, node]",
             )
 
+        times = None if sizes is None else _whole_sizes(name, sizes, len(first))
+
         def tabulate(nodes: int, per_node: int) -> RelationTable:
             if first.shape[1] != nodes:
                 raise ModelError(
                     f"collective {name} is defined for {first.shape[1]} nodes only, "
                     f"this topology has {nodes}"
                 )
-            return RelationTable(first, last).cut(per_node)
+            table = RelationTable(first, last)
+            return table.cut(per_node) if times is None else table.repeated(times * per_node)
 
-        return cls(name, tabulate, irregular=False)
+        return cls(name, tabulate, irregular=False, in_units=times is not None)
+
+    def within(self, groups: object) -> Collective:
+        """This collective on each of some groups of nodes at once; see `syncoll.model.sums`.
+
+        Args:
+            groups: lists of nodes, or a function of P that gives them.
+
+        Raises:
+            ModelError: when they are no such lists.
+        """
+        from syncoll.model.sums import within
+
+        return within(self, groups)
+
+    def __add__(self, other: object) -> Collective:
+        """Both at the same time, sharing the links; see `syncoll.model.sums`."""
+        from syncoll.model.sums import Term, sum_of
+
+        if not isinstance(other, Collective):
+            return NotImplemented
+        return sum_of([Term(self), Term(other)])
+
+    def __rmul__(self, weight: object) -> Collective:
+        """So many units of it; see `syncoll.model.sums`."""
+        from syncoll.model.sums import Term, sum_of
+
+        if not isinstance(weight, int):
+            return NotImplemented
+        return sum_of([Term(self, weight)])
 
     def table_on(self, topology: Topology, chunks: int) -> RelationTable:
         """The table for C = `chunks`, of which every post can be reached on this topology.
@@ -221,6 +271,22 @@ def _truth(value: object) -> bool:
     ):
         return bool(value)
     raise ModelError(f"a relation gave {value!r}", None, "True or False for each chunk and node")
+
+
+def _whole_sizes(name: str, sizes: npt.ArrayLike, count: int) -> npt.NDArray[np.int64]:
+    """``[count]``: sizes of chunks.
+
+    Raises:
+        ModelError: when they are not so many whole numbers from 0, one of them above it.
+    """
+    found = np.asarray(sizes)
+    if found.shape != (count,) or found.dtype.kind not in "iu" or (found < 0).any():
+        raise ModelError(
+            f"collective {name}: sizes {sizes!r}", None, f"{count} whole numbers from 0"
+        )
+    if not found.any():
+        raise ModelError(f"collective {name}: all sizes are 0", None, "a chunk that is there")
+    return found.astype(np.int64)
 
 
 def _booleans(name: str, table: npt.ArrayLike) -> BoolArray:

@@ -16,6 +16,7 @@ finished results, so its sends carry the contributions of all nodes.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from itertools import pairwise
 from math import lcm
@@ -26,8 +27,9 @@ import numpy.typing as npt
 from syncoll.errors import ModelError
 from syncoll.model.algorithm import Algorithm
 from syncoll.model.instance import BoolArray, Instance
-from syncoll.model.node_sets import paired
+from syncoll.model.node_sets import NodeSets, paired
 from syncoll.model.orbit_algorithm import OrbitAlgorithm
+from syncoll.model.rows import RelationTable
 
 __all__ = ["compose", "invert", "refine", "renumber"]
 
@@ -89,12 +91,18 @@ def _renumbered(algorithm: Algorithm, number: IntArray) -> Algorithm:
 
 
 def compose(
-    first: tuple[Instance, Algorithm], second: tuple[Instance, Algorithm], collective: str
+    first: tuple[Instance, Algorithm],
+    second: tuple[Instance, Algorithm],
+    collective: str,
+    whole: RelationTable | None = None,
 ) -> tuple[Instance, Algorithm]:
     """The two as one algorithm of the collective called `collective`.
 
     Args:
         second: a non-combining problem on the same topology and its algorithm.
+        whole: what the two are to amount to, with every chunk cut so that it has as many as the
+            result: where several chunks of the second start where one of the first ends, it goes
+            on as one for which the whole has a chunk.  None for whichever comes first.
 
     Raises:
         ModelError: when the second combines, or does not start where the first ends.
@@ -120,7 +128,10 @@ def compose(
     common = lcm(first[0].num_chunks, second[0].num_chunks)
     one, head = refine(*first, common // first[0].num_chunks)
     two, tail = refine(*second, common // second[0].num_chunks)
-    number = paired((two.table.starts,), (one.table.ends,))
+    if whole is None:
+        number = paired((two.table.starts,), (one.table.ends,))
+    else:
+        number = _through(one.table, two.table, whole)
     if number is None:
         raise ModelError(
             f"{collective}: {two.collective} does not start where {one.collective} ends",
@@ -139,6 +150,62 @@ def compose(
         combining=one.combining,
     )
     return instance, _sequence(one, head, tail)
+
+
+def _through(one: RelationTable, two: RelationTable, whole: RelationTable) -> IntArray | None:
+    """For each chunk of the second part one of the first that ends where it starts.
+
+    Chunks of the first that end alike may have started apart, and are not the same then: each goes
+    on as a chunk that ends where the whole wants one with its start.  Kinds of chunks that leave no
+    choice go first.
+
+    Returns:
+        None where that does not come out even.
+    """
+    middles = _numbered(one.ends, two.starts)
+    starts = _numbered(one.starts, whole.starts)
+    ends = _numbered(two.ends, whole.ends)
+    wanted = Counter(zip(starts[1], ends[1], strict=True))
+    ours: dict[tuple[int, int], list[int]] = {}
+    theirs: dict[tuple[int, int], list[int]] = {}
+    for chunk, key in enumerate(zip(middles[0], starts[0], strict=True)):
+        ours.setdefault(key, []).append(chunk)
+    for chunk, key in enumerate(zip(middles[1], ends[0], strict=True)):
+        theirs.setdefault(key, []).append(chunk)
+    onward: dict[int, list[int]] = {}
+    for middle, end in theirs:
+        onward.setdefault(middle, []).append(end)
+    number = np.full(len(two), -1, dtype=np.int64)
+
+    def choices(key: tuple[int, int]) -> list[int]:
+        middle, start = key
+        return [e for e in onward.get(middle, ()) if wanted[start, e] and theirs[middle, e]]
+
+    left = dict(ours)
+    while left:
+        key = min(left, key=lambda one: len(choices(one)))
+        middle, start = key
+        chunks, ends_left = left[key], choices(key)
+        if not ends_left:
+            return None
+        end = ends_left[0]
+        count = min(len(chunks), wanted[start, end], len(theirs[middle, end]))
+        for _ in range(count):
+            number[theirs[middle, end].pop()] = chunks.pop()
+        wanted[start, end] -= count
+        if not chunks:
+            del left[key]
+    return None if (number < 0).any() else number
+
+
+def _numbered(one: NodeSets, other: NodeSets) -> tuple[list[int], list[int]]:
+    """For each chunk of two tables the number of its set, the same for equal sets."""
+    known: dict[bytes, int] = {}
+    numbers = [
+        np.array([known.setdefault(row.tobytes(), len(known)) for row in table.sets], dtype=int)
+        for table in (one, other)
+    ]
+    return numbers[0][one.number].tolist(), numbers[1][other.number].tolist()
 
 
 def _sequence(one: Instance, head: Algorithm, tail: Algorithm) -> Algorithm:

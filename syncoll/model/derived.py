@@ -3,8 +3,9 @@
 Reducescatter is the inverse of allgather, reduce that of broadcast (SCCL paper, section 3.5): pre
 and post change places, and what was a copy becomes a contribution.  C always counts the chunks into
 which one node's input is cut, so that reducescatter's C is P times that of its dual, as in the
-paper's Tables 4 and 5.  An inverse has an algorithm exactly when its dual has one with the same S
-and R on the topology with every link reversed, for each C by itself.
+paper's Tables 4 and 5; but where C counts the pieces of a unit, it does so in the inverse too.  An
+inverse has an algorithm exactly when its dual has one with the same S and R on the topology with
+every link reversed, for each C by itself.
 
 In a composed collective each part starts where the one before it ends; the first may combine, the
 later ones only move data.  There may be several ways to the same result: allreduce is reducescatter
@@ -30,7 +31,15 @@ from syncoll.model.rows import MOST_CELLS, RelationTable
 from syncoll.model.topology import Topology
 from syncoll.wording import counted
 
-__all__ = ["dual_instance", "dual_of", "inverse_of", "part_chunks", "require_sense", "sequence_of"]
+__all__ = [
+    "dual_instance",
+    "dual_of",
+    "inverse_chunks",
+    "inverse_of",
+    "part_chunks",
+    "require_sense",
+    "sequence_of",
+]
 
 _LAST_TRIED = 10_000
 """Up to where C is looked for one by one: beyond the least that any number of nodes asks for."""
@@ -58,17 +67,31 @@ def inverse_of(dual: Collective, name: str, origin: Origin | None = None) -> Col
             origin,
             "the inverse of a collective with a pre and a post",
         )
-    inverse = _Inverse(dual, name, origin, _kept_lookup(dual, _largest_post))
+    per_dual = _same if dual.in_units else None
+    inverse = _Inverse(dual, name, origin, per_dual)
     return Collective(
         name,
         inverse.tabulate,
         inverse.admits,
-        f"a C that is the number of chunks with which a node of {dual.name} ends"
-        + (f" ({dual.requirement})" if dual.requirement else ""),
+        _requirement(dual),
         origin,
         combining=not dual.combining,
         dual=dual,
         irregular=dual.irregular,
+        in_units=dual.in_units,
+        per_dual=per_dual,
+    )
+
+
+def _same(_nodes: int) -> Fraction:
+    return Fraction(1)
+
+
+def _requirement(dual: Collective) -> str:
+    if dual.in_units:
+        return dual.requirement
+    return f"a C that is the number of chunks with which a node of {dual.name} ends" + (
+        f" ({dual.requirement})" if dual.requirement else ""
     )
 
 
@@ -115,15 +138,15 @@ class _Inverse:
     dual: Collective
     name: str
     origin: Origin | None
-    chunks_of_dual: _Lookup
+    per_dual: Callable[[int], Fraction] | None
 
     def admits(self, nodes: int, chunks: int) -> bool:
         """Whether some C of the dual puts so many chunks at a node."""
-        return self.chunks_of_dual(nodes, chunks) is not None
+        return _chunks_of_dual(self.dual, self.per_dual, nodes, chunks) is not None
 
     def tabulate(self, nodes: int, chunks: int) -> RelationTable:
         """The dual's table with pre and post exchanged."""
-        found = self.chunks_of_dual(nodes, chunks)
+        found = _chunks_of_dual(self.dual, self.per_dual, nodes, chunks)
         if found is None:
             raise ModelError(
                 f"collective {self.name} is not defined for C = {chunks} on "
@@ -433,6 +456,25 @@ def _kept_lookup(collective: Collective, measure: Callable[[RelationTable], int]
     return _Lookup(collective, measure)
 
 
+def _chunks_of_dual(
+    dual: Collective, per_dual: Callable[[int], Fraction] | None, nodes: int, chunks: int
+) -> int | None:
+    """The C of the dual for one of its inverse; None if there is none."""
+    if per_dual is None:
+        return _kept_lookup(dual, _largest_post)(nodes, chunks)
+    found = chunks / per_dual(nodes)
+    if found.denominator > 1 or found < 1 or not dual.admits(nodes, int(found)):
+        return None
+    return int(found)
+
+
+def inverse_chunks(collective: Collective, nodes: int, chunks: int) -> int | None:
+    """The C of an inverse for one of its dual; None where it is the largest count at a node."""
+    if collective.per_dual is None:
+        return None
+    return int(chunks * collective.per_dual(nodes))
+
+
 def dual_of(collective: Collective, dual: Collective, nodes: int, chunks: int) -> int:
     """The C of the dual whose algorithms are those of its inverse with C = `chunks`, run backwards.
 
@@ -443,7 +485,7 @@ def dual_of(collective: Collective, dual: Collective, nodes: int, chunks: int) -
         ModelError: when the inverse is not defined for that C.
         LocatedError: when no C was found, and some C of the dual makes no sense.
     """
-    found = _kept_lookup(dual, _largest_post)(nodes, chunks)
+    found = _chunks_of_dual(dual, collective.per_dual, nodes, chunks)
     if found is None:
         raise ModelError(
             f"collective {collective.name}: no C of {dual.name} fits C = {chunks}",

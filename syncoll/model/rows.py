@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
@@ -80,6 +81,32 @@ class RelationTable:
         """The table with every chunk cut: chunk c becomes c, c + G, c + 2 G and so on."""
         return RelationTable(self.starts.tile(pieces), self.ends.tile(pieces))
 
+    def repeated(self, times: int | IntArray) -> RelationTable:
+        """The table with every chunk cut, the pieces of each next to one another.
+
+        Args:
+            times: how many pieces, of all chunks or ``[G]`` of each; of 0 nothing is left.
+        """
+        order = np.repeat(np.arange(len(self)), times)
+        return RelationTable(self.starts.take(order), self.ends.take(order))
+
+    @classmethod
+    def joined(cls, tables: Sequence[tuple[RelationTable, IntArray]], nodes: int) -> RelationTable:
+        """The chunks of several tables, one after the other.
+
+        Args:
+            tables: each with the nodes ``[n]`` that its own nodes 0, 1, … are among P.
+            nodes: P.
+        """
+        starts, ends = (
+            NodeSets.of_packed(
+                np.concatenate([_spread(getattr(one, side), to, nodes) for one, to in tables]),
+                nodes,
+            )
+            for side in ("starts", "ends")
+        )
+        return cls(starts, ends)
+
     def same_as(self, other: RelationTable) -> bool:
         """Whether the chunks are the same but for their numbers."""
         return self.matching(other) is not None
@@ -90,6 +117,14 @@ class RelationTable:
         The identity where that fits; None when the two do not have the same chunks.
         """
         return paired((self.starts, self.ends), (other.starts, other.ends))
+
+
+def _spread(sets: NodeSets, to: IntArray, nodes: int) -> npt.NDArray[np.uint8]:
+    """The rows of chunks on P nodes, as `numpy.packbits` packs them; `to` as in `joined`."""
+    wide = np.zeros((len(sets.sets), nodes), dtype=np.bool_)
+    wide[:, to] = sets.sets
+    packed: npt.NDArray[np.uint8] = np.packbits(wide, axis=1)[sets.number]
+    return packed
 
 
 def ranges(firsts: IntArray, counts: IntArray) -> IntArray:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from math import gcd
+
 from syncoll.errors import LocatedError, UsageError
-from syncoll.model import BoolArray, Collective
+from syncoll.model import BoolArray, Collective, RelationTable
 from syncoll.pages.page import Page
 from syncoll.wording import counted
 
@@ -30,6 +32,8 @@ def collective_page(collective: Collective, nodes: int, chunks: int, doc: str = 
             else "where each chunk starts (pre) and must end (post)\n"
         )
     )
+    if collective.in_units:
+        page.text(_about_units(relation, chunks) + "\n")
     if collective.dual is not None:
         page.text(f"the inverse of {collective.dual.name}\n")
     if collective.ways:
@@ -51,6 +55,15 @@ def collective_page(collective: Collective, nodes: int, chunks: int, doc: str = 
         more = counted(len(relation.pre) - len(shown), "more chunk")
         page.text(f"… and {more} (--format json shows all)")
     return page
+
+
+def _about_units(relation: RelationTable, chunks: int) -> str:
+    """What C and R/C count where there are sizes."""
+    common = gcd(*relation.kinds[2].tolist(), 0) // chunks
+    text = "C is the number of pieces of one unit, and R/C counts rounds per unit"
+    if common > 1:
+        text += f"; all sizes are multiples of {common}"
+    return text
 
 
 def _ranges(row: BoolArray) -> str:

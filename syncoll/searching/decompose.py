@@ -12,10 +12,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import reduce
+from math import lcm
 from typing import Generic, TypeVar
 
 from syncoll.errors import ModelError
 from syncoll.model import Algorithm, Collective, Instance, Topology, compose, invert, renumber
+from syncoll.model.derived import inverse_chunks
 from syncoll.model.rows import RelationTable
 from syncoll.results import Solution
 from syncoll.trust import require_valid
@@ -57,12 +59,14 @@ def inverted(
     """An algorithm of the dual on the reversed topology as one of its inverse.
 
     Args:
-        chunks: C of the inverse, where that is not the largest number of chunks at one node.
+        chunks: C of the inverse, where it is known; else it follows from that of the dual.
 
     Raises:
         ModelError: when the inverse has other chunks for this C.
         VerificationError: when the algorithm, run backwards, is wrong.
     """
+    if chunks is None:
+        chunks = inverse_chunks(collective, topology.num_nodes, solved[0].chunks)
     instance, algorithm = invert(*solved, collective.name)
     instance = replace(instance, topology=topology, chunks=chunks or instance.chunks)
     return _of(collective, instance, algorithm)
@@ -71,9 +75,17 @@ def inverted(
 def composed(parts: Iterable[Solved], collective: Collective) -> Solved:
     """The algorithms of the parts, one after the other, as one of the whole; raises as `inverted`.
 
-    They are refined to equally many chunks.
+    They are refined to equally many chunks.  Chunks of several terms of a sum may meet at one node
+    between two parts; each goes on as one of its own term.
     """
-    whole = reduce(lambda one, two: compose(one, two, collective.name), parts)
+    listed = list(parts)
+    if collective.in_units and len(listed) == 2:
+        (first, _), (second, _) = listed
+        times = lcm(first.num_chunks, second.num_chunks) // first.num_chunks
+        nodes, chunks = first.topology.num_nodes, first.chunks * times
+        table = collective.tabulate(nodes, chunks)
+        return _of(collective, *compose(listed[0], listed[1], collective.name, table))
+    whole = reduce(lambda one, two: compose(one, two, collective.name), listed)
     return _of(collective, *whole)
 
 

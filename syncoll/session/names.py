@@ -95,8 +95,11 @@ class Names:
             return what
         return self.specs.topology(_name(what, "topology"))
 
-    def collective(self, what: str | Collective) -> Collective:
+    def collective(self, what: str | Collective, *values: object) -> Collective:
         """A collective by its name, ``allgather`` or ``broadcast(root=3)``, or itself.
+
+        Args:
+            values: arguments of the name.
 
         Raises:
             SpecError: when there is no such, or it is wrong.
@@ -104,8 +107,10 @@ class Names:
         from syncoll.model import Collective
 
         if isinstance(what, Collective):
+            if values:
+                raise UsageError(f"{what.name} is no name, and takes no arguments")
             return what
-        return self.specs.collective(_name(what, "collective"))
+        return self.specs.collective(_name(what, "collective"), values)
 
     def instance(
         self,

@@ -22,9 +22,13 @@ from syncoll.spec.module import Found, Module
 from syncoll.spec.source import Span
 from syncoll.spec.syntax import Argument, Definition
 
-__all__ = ["BlamedCall", "RequirementError", "at_call", "at_use", "blaming"]
+__all__ = ["BlamedCall", "DataError", "RequirementError", "at_call", "at_use", "blaming"]
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+class DataError(SpecError):
+    """Something is wrong in a file of data, which is where it is told."""
 
 
 class RequirementError(SpecError):
@@ -84,6 +88,8 @@ def at_call(error: LocatedError, call: BlamedCall, *, late: bool = False) -> Loc
             without either the definition is what is wrong, and the error stays there.
     """
     found, span, origin = call.found, call.span, error.origin
+    if isinstance(error, DataError):
+        return error
     if not late and not call.arguments and not isinstance(error, RequirementError):
         return error
     if not found.module.shipped or origin is None or origin.file == span.source.label:
@@ -95,6 +101,8 @@ def at_call(error: LocatedError, call: BlamedCall, *, late: bool = False) -> Loc
 def at_use(error: LocatedError, module: Module, span: Span) -> LocatedError:
     """An error inside a shipped relation as one of the expression that uses it."""
     origin = error.origin
+    if isinstance(error, DataError):
+        return error
     if not module.shipped or origin is None or origin.file == span.source.label:
         return error
     return _moved(error, origin, f"`{' '.join(span.text.split())}`", span)

@@ -90,12 +90,20 @@ class Builder(ExpressionBuilder):
     def collective(self, children: Children) -> Node:
         body = tuple(child for child in children if isinstance(child, Node))
         chunks, pre, post = (self._only(children, body, w) for w in ("chunks", "pre", "post"))
+        sizes, irregular = (_at_most_one(body, word) for word in ("size", "irregular"))
+        if sizes is not None and irregular is not None:
+            raise irregular.span.error(
+                "a collective with `size` is not irregular: C cuts every unit of its sizes",
+                "one of the two statements",
+            )
+        assert sizes is None or isinstance(sizes, syntax.Statement)
         return syntax.CollectiveDefinition(
             **self._head(children),
             chunks=chunks,
             pre=pre,
             post=post,
-            irregular=_at_most_one(body, "irregular") is not None,
+            sizes=sizes,
+            irregular=irregular is not None,
             body=body,
         )
 
@@ -117,6 +125,21 @@ class Builder(ExpressionBuilder):
         for child in children[::2]:
             ways += child.ways if isinstance(child, syntax.Choice) else [child]
         return syntax.Choice(tuple(ways), self._size(span, ways), span=span)
+
+    def demand(self, children: Children) -> Node:
+        span, terms = self.whole(children), children[::2]
+        return syntax.Sum(tuple(terms), self._size(span, terms), span=span)
+
+    def weighted(self, children: Children) -> Node:
+        token, _, operand = children
+        weight = (self.number if token.type == "INTEGER" else self.name)([token])
+        span = self.whole(children)
+        return syntax.Weighted(weight, operand, self._size(span, [operand]), span=span)
+
+    def within(self, children: Children) -> Node:
+        operand, _, groups = children
+        span = self.whole(children)
+        return syntax.Within(operand, groups, self._size(span, [operand]), span=span)
 
     def part_group(self, children: Children) -> Node:
         inner: Node = children[1]
@@ -186,7 +209,7 @@ class Builder(ExpressionBuilder):
         word, value = children
         return syntax.Statement(str(word), value, span=self.whole(children))
 
-    nodes = switches = chunks = pre = post = _statement
+    nodes = switches = chunks = size = pre = post = _statement
 
     def round_unit(self, children: Children) -> Node:
         _, value, rate = children
@@ -315,6 +338,12 @@ class Builder(ExpressionBuilder):
         imports = tuple(child for child in children if isinstance(child, syntax.Import))
         rest = tuple(child for child in children if isinstance(child, syntax.Definition))
         return syntax.File(imports, rest, span=span)
+
+    def matrix(self, children: Children) -> Node:
+        return syntax.MatrixFile(self._text(children[1]), span=self.whole(children))
+
+    def text(self, children: Children) -> Node:
+        return syntax.MatrixFile(self._text(children[0]), span=self.whole(children))
 
     def _text(self, token: Token) -> str:
         inside = str(token)[1:-1]

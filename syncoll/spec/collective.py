@@ -7,9 +7,10 @@ The definition describes the least C for which it is defined, and a larger C cut
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 
 from syncoll.errors import SpecError, SpecLimitError
 from syncoll.model import Collective, RelationTable
@@ -27,6 +28,8 @@ from syncoll.spec.values import NameScope, NotVectorisable, Relation
 from syncoll.wording import counted
 
 __all__ = ["build_collective", "mentions", "table_of"]
+
+IntArray = npt.NDArray[np.int64]
 
 _BLOCK = 1 << 18
 """Cells that are evaluated at once: few enough for the processor's caches."""
@@ -51,8 +54,10 @@ def build_collective(calls: Sequence[BlamedCall], scope: NameScope, name: str) -
     asked = on_chunks[0].condition.span.origin if on_chunks else None
     if calls[0].found.module.shipped:
         origin, asked = calls[-1].span.origin, None
-    tables: _CollectiveSpec | Cutting = spec
-    if not definition.irregular:
+    tables: _CollectiveSpec | Cutting | _Sized = spec
+    if definition.sizes is not None:
+        tables = _Sized(spec)
+    elif not definition.irregular:
         hint = "a line `irregular` in its braces"
         tables = Cutting(name, spec.tabulate, spec.admits, spec.refusal, hint)
     return Collective(
@@ -63,7 +68,45 @@ def build_collective(calls: Sequence[BlamedCall], scope: NameScope, name: str) -
         origin,
         requirement_origin=asked,
         irregular=definition.irregular,
+        in_units=definition.sizes is not None,
     )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Sized:
+    """The tables of a definition with sizes: a chunk of size w is w * C chunks.
+
+    Nothing in it speaks of C, so that it is evaluated once for each P.
+    """
+
+    spec: _CollectiveSpec
+    _known: dict[int, tuple[RelationTable, IntArray]] = field(init=False, default_factory=dict)
+
+    def admits(self, nodes: int, _chunks: int) -> bool:
+        """Whether it has a meaning on so many nodes, with which all C are admitted."""
+        self._described(nodes)
+        return True
+
+    def tabulate(self, nodes: int, chunks: int) -> RelationTable:
+        """The chunks that are there, in pieces, those of each next to one another."""
+        table, sizes = self._described(nodes)
+        total = int(sizes.sum()) * chunks
+        if total > limits.MAX_CHUNKS:
+            spec = self.spec
+            assert spec.definition.sizes is not None
+            with blaming(*spec.calls, late=True):
+                raise SpecLimitError(
+                    f"{spec.name} has {counted(total, 'chunk')} on {counted(nodes, 'node')}, too "
+                    "many to expand",
+                    spec.definition.sizes.value.span.origin,
+                    f"at most {limits.MAX_CHUNKS} chunks, which larger units would make",
+                )
+        return table.repeated(sizes * chunks)
+
+    def _described(self, nodes: int) -> tuple[RelationTable, IntArray]:
+        if nodes not in self._known:
+            self._known[nodes] = self.spec.sized(nodes)
+        return self._known[nodes]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -99,6 +142,41 @@ class _CollectiveSpec:
         with blaming(*self.calls, late=True):
             return self._tabulate(nodes, chunks)
 
+    def sized(self, nodes: int) -> tuple[RelationTable, IntArray]:
+        """The chunks that a definition with sizes describes, and ``[G]`` their sizes.
+
+        Raises:
+            SpecError: when a statement fails, or a size is not a whole number from 0.
+        """
+        assert self.definition.sizes is not None
+        expr = self.definition.sizes.value
+        with blaming(*self.calls, late=True):
+            evaluator = self._evaluator(nodes, None)
+            scopes = self._prelude(evaluator, asking=False)
+            assert scopes is not None
+            table = self._table(evaluator, scopes)
+            number = np.arange(len(table), dtype=np.int64)
+            scope = scopes[self.definition.sizes]
+            try:
+                found = evaluator.number(expr, scope.having(c=number))
+            except NotVectorisable:
+                found = [evaluator.number(expr, scope.having(c=c)) for c in number.tolist()]
+            sizes = np.broadcast_to(np.array(found), number.shape)
+            for c in np.flatnonzero((sizes < 0) | (sizes % 1 != 0))[:1].tolist():
+                raise expr.span.error(
+                    f"the size of chunk {c} of {self.name} is {sizes[c]} units",
+                    "a whole number of units from 0",
+                )
+            for c in np.flatnonzero(sizes > limits.MAX_CHUNKS)[:1].tolist():
+                raise expr.span.error(
+                    f"the size of chunk {c} of {self.name} is {sizes[c]} units, too many chunks to "
+                    "expand",
+                    f"at most {limits.MAX_CHUNKS}, which larger units would make",
+                )
+            if not sizes.any():
+                raise expr.span.error("all sizes are 0", "at least one chunk that is there")
+        return table, sizes.astype(np.int64)
+
     def refusal(self, guilty: str, message: str, expected: str) -> SpecError:
         """The error for something that may not be said without `irregular`."""
         span = self.definition.name_span
@@ -113,6 +191,12 @@ class _CollectiveSpec:
         evaluator = self._evaluator(nodes, chunks)
         scopes = self._prelude(evaluator, asking=False)
         assert scopes is not None
+        return self._table(evaluator, scopes)
+
+    def _table(self, evaluator: Evaluator, scopes: Mapping[Node, NameScope]) -> RelationTable:
+        """What pre and post say, once everything before them has been evaluated."""
+        nodes = evaluator.ambient.nodes
+        assert nodes is not None
         total = evaluator.ambient.total
         assert total is not None
         span = self.definition.chunks.value.span
@@ -129,8 +213,9 @@ class _CollectiveSpec:
             tables.append(table_of(evaluator, relation, total, nodes, statement.value.span))
         return RelationTable(*tables)
 
-    def _evaluator(self, nodes: int, chunks: int) -> Evaluator:
-        return Evaluator(Ambient(f"collective {self.name}", nodes, chunks))
+    def _evaluator(self, nodes: int, chunks: int | None) -> Evaluator:
+        sized = self.definition.sizes is not None
+        return Evaluator(Ambient(f"collective {self.name}", nodes, chunks, in_units=sized))
 
     def _prelude(self, evaluator: Evaluator, *, asking: bool) -> dict[Node, NameScope] | None:
         """Runs all statements but pre and post.

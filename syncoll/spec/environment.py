@@ -11,7 +11,7 @@ from syncoll.spec.source import Span
 from syncoll.spec.syntax import Argument, Definition, Expr
 from syncoll.spec.values import NameScope
 
-__all__ = ["Ambient", "bind_arguments", "no_such_value"]
+__all__ = ["IN_UNITS", "Ambient", "bind_arguments", "no_such_value"]
 
 _AMBIENT_HINT = {
     "P": "`P` only in collectives in braces, and in topologies behind `nodes`",
@@ -20,15 +20,24 @@ _AMBIENT_HINT = {
 }
 
 
+IN_UNITS = "sizes in units: C is the number of pieces into which each unit is cut"
+"""What could be there instead of C in a collective with sizes."""
+
+
 @dataclass
 class Ambient:
-    """What `P`, `C` and `G` are, as far as they are known yet."""
+    """What `P`, `C` and `G` are, as far as they are known yet.
+
+    Args:
+        in_units: whether it is a collective with sizes, in which C is none of its business.
+    """
 
     owner: str
     nodes: int | None = None
     chunks: int | None = None
     total: int | None = None
     switches: int | None = None
+    in_units: bool = False
 
     def get(self, name: str, span: Span) -> int:
         """The value of `P`, `C` or `G`.
@@ -37,6 +46,8 @@ class Ambient:
             SpecError: when it has none here.
         """
         value = {"P": self.nodes, "C": self.chunks, "G": self.total}[name]
+        if value is None and name == "C" and self.in_units:
+            raise span.error(f"`C` has no value in {self.owner}, which has sizes", IN_UNITS)
         if value is None:
             raise span.error(f"`{name}` has no value here, in {self.owner}", _AMBIENT_HINT[name])
         return value

@@ -47,7 +47,7 @@ _OPERATOR_WORDS = "+ - * / ** div mod == != < <= > >= in and or | & [ not"
 _OPERATORS = frozenset(_OPERATOR_WORDS.split())
 _DEFINITIONS = ("relation", "collective", "topology", "search", "let", "import")
 _STATEMENTS = (
-    *("nodes", "switches", "unit", "link", "shared", "chunks", "require", "irregular"),
+    *("nodes", "switches", "unit", "link", "shared", "chunks", "size", "require", "irregular"),
     *("pre", "post", "k", "steps", "rounds", "time", "encoding", "backend"),
 )
 _SPECIAL = {
@@ -70,9 +70,9 @@ def syntax_error(
         pattern = table.get(terminal)
         if pattern is None or terminal in _SPECIAL:
             return _SPECIAL.get(terminal, terminal)
-        return (
-            pattern.value if isinstance(pattern, PatternStr) else pattern.value.removesuffix("\\b")
-        )
+        if isinstance(pattern, PatternStr):
+            return pattern.value
+        return pattern.value.removesuffix("\\b").partition("(?=")[0]
 
     assert isinstance(error, UnexpectedCharacters | UnexpectedToken)
     interactive: Any = error.interactive_parser
@@ -102,14 +102,27 @@ def in_words(accepted: set[str]) -> str:
     """
     rest = set(accepted)
     parts: list[str] = []
-    if {"a name", "a number"} <= rest:
+    if {"a name", "a number", "["} <= rest:
         parts.append("an expression")
-        rest -= {"a name", "a number", "(", "[", "{", "-", "not", "if", "nodes", "true", "false"}
+        rest -= {
+            "a name",
+            "a number",
+            "(",
+            "[",
+            "{",
+            "-",
+            "not",
+            "if",
+            "nodes",
+            "true",
+            "false",
+            "matrix",
+        }
         rest = {word for word in rest if not word.startswith("[0-9]")}
     continues = {"+", "*"} <= rest
     if continues:
         rest -= _OPERATORS
-    for word in ("a name", 'a text in "quotes"', "a unit such as GB/s"):
+    for word in ("a name", "a number", 'a text in "quotes"', "a unit such as GB/s"):
         if word in rest:
             parts.append(word)
             rest.discard(word)

@@ -42,6 +42,7 @@ from syncoll.spec.environment import Ambient, bind_arguments, no_such_value
 from syncoll.spec.errors import describe_cell, fault_error
 from syncoll.spec.iteration import index, list_for
 from syncoll.spec.keywords import AMBIENT
+from syncoll.spec.matrix import read_matrix
 from syncoll.spec.membership import combine, compare_two, set_of, set_where
 from syncoll.spec.module import Found
 from syncoll.spec.source import Span
@@ -166,6 +167,11 @@ class Evaluator:
 
     def _literal(self, expr: syntax.Literal, _scope: NameScope, _mask: Mask) -> Any:
         return expr.value
+
+    def _matrix(self, expr: syntax.MatrixFile, _scope: NameScope, _mask: Mask) -> Any:
+        found = read_matrix(expr.path, expr.span)
+        self.spend(len(found) * len(found[0]), expr.span)
+        return found
 
     def _name(self, expr: syntax.Name, scope: NameScope, mask: Mask) -> Any:
         name = expr.id
@@ -400,6 +406,7 @@ class Evaluator:
 _Method = Callable[[Evaluator, Any, NameScope, Mask], Any]
 _DISPATCH: Mapping[type[Expr], _Method] = {
     syntax.Literal: Evaluator._literal,
+    syntax.MatrixFile: Evaluator._matrix,
     syntax.Name: Evaluator._name,
     syntax.Unary: Evaluator._unary,
     syntax.Binary: Evaluator._binary,

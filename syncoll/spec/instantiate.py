@@ -1,9 +1,10 @@
 """From a definition with arguments to a model object: where names, defaults and bodies meet.
 
 A collective has a pre and a post of its own, or is made of other collectives: ``inverse``, ``then``
-and ``or`` become `inverse_of` and `sequence_of`, each with the place where it stands.  A collective
-that several parts name with equal arguments is made once, so that a search sees that it is the same
-one (the SCCL paper's allreduce needs its allgather twice, section 3.5).
+and ``or`` become `inverse_of` and `sequence_of`, ``+`` and ``within`` `sum_of`, each with the place
+where it stands.  A collective that several parts name with equal arguments is made once, so that a
+search sees that it is the same one (the SCCL paper's allreduce needs its allgather twice, section
+3.5).
 """
 
 from __future__ import annotations
@@ -13,13 +14,22 @@ from itertools import takewhile
 from typing import Any
 
 from syncoll.errors import Origin
-from syncoll.model import Collective, Fabric, Topology, inverse_of, sequence_of
+from syncoll.model import (
+    Collective,
+    Fabric,
+    Term,
+    Topology,
+    inverse_of,
+    sequence_of,
+    sum_of,
+)
 from syncoll.spec import syntax
 from syncoll.spec.blame import BlamedCall, blaming
 from syncoll.spec.collective import build_collective
 from syncoll.spec.environment import Ambient
 from syncoll.spec.evaluator import Evaluator
-from syncoll.spec.limits import MAX_NUMBER, MAX_PARTS
+from syncoll.spec.groups import SpecGroups
+from syncoll.spec.limits import MAX_CHUNKS, MAX_NUMBER, MAX_PARTS
 from syncoll.spec.searching import SearchSpec
 from syncoll.spec.source import Span
 from syncoll.spec.syntax import Combination, Definition, Reference
@@ -28,6 +38,7 @@ from syncoll.spec.values import NameScope, Relation, written
 
 __all__ = [
     "make_collective",
+    "make_combination",
     "make_search",
     "make_topology",
     "nodes_in_columns",
@@ -88,16 +99,24 @@ def make_collective(call: BlamedCall, seen: NameScope) -> Collective:
     return _Combiner().sized(call, seen)[0]
 
 
+def make_combination(node: Combination, scope: NameScope) -> Collective:
+    """Instantiates collectives that a reference combines; see `make_collective`."""
+    return _Combiner().combined(node, scope)
+
+
 def make_search(call: BlamedCall, seen: NameScope) -> SearchSpec:
     """Instantiates a search, with its topology and its collective; see `make_topology`."""
     definition, module = call.found.definition, call.found.module
     assert isinstance(definition, syntax.SearchDefinition)
     evaluator, scope, name = _bind_parameters(call, seen)
     subjects: dict[str, BlamedCall] = {}
+    combination: Combination | None = None
     bounds: dict[str, Any] = {}
     for setting in definition.settings:
         keyword, value = setting.keyword, setting.value
-        if isinstance(value, Reference):
+        if isinstance(value, Combination) and not isinstance(value, Reference):
+            combination = value
+        elif isinstance(value, Reference):
             found = module.look_up(keyword, value.id, value.name_span)
             subjects[keyword] = BlamedCall(found, value.arguments, value.span)
         elif isinstance(value, str):
@@ -117,7 +136,9 @@ def make_search(call: BlamedCall, seen: NameScope) -> SearchSpec:
     return SearchSpec(
         name if definition.name else "",
         make_topology(subjects["topology"], scope),
-        make_collective(subjects["collective"], scope),
+        make_collective(subjects["collective"], scope)
+        if combination is None
+        else make_combination(combination, scope),
         **bounds,
         origin=definition.name_span.origin,
     )
@@ -182,6 +203,10 @@ class _Combiner:
             self._calls.pop()
         return self._made[key]
 
+    def combined(self, node: Combination, scope: NameScope) -> Collective:
+        """What a combination of its own amounts to."""
+        return self._combined(node, scope, None, None)[0]
+
     def _make(self, calls: list[BlamedCall], scope: NameScope, name: str) -> tuple[Collective, int]:
         definition = calls[0].found.definition
         if isinstance(definition, syntax.CombinedDefinition):
@@ -206,6 +231,8 @@ class _Combiner:
                 raise _too_many(node.span)
             made = inverse_of(dual, name or f"inverse {dual.name}", call or node.span.origin)
             return made, size + 1
+        if isinstance(node, syntax.Sum | syntax.Weighted | syntax.Within):
+            return self._sum(node, scope, name, call)
         choice = node.ways if isinstance(node, syntax.Choice) else (node,)
         total, spelled = 1, []
         ways: list[tuple[Collective, ...]] = []
@@ -233,6 +260,45 @@ class _Combiner:
             origins=origins,
         )
         return made, total
+
+    def _sum(
+        self,
+        node: syntax.Sum | syntax.Weighted | syntax.Within,
+        scope: NameScope,
+        name: str | None,
+        call: Origin | None,
+    ) -> tuple[Collective, int]:
+        """The sum of the terms of a node, each with its weight and its groups."""
+        terms, names, total = [], [], 1
+        for part in node.terms if isinstance(node, syntax.Sum) else (node,):
+            origin = call or part.span.origin
+            weight, inner = 1, part
+            if isinstance(inner, syntax.Weighted):
+                weight, inner = self._weight(inner, scope), inner.operand
+            groups, behind = None, ""
+            if isinstance(inner, syntax.Within):
+                groups = SpecGroups.of(inner.groups, scope, origin)
+                behind, inner = f" within {groups.text}", inner.operand
+            own, size = self._combined(inner, scope, None, call)
+            total += size
+            if total > MAX_PARTS:
+                raise _too_many(part.span)
+            terms.append(Term(own, weight, groups, origin))
+            loose = isinstance(inner, syntax.Sum | syntax.Weighted) or (
+                isinstance(inner, syntax.Within) and weight > 1
+            )
+            spelled = f"({own.name})" if loose else own.name
+            before = f"{weight} * " if weight > 1 else ""
+            names.append(f"{before}{spelled}{behind}")
+        origin = call or node.span.origin
+        return sum_of(terms, name or " + ".join(names), origin), total
+
+    def _weight(self, node: syntax.Weighted, scope: NameScope) -> int:
+        evaluator = Evaluator(Ambient("a sum of collectives"))
+        found = evaluator.whole(node.weight, scope)
+        if not 1 <= found <= MAX_CHUNKS:
+            raise node.weight.span.error(f"a weight of {found}", f"1 to {MAX_CHUNKS}")
+        return int(found)
 
 
 def _too_many(span: Span) -> Exception:

@@ -77,6 +77,10 @@ def _turns(
 
 def index(evaluator: Evaluator, expr: syntax.Index, scope: NameScope, mask: Mask) -> Any:
     """An element of a list; for a column of positions, a column of elements."""
+    if isinstance(expr.target, syntax.Index):
+        found = _of_matrix(evaluator, expr, expr.target, scope, mask)
+        if found is not None:
+            return found
     target = evaluator.items(expr.target, scope, mask)
     position = evaluator.whole(expr.position, scope, mask)
     size = len(target)
@@ -104,6 +108,43 @@ def index(evaluator: Evaluator, expr: syntax.Index, scope: NameScope, mask: Mask
     result = table[np.where(bad, 0, position)]
     evaluator.spend_on(result, span=expr.span)
     return result
+
+
+def _of_matrix(
+    evaluator: Evaluator, expr: syntax.Index, row: syntax.Index, scope: NameScope, mask: Mask
+) -> Any:
+    """``matrix[i][j]`` for columns of positions at once.
+
+    Returns:
+        None where it is anything else, or a position is not there: that is told one by one.
+    """
+    if isinstance(row.target, syntax.Index):
+        return None
+    target = evaluator.items(row.target, scope, mask)
+    first = evaluator.whole(row.position, scope, mask)
+    if not is_column(first) or not isinstance(target, tuple) or not target:
+        return None
+    second = evaluator.whole(expr.position, scope, mask)
+    table = _table(target)
+    if table is None or is_fractional(first) or is_fractional(second):
+        return None
+    evaluator.spend(table.size, expr.span)
+    height, width = table.shape
+    inside = (first >= 0) & (first < height) & (second >= 0) & (second < width)
+    if first_live(~inside, mask) is not None:
+        return None
+    result = table[np.where(inside, first, 0), np.where(inside, second, 0)]
+    evaluator.spend_on(result, span=expr.span)
+    return result
+
+
+def _table(rows: tuple[Any, ...]) -> Any:
+    """A list of equally long lists of whole numbers as one array; None where it is another list."""
+    if not all(isinstance(row, tuple) and len(row) == len(rows[0]) for row in rows):
+        return None
+    if not all(type(item) is int for row in rows for item in row) or not rows[0]:
+        return None
+    return np.array(rows, dtype=np.int64)
 
 
 def rows(

@@ -10,15 +10,18 @@ defines (which is syncoll's own, for the command line) belongs to it, whoever el
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
+from typing import Literal as OneOf
 
 from syncoll.errors import SpecError
-from syncoll.spec.limits import MAX_FILE_BYTES
+from syncoll.spec.limits import MAX_FILE_BYTES, MAX_NUMBER
 from syncoll.spec.module import (
     Found,
     Module,
@@ -28,9 +31,9 @@ from syncoll.spec.module import (
     suggest,
     unknown_name,
 )
-from syncoll.spec.parser import parse_file, parse_reference
+from syncoll.spec.parser import parse_combination, parse_file, parse_reference
 from syncoll.spec.source import COMMAND_LINE, Source, Span, decode
-from syncoll.spec.syntax import Definition, Reference
+from syncoll.spec.syntax import Argument, Combination, Definition, Literal, Reference
 
 if TYPE_CHECKING:  # finding a name must not pay for numpy
     from syncoll.model import Collective, Fabric, Topology
@@ -41,7 +44,7 @@ if TYPE_CHECKING:  # finding a name must not pay for numpy
 
 __all__ = ["DefinitionSummary", "Kind", "Reader", "SpecLibrary", "summarise"]
 
-Kind = Literal["topology", "collective", "relation", "search"]
+Kind = OneOf["topology", "collective", "relation", "search"]
 
 _SUFFIX = ".syncoll"
 _DEFINED = re.compile(
@@ -50,6 +53,9 @@ _DEFINED = re.compile(
 )
 _CALL = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_]*)\s*(?:\(.*)?", re.DOTALL)
 _FILE_REFERENCE = re.compile(r"(.*\.syncoll)(?:\s*:(?P<call>.*))?", re.DOTALL)
+_COMBINES = re.compile(r"^\s*\(|[+*]|\b(?:inverse|or|then|within)\b")
+"""What a reference has in it that may combine collectives."""
+_QUOTED = re.compile(r'"[^"]*"')
 _ROUTED = re.compile(r"\s*routed\s+(?P<topology>[^\s(].*)", re.DOTALL)
 _READ_REFERENCE = re.compile(
     r"\s*(?P<reader>[A-Za-z][A-Za-z0-9_-]*)\s*(?:\((?P<settings>[^()]*)\)\s*)?:(?P<file>.*)",
@@ -176,11 +182,24 @@ class SpecLibrary:
         blamed = BlamedCall(found, call.arguments, call.span)
         return Family.of(reference, blamed, home, routed=plain != reference)
 
-    def collective(self, reference: str) -> Collective:
-        """The collective that a reference names; see `topology`."""
-        from syncoll.spec.instantiate import make_collective
+    def collective(self, reference: str, values: Sequence[object] = ()) -> Collective:
+        """The collective that a reference names, or several of them combined; see `topology`.
 
-        return make_collective(*self._call("collective", reference))
+        Args:
+            values: further arguments of a name: numbers, Booleans, and lists of them.
+        """
+        from syncoll.spec.blame import BlamedCall
+        from syncoll.spec.instantiate import make_collective, make_combination
+        from syncoll.spec.values import NameScope
+
+        combined = self._combined(reference)
+        if combined is not None:
+            if values:
+                raise combined[0].span.error("arguments of what has no name", "a name alone")
+            return make_combination(combined[0], NameScope(combined[1], {}))
+        found, call, home = self._resolve("collective", reference)
+        given = (*call.arguments, *_arguments(values, call.span))
+        return make_collective(BlamedCall(found, given, call.span), NameScope(home, {}))
 
     def search(self, reference: str) -> SearchSpec:
         """The search that a reference names; see `topology`."""
@@ -198,6 +217,9 @@ class SpecLibrary:
     def definition(self, kind: Kind, reference: str) -> DefinitionSummary:
         """What a reference names, without instantiating it; see `topology`."""
         plain = _unrouted(reference) if kind == "topology" else reference
+        if kind == "collective" and self._combined(plain) is not None:
+            text = " ".join(plain.split())
+            return DefinitionSummary(kind, text, text, "", COMMAND_LINE, 1)
         return summarise(self._resolve(kind, plain)[0].definition)
 
     def expect(self, kind: Kind, reference: str) -> None:
@@ -212,6 +234,14 @@ class SpecLibrary:
         if kind == "topology":
             reference = _unrouted(reference)
             if self.is_read(reference):
+                return
+        if kind == "collective":
+            combined = self._combined(reference)
+            if combined is not None:
+                node, home = combined
+                for one in node.walk():
+                    if isinstance(one, Reference):
+                        home.look_up(kind, one.id, one.name_span)
                 return
         if _CALL.fullmatch(reference) and _FILE_REFERENCE.fullmatch(reference) is None:
             source = Source(COMMAND_LINE, reference)
@@ -355,6 +385,22 @@ class SpecLibrary:
 
     # References --------------------------------------------------------------------------------
 
+    def _combined(self, reference: str) -> tuple[Combination, Module] | None:
+        """Several collectives combined, and what their names see; None for a plain reference."""
+        if _COMBINES.search(_QUOTED.sub("", reference)) is None or "\0" in reference:
+            return None
+        source = Source(COMMAND_LINE, reference)
+        in_file = _FILE_REFERENCE.fullmatch(reference)
+        start, home = 0, Module(source, None, self)
+        if in_file is not None:
+            if in_file["call"] is None or not in_file["call"].strip():
+                return None
+            label = in_file[1].strip()
+            start = in_file.start("call")
+            home = load_module(Path(label), label, self, source.span(0, in_file.end(1)))
+        node = parse_combination(source, start)
+        return None if isinstance(node, Reference) else (node, home)
+
     def _resolve(self, kind: Kind, reference: str) -> tuple[Found, Reference, Module]:
         """The definition, the call of it, and the file whose names its arguments see."""
         source = Source(COMMAND_LINE, reference)
@@ -434,6 +480,45 @@ class SpecLibrary:
                 f"nothing reads files as `{name}`{suggest(name, known)}",
                 f"`file{_SUFFIX}:name`" + (f", or one of {', '.join(known)}" if known else ""),
             )
+
+
+_LONGEST_NAME = 200
+"""Characters of a list in a name; a longer one is called by its size and a digest."""
+
+
+def _arguments(values: Sequence[object], span: Span) -> tuple[Argument, ...]:
+    """Values as arguments of a call.
+
+    Raises:
+        SpecError: when one is no number, Boolean or list of such.
+    """
+    from syncoll.spec.values import Matrix, written
+
+    found = []
+    for value in values:
+        plain = _plain(value, span)
+        name = written(plain)
+        if isinstance(plain, tuple) and len(name) > _LONGEST_NAME:
+            digest = hashlib.sha256(name.encode()).hexdigest()[:12]
+            plain = Matrix.of(plain, f'"{len(plain)} rows, {digest}"')
+        found.append(Argument(None, Literal(plain, span=span), span=span))
+    return tuple(found)
+
+
+def _plain(value: object, span: Span) -> Any:
+    """A value as the language has it."""
+    if hasattr(value, "tolist"):  # numpy's
+        value = value.tolist()
+    if isinstance(value, int | Fraction):
+        if not -MAX_NUMBER < value < MAX_NUMBER:
+            raise span.error("an argument too large to count", f"a number below {MAX_NUMBER}")
+        whole = isinstance(value, Fraction) and value.denominator == 1
+        return int(value) if whole else value
+    if isinstance(value, float) and value.is_integer():
+        return _plain(int(value), span)
+    if isinstance(value, list | tuple):
+        return tuple(_plain(item, span) for item in value)
+    raise span.error(f"an argument {value!r}", "whole numbers, Booleans, and lists of them")
 
 
 def _unrouted(reference: str) -> str:

@@ -45,6 +45,9 @@ MAX_BINDERS = 12
 MAX_FILE_BYTES = 2 << 20
 """Size of one file: some 200,000 written-out links; more are better generated with `for`."""
 
+MAX_DATA_BYTES = 64 << 20
+"""Size of a file of numbers: some eight digits for each of 2048 x 2048."""
+
 MAX_IMPORTS = 64
 """Files that one file may import, directly and indirectly."""
 

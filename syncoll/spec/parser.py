@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 from syncoll.spec.keywords import RESERVED
 from syncoll.spec.source import Source
-from syncoll.spec.syntax import Expr, File, Reference
+from syncoll.spec.syntax import Combination, Expr, File, Reference
 
 if TYPE_CHECKING:
     from lark import Lark, Token
 
     from syncoll.spec.builder import Builder
 
-__all__ = ["parse_expression", "parse_file", "parse_reference"]
+__all__ = ["parse_combination", "parse_expression", "parse_file", "parse_reference"]
 
 _LOCK = threading.Lock()
 
@@ -45,6 +45,17 @@ def parse_reference(source: Source, start: int = 0) -> Reference:
     """
     result = _parse("reference", source, start, len(source.text))
     assert isinstance(result, Reference)
+    return result
+
+
+def parse_combination(source: Source, start: int = 0) -> Combination:
+    """Reads a reference to a collective, or several combined, to the end of the text.
+
+    Raises:
+        SpecError: at the first place where the text breaks the grammar.
+    """
+    result = _parse("choice", source, start, len(source.text))
+    assert isinstance(result, Combination)
     return result
 
 
@@ -97,7 +108,7 @@ def _compiled() -> tuple[Lark, Builder]:
         grammar,
         parser="lalr",
         lexer="contextual",
-        start=["file", "reference", "expr"],
+        start=["file", "reference", "choice", "expr"],
         keep_all_tokens=True,
         maybe_placeholders=True,
         transformer=builder,

@@ -13,7 +13,7 @@ from typing import Any
 
 from syncoll.errors import SpecError
 from syncoll.spec import syntax
-from syncoll.spec.environment import bind_arguments, no_such_value
+from syncoll.spec.environment import IN_UNITS, bind_arguments, no_such_value
 from syncoll.spec.keywords import AMBIENT, BUILTIN_NAMES
 from syncoll.spec.module import Module
 from syncoll.spec.syntax import Definition, Node
@@ -23,19 +23,23 @@ __all__ = ["check_definition", "find_circles", "used_by", "used_first"]
 
 _Names = dict[str, syntax.ValueDefinition | None]
 
-_WITHOUT: dict[type[Definition], dict[str, tuple[str, str]]] = {
+_WITHOUT: dict[type[Node], dict[str, tuple[str, str]]] = {
     syntax.TopologyDefinition: dict.fromkeys("CG", ("in a topology", "`P` or `nodes`")),
     syntax.CombinedDefinition: dict.fromkeys(
         ("P", "C", "G", "nodes"),
         ("where collectives are combined", "numbers and the definition's own parameters"),
     ),
+    syntax.Within: dict.fromkeys("CG", ("behind `within`", "`P` or `nodes`")),
 }
 """The names that have no value in a kind of definition, how to say so, and what could be there."""
 
 
 def check_definition(definition: Definition, module: Module) -> list[SpecError]:
     """Everything that is statically wrong with a definition, in reading order."""
-    checker = _Checker(module, _WITHOUT.get(type(definition), {}))
+    without = _WITHOUT.get(type(definition), {})
+    if isinstance(definition, syntax.CollectiveDefinition) and definition.sizes is not None:
+        without = {"C": ("in a collective with `size`", IN_UNITS)}
+    checker = _Checker(module, without)
     checker.visit(definition, {})
     return checker.errors
 
@@ -55,6 +59,13 @@ class _Checker:
             self.attempt(self.name if isinstance(node, syntax.Name) else self.call, node, names)
         elif isinstance(node, (syntax.TopologyDefinition, syntax.CollectiveDefinition)):
             children = [*node.parameters, *node.body]
+        elif isinstance(node, syntax.Statement) and node.keyword == "size":
+            names = {**names, "c": None}
+        elif isinstance(node, syntax.Within):  # which knows of how many nodes it speaks
+            inside = _Checker(self.module, _WITHOUT[syntax.Within])
+            inside.visit(node.groups, names)
+            self.errors += inside.errors
+            children = [node.operand]
         elif isinstance(node, syntax.SetWhere):
             names = {**names, node.chunk: None, node.node: None}
         elif isinstance(node, syntax.SharedStatement):

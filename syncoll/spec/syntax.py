@@ -54,9 +54,15 @@ class Expr(Node, kw_only=True):
 
 
 class Literal(Expr):
-    """A whole or decimal number, ``true`` or ``false``."""
+    """A whole or decimal number, ``true`` or ``false``; from Python any value."""
 
-    value: int | Fraction | bool
+    value: Any
+
+
+class MatrixFile(Expr):
+    """``matrix "file.csv"``: the lists of whole numbers that a file holds."""
+
+    path: str
 
 
 class Name(Expr):
@@ -204,7 +210,30 @@ class Choice(Node):
     size: int
 
 
-Combination = Reference | Inverse | Sequence | Choice
+class Weighted(Node):
+    """``2 * collective``; see `Inverse`."""
+
+    weight: Expr
+    operand: Combination
+    size: int
+
+
+class Sum(Node):
+    """``one + other`` at the same time; see `Inverse`."""
+
+    terms: tuple[Combination, ...]
+    size: int
+
+
+class Within(Node):
+    """``collective within groups``: on each of some groups of nodes; see `Inverse`."""
+
+    operand: Combination
+    groups: Expr
+    size: int
+
+
+Combination = Reference | Inverse | Sequence | Choice | Weighted | Sum | Within
 
 
 class Parameter(Node):
@@ -222,7 +251,8 @@ class Label(Node):
 
 
 class Statement(Node):
-    """A statement with one expression: ``nodes``, ``switches``, ``chunks``, ``pre``, ``post``."""
+    """A statement with one expression: ``nodes``, ``switches``, ``chunks``, ``size``, ``pre``,
+    ``post``."""
 
     keyword: str
     value: Expr
@@ -300,7 +330,7 @@ class Setting(Node):
     """One line of a search: a bound, a subject, or the name of a plugin."""
 
     keyword: str
-    value: Expr | Reference | str
+    value: Expr | Combination | str
     unit: str = ""
 
 
@@ -349,6 +379,7 @@ class CollectiveDefinition(Definition, kw_only=True):
     chunks: Statement
     pre: Statement
     post: Statement
+    sizes: Statement | None
     irregular: bool
     body: tuple[Node, ...]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ __all__ = [
     "CombinedRelation",
     "ListValue",
     "ListedRelation",
+    "Matrix",
     "NameScope",
     "NotVectorisable",
     "Pair",
@@ -64,6 +65,19 @@ class Closure:
 
     definition: ValueDefinition
     scope: NameScope
+
+
+class Matrix(tuple[tuple[int, ...], ...]):
+    """Rows of whole numbers that are known by a name of their own, such as that of their file."""
+
+    name: str
+
+    @classmethod
+    def of(cls, rows: Iterable[tuple[int, ...]], name: str) -> Matrix:
+        """The rows, called `name` where results are named."""
+        made = cls(rows)
+        made.name = name
+        return made
 
 
 class Relation:
@@ -121,6 +135,8 @@ def written(value: Any) -> str:
     """A value as it is written in the language, without spaces."""
     if isinstance(value, (bool, np.bool_)):
         return "true" if value else "false"
+    if isinstance(value, Matrix):
+        return value.name
     if is_list(value):
         return "[" + ",".join(written(item) for item in value) + "]"
     return str(value)

@@ -350,6 +350,8 @@ OVER = "collective over = reduce then broadcast\n"
 
 # Each case: the text in front of `collective x`, what follows it, the place, what the caret marks,
 # message and expectation.
+PART = "a name, a number, `(` or `inverse`"
+
 CASES = {
     "unknown": ("", "= inverse algather", 24, "algather", "did you mean `allgather`?", "one of"),
     "unknown part": ("", "= reduce then rduce", 28, "rduce", "did you mean `reduce`?", "one of"),
@@ -376,15 +378,15 @@ CASES = {
     "a relation": (
         "", "= inverse broadcast(All)", 24, "broadcast(All)", "is a relation", "a number",
     ),
-    "nothing": ("", "=", 14, "=", "the text ends too early", "a name, `(` or `inverse`"),
-    "no operand": ("", "= inverse", 22, "e", "ends too early", "a name, `(` or `inverse`"),
+    "nothing": ("", "=", 14, "=", "the text ends too early", PART),
+    "no operand": ("", "= inverse", 22, "e", "ends too early", PART),
     "no operator": (
         "", "= inverse allgather allgather", 34, "allgather", "unexpected `allgather`",
         "`or`, `then`",
     ),
     "no second part": ("", "= reduce then then", 28, "then", "a word of the language", "name"),
-    "no second way": ("", "= reduce or", 24, "r", "ends too early", "a name, `(` or `inverse`"),
-    "braces": ("", "= { chunks C }", 16, "{", "unexpected", "a name, `(` or `inverse`"),
+    "no second way": ("", "= reduce or", 24, "r", "ends too early", PART),
+    "braces": ("", "= { chunks C }", 16, "{", "unexpected", PART),
     "both forms": ("", "{ chunks C } then reduce", None, None, "", ""),
     "open bracket": (
         "", "= (reduce then broadcast", 37, "t", "the `(` of line 1 is never closed", "`)`",

@@ -35,6 +35,8 @@ SHIPPED = (
     "reducescatter",
     "scatter(1)",
 )
+SIZED = {"alltoallv", "allgatherv", "gatherv", "scatterv", "reducescatterv"}
+"""Which look at no C at all, see `test_sizes.py`."""
 
 
 def made(file: Path, body: str) -> Collective:
@@ -49,7 +51,7 @@ def file(tmp_path: Path) -> Path:
 
 def test_every_shipped_collective_is_looked_at() -> None:
     named = {name.partition("(")[0] for name in SHIPPED}
-    assert named == {entry.name for entry in LIBRARY.names("collective")}
+    assert named | SIZED == {entry.name for entry in LIBRARY.names("collective")}
 
 
 @pytest.mark.parametrize("reference", SHIPPED)

@@ -1,0 +1,429 @@
+"""Sums of collectives: several at the same time on the same links, each on nodes of its own.
+
+``2 * A + B within groups`` asks for all chunks of twice A, and of B on each group, its nodes
+numbered from 0 there.  It is one demand: chunks are what its terms have, other nodes may relay
+them, and one algorithm meets it.
+
+Cost.  C counts the pieces into which one unit of each term is cut, the unit being what the term's
+own C cuts.  A weight w makes a term w units large, w * C pieces; so R/C is rounds per unit.  The
+whole admits a C when each term, on each of its groups, admits its share of it.  Each chunk of the
+least C of a term is followed by its further pieces, so that in a buffer that holds chunks in order
+of their numbers every term's data is as its own runtime wants it.
+
+Structure.  What inverts term by term is the inverse of the sum of the duals, in which a group has
+as many units as its inverse needs; what is composed term by term is composed of the sums of the
+first parts, of the second parts, and so on, which keeps the terms in step with one another.  Where
+some terms combine and others move data, the sum combines: a chunk to which one node contributes is
+one that is moved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import groupby
+from math import gcd, lcm
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.errors import ModelError, Origin
+from syncoll.model.collective import Collective
+from syncoll.model.derived import dual_of
+from syncoll.model.rows import RelationTable
+from syncoll.wording import counted
+
+__all__ = ["Groups", "Term", "checked_groups", "sum_of", "within"]
+
+IntArray = npt.NDArray[np.int64]
+Groups = Callable[[int], Sequence[Sequence[int]]]
+
+_LAST_TRIED = 10_000
+"""Up to where the least C of a term is looked for."""
+
+_LONGEST_NAME = 60
+"""Characters of groups in a name."""
+
+
+@dataclass(frozen=True)
+class Term:
+    """One term of a sum.
+
+    Args:
+        collective: what is asked for.
+        weight: how many units of it.
+        groups: P to the groups of nodes on each of which it is asked for; None for all nodes.
+        origin: where a spec file names it.
+    """
+
+    collective: Collective
+    weight: int = 1
+    groups: Groups | None = None
+    origin: Origin | None = None
+
+
+def within(collective: Collective, groups: object, name: str = "") -> Collective:
+    """The collective on each of several groups of nodes at once.
+
+    Args:
+        groups: lists of nodes; or a function of P that gives them.
+        name: how people call it.
+
+    Raises:
+        ModelError: when the groups are no such lists, or some collective cannot be part of a sum.
+            That a group names a node that is not there is found, and raised, when a table is made.
+
+    Examples:
+        >>> from syncoll.api import collective
+        >>> from syncoll.model import within
+        >>> pairs = within(collective("allgather"), [[0, 1], [2, 3]])
+        >>> pairs.tabulate(4, 1).post.astype(int).tolist()
+        [[1, 1, 0, 0], [1, 1, 0, 0], [0, 0, 1, 1], [0, 0, 1, 1]]
+    """
+    if callable(groups):
+        return sum_of([Term(collective, groups=groups)], name or f"{collective.name} within groups")
+    listed = checked_groups(groups, None)
+    text = "[" + ",".join("[" + ",".join(map(str, group)) + "]" for group in listed) + "]"
+    if len(text) > _LONGEST_NAME:
+        text = counted(len(listed), "group")
+    return sum_of(
+        [Term(collective, groups=_Listed(listed))],
+        name or f"{_factor(collective.name)} within {text}",
+    )
+
+
+def sum_of(terms: Sequence[Term], name: str = "", origin: Origin | None = None) -> Collective:
+    """The collective that asks for all terms at the same time.
+
+    Args:
+        name: how people call it; empty for one that is made of those of the terms.
+
+    Raises:
+        ModelError: on a weight that is no whole number from 1, and when a term that is irregular
+            combines or is composed.
+    """
+    if not terms:
+        raise ModelError("a sum without terms", origin, "at least one")
+    spelled = []
+    for term in terms:
+        if isinstance(term.weight, bool) or not isinstance(term.weight, int) or term.weight < 1:
+            raise ModelError(
+                f"{term.collective.name} is to be taken {term.weight} times",
+                term.origin or origin,
+                "a whole number from 1",
+            )
+        own = term.collective
+        if own.irregular and (own.combining or own.dual is not None or own.ways):
+            raise ModelError(
+                f"{own.name} is irregular, and combines or is made of others: it cannot be part of "
+                "a sum, or asked for within groups",
+                term.origin or origin,
+                "a collective that means the same for every C",
+            )
+        spelled.append(f"{term.weight} * {own.name}" if term.weight > 1 else own.name)
+    shares = _TermShares(tuple(terms), origin)
+    return _made([term.collective for term in terms], shares, name or " + ".join(spelled), origin)
+
+
+def checked_groups(
+    groups: object, nodes: int | None, origin: Origin | None = None
+) -> tuple[tuple[int, ...], ...]:
+    """Groups as tuples of nodes.
+
+    Args:
+        nodes: P; None where it is not known yet.
+
+    Raises:
+        ModelError: when they are no lists of nodes, there are none or one is empty, or a group
+            names a node twice or one that is not there.
+    """
+    hint = "a list of groups, each a list of different nodes, such as [[0, 1], [2, 3]]"
+
+    def refused(message: str) -> ModelError:
+        return ModelError(message, origin, hint)
+
+    listed: list[tuple[int, ...]] = []
+    for number, group in enumerate(_items(groups, "the groups are", refused)):
+        members: list[int] = []
+        for node in _items(group, f"group {number} is", refused):
+            if isinstance(node, bool | np.bool_) or not isinstance(node, int | np.integer):
+                raise refused(f"group {number} names {node!r}")
+            if int(node) in members:
+                raise refused(f"group {number} names node {int(node)} twice")
+            if node < 0 or (nodes is not None and node >= nodes):
+                there = "" if nodes is None else f"; there are the nodes 0 to {nodes - 1}"
+                raise refused(f"group {number} names node {int(node)}{there}")
+            members.append(int(node))
+        if not members:
+            raise refused(f"group {number} is empty")
+        listed.append(tuple(members))
+    if not listed:
+        raise refused("there are no groups")
+    return tuple(listed)
+
+
+def _items(value: object, what: str, refused: Callable[[str], ModelError]) -> list[Any]:
+    if isinstance(value, str | bytes) or not isinstance(value, Iterable):
+        raise refused(f"{what} {value!r}")
+    return list(value)
+
+
+def _factor(name: str) -> str:
+    return f"({name})" if " " in name else name
+
+
+@dataclass(frozen=True)
+class _Listed:
+    """Groups that are the same for every P; it can be pickled, and two are equal when they are."""
+
+    groups: tuple[tuple[int, ...], ...]
+
+    def __call__(self, _nodes: int) -> Sequence[Sequence[int]]:
+        return self.groups
+
+
+@dataclass(frozen=True)
+class _Share:
+    """What one term asks of one group of nodes.
+
+    Args:
+        term: its number.
+        nodes: the group; of a table of the term's own these are nodes 0, 1, …
+        scale: the term's own C divided by that of the whole.
+    """
+
+    term: int
+    nodes: tuple[int, ...]
+    scale: Fraction
+
+
+_Shares = Callable[[int], Sequence[_Share] | None]
+"""P to the shares of a sum; None where it is not defined for that P."""
+
+
+def _made(
+    collectives: Sequence[Collective], shares: _Shares, name: str, origin: Origin | None
+) -> Collective:
+    """The sum of some shares of collectives, with the structure that they have in common."""
+    parts = tuple(collectives)
+    combining = any(part.combining for part in parts)
+    whole = _Sum(parts, shares, name, origin, combining)
+    dual, per_dual = None, None
+    ways: tuple[tuple[Collective, ...], ...] = ()
+    if all(part.dual is not None and part.combining == combining for part in parts):
+        duals = [part.dual for part in parts if part.dual is not None]
+        turned = _DualShares(parts, shares)
+        dual = _made(duals, turned, f"inverse ({name})", origin)
+        per_dual = turned.per_dual
+    elif all(part.ways and part.combining == combining for part in parts):
+        ways = _ways(parts, shares, origin)
+    return Collective(
+        name,
+        whole.tabulate,
+        whole.admits,
+        "; ".join(dict.fromkeys(part.requirement for part in parts if part.requirement)),
+        origin,
+        combining=combining,
+        dual=dual,
+        ways=ways,
+        irregular=any(part.irregular for part in parts),
+        in_units=True,
+        per_dual=per_dual,
+    )
+
+
+def _ways(
+    parts: Sequence[Collective], shares: _Shares, origin: Origin | None
+) -> tuple[tuple[Collective, ...], ...]:
+    """The terms in step: their first parts at the same time, then their second parts, and so on.
+
+    Terms have equally many parts in the same way of theirs; of others no way is made.
+    """
+    made = []
+    for way in range(min(len(part.ways) for part in parts)):
+        own = [part.ways[way] for part in parts]
+        if len({len(one) for one in own}) > 1:
+            continue
+        steps = []
+        for place, stage in enumerate(zip(*own, strict=True)):
+            names = [_factor(one.name) for one, _ in groupby(stage)]
+            steps.append(
+                _made(
+                    stage,
+                    _StageShares(tuple(own), shares, place),
+                    f"{' + '.join(names)} of the terms"
+                    if len(names) > 1
+                    else f"{names[0]} of each",
+                    origin,
+                )
+            )
+        made.append(tuple(steps))
+    return tuple(made)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Sum:
+    """The tables of a sum."""
+
+    parts: tuple[Collective, ...]
+    shares: _Shares
+    name: str
+    origin: Origin | None
+    combining: bool
+    _known: dict[int, Sequence[_Share] | None] = field(init=False, default_factory=dict)
+    _bases: dict[tuple[int, int], tuple[int, RelationTable] | None] = field(
+        init=False, default_factory=dict
+    )
+
+    def admits(self, nodes: int, chunks: int) -> bool:
+        """Whether every term admits its share of C on each of its groups."""
+        found = self._shares(nodes)
+        if found is None:
+            return False
+        asked = {(share.term, len(share.nodes), share.scale) for share in found}
+        for term, size, scale in asked:
+            own = chunks * scale
+            if own.denominator > 1 or not self.parts[term].admits(size, int(own)):
+                return False
+        return True
+
+    def tabulate(self, nodes: int, chunks: int) -> RelationTable:
+        """The chunks of all shares, one share after the other."""
+        tables = []
+        for share in self._shares(nodes) or ():
+            own = chunks * share.scale
+            if own.denominator > 1:
+                raise ModelError(
+                    f"collective {self.name} is not defined for C = {chunks} on "
+                    f"{counted(nodes, 'node')}",
+                    self.origin,
+                )
+            part = self.parts[share.term]
+            table = self._table(share.term, len(share.nodes), int(own))
+            if self.combining and not part.combining:
+                self._require_moved(part, table)
+            tables.append((table, np.array(share.nodes, dtype=np.int64)))
+        if not tables:
+            raise ModelError(
+                f"collective {self.name} is not defined on {counted(nodes, 'node')}", self.origin
+            )
+        return RelationTable.joined(tables, nodes)
+
+    def _shares(self, nodes: int) -> Sequence[_Share] | None:
+        if nodes not in self._known:
+            self._known[nodes] = self.shares(nodes)
+        return self._known[nodes]
+
+    def _table(self, term: int, size: int, chunks: int) -> RelationTable:
+        """A term's own table, in which the pieces of each chunk of its least C stand together."""
+        part = self.parts[term]
+        if part.irregular:
+            return part.tabulate(size, chunks)
+        if (term, size) not in self._bases:
+            least = part.least_chunks(size, _LAST_TRIED)
+            base = None if least is None else (least, part.tabulate(size, least))
+            self._bases[term, size] = base
+        base = self._bases[term, size]
+        if base is None or chunks % base[0]:
+            return part.tabulate(size, chunks)
+        return base[1].repeated(chunks // base[0])
+
+    def _require_moved(self, part: Collective, table: RelationTable) -> None:
+        wrong = np.flatnonzero(table.starts.sizes != 1)
+        if len(wrong):
+            raise ModelError(
+                f"collective {self.name}: chunk {int(wrong[0])} of {part.name} starts at "
+                f"{int(table.starts.sizes[wrong[0]])} nodes, and others of the sum combine",
+                self.origin,
+                "a sum with what combines of chunks that start at one node",
+            )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _TermShares:
+    """The shares of a sum that was written as terms."""
+
+    terms: tuple[Term, ...]
+    origin: Origin | None
+
+    def __call__(self, nodes: int) -> Sequence[_Share]:
+        found = []
+        for number, term in enumerate(self.terms):
+            groups: Sequence[Sequence[int]] = (range(nodes),)
+            if term.groups is not None:
+                groups = checked_groups(term.groups(nodes), nodes, term.origin or self.origin)
+            found += [_Share(number, tuple(group), Fraction(term.weight)) for group in groups]
+        return found
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _DualShares:
+    """The shares of the dual: of each term's dual as much as its inverse needs."""
+
+    parts: tuple[Collective, ...]
+    shares: _Shares
+
+    def __call__(self, nodes: int) -> Sequence[_Share] | None:
+        found = self._turned(nodes)
+        return None if found is None else _scaled(found, 1 / _common(found))
+
+    def per_dual(self, nodes: int) -> Fraction:
+        """C of the sum divided by that of its dual."""
+        found = self._turned(nodes)
+        return Fraction(1) if found is None else 1 / _common(found)
+
+    def _turned(self, nodes: int) -> list[_Share] | None:
+        ratio: dict[tuple[int, int], Fraction] = {}
+        found = []
+        for share in self.shares(nodes) or ():
+            key = share.term, len(share.nodes)
+            if key not in ratio:
+                part = self.parts[share.term]
+                assert part.dual is not None
+                least = part.least_chunks(key[1], _LAST_TRIED)
+                if least is None:
+                    return None
+                ratio[key] = Fraction(dual_of(part, part.dual, key[1], least), least)
+            found.append(_Share(share.term, share.nodes, share.scale * ratio[key]))
+        return found or None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _StageShares:
+    """The shares of one part of a way: with as many chunks as the first part has."""
+
+    ways: tuple[tuple[Collective, ...], ...]
+    shares: _Shares
+    place: int
+
+    def __call__(self, nodes: int) -> Sequence[_Share] | None:
+        ratio: dict[tuple[int, int], Fraction] = {}
+        found = []
+        for share in self.shares(nodes) or ():
+            key = share.term, len(share.nodes)
+            if key not in ratio:
+                way, per_chunk = self.ways[share.term], []
+                for part in (way[0], way[self.place]):
+                    least = part.least_chunks(key[1], _LAST_TRIED)
+                    if least is None:
+                        return None
+                    per_chunk.append(Fraction(least, len(part.tabulate(key[1], least))))
+                ratio[key] = per_chunk[1] / per_chunk[0]
+            found.append(_Share(share.term, share.nodes, share.scale * ratio[key]))
+        if not found:
+            return None
+        return found if not self.place else _scaled(found, 1 / _common(found))
+
+
+def _common(shares: Sequence[_Share]) -> Fraction:
+    """The largest number of which all scales are multiples."""
+    scales = [share.scale for share in shares]
+    return Fraction(
+        gcd(*(one.numerator for one in scales)), lcm(*(one.denominator for one in scales))
+    )
+
+
+def _scaled(shares: Sequence[_Share], factor: Fraction) -> list[_Share]:
+    return [_Share(one.term, one.nodes, one.scale * factor) for one in shares]

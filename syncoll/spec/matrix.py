@@ -1,0 +1,123 @@
+"""Matrices of whole numbers, from files of comma-separated values.
+
+A line is a row, and its numbers stand between commas; lines that are blank or begin with ``#`` do
+not count.  Whatever is not a whole number from 0 is refused at its place, since a matrix that is
+read wrongly would be a demand that nobody has.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from pathlib import Path
+
+from syncoll.errors import Origin
+from syncoll.spec.blame import DataError
+from syncoll.spec.limits import MAX_DATA_BYTES, MAX_NODES, MAX_NUMBER
+from syncoll.spec.source import COMMAND_LINE, Source, Span, decode
+from syncoll.spec.values import Matrix
+from syncoll.wording import counted
+
+__all__ = ["read_matrix"]
+
+_NUMBER = re.compile(r"[0-9]+")
+_EXPECTED = "a whole number from 0"
+
+
+def read_matrix(path: str, span: Span) -> Matrix:
+    """The rows of a file.
+
+    Args:
+        path: as it is written: relative to the spec file, or on the command line to the working
+            directory.
+        span: where it is written.
+
+    Raises:
+        DataError: when the file cannot be read, or is not rows of equally many whole numbers; at
+            its place in the file.
+    """
+    label = span.source.label
+    if not path or "\0" in path:
+        raise span.error("a matrix without a file", "the path of a CSV file")
+    place = Path(path) if label == COMMAND_LINE else Path(label).parent / path
+    try:
+        found = place.stat()
+    except FileNotFoundError:
+        raise span.error(f"there is no file {place}", "a CSV file of whole numbers") from None
+    except (OSError, ValueError) as error:
+        raise span.error(f"cannot read {place}: {error}", "a CSV file of whole numbers") from None
+    if not place.is_file():
+        raise span.error(f"{place} is not a regular file", "a CSV file of whole numbers")
+    if found.st_size > MAX_DATA_BYTES:
+        raise span.error(
+            f"{place} is larger than {MAX_DATA_BYTES >> 20} MiB", "a matrix of fewer numbers"
+        )
+    try:
+        return _read(place, found.st_mtime_ns, found.st_size)
+    except OSError as error:
+        raise span.error(f"cannot read {place}: {error}", "a CSV file of whole numbers") from None
+
+
+@lru_cache(maxsize=8)
+def _read(place: Path, _changed: int, _size: int) -> Matrix:
+    """A file in its present state: collectives ask for it once for each P."""
+    try:
+        text = decode(place.read_bytes())
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"{place} is not text: byte {error.start} is not in its encoding",
+            Origin(str(place), 1, 1, ""),
+            "a CSV file in UTF-8",
+        ) from None
+    source = Source(str(place), text.replace("\r\n", "\n").replace("\r", "\n"))
+    rows: list[tuple[int, ...]] = []
+    for number, start in enumerate(source.line_starts, start=1):
+        line = source.line(number)
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        row = _row(source, start, line)
+        if rows and len(row) != len(rows[0]):
+            raise _wrong(
+                source.span(start, start + len(line)),
+                f"a row of {counted(len(row), 'number')}",
+                f"{len(rows[0])}, as in the first row",
+            )
+        rows.append(row)
+        if len(rows) > MAX_NODES:
+            raise _wrong(source.span(start, start + 1), f"more than {MAX_NODES} rows", "fewer")
+    if not rows:
+        raise _wrong(source.span(0, 0), f"{place} holds no numbers", "rows of whole numbers")
+    return Matrix.of(rows, f'"{place}"')
+
+
+def _row(source: Source, start: int, line: str) -> tuple[int, ...]:
+    found = []
+    for cell in line.split(","):
+        text = cell.strip()
+        begin = start + len(cell) - len(cell.lstrip()) if text else start
+        if not _NUMBER.fullmatch(text):
+            raise _wrong(
+                source.span(begin, begin + max(1, len(text))),
+                _what(text),
+                _EXPECTED,
+            )
+        if len(text) > 40 or int(text) >= MAX_NUMBER:
+            span = source.span(begin, begin + len(text))
+            raise _wrong(span, "this number is too large", f"a number below {MAX_NUMBER}")
+        found.append(int(text))
+        start += len(cell) + 1
+    return tuple(found)
+
+
+def _what(text: str) -> str:
+    if not text:
+        return "a cell without a number"
+    if re.fullmatch(r"-[0-9.]+", text):
+        return f"`{text}` is negative"
+    if re.fullmatch(r"[0-9]*\.[0-9]*|[0-9.]+[eE][+-]?[0-9]+", text):
+        return f"`{text}` is not a whole number"
+    return f"`{text[:40]}` is not a number"
+
+
+def _wrong(span: Span, message: str, expected: str) -> DataError:
+    return DataError(message, span.origin, expected)
