@@ -85,7 +85,7 @@ def _tiny_case(rng: random.Random, kinds: tuple[str, ...]) -> tuple[Topology, st
     pre = np.array([[n in row[0] for n in range(nodes)] for row in rows])
     post = np.array([[n in row[1] for n in range(nodes)] for row in rows])
     steps = rng.randint(1, 3 if not demand.combining else 2)
-    rounds = rng.randint(steps, 2 * steps + 2)
+    rounds = rng.randint(1, 3 if demand.combining else 2 * steps + 2)
     return (
         topology,
         demand.text,
