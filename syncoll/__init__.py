@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from syncoll.api.frontier import *  # noqa: F403
     from syncoll.api.plans import *  # noqa: F403
     from syncoll.api.questions import *  # noqa: F403
+    from syncoll.api.repairs import *  # noqa: F403
     from syncoll.api.reports import *  # noqa: F403
     from syncoll.api.runs import *  # noqa: F403
     from syncoll.api.searches import *  # noqa: F403
@@ -66,6 +67,7 @@ else:
         "api.plans": "PlanResult plan",
         "api.questions": "BoundsResult ExplanationResult ForestsResult SolutionResult bounds "
         "explain forest solve",
+        "api.repairs": "RepairResult repair",
         "api.reports": "ReportResult report",
         "api.runs": "ExecutionResult MpiResult run",
         "api.searches": "pareto search",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from fractions import Fraction
@@ -32,7 +33,7 @@ from syncoll.documents import (
 from syncoll.errors import UsageError
 from syncoll.model import Topology
 from syncoll.results import Frontier
-from syncoll.searching import Aim, AnswerSource, Observer, SearchRequest, Strategy
+from syncoll.searching import Aim, AnswerSource, ChosenSeed, Observer, SearchRequest, Strategy
 from syncoll.searching import search as search_with
 from syncoll.session import Session
 from syncoll.session.progress import progress as progress_of
@@ -46,7 +47,7 @@ from syncoll.wording import argument
 if TYPE_CHECKING:
     from syncoll.simulating import PhysicalNetwork
 
-__all__ = ["pareto", "search"]
+__all__ = ["pareto", "search", "searched"]
 
 _TIMES_A_SAVE = 10.0
 """After a frontier was saved the next one is saved so many times as long later."""
@@ -122,7 +123,7 @@ def pareto(
     network = _network(where, sizes, alpha, beta)
     aim = None if network is None or sizes is None else _aim(network, sizes)
     request = SearchRequest(where, what, _strategy(strategy), *limits, symmetric, aim)
-    return _searched(session, request, until, output, proofs, progress, network=network)
+    return searched(session, request, until, output, proofs, progress, network=network)
 
 
 class SearchOptions(SettingsOptions, total=False):
@@ -177,7 +178,7 @@ def search(
             owner = "the request" if own[0] not in settings else "the solver"
             raise UsageError(f"{', '.join(own)}: {owner} says that itself")
         session, until = session_for(settings), deadline_of(what.time_limit, began)  # type: ignore[arg-type]
-        return _searched(session, what, until, output, proofs, progress, solver=solver)
+        return searched(session, what, until, output, proofs, progress, solver=solver)
     if solver is not None:
         raise UsageError(f"{what!r} is asked as `pareto` asks; a solver goes with a request")
     session = session_for(settings)  # type: ignore[arg-type]
@@ -185,7 +186,7 @@ def search(
     request, spec = written_search(session.specs, what, _strategy(strategy), limits)
     request = replace(request, symmetric=symmetric)
     until = deadline_of(request.time_limit, began)
-    return _searched(
+    return searched(
         session,
         request,
         until,
@@ -209,7 +210,7 @@ def _require_possible(
         raise UsageError(f"progress {progress!r} is not one of {', '.join(_STYLES)}")
 
 
-def _searched(
+def searched(
     session: Session,
     request: SearchRequest,
     until: Deadline,
@@ -221,8 +222,13 @@ def _searched(
     encoding: str | None = None,
     backend: str | None = None,
     network: PhysicalNetwork | None = None,
+    also: Sequence[ChosenSeed] = (),
 ) -> FrontierResult:
-    """Searches, keeps what is found in a file, and proves it; a full disk costs no result."""
+    """Searches, keeps what is found in a file, and proves it; a full disk costs no result.
+
+    Args:
+        also: seeds beside those of the settings.
+    """
     failures = [""]
     seldom = Deadline.after(0.0)
 
@@ -261,6 +267,7 @@ def _searched(
                 observer=seen,
                 on_points=keep_now_and_then,
                 until=before,
+                also=also,
             )
     if network is not None and request.aim is not None and not found.interrupted:
         found = _by_urgency(found, network, request.aim, after)

@@ -32,6 +32,7 @@ _COMMANDS = {
     "solve": "one (S, R, C): is there an algorithm?",
     "bounds": "proved lower bounds on steps and bandwidth cost",
     "design": "which network to build: bounds and costs of many machines at once",
+    "repair": "the best algorithms of a machine on which something broke",
     "forest": "the optimal throughput of a network, its bottleneck, and trees that reach it",
     "verify": "replay every algorithm of a file",
     "check": "check every claim of a frontier's file",

@@ -25,7 +25,7 @@ from syncoll.cli.output import note, picked, print_json, print_page
 if TYPE_CHECKING:
     from syncoll import FrontierResult
 
-__all__ = ["add_search", "run_search"]
+__all__ = ["add_search", "free_name", "run_search"]
 
 
 def add_search(parser: argparse.ArgumentParser) -> None:
@@ -124,7 +124,7 @@ def run_search(
     json_for_dash(arguments)
     frontier, output = ask(picked(arguments, _PASSED_ON)), arguments.output
     if frontier.interrupted and output is None:
-        output = _free_name(frontier)
+        output = free_name(frontier)
         frontier.save(output)
     if arguments.format == "json":
         print_json(frontier.document())
@@ -144,7 +144,7 @@ def run_search(
     return Exit.UNDECIDED if undecided or seeds_alone else Exit.OK
 
 
-def _free_name(frontier: FrontierResult) -> Path:
+def free_name(frontier: FrontierResult) -> Path:
     """A name for an interrupted search's file that no earlier result has."""
     name = f"{frontier.topology.name}-{frontier.collective}"
     name = re.sub(r"[^A-Za-z0-9._-]+", "_", name).strip("_.")[:100]

@@ -20,7 +20,10 @@ __all__ = ["open_answers"]
 
 @contextmanager
 def open_answers(
-    session: Session, encoding: str | None = None, backend: str | None = None
+    session: Session,
+    encoding: str | None = None,
+    backend: str | None = None,
+    also: Sequence[ChosenSeed] = (),
 ) -> Iterator[AnswerSource]:
     """See `Session.answers`."""
     settings, plugins = session.settings, session.plugins
@@ -28,11 +31,11 @@ def open_answers(
         seed = settings.backend or backend or ""
         settings.refuse_for_seed(seed)
         alone = _named_seeds(plugins, [seed], settings.backend_options)
-        yield AnswerSource(None, seeding=Seeding(alone, session.tell))
+        yield AnswerSource(None, seeding=Seeding([*also, *alone], session.tell))
         return
     names = settings.seed_names
     seeds = _usual_seeds(session) if names is None else _named_seeds(plugins, names, {})
-    seeding = Seeding(seeds, session.tell)
+    seeding = Seeding([*also, *seeds], session.tell)
     jobs = settings.num_jobs
     solvers = session.solver_settings(encoding, backend, jobs)
     with ExitStack() as stack:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from syncoll.proofs.refute import Refuting
     from syncoll.results import Forests, Frontier, LowerBounds, Refuted, Solution
     from syncoll.results.solution import Explanation
-    from syncoll.searching import AnswerSource, Observer, SearchRequest
+    from syncoll.searching import AnswerSource, ChosenSeed, Observer, SearchRequest
     from syncoll.solving import Solver, SolverSettings
     from syncoll.spec import Family
     from syncoll.store import Store
@@ -79,17 +79,22 @@ class Session(Names):
             yield
 
     def answers(
-        self, *, encoding: str | None = None, backend: str | None = None
+        self,
+        *,
+        encoding: str | None = None,
+        backend: str | None = None,
+        also: Sequence[ChosenSeed] = (),
     ) -> contextlib.AbstractContextManager[AnswerSource]:
         """The source of a search's answers, closed after it.
 
         Args:
             encoding: what a search spec asks for, where the settings say nothing.
             backend: likewise.
+            also: seeds beside those of the settings.
         """
         from syncoll.session.answers import open_answers
 
-        return open_answers(self, encoding, backend)
+        return open_answers(self, encoding, backend, also)
 
     def solver(self) -> Solver:
         """The solver of a single question; to be closed by the one who asks for it."""
@@ -142,6 +147,7 @@ class Session(Names):
         observer: Observer | None = None,
         on_points: Callable[[Frontier], None] | None = None,
         until: Deadline | None = None,
+        also: Sequence[ChosenSeed] = (),
     ) -> Frontier:
         """Searches a Pareto frontier.
 
@@ -150,6 +156,7 @@ class Session(Names):
         Args:
             on_points: is given the frontier so far whenever a point was found.
             until: when all must be over; None for the request's time limit from now on.
+            also: seeds beside those of the settings.
 
         Raises:
             SyncollError: on settings or limits that do not go together, and what plugins do wrong.
@@ -159,7 +166,8 @@ class Session(Names):
 
         if until is None:
             until = Deadline.after(request.time_limit)
-        with self.limited(), self.answers(encoding=encoding, backend=backend) as answers:
+        asked = self.answers(encoding=encoding, backend=backend, also=also)
+        with self.limited(), asked as answers:
             frontier = search_to_the_end(request, answers, observer or Observer(), on_points, until)
             memory.end_guard()
             for loss in answers.losses.values():

@@ -18,7 +18,10 @@ import pytest
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 WALKED = [
-    *(DOCS / f"{name}.md" for name in ("design", "pipelines", "python", "report", "simulation")),
+    *(
+        DOCS / f"{name}.md"
+        for name in ("design", "pipelines", "python", "repair", "report", "simulation")
+    ),
     *sorted((DOCS / "tutorials").glob("*.md")),
 ]
 """Pages that test_walked_pages.py follows from top to bottom, from an empty folder on."""

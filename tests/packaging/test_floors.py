@@ -46,6 +46,7 @@ FLOORS = (
     "store",
     "searching",
     "designing",
+    "repairing",
     "mpi",
     "testing",
     "pages",

@@ -1,0 +1,185 @@
+"""Repairs: the best algorithms of a machine on which something broke."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack
+
+from syncoll.api.base import Shown, What, data_frame, deadline_of, seconds_of, session_for
+from syncoll.api.frontier import FrontierResult, Source, frontier_of
+from syncoll.api.searches import SearchOptions, searched
+from syncoll.deadline import interrupted_at
+from syncoll.documents import require_writable
+from syncoll.errors import SpecError, UsageError
+from syncoll.model import Collective
+from syncoll.pages import Page
+from syncoll.pages.repair import repair_page
+from syncoll.repairing.damage import parse_damage
+from syncoll.repairing.damaged import damaged
+from syncoll.repairing.known import known_seeds
+from syncoll.repairing.remaining import collective_of_the_rest
+from syncoll.repairing.repair import Repair
+from syncoll.searching import Observer, SearchRequest
+from syncoll.session import Session
+from syncoll.wording import argument
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+__all__ = ["RepairResult", "repair"]
+
+_SECONDS = 30.0
+_LIMITS = ("k", "max_steps", "max_rounds", "max_chunks", "time_limit", "point_limit")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RepairResult(Shown, Repair):
+    """A machine's frontier, and that of the same machine with something broken.
+
+    Args:
+        frontier: of the damaged machine, for all that a frontier is good for.
+    """
+
+    frontier: FrontierResult
+
+    def page(self) -> Page:
+        """What is lost, what of that for good, and the frontier."""
+        return repair_page(self)
+
+    def to_pandas(self) -> DataFrame:
+        """A row for each number of steps, and a last one (steps None) for any number.
+
+        Raises:
+            UsageError: when pandas is not installed.
+        """
+        rows = [loss_entry(one) for one in self.losses]
+        return data_frame({name: [row[name] for row in rows] for name in rows[0]})
+
+    def document(self) -> dict[str, Any]:
+        """The same as JSON; the frontier has a file of its own."""
+        return {
+            "schema": "syncoll/repair/1",
+            "topology": self.machine.whole.name,
+            "collective": self.whole.collective,
+            "without": [d.words for d in self.machine.damages if d.factor is None],
+            "slow": [d.words for d in self.machine.damages if d.factor is not None],
+            "nodes": list(self.machine.nodes),
+            "damaged": {
+                "topology": self.machine.topology.name,
+                "collective": self.frontier.collective,
+            },
+            "least_steps": {"whole": self.whole.least_steps, "now": self.frontier.least_steps},
+            "losses": [loss_entry(one) for one in self.losses],
+            "complete": self.frontier.complete,
+            "interrupted": self.frontier.interrupted,
+            "seconds": round(self.frontier.seconds, 6),
+        }
+
+
+def loss_entry(loss: Any) -> dict[str, Any]:
+    """A loss for other programs; fractions are texts, shares are numbers."""
+    texts = {"whole": loss.whole, "now": loss.now, "bound": loss.bound}
+    shares = {"lost": loss.lost, "lost_for_good": loss.lost_for_good, "gap": loss.gap}
+    return {
+        "steps": loss.steps,
+        **{name: None if value is None else str(value) for name, value in texts.items()},
+        **{name: None if value is None else float(value) for name, value in shares.items()},
+        "found_by": loss.found_by,
+    }
+
+
+def repair(
+    source: Source,
+    without: str | Sequence[str] = (),
+    *,
+    slow: str | Sequence[str] = (),
+    collective: What | None = None,
+    output: str | Path | None = None,
+    progress: str | Observer = "auto",
+    **options: Unpack[SearchOptions],
+) -> RepairResult:
+    """The best algorithms of a machine on which something broke, from those of the whole machine.
+
+    Those that do not use what is broken are kept, others get ways around it, and the ordinary
+    search of the damaged machine goes on from there.  Every algorithm has passed the verifier on
+    the damaged machine.
+
+    Args:
+        source: the frontier of the whole machine, or its file.
+        without: what is broken: ``link 3->6``, ``link 3<->6``, ``node 5``, ``switch 0``, or the
+            label of a cable; several are broken together.
+        slow: what has a part of its bandwidth: ``link 3->6 by 2`` for a half.
+        collective: that the frontier is of; None for the one of the name in it.
+        output: a file where the frontier is kept as JSON as it grows.
+        progress: ``auto``, ``live``, ``plain`` or ``none``, or an `Observer`.
+        options: limits and settings as for `pareto`; the time limit is 30 s unless another is
+            given.
+
+    Raises:
+        SyncollError: as `pareto`; when something broken is not there, and when the collective
+            cannot be done any more.
+
+    >>> from syncoll import pareto
+    >>> whole = pareto("ring(4)", "allgather", progress="none")
+    >>> done = repair(whole, "link 0->1", progress="none")
+    >>> [(one.steps, str(one.whole), str(one.now)) for one in done.losses]
+    [(2, '3/2', 'None'), (3, '3/2', '3'), (None, '3/2', '3')]
+    """
+    if output is not None:
+        require_writable(Path(output))
+    settings = dict[str, Any](options)
+    limits = {name: settings.pop(name, None) for name in _LIMITS}
+    limits |= {name: seconds_of(limits[name]) for name in ("time_limit", "point_limit")}
+    if limits["time_limit"] is None:
+        limits["time_limit"] = _SECONDS
+    session, until = session_for(settings), deadline_of(limits["time_limit"])  # type: ignore[arg-type]
+    damages = [parse_damage(text) for text in _listed(without)]
+    damages += [parse_damage(text, slow=True) for text in _listed(slow)]
+    with interrupted_at(until):
+        whole = frontier_of(source)
+        meant = collective_meant(session, whole, collective)
+        machine = damaged(whole.topology, damages)
+        rest = collective_of_the_rest(machine, meant, session.collective)
+        seeds = known_seeds(machine, meant, rest, whole.points)
+    request = SearchRequest(machine.topology, rest, **limits)
+    found = searched(session, request, until, output, None, progress, also=seeds)
+    return RepairResult(machine, whole, found)
+
+
+def _listed(texts: str | Sequence[str]) -> list[str]:
+    return [texts] if isinstance(texts, str) else list(texts)
+
+
+def collective_meant(session: Session, whole: FrontierResult, meant: What | None) -> Collective:
+    """The collective of a frontier.
+
+    Raises:
+        SpecError: when nothing is called as it is.
+        UsageError: when what is called so is another one.
+    """
+    if meant is None and whole.source is not None:
+        return whole.source
+    try:
+        found = session.collective(whole.collective if meant is None else meant)
+    except SpecError as error:
+        if meant is not None:
+            raise
+        raise UsageError(
+            f"what {whole.collective} is, is not known ({error.message}); say so with "
+            f"{argument('collective')}"
+        ) from None
+    instance = whole.points[0].instance
+    nodes = instance.topology.num_nodes
+    table = found.tabulate(nodes, instance.chunks) if found.admits(nodes, instance.chunks) else None
+    if (
+        table is None
+        or found.combining is not instance.combining
+        or table.matching(instance.table) is None
+    ):
+        raise UsageError(
+            f"{found.name} is another collective than {whole.collective} in the file; say which "
+            f"with {argument('collective')}"
+        )
+    return found

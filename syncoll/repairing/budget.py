@@ -1,0 +1,125 @@
+"""Budget: the rounds of each step, and what one more send over each link would cost there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.model import Topology
+
+__all__ = ["ADDED_ROUND", "Budget"]
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+ADDED_ROUND = 1e4
+"""What a round more costs beside a send: a link that is full costs 1, one that is empty less."""
+
+_HOP = 0.2
+_UNLIMITED = 1 << 40
+
+
+class Budget:
+    """Loads of all bounds in all steps.
+
+    Args:
+        rounds: of each step, to begin with.
+
+    Attributes:
+        price: ``[L, S]``, of one more send.
+        rounds: ``[S]``.
+        fixed: whether the rounds stay as they are, whatever is sent.
+    """
+
+    fixed = False
+
+    def __init__(self, topology: Topology, rounds: Sequence[int]) -> None:
+        self.topology = topology
+        self.steps = len(rounds)
+        self.rounds: IntArray = np.array(rounds, dtype=np.int64)
+        self.ends: IntArray = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
+        rates = [bound.chunks_per_round for bound in topology.bounds]
+        self._top = np.array([*(rate.numerator for rate in rates), _UNLIMITED], dtype=np.int64)
+        self._bottom = np.array([*(rate.denominator for rate in rates), 1], dtype=np.int64)
+        width = max((len(own) for own in topology.link_bounds), default=1)
+        self._bounds = np.full((len(topology.links), width), len(rates), dtype=np.int64)
+        for link, own in enumerate(topology.link_bounds):
+            self._bounds[link, : len(own)] = own
+        self.loads: IntArray = np.zeros((len(rates) + 1, self.steps), dtype=np.int64)
+        self.price: FloatArray = np.zeros((len(topology.links), self.steps))
+        nodes = topology.num_nodes
+        self._link = np.full((nodes, nodes), -1, dtype=np.int64)
+        if len(self.ends):
+            self._link[self.ends[:, 0], self.ends[:, 1]] = np.arange(len(self.ends))
+        for step in range(self.steps):
+            self._price(step)
+
+    def link(self, source: int, destination: int) -> int:
+        """The position of a link; -1 for none."""
+        return int(self._link[source, destination])
+
+    def add(self, links: IntArray, steps: IntArray) -> None:
+        """Adds many sends at once; the rounds of steps grow as they must."""
+        for column in self._bounds[links].T:
+            np.add.at(self.loads, (column, steps), 1)
+        self.loads[-1] = 0
+        self.rounds = np.maximum(self.rounds, self.needed())
+        for step in range(self.steps):
+            self._price(step)
+
+    def change(self, link: int, step: int, by: int) -> None:
+        """Adds one send, or takes it away; the rounds of the step grow as they must."""
+        bounds = self._bounds[link]
+        own = bounds[: int((bounds < len(self.loads) - 1).sum())]
+        self.loads[own, step] += by
+        if by > 0 and not self.fixed:
+            load = self.loads[bounds, step]
+            least = -(-load * self._bottom[bounds] // self._top[bounds])
+            self.rounds[step] = max(int(self.rounds[step]), int(least.max(initial=0)))
+        self._price(step)
+
+    def needed(self) -> IntArray:
+        """``[S]``: the fewest rounds that hold the loads."""
+        least = -(-self.loads * self._bottom[:, None] // self._top[:, None])
+        found: IntArray = least.max(axis=0, initial=0)
+        return found
+
+    def excess(self, step: int) -> dict[int, int]:
+        """How much more each bound holds in a step than it could with a round less."""
+        room = (self.rounds[step] - 1) * self._top // self._bottom
+        over = self.loads[:, step] - room
+        return {bound: int(over[bound]) for bound in np.flatnonzero(over > 0).tolist()}
+
+    def over(self, bound: int, step: int) -> int:
+        """How much more a bound holds in a step than its rounds allow."""
+        room = self.rounds[step] * self._top[bound] // self._bottom[bound]
+        return max(0, int(self.loads[bound, step] - room))
+
+    def shrink(self, step: int) -> None:
+        """Takes a round from a step, whatever is sent in it."""
+        self.rounds[step] -= 1
+        self._price(step)
+
+    def links_of(self, bound: int) -> IntArray:
+        """The positions of a bound's links."""
+        return self.topology.bound_links[bound]
+
+    def snapshot(self) -> tuple[IntArray, IntArray, FloatArray]:
+        """For `restore`."""
+        return self.loads.copy(), self.rounds.copy(), self.price.copy()
+
+    def restore(self, known: tuple[IntArray, IntArray, FloatArray]) -> None:
+        """As it was then."""
+        self.loads, self.rounds = known[0].copy(), known[1].copy()
+        self.price = known[2].copy()
+
+    def _price(self, step: int) -> None:
+        load = self.loads[:, step] + 1
+        least = -(-load * self._bottom // self._top)
+        more = np.maximum(least - self.rounds[step], 0)
+        # Where nothing is sent yet, a share of the first round.
+        room = np.maximum(max(int(self.rounds[step]), 1) * self._top // self._bottom, 1)
+        cost = ADDED_ROUND * more + np.minimum(load / room, 1.0)
+        self.price[:, step] = cost[self._bounds].max(axis=1) + _HOP

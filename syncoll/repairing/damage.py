@@ -1,0 +1,248 @@
+"""Damage: what of a machine is broken, or slower than it was, as people write it.
+
+``link 3->6``, ``link 3<->6`` for both directions, ``link 2->switch 0``, ``node 5``, ``switch 1``,
+or words of the label of a cable or of a shared bandwidth: ``card 2`` is the ``network card of
+GPU 2``.  With ``by N`` behind it what is named has an Nth of its bandwidth, as for `simulate`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from syncoll.errors import UsageError
+from syncoll.model import Fabric, Link, Topology
+from syncoll.wording import argument, counted
+
+__all__ = ["Damage", "Struck", "parse_damage", "struck"]
+
+_VERTEX = r"(?:(node|gpu|rank|switch)\s*)?([0-9]{1,9})"
+_LINK = re.compile(rf"(?:(?:link|cable)\s+)?{_VERTEX}\s*(<->|->)\s*{_VERTEX}", re.IGNORECASE)
+_ONE = re.compile(r"(node|gpu|rank|switch)\s*([0-9]{1,9})", re.IGNORECASE)
+_SLOW = re.compile(r"(.+?)\s+by\s+([0-9]{1,9}(?:\.[0-9]{1,9}|/[0-9]{1,9})?)")
+
+_MOST_LISTED = 12
+
+Vertex = tuple[bool, int]
+"""Whether it is a switch, and its number among those."""
+
+
+@dataclass(frozen=True)
+class Damage:
+    """One thing that is broken or slow.
+
+    Args:
+        text: as it was written.
+        ends: of a link.
+        both_ways: whether the link in the other direction is meant, too.
+        vertex: a node or a switch, with all its links.
+        label: words of a label; empty where one of the others is meant.
+        factor: how many times slower; None for what is broken.
+    """
+
+    text: str
+    ends: tuple[Vertex, Vertex] | None = None
+    both_ways: bool = False
+    vertex: Vertex | None = None
+    label: str = ""
+    factor: Fraction | None = None
+
+    @property
+    def words(self) -> str:
+        """The same, always spelled alike."""
+        if self.ends is not None:
+            arrow = "<->" if self.both_ways else "->"
+            what = f"link {arrow.join(map(_short, self.ends))}"
+        elif self.vertex is not None:
+            what = f"{'switch' if self.vertex[0] else 'node'} {self.vertex[1]}"
+        else:
+            what = self.label
+        return what if self.factor is None else f"{what} by {self.factor}"
+
+
+def parse_damage(text: str, *, slow: bool = False) -> Damage:
+    """What is broken, such as ``link 3->6``, or with `slow` what is slower: ``link 3->6 by 2``.
+
+    Raises:
+        UsageError: when it is neither.
+    """
+    name, given, factor = argument("slow" if slow else "without"), text, None
+    text = " ".join(text.split())
+    if slow:
+        match = _SLOW.fullmatch(text)
+        if match is None or match[2].endswith("/0") or Fraction(match[2]) <= 1:
+            raise UsageError(
+                f"{name}: {given!r} is not WHAT by N, with N above 1, such as 'link 3->6 by 2': a "
+                "half of its bandwidth"
+            )
+        text, factor = match[1], Fraction(match[2])
+    if link := _LINK.fullmatch(text):
+        ends = (_vertex(link[1], link[2]), _vertex(link[4], link[5]))
+        return Damage(given, ends, link[3] == "<->", factor=factor)
+    if one := _ONE.fullmatch(text):
+        return Damage(given, vertex=_vertex(one[1], one[2]), factor=factor)
+    if not re.search(r"\w", text) or "->" in text:
+        raise UsageError(
+            f"{name}: {given!r} names nothing; expected such as 'link 3->6', 'link 3<->6', 'node "
+            "5', 'switch 0', or the label of a cable"
+        )
+    return Damage(given, label=text, factor=factor)
+
+
+def _vertex(kind: str | None, number: str) -> Vertex:
+    return (kind or "").lower() == "switch", int(number)
+
+
+def _short(vertex: Vertex) -> str:
+    return f"switch {vertex[1]}" if vertex[0] else str(vertex[1])
+
+
+@dataclass(frozen=True)
+class Struck:
+    """What damages amount to on one network.
+
+    Args:
+        links: that are gone.
+        vertices: likewise, with all their links; nodes first, then switches.
+        slower: links with the factors by which they are.
+        shared: positions of bounds over several links with theirs; of a topology without switches.
+    """
+
+    links: frozenset[Link]
+    vertices: frozenset[int]
+    slower: Mapping[Link, Fraction]
+    shared: Mapping[int, Fraction]
+
+
+def struck(network: Topology | Fabric, damages: Sequence[Damage]) -> Struck:
+    """Looks up on a network what damages name.
+
+    Raises:
+        UsageError: on what is not there, with what there is.
+    """
+    if not damages:
+        raise UsageError(f"nothing is broken: name it with {argument('without')}")
+    links: set[Link] = set()
+    vertices: set[int] = set()
+    slower: dict[Link, Fraction] = {}
+    shared: dict[int, Fraction] = {}
+    own = _links(network)
+    for damage in damages:
+        found, bounds = _named(network, own, damage)
+        if damage.factor is None:
+            links |= found
+            if damage.vertex is not None:
+                vertices.add(_number(network, damage.vertex, damage))
+            continue
+        for bound in bounds:
+            shared[bound] = shared.get(bound, Fraction(1)) * damage.factor
+        for link in () if bounds else found:
+            slower[link] = slower.get(link, Fraction(1)) * damage.factor
+    slower = {link: factor for link, factor in slower.items() if link not in links}
+    return Struck(frozenset(links), frozenset(vertices), slower, shared)
+
+
+def _links(network: Topology | Fabric) -> set[Link]:
+    if isinstance(network, Fabric):
+        return set(network.bandwidths)
+    return set(network.links)
+
+
+def _named(
+    network: Topology | Fabric, own: set[Link], damage: Damage
+) -> tuple[set[Link], list[int]]:
+    """The links that a damage strikes, and the bounds whose label it is."""
+    if damage.vertex is not None:
+        number = _number(network, damage.vertex, damage)
+        return {link for link in own if number in link}, []
+    if damage.ends is None:
+        return _labelled(network, damage)
+    a, b = (_number(network, vertex, damage) for vertex in damage.ends)
+    wanted = {(a, b), (b, a)} if damage.both_ways else {(a, b)}
+    missing = sorted(wanted - own)
+    if missing:
+        raise UsageError(_no_link(network, own, missing[0], damage))
+    return wanted, []
+
+
+def _number(network: Topology | Fabric, vertex: Vertex, damage: Damage) -> int:
+    is_switch, number = vertex
+    switches = network.num_switches if isinstance(network, Fabric) else 0
+    count, kind = (switches, "switch") if is_switch else (network.num_nodes, "node")
+    if number >= count:
+        there = f"{counted(count, kind)}, 0 to {count - 1}" if count else f"no {kind}"
+        raise UsageError(f"{damage.text!r}: {network.name} has {there}")
+    return number + (network.num_nodes if is_switch else 0)
+
+
+def _no_link(network: Topology | Fabric, own: set[Link], missing: Link, damage: Damage) -> str:
+    """Why there is no such link, with those at its ends."""
+    a, b = missing
+    leaving = [_shown(network, y) for x, y in sorted(own) if x == a]
+    entering = [_shown(network, x) for x, y in sorted(own) if y == b]
+    kind = "cable" if isinstance(network, Fabric) and network.num_switches else "link"
+    return (
+        f"{damage.text!r}: {network.name} has no {kind} from {_shown(network, a)} to "
+        f"{_shown(network, b)}; from {_shown(network, a)} there are {kind}s to "
+        f"{_listed(leaving)}, and to {_shown(network, b)} from {_listed(entering)}"
+    )
+
+
+def _shown(network: Topology | Fabric, vertex: int) -> str:
+    nodes = network.num_nodes
+    return f"switch {vertex - nodes}" if vertex >= nodes else str(vertex)
+
+
+def _listed(names: Sequence[str]) -> str:
+    if len(names) > _MOST_LISTED:
+        names = [*names[:_MOST_LISTED], f"{len(names) - _MOST_LISTED} others"]
+    return ", ".join(names) or "nowhere"
+
+
+def _labelled(network: Topology | Fabric, damage: Damage) -> tuple[set[Link], list[int]]:
+    """The links with a label, or that a bound of a label is over."""
+    labels: dict[str, set[Link]] = {}
+    bounds: dict[str, list[int]] = {}
+    if isinstance(network, Fabric):
+        for one in network.links:
+            labels.setdefault(one.label, set()).add((one.source, one.destination))
+    else:
+        for i, bound in enumerate(network.bounds):
+            labels.setdefault(bound.label, set()).update(bound.links)
+            bounds.setdefault(bound.label, []).append(i)
+    labels.pop("", None)
+    asked = damage.label.lower()
+    found = [label for label in labels if label.lower() == asked]
+    if not found:
+        words = _words(asked)
+        found = [label for label in labels if words <= _words(label.lower())]
+    if len(found) == 1:
+        return labels[found[0]], bounds.get(found[0], [])
+    what = f"{damage.text!r}: "
+    if found:
+        raise UsageError(f"{what}that may be {_either(found)} of {network.name}; which of them?")
+    by_lower = {label.lower(): label for label in labels}
+    close = [by_lower[one] for one in difflib.get_close_matches(asked, by_lower, n=3, cutoff=0.4)]
+    there = "links such as " + ", ".join(
+        f"{_shown(network, a)}->{_shown(network, b)}" for a, b in sorted(_links(network))[:4]
+    )
+    there += f", and nodes 0 to {network.num_nodes - 1}"
+    if isinstance(network, Fabric) and network.num_switches:
+        there += f", switches 0 to {network.num_switches - 1}"
+    if labels:
+        there += f", and the labels {_either(close or sorted(labels))}"
+    raise UsageError(f"{what}nothing of {network.name} is called that; it has {there}")
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"\w+", text))
+
+
+def _either(labels: Iterable[str]) -> str:
+    shown = [repr(label) for label in labels]
+    if len(shown) > _MOST_LISTED:
+        shown = [*shown[:_MOST_LISTED], f"{len(shown) - _MOST_LISTED} others"]
+    return " or ".join(shown)

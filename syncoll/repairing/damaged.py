@@ -1,0 +1,147 @@
+"""The damaged machine: a topology, and its physical network where it has one, without what is
+broken.
+
+A chunk per round stays what it was on the whole machine, so that R/C of the two can be compared.
+Where a topology was made from a physical network, cables and switches break there, and what is left
+is made a topology again: routes may go other ways then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from syncoll.errors import ModelError, UsageError
+from syncoll.model import BandwidthBound, Fabric, FabricLink, Topology
+from syncoll.repairing.damage import Damage, Struck, struck
+from syncoll.routing import as_topology, routed
+
+__all__ = ["Damaged", "damaged"]
+
+
+@dataclass(frozen=True, eq=False)
+class Damaged:
+    """A machine without what is broken.
+
+    Args:
+        whole: as it was.
+        topology: as it is.
+        damages: what happened to it.
+        nodes: for each node that is left its number in the whole machine.
+    """
+
+    whole: Topology
+    topology: Topology
+    damages: tuple[Damage, ...]
+    nodes: tuple[int, ...]
+
+    @property
+    def lost_nodes(self) -> tuple[int, ...]:
+        """Those that are gone, by their numbers in the whole machine."""
+        return tuple(sorted({*range(self.whole.num_nodes)}.difference(self.nodes)))
+
+    @property
+    def words(self) -> str:
+        """``link 3->6 broken, node 5 broken, link 2->3 slower by 2``."""
+        return words_of(self.damages)
+
+
+def words_of(damages: Sequence[Damage]) -> str:
+    """What happened, in words."""
+    broken = [one.words for one in damages if one.factor is None]
+    slow = [one.words for one in damages if one.factor is not None]
+    parts = [f"without {' and '.join(broken)}"] if broken else []
+    parts += [f"with {' and '.join(slow)}"] if slow else []
+    return " ".join(parts)
+
+
+def damaged(topology: Topology, damages: Sequence[Damage]) -> Damaged:
+    """What is left of a topology.
+
+    Raises:
+        UsageError: when a damage names nothing, or no node is left.
+        ModelError: when what is left of a network of switches makes no topology.
+    """
+    found = tuple(damages)
+    fabric, is_routed = _cables(topology)
+    what = struck(topology if fabric is None else fabric, found)
+    nodes = tuple(n for n in range(topology.num_nodes) if n not in what.vertices)
+    if not nodes:
+        raise UsageError(f"no node of {topology.name} is left")
+    name = f"{topology.name} {words_of(found)}"
+    if fabric is None:
+        left = _without(replace(topology, fabric=None), what, nodes, name)
+    else:
+        cables = _fabric_without(fabric, what, nodes, name)
+        try:
+            left = as_topology(cables)
+            left = _named(routed(left), name) if is_routed else left
+        except ModelError as error:
+            raise ModelError(
+                f"what is left of {topology.name} makes no topology: {error.message}",
+                error.origin,
+                error.expected,
+            ) from None
+    return Damaged(topology, left, found, nodes)
+
+
+def _named(topology: Topology, name: str) -> Topology:
+    return replace(topology, name=name)
+
+
+def _cables(topology: Topology) -> tuple[Fabric | None, bool]:
+    """The physical network that a topology follows from, and whether its steps are routed."""
+    fabric = topology.fabric
+    if fabric is None:
+        return None, False
+    try:
+        direct = as_topology(fabric)
+        if direct.same_as(topology):
+            return fabric, False
+        if not fabric.num_switches and routed(direct).same_as(topology):
+            return fabric, True
+    except ModelError:
+        pass
+    return None, False  # it says more than its cables do
+
+
+def _fabric_without(fabric: Fabric, what: Struck, nodes: tuple[int, ...], name: str) -> Fabric:
+    """The cables that are left; a broken switch stays without any, so that others keep theirs."""
+    number = {node: i for i, node in enumerate(nodes)}
+    for switch in range(fabric.num_nodes, fabric.num_vertices):
+        number[switch] = len(nodes) + switch - fabric.num_nodes
+    links = []
+    for one in fabric.links:
+        ends = (one.source, one.destination)
+        if ends in what.links or not what.vertices.isdisjoint(ends):
+            continue
+        bandwidth = one.bandwidth / what.slower.get(ends, Fraction(1))
+        links.append(
+            FabricLink(number[ends[0]], number[ends[1]], bandwidth, one.label, one.latency)
+        )
+    unit = fabric.chunk_bandwidth if fabric.measure == "GB/s" else None
+    return replace(fabric, name=name, num_nodes=len(nodes), links=tuple(links), unit=unit)
+
+
+def _without(topology: Topology, what: Struck, nodes: tuple[int, ...], name: str) -> Topology:
+    """The links that are left, with what they share as wide as before."""
+    number = {node: i for i, node in enumerate(nodes)}
+    kept = {
+        (a, b): (number[a], number[b])
+        for a, b in topology.links
+        if (a, b) not in what.links and a in number and b in number
+    }
+    bounds = []
+    for i, bound in enumerate(topology.bounds):
+        links = tuple(sorted(kept[link] for link in bound.links if link in kept))
+        if links:
+            rate = bound.chunks_per_round / what.shared.get(i, Fraction(1))
+            bounds.append(replace(bound, links=links, chunks_per_round=rate))
+    for link, factor in sorted(what.slower.items()):
+        if link in kept:
+            own = topology.link_bounds[topology.link_index[link]]
+            rate = min(topology.bounds[i].chunks_per_round for i in own) / factor
+            bounds = [bound for bound in bounds if bound.links != (kept[link],)]
+            bounds.append(BandwidthBound((kept[link],), rate, "slower than it was"))
+    return Topology(name, len(nodes), tuple(sorted(kept.values())), tuple(bounds), topology.origin)

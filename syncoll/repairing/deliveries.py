@@ -1,0 +1,280 @@
+"""Deliveries: who brings which chunk to whom and when, with ways found around what is broken.
+
+Every chunk goes down a tree whose edges are sends.  A node that a send no longer reaches gets the
+chunk over the cheapest way there is, from any node that has it, in time for what it sends on; the
+ways of all (node, step) pairs to it are found backwards, a step at a time, over all links at once.
+Where none is in time, what hangs on the node is brought its chunk anew as well.  That is the repair
+of trees by rip-up and reroute, as routers of circuits do it.
+
+Reductions are the same backwards in time, on links turned round, so that they share one `Budget`
+with what is distributed.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.repairing.budget import ADDED_ROUND, Budget
+
+__all__ = ["NEVER", "Deliveries"]
+
+IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+FloatArray = npt.NDArray[np.float64]
+
+NEVER = 1 << 30
+"""The step in which a chunk arrives that does not."""
+
+_MOST_TRIED = 8
+"""Sends for which another way is looked for, for each that must go."""
+
+
+class Deliveries:
+    """The deliveries of all chunks that are distributed, or collected.
+
+    Args:
+        budget: of the steps; what is delivered is in it.
+        begins: ``[G, P]``, the step from which on a node has a chunk without being sent it;
+            `NEVER` for those that need to be sent it.
+        needed: ``[G, P]``, the nodes where the chunks must be in the end.
+        backwards: whether steps count from the last, and links are turned round.
+
+    Attributes:
+        step: ``[G, P]``, in which a node is sent a chunk; -1 where it is not.
+        source: ``[G, P]``, by which node.
+        late: nodes that lack what they are to have, by chunk.
+    """
+
+    def __init__(
+        self, budget: Budget, begins: IntArray, needed: BoolArray, *, backwards: bool = False
+    ) -> None:
+        self._budget, self._backwards = budget, backwards
+        self._begins, self._needed = begins, needed
+        self._last = budget.steps - 1
+        ends = budget.ends[:, ::-1] if backwards else budget.ends
+        self._from, self._to = ends[:, 0], ends[:, 1]
+        self.step: IntArray = np.full(begins.shape, -1, dtype=np.int64)
+        self.source: IntArray = np.full(begins.shape, -1, dtype=np.int64)
+        self.late: list[tuple[int, int]] = []
+
+    def take(self, sends: IntArray) -> None:
+        """Takes over what works of some sends, rows of chunk, source, destination and step, in
+        the direction and on the clock of this.
+
+        Of several sends of a chunk to a node the first counts.  What hangs on a send that is not
+        over a link any more stays, and is `late`: its tree is in one piece but for that.
+        """
+        order = np.argsort(sends[:, 3], kind="stable")
+        steps: list[int] = []
+        links: list[int] = []
+        lost: set[tuple[int, int]] = set()
+        for chunk, source, node, step in sends[order].tolist():
+            if self._begins[chunk, node] <= step or self.step[chunk, node] >= 0:
+                continue
+            if (chunk, node) in lost and self._due(chunk, node) <= step:
+                continue  # it must have it sooner, for what it sends on
+            has, link = self._has(chunk, source), self._link(source, node)
+            if link < 0 or step < has < NEVER:
+                lost.add((chunk, node))
+                continue
+            if has == NEVER:  # it is sent on as before once its source has it again
+                lost.add((chunk, source))
+            lost.discard((chunk, node))
+            self.step[chunk, node], self.source[chunk, node] = step, source
+            steps.append(self._clock(step))
+            links.append(link)
+        self._budget.add(np.array(links, dtype=np.int64), np.array(steps, dtype=np.int64))
+        missing = self._needed & (self._begins == NEVER)
+        for chunk, node in lost:
+            missing[chunk, node] = True
+        self.late = [(c, n) for c, n in np.argwhere(missing & (self.step < 0)).tolist()]
+
+    def mend(self) -> bool:
+        """Brings what is late on new ways; whether all of it came in time."""
+        waiting = sorted(self.late, key=lambda one: (self._due(*one), one))
+        self.late = []
+        failed: list[tuple[int, int]] = []
+        for chunk, node in waiting:  # by when they are due, so that no way leads over a later one
+            if self.step[chunk, node] >= 0 or not self._is_wanted(chunk, node):
+                continue
+            if not self._bring(chunk, node, min(self._due(chunk, node), self._last + 1)):
+                failed.append((chunk, node))
+        again = [(c, other) for c, node in failed for other in (node, *self._cut(c, node))]
+        for chunk, node in dict.fromkeys(again):
+            lacks = self._needed[chunk, node] and self.step[chunk, node] < 0
+            if lacks and not self._bring(chunk, node, self._last + 1):
+                return False
+        return True
+
+    def move(self, bound: int, step: int, count: int) -> int:
+        """Moves sends away from a bound in a step, without a round more anywhere.
+
+        Args:
+            step: on the clock of the budget.
+            count: how many must go.
+
+        Returns:
+            How many of these are still there.
+        """
+        tried = 0
+        for link in self._budget.links_of(bound).tolist():
+            source, node = int(self._from[link]), int(self._to[link])
+            here = (self.step[:, node] == self._clock(step)) & (self.source[:, node] == source)
+            for chunk in np.flatnonzero(here).tolist():
+                if not count or tried >= _MOST_TRIED * (count + 1):
+                    return count
+                tried += 1
+                count -= self._again(chunk, node)
+        return count
+
+    def _again(self, chunk: int, node: int) -> bool:
+        """Brings a chunk on another way that costs no round; else leaves it as it is."""
+        before = int(self.step[chunk, node]), int(self.source[chunk, node])
+        link = self._link(before[1], node)
+        due = min(self._due(chunk, node), self._last + 1)
+        self._forget(chunk, node)
+        if self._bring(chunk, node, due, most=ADDED_ROUND, without=(link, before[0])):
+            return True
+        self._place(chunk, *before, node)
+        return False
+
+    def known(self) -> tuple[IntArray, IntArray]:
+        """For `restore`."""
+        return self.step.copy(), self.source.copy()
+
+    def restore(self, known: tuple[IntArray, IntArray]) -> None:
+        """As it was then; the budget has its own."""
+        self.step, self.source = (array.copy() for array in known)
+
+    def rows(self) -> IntArray:
+        """``[M, 4]``: the sends, each chunk's only as far as somebody needs them, forwards."""
+        self._prune()
+        chunk, node = np.nonzero(self.step >= 0)
+        source, step = self.source[chunk, node], self.step[chunk, node]
+        if self._backwards:
+            return np.stack([chunk, node, source, self._last - step], axis=1)
+        return np.stack([chunk, source, node, step], axis=1)
+
+    def _prune(self) -> None:
+        """Drops what nobody needs."""
+        while True:
+            chunk, node = np.nonzero(self.step >= 0)
+            used = self._needed.copy()
+            used[chunk, self.source[chunk, node]] = True
+            idle = np.argwhere((self.step >= 0) & ~used)
+            if not len(idle):
+                return
+            for c, n in idle.tolist():
+                self._forget(c, n)
+
+    # Trees --------------------------------------------------------------------------------------
+
+    def _has(self, chunk: int, node: int) -> int:
+        """From which step on a node has a chunk."""
+        begins, step = int(self._begins[chunk, node]), int(self.step[chunk, node])
+        return min(begins, step + 1) if step >= 0 else begins
+
+    def _due(self, chunk: int, node: int) -> int:
+        """The first step in which a node sends a chunk on; `NEVER` for none."""
+        sent = (self.source[chunk] == node) & (self.step[chunk] >= 0)
+        return int(self.step[chunk][sent].min()) if sent.any() else NEVER
+
+    def _is_wanted(self, chunk: int, node: int) -> bool:
+        return bool(self._needed[chunk, node]) or self._due(chunk, node) < NEVER
+
+    def _cut(self, chunk: int, node: int) -> list[int]:
+        """Takes away all that hangs on a node; the nodes that then lack the chunk."""
+        found, stack = [], [node]
+        while stack:
+            at = stack.pop()
+            for child in np.flatnonzero(self.source[chunk] == at).tolist():
+                if self.step[chunk, child] >= 0:
+                    self._forget(chunk, child)
+                    found.append(child)
+                    stack.append(child)
+        return found
+
+    def _bring(
+        self,
+        chunk: int,
+        node: int,
+        due: int,
+        *,
+        most: float = np.inf,
+        without: tuple[int, int] | None = None,
+    ) -> bool:
+        """Brings a chunk to a node by a step, the cheapest way; whether there is one.
+
+        Args:
+            most: what the way may cost.
+            without: a link and a step that it must not take.
+        """
+        price = self._budget.price[:, ::-1] if self._backwards else self._budget.price
+        has = np.where(self.step[chunk] >= 0, self.step[chunk] + 1, NEVER)
+        has = np.minimum(has, self._begins[chunk])
+        cost = np.full(len(has), np.inf)
+        cost[node] = 0.0
+        table = [cost] * (due + 1)
+        best, start, at = most, -1, -1
+        for step in range(due - 1, -1, -1):
+            over = price[:, step]
+            if without is not None and step == without[1]:
+                over = over.copy()
+                over[without[0]] = np.inf
+            cost = cost.copy()
+            np.minimum.at(cost, self._from, over + table[step + 1][self._to])
+            table[step] = cost
+            here = np.where(has <= step, cost, np.inf)
+            least = int(here.argmin())
+            if here[least] < best:
+                best, start, at = float(here[least]), step, least
+        if start < 0:
+            return False
+        self._walk(chunk, table, start, at, node, without, price)
+        return True
+
+    def _walk(
+        self,
+        chunk: int,
+        table: list[FloatArray],
+        step: int,
+        at: int,
+        node: int,
+        without: tuple[int, int] | None,
+        price: FloatArray,
+    ) -> None:
+        """Sends a chunk along the way whose costs are known."""
+        way: list[tuple[int, int, int]] = []
+        while at != node:
+            if table[step + 1][at] > table[step][at]:
+                out = np.flatnonzero(self._from == at)
+                cost = price[out, step] + table[step + 1][self._to[out]]
+                if without is not None and step == without[1]:
+                    cost[out == without[0]] = np.inf
+                link = int(out[cost.argmin()])
+                way.append((at, int(self._to[link]), step))
+                at = int(self._to[link])
+            step += 1
+        for source, to, when in way:
+            if self._has(chunk, to) <= when + 1:
+                continue  # it is there by then: the way went on from it at no more cost
+            if self.step[chunk, to] >= 0:
+                self._forget(chunk, to)
+            self._place(chunk, when, source, to)
+
+    def _place(self, chunk: int, step: int, source: int, node: int) -> None:
+        self.step[chunk, node], self.source[chunk, node] = step, source
+        self._budget.change(self._link(source, node), self._clock(step), 1)
+
+    def _forget(self, chunk: int, node: int) -> None:
+        step, source = int(self.step[chunk, node]), int(self.source[chunk, node])
+        self.step[chunk, node] = self.source[chunk, node] = -1
+        self._budget.change(self._link(source, node), self._clock(step), -1)
+
+    def _link(self, source: int, node: int) -> int:
+        return self._budget.link(*((node, source) if self._backwards else (source, node)))
+
+    def _clock(self, step: int) -> int:
+        """A step of this on the clock of the budget, or the other way round."""
+        return self._last - step if self._backwards else step

@@ -1,0 +1,103 @@
+"""Losses: what a damaged machine costs beside the whole one, and what of that cannot be had back.
+
+What was found for each S stands beside the whole machine's, and beside it the damaged machine's
+proved bound: no algorithm goes below it, so that what lies between the whole machine's R/C and the
+bound is lost for good.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from syncoll.results import Frontier
+
+__all__ = ["Loss", "bound_for", "losses", "percent"]
+
+
+@dataclass(frozen=True)
+class Loss:
+    """One line of the comparison.
+
+    Args:
+        steps: S at most; None for any number of steps.
+        whole: the least R/C found on the whole machine with so many steps; None for none.
+        now: the same on the damaged one.
+        bound: no algorithm of so many steps on the damaged machine has a lower R/C; None where
+            there is none of so few steps at all.
+        found_by: the seed or solver of what was found on the damaged one; ``kept`` and ``mended``
+            are the algorithms of the whole machine.
+    """
+
+    steps: int | None
+    whole: Fraction | None
+    now: Fraction | None
+    bound: Fraction | None
+    found_by: str = ""
+
+    @property
+    def lost(self) -> Fraction | None:
+        """The share by which R/C is higher than it was: 1/3 for a third more."""
+        return _more(self.now, self.whole)
+
+    @property
+    def lost_for_good(self) -> Fraction | None:
+        """The least that this share can be, whatever anybody finds."""
+        return _more(self.bound, self.whole)
+
+    @property
+    def gap(self) -> Fraction | None:
+        """The share by which what was found is above the bound."""
+        return _more(self.now, self.bound)
+
+
+def _more(high: Fraction | None, low: Fraction | None) -> Fraction | None:
+    return None if high is None or not low else high / low - 1
+
+
+def _bound(now: Frontier, steps: int | None) -> Fraction | None:
+    return None if steps is not None and steps < now.least_steps else bound_for(now, steps)
+
+
+def losses(whole: Frontier, now: Frontier) -> tuple[Loss, ...]:
+    """A line for each S at which either machine has a point, and the last for any number."""
+    steps = sorted({point.steps for point in (*whole.points, *now.points)})
+    lines = [_line(whole, now, s) for s in steps]
+    return (*lines, _line(whole, now, None))
+
+
+def _line(whole: Frontier, now: Frontier, steps: int | None) -> Loss:
+    before, _ = _best(whole, steps)
+    after, found_by = _best(now, steps)
+    return Loss(steps, before, after, _bound(now, steps), found_by)
+
+
+def _best(frontier: Frontier, steps: int | None) -> tuple[Fraction | None, str]:
+    """The least R/C with at most so many steps, and who found it; pipelines count, and with any
+    number of steps what theirs falls to."""
+    found = [(p.bandwidth, p.backend) for p in frontier.points if steps is None or p.steps <= steps]
+    for family in frontier.families:
+        cost = family.limit if steps is None else family.cost_within(steps)
+        if cost is not None:
+            found.append((cost, family.found_by))
+    return min(found, key=lambda one: one[0], default=(None, ""))
+
+
+def bound_for(frontier: Frontier, steps: int | None) -> Fraction:
+    """What is proved for algorithms of at most so many steps; None for any number.
+
+    A bound for S steps holds for fewer, too.
+    """
+    least = frontier.least_bandwidth
+    if steps is None or frontier.evidence is None:
+        return least
+    proved = (proof.bound for proof in frontier.evidence.proofs if proof.steps >= steps)
+    return max(least, *proved, Fraction(0))
+
+
+def percent(share: Fraction | None) -> str:
+    """``+33.3 %``; a dash for None."""
+    if share is None:
+        return "-"
+    value = 100 * float(share)
+    return "0 %" if not share else f"{value:+.3g} %" if abs(value) < 100 else f"{value:+.0f} %"

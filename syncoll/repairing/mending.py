@@ -1,0 +1,206 @@
+"""Mending: algorithms of the damaged machine that are near one of the whole machine.
+
+What does not work any more is brought on other ways (`deliveries`), within the same steps, and with
+a few steps more.  Then rounds are saved: as long as all that a step holds too much for a round
+less finds another way for no round more, the step has a round less.
+
+What is combined is taken apart into what is collected at one node for each chunk, and what is
+distributed from there.  Where several nodes complete a chunk each for itself, as in recursive
+doubling, one of them does so for all, which takes more steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.deadline import Deadline
+from syncoll.model import Algorithm
+from syncoll.repairing.budget import Budget
+from syncoll.repairing.deliveries import NEVER, Deliveries
+from syncoll.repairing.remaining import Broken
+
+__all__ = ["mended"]
+
+IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+
+_STEPS_MORE = {False: (0, 1, 2), True: (0, 1, 2, 4)}
+"""What is tried, for algorithms that move data and for those that combine it."""
+
+
+def mended(broken: Broken, until: Deadline) -> Iterator[Algorithm]:
+    """Candidates, the fewest steps first; they may have idle steps, and rounds to spare.
+
+    Args:
+        until: when nothing more is begun, and what is being improved is left as it is.
+    """
+    steps, combining = len(broken.rounds), broken.contributions is not None
+    for more in _STEPS_MORE[combining]:
+        best: _Mended | None = None
+        for places in _places(steps, more, combining=combining):
+            if until.passed:
+                break
+            found = _mended_once(broken, places)
+            if found is not None and (best is None or found.cost < best.cost):
+                best = found
+        if best is not None:
+            best.save_rounds(until)
+            yield best.algorithm(broken)
+
+
+def _places(steps: int, more: int, *, combining: bool) -> list[tuple[int, ...]]:
+    """Before which steps others are put in: few, as each way to do it is tried.
+
+    What is combined is late twice: on its way to where it is collected, and from there.
+    """
+    if not more:
+        return [()]
+    ways = {(place,) * more for place in (steps, 0, steps // 2, max(steps - 1, 0))}
+    if combining and more > 1:
+        half = more // 2
+        for one, other in ((steps // 2, steps), (0, steps), (0, steps // 2)):
+            ways.add((one,) * half + (other,) * (more - half))
+    return sorted(ways, reverse=True)
+
+
+@dataclass(eq=False)
+class _Mended:
+    """Deliveries that all come in time.
+
+    Args:
+        halves: what is collected, if anything is, and what is distributed.
+        roots: ``[G]``, where chunks are collected; None where nothing is.
+    """
+
+    budget: Budget
+    halves: list[Deliveries]
+    roots: IntArray | None
+
+    @property
+    def cost(self) -> int:
+        """R."""
+        return int(self.budget.needed().sum())
+
+    def save_rounds(self, until: Deadline) -> None:
+        """Takes away rounds as long as what they held finds other ways."""
+        budget = self.budget
+        budget.fixed = True
+        for half in self.halves:
+            half.rows()  # which drops what nobody needs
+        budget.rounds = budget.needed()
+        vain: set[int] = set()
+        while not until.passed:
+            excess = {
+                step: sum(budget.excess(step).values())
+                for step in range(budget.steps)
+                if budget.rounds[step] and step not in vain
+            }
+            if not excess:
+                return
+            step = min(excess, key=lambda one: (excess[one], one))
+            known = budget.snapshot(), [half.known() for half in self.halves]
+            over = budget.excess(step)
+            budget.shrink(step)
+            if self._has_moved(over, step, until):
+                vain.clear()
+                continue
+            budget.restore(known[0])
+            for half, own in zip(self.halves, known[1], strict=True):
+                half.restore(own)
+            vain.add(step)
+
+    def _has_moved(self, over: dict[int, int], step: int, until: Deadline) -> bool:
+        for bound in over:
+            while True:
+                # What went before may have made room here, too.
+                left = over_now = self.budget.over(bound, step)
+                for half in self.halves:
+                    left = half.move(bound, step, left) if left else 0
+                if not self.budget.over(bound, step):
+                    break
+                if left >= over_now or until.passed:
+                    return False
+        return True
+
+    def algorithm(self, broken: Broken) -> Algorithm:
+        """With the fewest rounds for its sends."""
+        rows = [half.rows() for half in self.halves]
+        rounds = tuple(self.budget.needed().tolist())
+        if self.roots is None:
+            return Algorithm(rounds, rows[0])
+        pre = broken.table.pre
+        carried = [_carried(rows[0], pre), pre[rows[1][:, 0]]]
+        return Algorithm(rounds, np.concatenate(rows), np.concatenate(carried))
+
+
+def _mended_once(broken: Broken, places: Sequence[int]) -> _Mended | None:
+    """The sends with idle steps before some, and what is broken on other ways."""
+    rounds, sends = list(broken.rounds), broken.sends.copy()
+    for place in sorted(places, reverse=True):
+        rounds.insert(place, 0)
+        sends[sends[:, 3] >= place, 3] += 1
+    budget = Budget(broken.topology, rounds)
+    if broken.contributions is None:
+        pre, post = broken.table.pre, broken.table.post
+        moved = Deliveries(budget, np.where(pre, 0, NEVER), post & ~pre)
+        moved.take(sends)
+        return _Mended(budget, [moved], None) if moved.mend() else None
+    found = _halves(broken, budget, sends)
+    if found is None or not all(half.mend() for half in found[0]):
+        return None
+    return _Mended(budget, *found)
+
+
+def _halves(
+    broken: Broken, budget: Budget, sends: IntArray
+) -> tuple[list[Deliveries], IntArray] | None:
+    """What is collected at one node for each chunk, and what is distributed from there.
+
+    Where several nodes have all of a chunk, each by itself, that which first sends it on counts.
+    None where it does not begin with any.
+    """
+    assert broken.contributions is not None
+    pre, post, steps = broken.table.pre, broken.table.post, budget.steps
+    whole = (broken.contributions == pre[sends[:, 0]]).all(axis=1)
+    spread, collected = sends[whole], sends[~whole]
+    begins, gets = (np.full(pre.shape, NEVER, dtype=np.int64) for _ in range(2))
+    np.minimum.at(begins, (spread[:, 0], spread[:, 1]), spread[:, 3])
+    np.minimum.at(gets, (spread[:, 0], spread[:, 2]), spread[:, 3] + 1)
+    begins[gets <= begins] = NEVER
+    silent = (begins == NEVER).all(axis=1)
+    begins[silent[:, None] & post & (gets == NEVER)] = steps
+    if (begins == NEVER).all(axis=1).any():
+        return None
+    chunk, roots = np.arange(len(begins)), begins.argmin(axis=1)
+    at_root = np.zeros(pre.shape, dtype=bool)
+    at_root[chunk, roots] = True
+    begins[~at_root] = NEVER
+    backwards = np.full(pre.shape, NEVER, dtype=np.int64)
+    backwards[chunk, roots] = steps - begins[chunk, roots]
+    gathering = Deliveries(budget, backwards, pre & ~at_root, backwards=True)
+    turned = collected[:, [0, 2, 1, 3]]
+    turned[:, 3] = steps - 1 - turned[:, 3]
+    gathering.take(turned)
+    spreading = Deliveries(budget, begins, post & ~at_root)
+    spreading.take(spread)
+    return [gathering, spreading], roots
+
+
+def _carried(rows: IntArray, pre: BoolArray) -> BoolArray:
+    """``[M, P]``: whose contributions sends of trees to roots carry: those behind them."""
+    carried = np.zeros((len(rows), pre.shape[1]), dtype=bool)
+    held: dict[tuple[int, int], BoolArray] = {}
+    for i in np.argsort(rows[:, 3], kind="stable").tolist():
+        chunk, source, destination, _ = rows[i].tolist()
+        for node in (source, destination):
+            if (chunk, node) not in held:
+                own = np.zeros(pre.shape[1], dtype=bool)
+                own[node] = pre[chunk, node]
+                held[chunk, node] = own
+        carried[i] = held[chunk, source]
+        held[chunk, destination] |= carried[i]
+    return carried

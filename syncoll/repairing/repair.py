@@ -1,0 +1,31 @@
+"""Repair: a machine's frontier, and that of the same machine with something broken."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from syncoll.repairing.damaged import Damaged
+from syncoll.repairing.losses import Loss, losses
+from syncoll.results import Frontier
+
+__all__ = ["Repair"]
+
+
+@dataclass(frozen=True, eq=False)
+class Repair:
+    """What came of a repair.
+
+    Args:
+        machine: the damaged one, and the whole one.
+        whole: the frontier that was given.
+        frontier: that of the damaged machine.
+    """
+
+    machine: Damaged
+    whole: Frontier
+    frontier: Frontier
+
+    @property
+    def losses(self) -> tuple[Loss, ...]:
+        """What the damage costs, for each S; the last for any number of steps."""
+        return losses(self.whole, self.frontier)

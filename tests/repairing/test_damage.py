@@ -1,0 +1,152 @@
+"""Damage: what texts name, and the machine that is left."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+import syncoll
+from syncoll.errors import ModelError, UsageError
+from syncoll.model import Topology
+from syncoll.repairing.damage import parse_damage
+from syncoll.repairing.damaged import Damaged, damaged
+from syncoll.repairing.remaining import collective_of_the_rest
+from syncoll.session import Session
+
+
+def left(topology: str, *without: str, slow: tuple[str, ...] = ()) -> Damaged:
+    damages = [*map(parse_damage, without), *(parse_damage(one, slow=True) for one in slow)]
+    return damaged(syncoll.topology(topology), damages)
+
+
+def rates(topology: Topology) -> dict[tuple[int, int], Fraction]:
+    return {
+        bound.links[0]: bound.chunks_per_round for bound in topology.bounds if len(bound.links) == 1
+    }
+
+
+@pytest.mark.parametrize(
+    "text", ["link 0->1", "0->1", " link  node 0 -> GPU 1 ", "cable rank 0->1"]
+)
+def test_a_link_is_gone_and_nothing_else(text: str) -> None:
+    whole, now = syncoll.topology("dgx1"), left("dgx1", text).topology
+    assert {*whole.links} - {*now.links} == {(0, 1)}
+    assert {*rates(whole).items()} - {*rates(now).items()} == {((0, 1), Fraction(2))}
+    assert now.num_nodes == 8
+    assert now.name == "dgx1 without link 0->1"
+
+
+def test_both_ways_and_several() -> None:
+    whole, now = syncoll.topology("dgx1"), left("dgx1", "link 0<->1", "2->3").topology
+    assert {*whole.links} - {*now.links} == {(0, 1), (1, 0), (2, 3)}
+
+
+def test_a_node_is_gone_with_its_links() -> None:
+    machine = left("dgx1", "node 5", "node 0")
+    assert machine.nodes == (1, 2, 3, 4, 6, 7)
+    assert machine.lost_nodes == (0, 5)
+    kept = {(a, b) for a, b in machine.whole.links if not {a, b} & {0, 5}}
+    ends = {(machine.nodes[a], machine.nodes[b]) for a, b in machine.topology.links}
+    assert ends == kept
+
+
+def test_slower_links_carry_a_part() -> None:
+    now = left("dgx1", slow=("link 0->1 by 3/2", "2->3 by 2")).topology
+    before = rates(syncoll.topology("dgx1"))
+    assert rates(now) == before | {(0, 1): Fraction(4, 3), (2, 3): before[2, 3] / 2}
+    twice = left("dgx1", slow=("link 0->1 by 2", "node 0 by 2")).topology
+    assert rates(twice)[0, 1] == before[0, 1] / 4
+    assert rates(twice)[1, 0] == before[1, 0] / 2
+
+
+def test_what_links_share_stays_as_wide() -> None:
+    whole, now = syncoll.topology("dgx2"), left("dgx2", "link 0->1").topology
+    assert [b.chunks_per_round for b in now.bounds] == [b.chunks_per_round for b in whole.bounds]
+    assert len(now.links) == len(whole.links) - 1
+    slow = left("dgx2", slow=("NVLinks out of GPU 3 by 2",)).topology
+    (bound,) = (b for b in slow.bounds if b.label == "NVLinks out of GPU 3")
+    assert bound.chunks_per_round == 3
+    assert len(bound.links) == 15
+    alone = left("dgx2", slow=("link 3->4 by 2",)).topology
+    assert rates(alone) == {(3, 4): Fraction(3)}
+
+
+def test_cables_and_switches_break_where_they_are() -> None:
+    """What a chunk per round is stays as it was, also where the slowest cable is slower now."""
+    whole = syncoll.topology("a100(boxes=2)")
+    assert whole.fabric is not None
+    for text, cables in (("card 2", 2), ("network card of GPU 2", 2), ("switch 2", 4)):
+        now = left("a100(boxes=2)", text).topology
+        assert now.fabric is not None
+        assert len(whole.fabric.links) - len(now.fabric.links) == cables
+        # GPU 2 has no way to other boxes of its own, or, without its switch, neither.
+        across = [(a, b) for a, b in now.links if (a < 8) != (b < 8)]
+        lost = 2 if text != "switch 2" else 0
+        assert all(lost not in link for link in across)
+        assert now.fabric.chunk_bandwidth == whole.fabric.chunk_bandwidth == 25
+    slow = left("a100(boxes=2)", slow=("card 2 by 5",)).topology
+    assert slow.fabric is not None
+    assert slow.fabric.chunk_bandwidth == 25
+    assert min(bound.chunks_per_round for bound in slow.bounds) == Fraction(1, 5)
+
+
+def test_routed_steps_go_other_ways() -> None:
+    now = left("routed torus(4,4)", "link 0->1").topology
+    assert (0, 1) in now.links  # by another way, which shares more
+    assert now.fabric is not None
+    assert (0, 1) not in now.fabric.bandwidths
+
+
+@pytest.mark.parametrize(
+    ("topology", "text", "words"),
+    [
+        ("dgx1", "node 9", "dgx1 has 8 nodes, 0 to 7"),
+        ("dgx1", "switch 0", "dgx1 has no switch"),
+        ("dgx1", "link 3->4", "no link from 3 to 4; from 3 there are links to 0, 1, 2, 6, and to"),
+        ("dgx1", "foo", "links such as 0->1"),
+        ("dgx1", "-> 3", "names nothing"),
+        ("dgx1", "", "names nothing"),
+        ("a100(boxes=2)", "link 3->6", "no cable from 3 to 6; from 3 there are cables to switch 0"),
+        ("a100(boxes=2)", "network crad of GPU 2", "labels 'network card of GPU 2'"),
+        ("a100(boxes=2)", "GPU", "which of them"),
+    ],
+)
+def test_what_is_not_there_is_refused_with_what_is(topology: str, text: str, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        left(topology, text)
+
+
+@pytest.mark.parametrize("text", ["link 0->1", "link 0->1 by 1", "link 0->1 by 1/2", "0->1 by 2/0"])
+def test_slow_says_by_how_much(text: str) -> None:
+    with pytest.raises(UsageError, match="by N"):
+        parse_damage(text, slow=True)
+
+
+def rest(machine: Damaged, name: str) -> str:
+    session = Session()
+    return collective_of_the_rest(machine, session.collective(name), session.collective).name
+
+
+def test_a_collective_without_a_node() -> None:
+    machine = left("dgx1", "node 1")
+    for name, expected in (
+        ("allgather", "allgather"),
+        ("allreduce", "allreduce"),
+        ("alltoall", "alltoall"),
+        ("broadcast", "broadcast"),
+        ("broadcast(root=3)", "broadcast(root=2)"),
+        ("reduce(root=0)", "reduce"),
+        ("multi_broadcast(0,4)", "multi_broadcast(0,3)"),
+    ):
+        assert rest(machine, name).replace(" ", "") == expected.replace(" ", "")
+    for name in ("broadcast(root=1)", "reduce(root=1)"):
+        with pytest.raises(UsageError, match="nothing is left of"):
+            rest(machine, name)
+
+
+def test_what_cannot_be_done_any_more_is_said() -> None:
+    with pytest.raises(ModelError, match=r"allgather cannot be done without link 3->0.*node 3"):
+        rest(left("ring(4)", "link 3->0", "link 3->2"), "allgather")
+    with pytest.raises(UsageError, match="no node"):
+        left("ring(2)", "node 0", "node 1")
