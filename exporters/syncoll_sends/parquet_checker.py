@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from syncoll.errors import ModelError, VerificationError
-from syncoll.model import BandwidthBound, Instance, Topology
+from syncoll.model import BandwidthBound, Counting, Instance, Topology
 from syncoll.plugins import CheckedExport, OptionValue
 from syncoll_sends.table import SendRow, checked, require_sane, require_solves
 
@@ -124,7 +124,10 @@ def _instance(document: dict[str, Any]) -> Instance:
         raise ValueError(f"{chunks} chunks on {nodes} nodes")
     bounds = tuple(
         BandwidthBound(
-            _links(bound["links"]), Fraction(bound["chunks_per_round"]), str(bound["label"])
+            _links(bound["links"]),
+            Fraction(bound["chunks_per_round"]),
+            str(bound["label"]),
+            Counting(bound.get("counts", Counting.SENDS)),
         )
         for bound in machine["bounds"]
     )

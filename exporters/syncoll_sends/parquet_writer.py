@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from syncoll.model import Instance
+from syncoll.model import Counting, Instance
 from syncoll.plugins import Exported, ExportRequest, OptionValue
 
 __all__ = ["ParquetExporter"]
@@ -68,6 +68,7 @@ def _document(instance: Instance) -> dict[str, object]:
                     "links": bound.links,
                     "chunks_per_round": str(bound.chunks_per_round),
                     "label": bound.label,
+                    **({} if bound.counts is Counting.SENDS else {"counts": bound.counts.value}),
                 }
                 for bound in topology.bounds
             ],

@@ -76,6 +76,6 @@ class CanonicalForm:
     def _renumbered(self) -> object:
         number = self.number.tolist()
         return sorted(
-            (sorted((number[a], number[b]) for a, b in bound.links), bound.chunks_per_round)
+            (sorted((number[a], number[b]) for a, b in bound.links), *bound.kind)
             for bound in self.topology.bounds
         )

@@ -117,12 +117,12 @@ def parse_document(text: str, name: str) -> Document:
     kind, version = _kind(entries, name)
     _require_shallow(entries, name)
     record = read_record(entries, _record(kind), name)
-    newer = _of_version_2(kind, record) if version < VERSION else ""
-    if newer:
-        raise FileFormatError(
-            f"{name}: {newer}, which files of version 1 do not have; expected schema "
-            f"syncoll/{kind}/{VERSION}"
-        )
+    for brings, newer in ((2, _of_version_2), (3, _of_version_3)):
+        if version < brings and (what := newer(kind, record)):
+            raise FileFormatError(
+                f"{name}: {what}, which files of version {version} do not have; expected schema "
+                f"syncoll/{kind}/{brings}"
+            )
     return Document(kind, entries, record)
 
 
@@ -147,6 +147,17 @@ def _of_version_2(kind: str, record: Any) -> str:
                 return f"evidence.shapes[{i}] has classes with each"
             if _has_runs(shape.classes):
                 return f"evidence.shapes[{i}] has runs of nodes"
+    return ""
+
+
+def _of_version_3(_: str, record: Any) -> str:
+    """The same for version 3."""
+    network = record.interconnect
+    if any(one.counts is not UNSET for one in network.bounds):
+        return "interconnect.bounds has counts"
+    cables = network.fabric
+    if cables and (cables.multicast or cables.reduce):
+        return "interconnect.fabric has switches that copy or add up"
     return ""
 
 

@@ -113,7 +113,7 @@ class FrontierRecord(FileRecord, frozen=True, kw_only=True):
         digest: SHA-256 of the document without this entry, as JSON with sorted keys and no spaces.
     """
 
-    schema: Literal["syncoll/frontier/1", "syncoll/frontier/2"]
+    schema: Literal["syncoll/frontier/1", "syncoll/frontier/2", "syncoll/frontier/3"]
     bounds: BoundsRecord
     search: Annotated[
         dict[str, Any],

@@ -47,7 +47,7 @@ class _AnyOutcome(ProblemFileRecord, frozen=True, kw_only=True, tag_field="verdi
             themselves.
     """
 
-    schema: Literal["syncoll/outcome/1", "syncoll/outcome/2"]
+    schema: Literal["syncoll/outcome/1", "syncoll/outcome/2", "syncoll/outcome/3"]
     message: str
     encoding: str
     backend: str
@@ -90,7 +90,7 @@ _RECORDS = {"sat": SatRecord, "unsat": UnsatRecord, "unknown": UnknownRecord}
 class AlgorithmFileRecord(ProblemFileRecord, frozen=True, kw_only=True):
     """One algorithm with everything that is needed to verify it."""
 
-    schema: Literal["syncoll/algorithm/1", "syncoll/algorithm/2"]
+    schema: Literal["syncoll/algorithm/1", "syncoll/algorithm/2", "syncoll/algorithm/3"]
     algorithm: AlgorithmRecord
 
 
@@ -149,7 +149,7 @@ class RefutationRecord(ProblemFileRecord, frozen=True, kw_only=True, forbid_unkn
         digest: of the other entries; finds what was changed by accident.
     """
 
-    schema: Literal["syncoll/refutation/1", "syncoll/refutation/2"]
+    schema: Literal["syncoll/refutation/1", "syncoll/refutation/2", "syncoll/refutation/3"]
     encoding: str
     encoding_options: dict[str, OptionEntry]
     lowerings: tuple[str, ...]

@@ -23,6 +23,7 @@ from syncoll.model import (
     Algorithm,
     BandwidthBound,
     Carriers,
+    Counting,
     Fabric,
     FabricLink,
     Instance,
@@ -48,7 +49,7 @@ __all__ = [
     "topology_of",
 ]
 
-VERSION = 2
+VERSION = 3
 """The newest version of all kinds of files; what says nothing new is written as version 1."""
 
 _MOST_NODES = 10_000
@@ -65,11 +66,15 @@ class BoundRecord(Record, frozen=True):
         links: source and destination node of each.
         chunks_per_round: an exact rational as text, such as 7/6 or 2.
         label: for people.
+        counts: what counts as one of them where that is not every send: with "sources" all that a
+            node sends of one value in a step, with "destinations" all that nodes send one of a
+            chunk in a step to be added up.
     """
 
     links: Annotated[tuple[LinkRow, ...], Meta(min_length=1)]
     chunks_per_round: Fraction
     label: str
+    counts: Literal["sources", "destinations"] | UnsetType = UNSET
 
 
 class FabricRecord(Record, frozen=True):
@@ -83,6 +88,8 @@ class FabricRecord(Record, frozen=True):
             one chunk takes at it.
         links: rows of source, destination, bandwidth, label.
         latencies: seconds, of each link; left out where they are not known.
+        multicast: the switches that copy; left out where none does.
+        reduce: the switches that add up; left out where none does.
     """
 
     switches: Annotated[int, Meta(ge=0, le=65_536)]
@@ -90,6 +97,8 @@ class FabricRecord(Record, frozen=True):
     chunk_per_round: Fraction
     links: tuple[tuple[Count, Count, Fraction, str], ...]
     latencies: tuple[Fraction, ...] | UnsetType = UNSET
+    multicast: tuple[Count, ...] | UnsetType = UNSET
+    reduce: tuple[Count, ...] | UnsetType = UNSET
 
 
 class InterconnectRecord(Record, frozen=True):
@@ -213,15 +222,18 @@ def file_entries(
 ) -> dict[str, Any]:
     """What every file begins with.
 
-    Files are of version 1, which older syncolls read, unless they have carriers or runs of nodes.
+    Files are of version 1, which older syncolls read, unless they have carriers or runs of nodes;
+    of version 3 where switches copy or add up.
 
     Args:
         algorithms: those in the file.
     """
     runs = topology.num_nodes > MOST_LISTED_NODES
     new = runs or any(isinstance(one, OrbitAlgorithm) for one in algorithms)
+    fabric = topology.fabric
+    copied = topology.counts_copies or (fabric is not None and fabric.copies)
     return {
-        "schema": f"syncoll/{kind}/{VERSION if new else 1}",
+        "schema": f"syncoll/{kind}/{3 if copied else 2 if new else 1}",
         "version": syncoll.__version__,
         "topology": topology.name,
         "collective": collective,
@@ -241,8 +253,13 @@ def interconnect_record(topology: Topology) -> InterconnectRecord:
             chunk_per_round=fabric.chunk_bandwidth,
             links=tuple((x.source, x.destination, x.bandwidth, x.label) for x in fabric.links),
             latencies=latencies if fabric.states_latencies else UNSET,
+            multicast=fabric.multicast or UNSET,
+            reduce=fabric.reduce or UNSET,
         )
-    bounds = tuple(map(BoundRecord.of, topology.bounds))
+    bounds = tuple(
+        BoundRecord.of(one, counts=UNSET if one.counts is Counting.SENDS else one.counts.value)
+        for one in topology.bounds
+    )
     return InterconnectRecord(topology.links, bounds, physical)
 
 
@@ -274,8 +291,15 @@ def topology_of(record: FileRecord | ProblemFileRecord) -> Topology:
             ),
             measure=physical.measure,
             unit=physical.chunk_per_round if physical.measure == "GB/s" else None,
+            multicast=physical.multicast or (),
+            reduce=physical.reduce or (),
         )
-    bounds = tuple(BandwidthBound(**asdict(one)) for one in written.bounds)
+    bounds = tuple(
+        BandwidthBound(
+            one.links, one.chunks_per_round, one.label, Counting(one.counts or Counting.SENDS)
+        )
+        for one in written.bounds
+    )
     return Topology(record.topology, nodes, written.links, bounds, fabric=fabric)
 
 

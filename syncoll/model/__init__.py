@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from syncoll.model.recutting import recut
     from syncoll.model.rows import RelationTable, ranges, rows_within
     from syncoll.model.sums import Term, sum_of, within
-    from syncoll.model.topology import UNREACHABLE, BandwidthBound, Link, Topology
+    from syncoll.model.topology import UNREACHABLE, BandwidthBound, Counting, Link, Topology
 else:
     __getattr__ = lazily(
         __name__,
@@ -34,7 +34,7 @@ else:
             "recutting": "recut",
             "rows": "RelationTable ranges rows_within",
             "sums": "Term sum_of within",
-            "topology": "UNREACHABLE BandwidthBound Link Topology",
+            "topology": "UNREACHABLE BandwidthBound Counting Link Topology",
         },
     )
 
@@ -45,6 +45,7 @@ __all__ = [
     "BoolArray",
     "Carriers",
     "Collective",
+    "Counting",
     "Fabric",
     "FabricLink",
     "Forest",

@@ -130,11 +130,11 @@ class Algorithm:
 
     def least_rounds(self, topology: Topology) -> list[int]:
         """For each step the fewest rounds whose capacity holds its sends."""
-        loads = self.link_loads(topology)
+        from syncoll.model.counting import bound_loads
+
         least = np.zeros(self.steps, dtype=np.int64)
-        for bound, members in zip(topology.bounds, topology.bound_links, strict=True):
+        for bound, load in zip(topology.bounds, bound_loads(topology, self), strict=True):
             b = bound.chunks_per_round
-            load = loads[members].sum(axis=0)
             np.maximum(least, -(-load * b.denominator // b.numerator), out=least)
         return [int(rounds) for rounds in least]
 

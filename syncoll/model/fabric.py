@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from syncoll.errors import ModelError, Origin
+from syncoll.model.bandwidth import Counting
 from syncoll.wording import counted
 
 if TYPE_CHECKING:
@@ -60,7 +61,8 @@ class FabricLink:
 class Fabric:
     """Compute nodes ``0 … P-1``, switches ``P … P+W-1``, and directed links between them.
 
-    Switches forward; they hold no data and neither copy nor add it.
+    Switches forward, and hold no data.  Those that `multicast` and `reduce` name do more: see
+    `syncoll.model.counting` for what.
 
     Args:
         name: how people call it, arguments included: ``a100(boxes=2)``.
@@ -70,11 +72,13 @@ class Fabric:
         origin: where a spec file defines it.
         measure: what bandwidths count.
         unit: the bandwidth that carries one chunk per round; None for the least of the links'.
+        multicast: the switches that copy what comes in to several of their links, ascending.
+        reduce: the switches that add up what comes in for one destination, ascending.
 
     Raises:
         ModelError: on no compute node, a link to an unknown vertex or from a vertex to itself, a
-            pair listed twice or out of order, a bandwidth or a unit that is not above 0, or a unit
-            where bandwidths are chunks per round already.
+            pair listed twice or out of order, a bandwidth or a unit that is not above 0, a unit
+            where bandwidths are chunks per round already, or a switch that there is not.
     """
 
     name: str
@@ -84,6 +88,8 @@ class Fabric:
     origin: Origin | None = field(default=None, compare=False)
     measure: Measure = field(default="GB/s", kw_only=True)
     unit: Fraction | None = field(default=None, kw_only=True)
+    multicast: tuple[int, ...] = field(default=(), kw_only=True)
+    reduce: tuple[int, ...] = field(default=(), kw_only=True)
 
     def __repr__(self) -> str:
         """In a line."""
@@ -113,6 +119,14 @@ class Fabric:
             raise ModelError(
                 f"fabric {self.name} has {self.num_switches} switches", self.origin, "0 or more"
             )
+        switches = range(self.num_nodes, self.num_vertices)
+        for named in (self.multicast, self.reduce):
+            if list(named) != sorted(set(named)) or not all(one in switches for one in named):
+                raise ModelError(
+                    f"fabric {self.name}: {named} are not switches that copy or add up",
+                    self.origin,
+                    f"some of the {counted(self.num_switches, 'switch')}, each once, in order",
+                )
         for link in self.links:
             if link.bandwidth <= 0:
                 raise ModelError(
@@ -301,11 +315,35 @@ class Fabric:
                 "a network in which the data of every root can reach every node",
             )
 
+    @property
+    def copies(self) -> bool:
+        """Whether a switch does more than forward."""
+        return bool(self.multicast or self.reduce)
+
+    def counting(self, ends: tuple[int, int]) -> Counting:
+        """What is counted on a link: a switch copies what comes in, and adds up what goes out.
+
+        Between a switch that adds up and one that copies it is what is copied.
+        """
+        if ends[1] in self.multicast:
+            return Counting.SOURCES
+        return Counting.DESTINATIONS if ends[0] in self.reduce else Counting.SENDS
+
+    def without_copies(self) -> Fabric:
+        """The same network with switches that only forward."""
+        return replace(self, multicast=(), reduce=())
+
     def reversed(self) -> Fabric:
-        """The same network with every link turned round."""
+        """The same network with every link turned round: what copied adds up."""
         links = (replace(x, source=x.destination, destination=x.source) for x in self.links)
         order = sorted(links, key=lambda x: (x.source, x.destination))
-        return replace(self, name=reversed_name(self.name), links=tuple(order))
+        return replace(
+            self,
+            name=reversed_name(self.name),
+            links=tuple(order),
+            multicast=self.reduce,
+            reduce=self.multicast,
+        )
 
 
 def require_network(

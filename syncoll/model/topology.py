@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from syncoll.errors import ModelError, Origin
+from syncoll.model.bandwidth import BandwidthBound, Counting, Link
 from syncoll.model.distances import UNREACHABLE, distances
 from syncoll.model.fabric import Fabric, rational_bandwidth, require_network, reversed_name
 from syncoll.wording import counted
@@ -19,32 +20,9 @@ from syncoll.wording import counted
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["UNREACHABLE", "BandwidthBound", "Link", "Topology"]
+__all__ = ["UNREACHABLE", "BandwidthBound", "Counting", "Link", "Topology"]
 
 IntArray = npt.NDArray[np.int64]
-Link = tuple[int, int]
-"""A directed link: (source node, destination node)."""
-
-
-@dataclass(frozen=True)
-class BandwidthBound:
-    """One element (L, b) of the bandwidth relation B.
-
-    In a step of ``r`` rounds at most ``b * r`` sends use the links of ``L`` together.
-
-    Args:
-        links: the set L, sorted and without repeats.
-        chunks_per_round: b, a positive rational.
-        label: what the bound models, for people ("egress of node 3"); may be empty.
-    """
-
-    links: tuple[Link, ...]
-    chunks_per_round: Fraction
-    label: str = field(default="", compare=False)
-
-    def capacity(self, rounds: int) -> int:
-        """How many sends a step of so many rounds has room for."""
-        return int(self.chunks_per_round * rounds)
 
 
 @dataclass(frozen=True)
@@ -252,10 +230,32 @@ class Topology:
         ends = np.array(self.links, dtype=np.int64).reshape(-1, 2)
         return _frozen(distances(self.num_nodes, ends))
 
+    @cached_property
+    def counts_copies(self) -> bool:
+        """Whether some of its bounds count other than every send: switches copy, or add up."""
+        return any(bound.counts is not Counting.SENDS for bound in self.bounds)
+
+    @cached_property
+    def conservative(self) -> Topology:
+        """The same with every send counted: what is valid on it is valid here.
+
+        What has not learnt of switches that copy and add up is given this in place of it.  That
+        something is impossible there says nothing about here.
+        """
+        if not self.counts_copies:
+            return self
+        plain = tuple(replace(bound, counts=Counting.SENDS) for bound in self.bounds)
+        fabric = None if self.fabric is None else self.fabric.without_copies()
+        return replace(self, bounds=plain, fabric=fabric)
+
     def same_as(self, other: Topology) -> bool:
         """Whether it has the same nodes, links and bandwidths, whatever the names."""
         ours, theirs = (
-            (one.num_nodes, one.links, sorted((b.links, b.chunks_per_round) for b in one.bounds))
+            (
+                one.num_nodes,
+                one.links,
+                sorted((b.links, b.chunks_per_round, b.counts) for b in one.bounds),
+            )
             for one in (self, other)
         )
         return ours == theirs
@@ -276,15 +276,20 @@ class Topology:
             name=reversed_name(self.name),
             links=tuple(sorted((b, a) for a, b in self.links)),
             bounds=tuple(
-                replace(bound, links=tuple(sorted((b, a) for a, b in bound.links)))
+                replace(
+                    bound,
+                    links=tuple(sorted((b, a) for a, b in bound.links)),
+                    counts=bound.counts.reversed,
+                )
                 for bound in self.bounds
             ),
             fabric=None if self.fabric is None else self.fabric.reversed(),
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        """All but the topology with its links turned round, which is soon made anew."""
-        return {name: value for name, value in self.__dict__.items() if name != "_reversed"}
+        """All but the topologies that are soon made anew from it."""
+        made_anew = ("_reversed", "conservative")
+        return {name: value for name, value in self.__dict__.items() if name not in made_anew}
 
 
 def _frozen(array: IntArray) -> IntArray:

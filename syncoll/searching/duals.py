@@ -63,10 +63,10 @@ class Dual:
 
 def _positions(one: Topology, other: Topology) -> list[int]:
     """For each bound of a topology its position in one that has the same in another order."""
-    there: dict[tuple[object, Fraction], list[int]] = {}
+    there: dict[tuple[object, object], list[int]] = {}
     for i, bound in enumerate(other.bounds):
-        there.setdefault((bound.links, bound.chunks_per_round), []).append(i)
-    return [there[bound.links, bound.chunks_per_round].pop(0) for bound in one.bounds]
+        there.setdefault((bound.links, bound.kind), []).append(i)
+    return [there[bound.links, bound.kind].pop(0) for bound in one.bounds]
 
 
 class DualAnswers(AnswerSource):

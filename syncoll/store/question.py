@@ -17,7 +17,6 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property, lru_cache
 from math import gcd
 from typing import Any
@@ -29,7 +28,15 @@ from syncoll.certificates.cuts import CutCertificate
 from syncoll.certificates.prices import PriceCertificate, Share
 from syncoll.certificates.trees import TreeCertificate
 from syncoll.errors import FileFormatError
-from syncoll.model import Algorithm, BoolArray, Instance, Link, Topology
+from syncoll.model import (
+    Algorithm,
+    BandwidthBound,
+    BoolArray,
+    Counting,
+    Instance,
+    Link,
+    Topology,
+)
 from syncoll.store.answers import BoundCertificate
 from syncoll.store.canonical import MOST_WORK, IntArray, RefinementHash, matching, refinement_hash
 
@@ -38,7 +45,7 @@ __all__ = ["CanonicalQuestion", "Numbering", "answer_question", "bound_question"
 _FORM = 2
 """Of the texts below; another form never meets a key of this one."""
 
-_Bounds = tuple[tuple[tuple[Link, ...], Fraction], ...]
+_Bounds = tuple[tuple[tuple[Link, ...], str], ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -254,7 +261,7 @@ def _question(
     line, bounds = _given_topology(
         topology.num_nodes,
         topology.links,
-        tuple((bound.links, bound.chunks_per_round) for bound in topology.bounds),
+        tuple((bound.links, _capacity(bound)) for bound in topology.bounds),
     )
     table, members = _members_in_order(pre, post, counts)
     head = json.dumps({"form": _FORM, **details}, sort_keys=True).encode()
@@ -264,13 +271,19 @@ def _question(
     )
 
 
+def _capacity(bound: BandwidthBound) -> str:
+    """How much of what a bound carries; older stores know of sends alone."""
+    counts = "" if bound.counts is Counting.SENDS else f" {bound.counts}"
+    return f"{bound.chunks_per_round}{counts}"
+
+
 @lru_cache(maxsize=64)
 def _given_topology(
     num_nodes: int, links: tuple[Link, ...], bounds: _Bounds
 ) -> tuple[bytes, IntArray]:
     """The line of a topology, whose links are in order already, and the order of its bounds."""
     place = {link: i for i, link in enumerate(links)}
-    positions = [[[place[link] for link in group], str(capacity)] for group, capacity in bounds]
+    positions = [[[place[link] for link in group], capacity] for group, capacity in bounds]
     ends = np.array(links, dtype=np.int64).reshape(-1, 2)
     line, _, order = _topology_in_order(num_nodes, ends, positions)
     order.setflags(write=False)  # all who ask the cache get the same one

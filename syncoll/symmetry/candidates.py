@@ -126,6 +126,8 @@ def _graph_of_fabric(fabric: Fabric) -> tuple[IntArray, IntArray]:
     kinds = np.array([rates.index(link.bandwidth) for link in fabric.links], dtype=np.int64)
     vertices = fabric.num_vertices
     switch = (np.arange(vertices) >= fabric.num_nodes).astype(np.int64)
+    switch[list(fabric.multicast)] += 1
+    switch[list(fabric.reduce)] += 2
     return _directed(ends.reshape(-1, 2), kinds, switch)
 
 
@@ -136,8 +138,8 @@ def _graph_of_bounds(structure: Structure) -> tuple[IntArray, IntArray]:
     """
     bounds = structure.topology.bounds
     sizes = np.diff(structure.starts)
-    rates = sorted({bound.chunks_per_round for bound in bounds})
-    rate = np.array([rates.index(bound.chunks_per_round) for bound in bounds], dtype=np.int64)
+    rates = sorted({bound.kind for bound in bounds})
+    rate = np.array([rates.index(bound.kind) for bound in bounds], dtype=np.int64)
     own: dict[int, list[int]] = defaultdict(list)
     for bound in np.flatnonzero(sizes == 1).tolist():
         own[int(structure.member[structure.starts[bound]])].append(int(rate[bound]))

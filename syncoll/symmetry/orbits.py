@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.model import Topology
+from syncoll.model import Counting, Topology
 from syncoll.symmetry.free_group import FreeGroup
 from syncoll.symmetry.structure import Structure
 
@@ -44,10 +44,11 @@ class LinkOrbits:
         for i, bound in enumerate(bounds.tolist()):
             np.add.at(members[:, i], link[topology.bound_links[bound]], 1)
         # Of equal rows of the program one is enough.
-        rates = [topology.bounds[bound].chunks_per_round for bound in bounds.tolist()]
-        least: dict[bytes, int] = {}
+        bounds_of = [topology.bounds[bound] for bound in bounds.tolist()]
+        rates = [bound.chunks_per_round for bound in bounds_of]
+        least: dict[tuple[Counting, bytes], int] = {}
         for i, rate in enumerate(rates):
-            key = members[:, i].tobytes()
+            key = (bounds_of[i].counts, members[:, i].tobytes())
             if key not in least or rate < rates[least[key]]:
                 least[key] = i
         kept = sorted(least.values())

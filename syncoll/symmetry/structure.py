@@ -38,7 +38,7 @@ class Structure:
             np.int64
         )
         self.starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        rates = [bound.chunks_per_round for bound in topology.bounds]
+        rates = [bound.kind for bound in topology.bounds]
         kinds = {rate: i for i, rate in enumerate(sorted(set(rates)))}
         keys = random.integers(1 << 63, size=len(kinds), dtype=np.uint64)
         self._rate_key = np.array([keys[kinds[rate]] for rate in rates], dtype=np.uint64)

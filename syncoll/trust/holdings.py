@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from syncoll.errors import VerificationError
 from syncoll.model import Algorithm, BoolArray, Instance
+from syncoll.model.counting import Arrivals
 
 __all__ = ["Copies", "Partials", "Violation"]
 
@@ -89,16 +90,32 @@ class Partials:
         in_order: whether the reduction may not be commutative: then only runs of contributors that
             follow one another in the order of their numbers may be reduced, and only with the next
             run.
+        arrivals: what the sends bring, where that is not what each of them carries: switches may
+            have added some of them up.
     """
 
     def __init__(
-        self, instance: Instance, algorithm: Algorithm, chunks: IntArray, *, in_order: bool
+        self,
+        instance: Instance,
+        algorithm: Algorithm,
+        chunks: IntArray,
+        *,
+        in_order: bool,
+        arrivals: Arrivals | None = None,
     ) -> None:
         self._in_order, numbers, pre = in_order, chunks.tolist(), instance.pre[chunks]
         assert algorithm.contributions is not None
         self._everyone: dict[int, int] = dict(zip(numbers, _masks(pre), strict=True))
         self._carried = _masks(algorithm.contributions)
         self._held = {(numbers[i], n): [1 << n] for i, n in np.argwhere(pre).tolist()}
+        self._brought: dict[int, list[tuple[int, int, int]]] | None = None
+        if arrivals is not None:
+            self._brought = {}
+            sums = _masks(arrivals.contributions)
+            for (chunk, _, destination, step), mask in zip(
+                arrivals.sends.tolist(), sums, strict=True
+            ):
+                self._brought.setdefault(step, []).append((chunk, destination, mask))
 
     def missing(self, step: int, sends: IntArray, first: int) -> Iterator[Violation]:
         """The sends of a step whose partial result the sender cannot form when the step begins."""
@@ -149,10 +166,15 @@ class Partials:
 
     def arrive(self, sends: IntArray, first: int) -> None:
         """What the sends of a step bring is held when the step has ended."""
-        for i, (chunk, _, destination, _) in enumerate(sends.tolist(), start=first):
+        if self._brought is None:
+            rows = enumerate(sends.tolist(), start=first)
+            brought = [(chunk, end, self._carried[i]) for i, (chunk, _, end, _) in rows]
+        else:
+            brought = self._brought.get(int(sends[0, 3]), []) if len(sends) else []
+        for chunk, destination, mask in brought:
             held = self._held.setdefault((chunk, destination), [])
-            if self._carried[i] not in held:
-                held.append(self._carried[i])
+            if mask not in held:
+                held.append(mask)
 
     def unmet(self, instance: Instance) -> Iterator[Violation]:
         """Nodes of post that cannot form the reduction of everybody's contribution."""

@@ -21,7 +21,8 @@ import numpy as np
 import numpy.typing as npt
 
 from syncoll.errors import VerificationError
-from syncoll.model import Algorithm, BoolArray, Instance, OrbitAlgorithm, Topology
+from syncoll.model import Algorithm, BoolArray, Counting, Instance, OrbitAlgorithm, Topology
+from syncoll.model.counting import CountedSends, bound_loads
 from syncoll.trust.carriers import carrier_violations, watched_chunks
 from syncoll.trust.holdings import Copies, Partials, Violation
 from syncoll.trust.sums import not_summed
@@ -85,8 +86,44 @@ def violations(
         in_order: for combining instances: whether the order of the contributors must be kept, as
             a reduction that is not commutative needs it.
     """
-    if isinstance(algorithm, OrbitAlgorithm) and in_order and instance.combining:
-        algorithm = algorithm.expanded()  # carriers need not keep the order of nodes
+    topology = instance.topology
+    if isinstance(algorithm, OrbitAlgorithm) and (
+        (in_order and instance.combining) or topology.counts_copies
+    ):
+        # Carriers need not keep the order of nodes, and what counts together is said of sends.
+        algorithm = algorithm.expanded()
+    if topology.counts_copies and instance.combining:
+        # Switches add up in an order of their own, and only where nobody needs the parts.
+        plain = replace(instance, topology=_without_sums(topology))
+        if in_order:
+            return _violations(plain, algorithm, limit, in_order=True)
+        found = _violations(instance, algorithm, limit, in_order=False, summed=True)
+        return found if found and _violations(plain, algorithm, limit, in_order=False) else []
+    return _violations(instance, algorithm, limit, in_order=in_order)
+
+
+def _without_sums(topology: Topology) -> Topology:
+    """The topology whose switches copy, but do not add up."""
+    bounds = tuple(
+        replace(bound, counts=Counting.SENDS) if bound.counts is Counting.DESTINATIONS else bound
+        for bound in topology.bounds
+    )
+    return replace(topology, bounds=bounds, fabric=None)
+
+
+def _violations(
+    instance: Instance,
+    algorithm: Algorithm,
+    limit: int,
+    *,
+    in_order: bool,
+    summed: bool = False,
+) -> list[Violation]:
+    """What is wrong, if every send brings what it carries, or if switches add up what they can.
+
+    Args:
+        summed: whether nodes get the sums of what counts as one, in place of the parts.
+    """
     own, watched = algorithm, np.arange(instance.num_chunks)
     found = _shape(instance, algorithm, limit)
     if isinstance(algorithm, OrbitAlgorithm):
@@ -99,12 +136,15 @@ def violations(
     if isinstance(algorithm, OrbitAlgorithm):
         watched = watched_chunks(algorithm)
     exceeded = _exceeded(instance.topology, algorithm)
+    brought = CountedSends(instance.topology, own).arrivals() if summed else None
     if instance.combining and not in_order:
-        watched = not_summed(instance, own, watched)
+        watched = not_summed(instance, own, watched, brought)
         own = _only(own, watched)
+    if brought is not None:
+        brought = CountedSends(instance.topology, own).arrivals()
     sends = own.sends
     holdings = (
-        Partials(instance, own, watched, in_order=in_order)
+        Partials(instance, own, watched, in_order=in_order, arrivals=brought)
         if instance.combining
         else Copies(instance, watched)
     )
@@ -132,13 +172,10 @@ def _only(algorithm: Algorithm, chunks: IntArray) -> Algorithm:
 
 def _exceeded(topology: Topology, algorithm: Algorithm) -> dict[int, list[Violation]]:
     """For each step the bounds over which it sends more than its rounds allow."""
-    loads = algorithm.link_loads(topology)
     found: dict[int, list[Violation]] = {}
     if not topology.bounds or not algorithm.steps:
         return found
-    members = np.concatenate(topology.bound_links)
-    first = np.cumsum([0, *map(len, topology.bound_links[:-1])])
-    totals = np.add.reduceat(loads[members], first, axis=0)
+    totals = bound_loads(topology, algorithm)
     rates = [bound.chunks_per_round for bound in topology.bounds]
     kinds = {rate: i for i, rate in enumerate(set(rates))}
     room = np.array(

@@ -15,12 +15,12 @@ is wrong.  Chunks do not depend on one another.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
 from syncoll.model import Algorithm, BoolArray, Instance
+from syncoll.model.counting import Arrivals
 
 __all__ = ["not_summed"]
 
@@ -31,55 +31,75 @@ _WORDS_AT_ONCE = 1 << 24
 """Sums that are kept together, in words of 64 contributors: 128 MiB."""
 
 
-def not_summed(instance: Instance, algorithm: Algorithm, chunks: IntArray) -> IntArray:
+def not_summed(
+    instance: Instance,
+    algorithm: Algorithm,
+    chunks: IntArray,
+    arrivals: Arrivals | None = None,
+) -> IntArray:
     """Those of the chunks that are not shown to be right by one sum for each node.
 
     Args:
         instance: a combining one.
         algorithm: of the shape that the instance asks for, with the sends of these chunks alone.
         chunks: ``[K]``.
+        arrivals: what the sends bring, where that is not what each of them carries.
     """
     assert algorithm.contributions is not None
     sends, carried = algorithm.sends, _words(algorithm.contributions)
     row = np.zeros(instance.num_chunks, dtype=np.int64)
     row[chunks] = np.arange(len(chunks))
     of = row[sends[:, 0]]
+    come = sends if arrivals is None else arrivals.sends
+    brought = carried if arrivals is None else _words(arrivals.contributions)
+    come_of = row[come[:, 0]]
     nodes = instance.topology.num_nodes
     block = max(1, _WORDS_AT_ONCE // (nodes * carried.shape[1]))
     right = np.zeros(len(chunks), dtype=bool)
     for low in range(0, len(chunks), block):
         part = slice(low, low + block)
         own = np.flatnonzero((of >= low) & (of < low + block))
+        into = np.flatnonzero((come_of >= low) & (come_of < low + block))
         right[part] = _right(
             instance.pre[chunks[part]],
             instance.post[chunks[part]],
-            np.column_stack([of[own] - low, sends[own, 1:]]),
-            carried[own],
+            (np.column_stack([of[own] - low, sends[own, 1:]]), carried[own]),
+            (np.column_stack([come_of[into] - low, come[into, 1:]]), brought[into]),
             instance.steps,
         )
     return chunks[~right]
 
 
 def _right(
-    pre: BoolArray, post: BoolArray, sends: IntArray, carried: Words, steps: int
+    pre: BoolArray,
+    post: BoolArray,
+    sent: tuple[IntArray, Words],
+    arriving: tuple[IntArray, Words],
+    steps: int,
 ) -> BoolArray:
     """``[K]``: which chunks are shown to be right.
 
     Args:
         pre: ``[K, P]``.
         post: ``[K, P]``.
-        sends: ``[M, 4]``, in order of steps.
-        carried: ``[M, W]``, whose contributions each send carries.
+        sent: sends ``[M, 4]``, in order of steps, and whose contributions each carries, ``[M, W]``.
+        arriving: what they bring, in the same form.
     """
     everyone = _words(pre)
     own = _words(np.eye(pre.shape[1], dtype=bool))
     sums: Words = np.where(pre[:, :, None], own, np.uint64(0))
     right = np.ones(len(pre), dtype=bool)
-    for first, end in pairwise(np.searchsorted(sends[:, 3], np.arange(steps + 1)).tolist()):
-        chunk, source, destination, _ = sends[first:end].T
-        now = carried[first:end]
+    turns = np.arange(steps + 1)
+    starts, came = (np.searchsorted(part[0][:, 3], turns).tolist() for part in (sent, arriving))
+    for step in range(steps):
+        of_step = slice(starts[step], starts[step + 1])
+        chunk, source, _, _ = sent[0][of_step].T
+        now = sent[1][of_step]
         formed = (sums[chunk, source] == now).all(axis=1) & now.any(axis=1)
         right[chunk[~formed]] = False
+        of_step = slice(came[step], came[step + 1])
+        chunk, _, destination, _ = arriving[0][of_step].T
+        now = arriving[1][of_step]
         for turn in _one_each(chunk * pre.shape[1] + destination):
             place = chunk[turn], destination[turn]
             have, new = sums[place], now[turn]

@@ -115,8 +115,8 @@ def test_the_checker_of_claims_is_small() -> None:
     assert len(files) > 20, done.stderr
     floors = {floor_of(file) for file in files}
     assert floors <= TRUSTED | {"lazy", "documents", "__init__"}
-    assert len(files) <= 54
-    assert sum(len(file.read_text().splitlines()) for file in files) <= 9700
+    assert len(files) <= 58
+    assert sum(len(file.read_text().splitlines()) for file in files) <= 10100
 
 
 COMMAND = {"cli", "api", "session", "pages", "documents", "units", "deadline", "memory", "lazy"}
