@@ -23,6 +23,7 @@ def syncoll_encodings() -> list[EncodingRecord]:
             summary="one Boolean per send and step, pruned by distance",
             load=load,
             rank=20,
+            counts_copies=True,
             options=(
                 Option(
                     "symmetry",

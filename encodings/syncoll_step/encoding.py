@@ -10,6 +10,10 @@ are enough steps left to reach a node that needs c.  On top of them
 * capacity: for each (L, b) of the bandwidth relation and each step, sends over L <= b * r_s;
 * the rounds r_s add up to R.
 
+Where a bound counts what leaves a node once however many nodes it goes to (`Counting.SOURCES`), a
+Boolean ``y[c, u, s]`` stands for all sends of chunk c from u in step s over L, each of which
+implies it.  Data is never added up, so that a bound that counts sums counts every send here.
+
 Size: at most G * |links| * S Booleans before pruning, as many causality rows, G * P delivery rows
 and |B| * S capacity rows.  The SCCL paper (section 3.4) reports that a Boolean for every
 (c, n, n', s) did not scale; what differs here is the pruning, and that no arithmetic over time is
@@ -19,14 +23,14 @@ left.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
 from syncoll.formula import Assignment, Formula, FormulaBuilder, Labels
-from syncoll.model import Algorithm, Instance, rows_within
+from syncoll.model import Algorithm, Counting, Instance, rows_within
 from syncoll.plugins import OptionValue
 
 __all__ = ["StepEncoded", "StepEncoding"]
@@ -46,12 +50,15 @@ class StepEncoded:
         sends: ``[V, 4]``, the send (chunk, source, destination, step) of Boolean ``1 + row``.
         steps: S; integer variable s is r_s.
         ordered: whether interchangeable chunks are.
+        copied: ``[K, 3]``, the chunk, source and step of each Boolean behind these, which stands
+            for several sends.
     """
 
     formula: Formula
     sends: IntArray
     steps: int
     ordered: bool = False
+    copied: IntArray = field(default_factory=lambda: np.zeros((0, 3), dtype=np.int64))
 
     def decode(self, assignment: Assignment) -> Algorithm:
         """The algorithm that a model describes."""
@@ -64,12 +71,14 @@ class StepEncoded:
         return np.where(rows_within(self.sends, algorithm.sends), ids, -ids)
 
     def labels(self) -> Labels | None:
-        """The send of each Boolean, and the step of each integer; see `syncoll.plugins`."""
-        if self.ordered:
-            return None
+        """What each Boolean sends, and the step of each integer; see `syncoll.plugins`."""
+        copies = np.full((len(self.copied), 4), -1)
+        copies[:, [0, 1, 3]] = self.copied
+        if self.ordered or len(np.unique(copies, axis=0)) < len(copies):
+            return None  # Booleans of different bounds may be about the same chunk and source
         rounds = np.full((self.steps, 4), -1)
         rounds[:, 3] = np.arange(self.steps)
-        return Labels("cnns", self.sends, rounds)
+        return Labels("cnns", np.concatenate([self.sends, copies]), rounds)
 
 
 class StepEncoding:
@@ -106,7 +115,7 @@ class StepEncoding:
         ids = np.arange(1, len(variables) + 1)
 
         _deliveries_and_causality(builder, instance, sends, ids)
-        _capacities(builder, instance, rounds, link, step, ids)
+        copied = _capacities(builder, instance, rounds, link, sends, ids)
         builder.linear(
             integer_coefficients=[1] * steps,
             integers=rounds,
@@ -116,7 +125,9 @@ class StepEncoding:
         ordered = options["symmetry"] == "arrival"
         if ordered:
             _order_chunks(builder, instance, sends, ids)
-        return StepEncoded(builder.build(), sends, steps, ordered)
+        return StepEncoded(
+            builder.build(), sends, steps, ordered, np.array(copied, dtype=np.int64).reshape(-1, 3)
+        )
 
     def literals(self, instance: Instance, options: Mapping[str, OptionValue]) -> int:
         """About how many literals the rows have, counted for some classes of equal chunks.
@@ -216,15 +227,17 @@ def _capacities(
     instance: Instance,
     rounds: list[int],
     link: IntArray,
-    step: IntArray,
+    sends: IntArray,
     ids: IntArray,
-) -> None:
-    """Sends over L in step s stay within b * r_s."""
+) -> list[tuple[int, int, int]]:
+    """Sends over L in step s stay within b * r_s; what was made for those that count once."""
+    step = sends[:, 3]
     num_links, steps = len(instance.topology.links), instance.steps
     keys = step * num_links + link
     order = np.argsort(keys, kind="stable")
     bounds = np.searchsorted(keys[order], np.arange(num_links * steps + 1)).tolist()
     sorted_ids = ids[order].tolist()
+    together = _Copies(builder, sends)
     for bound, members in zip(instance.topology.bounds, instance.topology.bound_links, strict=True):
         b = bound.chunks_per_round
         for s in range(steps):
@@ -232,7 +245,43 @@ def _capacities(
             for i in members.tolist():
                 cell = s * num_links + i
                 literals += sorted_ids[bounds[cell] : bounds[cell + 1]]
+            if bound.counts is Counting.SOURCES:
+                literals = together.of(literals)
             if literals:
                 builder.linear(
                     [b.denominator] * len(literals), literals, [-b.numerator], [rounds[s]], high=0
                 )
+    return together.made
+
+
+class _Copies:
+    """Booleans that stand for all that a node sends of a chunk in a step over some links.
+
+    Attributes:
+        made: the chunk, the source and the step of each.
+    """
+
+    def __init__(self, builder: FormulaBuilder, sends: IntArray) -> None:
+        self.made: list[tuple[int, int, int]] = []
+        self._builder, self._sends = builder, sends
+        self._known: dict[tuple[int, ...], int] = {}
+
+    def of(self, literals: list[int]) -> list[int]:
+        """One literal for each chunk and source among the sends of a step."""
+        groups: dict[tuple[int, int, int], list[int]] = {}
+        rows = self._sends[np.array(literals, dtype=np.int64) - 1][:, [0, 1, 3]].tolist()
+        for literal, (chunk, source, step) in zip(literals, rows, strict=True):
+            groups.setdefault((chunk, source, step), []).append(literal)
+        return [self._any(key, members) for key, members in groups.items()]
+
+    def _any(self, key: tuple[int, int, int], members: list[int]) -> int:
+        """A literal that each of these implies."""
+        if len(members) == 1:
+            return members[0]
+        name = tuple(sorted(members))
+        if name not in self._known:
+            self._known[name] = literal = self._builder.boolean()
+            for one in members:
+                self._builder.clause([-one, literal])
+            self.made.append(key)
+        return self._known[name]

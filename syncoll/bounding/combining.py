@@ -8,12 +8,14 @@ up where:
 * every contribution must reach node d, like a broadcast of d on the reversed topology;
 * what many contribute to and many need takes many sends between them, see `partition`.
 
-For a number of steps two more join the three, see `gossip` and `completions`.
+For a number of steps two more join the three, see `gossip` and `completions`.  Where switches copy
+or add up what is sent, only the first two count.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 
@@ -98,7 +100,7 @@ def combining_rounds_bound(
         )
         if bound.rounds > best.rounds:
             best = bound
-    if steps is None or shape.ends_alone or deadline.passed:
+    if steps is None or shape.ends_alone or deadline.passed or topology.counts_copies:
         return best
     return _of_whole_chunks(topology, shape, steps, best, thorough, enough, deadline)
 
@@ -173,11 +175,10 @@ def _unlike(topology: Topology, shape: ChunkClasses, deadline: Deadline) -> list
 def _counting_sends(
     topology: Topology, shape: ChunkClasses, steps: int | None, deadline: Deadline
 ) -> RoundsBound:
-    try:
-        with interrupted_at(deadline):
+    found = None
+    if not topology.counts_copies:  # several sends may count as one
+        with suppress(OutOfTimeError), interrupted_at(deadline):
             found = find_partition(topology, shape.classes, deadline)
-    except OutOfTimeError:
-        found = None
     if found is None:
         return RoundsBound(Fraction(0), steps, None)
     return RoundsBound(found[0], None, found[1])
@@ -209,7 +210,7 @@ def signature(topology: Topology, demands: Sequence[Demand]) -> int:
     graph = Graph.of(first_demand + len(demands), table[:, :2], roles)
     far = topology.distances[sorted(starts)].min(axis=0) if starts else np.zeros(nodes)
     kinds = [f"node {d}" for d in far.tolist()] + ["link"] * links
-    kinds += [f"bound {bound.chunks_per_round}" for bound in topology.bounds]
+    kinds += [f"bound {bound.chunks_per_round} {bound.counts}" for bound in topology.bounds]
     kinds += [f"demand {demand.count}" for demand in demands]
     *_, colours = refine(graph, hashes(kinds))
     return int(mix(colours).sum(dtype=np.uint64))

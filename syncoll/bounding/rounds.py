@@ -136,8 +136,9 @@ class _FlowBounds:
         if self._began:
             return
         self.any_steps = least_cut(self.topology, self.demands)
-        self._quotient = Quotient.of(self.topology, self.demands, deadline.share(0.3))
-        if self.several and self.single:
+        if not self.topology.counts_copies:  # where they do, one node pays for each demand
+            self._quotient = Quotient.of(self.topology, self.demands, deadline.share(0.3))
+        if self.several and self.single and not self.topology.counts_copies:
             eager = eager_rounds(
                 self.topology, self.demands, self._quotient, deadline.share(0.3).seconds
             )
@@ -169,6 +170,8 @@ class _FlowBounds:
             for bound in self._flows_together(network, best, first, deadline):
                 best = bound
                 yield bound
+            if self.topology.counts_copies:
+                return  # copies of a chunk may count as one
             if steps is None and self.single and self.separate and self._spans:
                 return  # trees can be packed up to the least cut (Edmonds 1973)
             if self._quotient is not None and not Relaxation(
@@ -199,8 +202,9 @@ class _FlowBounds:
             for s, value in self._together.items()
         ):
             return  # more steps do not need more rounds
-        # Without time each destination has its own program.
-        parts = [[d] for d in destinations] if steps is None else [destinations]
+        # Without time each destination has its own program, and where switches copy or add up.
+        copied = self.topology.counts_copies
+        parts = [[d] for d in destinations] if steps is None or copied else [destinations]
         relaxations = [
             Relaxation(
                 network, self.demands, RelaxationKind.TOGETHER, self._quotient, frozenset(part)
@@ -210,6 +214,7 @@ class _FlowBounds:
         if (
             self.single
             and self.separate
+            and not copied
             and not all(one.fits(_FEW_FLOWS, deadline) for one in relaxations)
         ):
             cuts = TimedCuts(network, self.demands, destinations)
@@ -306,7 +311,7 @@ def with_trees(
     seconds: float,
 ) -> RoundsBound:
     """A bound, or a better one for so many steps that trees prove within the time."""
-    if steps is None:
+    if steps is None or topology.counts_copies:
         return bound
     try:
         with interrupted_at(Deadline.after(seconds)):

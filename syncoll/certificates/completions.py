@@ -40,6 +40,7 @@ import numpy as np
 import numpy.typing as npt
 
 from syncoll.certificates.classes import ChunkClass
+from syncoll.certificates.every_send import require_every_send
 from syncoll.certificates.pricing import Parts, PricedSymmetry, in_sends, link_prices
 from syncoll.errors import VerificationError
 from syncoll.model import Topology
@@ -102,6 +103,7 @@ class CompletionCertificate:
         Raises:
             VerificationError: when a rule is broken, or a case is missing.
         """
+        require_every_send(topology)
         prices = link_prices(topology, self.steps, self.totals)
         symmetry = PricedSymmetry(topology, self.steps, self.totals, classes)
         orbit = symmetry.orbits(self.automorphisms).nodes

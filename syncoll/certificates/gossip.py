@@ -30,6 +30,7 @@ from math import lcm
 import numpy as np
 
 from syncoll.certificates.classes import ChunkClass, Demand
+from syncoll.certificates.every_send import require_every_send
 from syncoll.certificates.pricing import Orbits, Parts, PricedSymmetry, in_sends, link_prices
 from syncoll.certificates.trees import (
     MOST_DESTINATIONS,
@@ -100,6 +101,7 @@ class GossipCertificate:
         Raises:
             VerificationError: when a rule is broken.
         """
+        require_every_send(topology)
         prices = link_prices(topology, self.steps, self.totals)
         symmetry = PricedSymmetry(topology, self.steps, self.totals, classes)
         orbits = symmetry.orbits(self.automorphisms)

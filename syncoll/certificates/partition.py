@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from syncoll.certificates.classes import ChunkClass, ClassList
+from syncoll.certificates.every_send import require_every_send
 from syncoll.errors import VerificationError
 from syncoll.model import Topology
 
@@ -46,6 +47,7 @@ class PartitionCertificate:
             VerificationError: when not every node has a part, a link between parts costs less than
                 1, or a price is not of a bound.
         """
+        require_every_send(topology)
         if len(self.parts) != topology.num_nodes:
             raise VerificationError(
                 f"parts of {len(self.parts)} nodes, but the topology has {topology.num_nodes}"

@@ -14,6 +14,10 @@ With prices per step the ways run through the time-expanded network of S steps a
 for every algorithm of at most S steps; with one price for all steps it holds for every algorithm.
 This is the dual of the flow relaxation in `relaxation`, but nothing here needs to know that: the
 check only adds prices and computes shortest paths, with integers over a common denominator.
+
+Where switches copy or add up, several sends of a chunk may count as one (`syncoll.model.counting`):
+those that leave one node in a step, or those that enter one.  A single way takes no two such sends,
+but the ways to several destinations may.  There each demand must have one destination that pays.
 """
 
 from __future__ import annotations
@@ -172,6 +176,13 @@ class PriceCertificate:
         if len(twice):
             k, node = divmod(int(key[order][twice[0]]), topology.num_nodes)
             raise VerificationError(f"demand {k} has two shares for node {node}")
+        if topology.counts_copies:
+            paying = key[order] // topology.num_nodes
+            for k in paying[1:][paying[1:] == paying[:-1]][:1].tolist():
+                raise VerificationError(
+                    f"demand {k} pays for the ways to several nodes, where switches copy or add "
+                    "up what is sent"
+                )
         # Demands with the same shares, as in an alltoall, are compared with the prices once.
         owner, table_of = key[order] // topology.num_nodes, table_of[order]
         ks, starts, sizes = np.unique(owner, return_index=True, return_counts=True)

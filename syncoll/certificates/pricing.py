@@ -85,7 +85,7 @@ class PricedSymmetry:
         self._bounds = Counter(
             (
                 frozenset(members.tolist()),
-                (bound.chunks_per_round, *(totals.get((i, t), Fraction(0)) for t in range(steps))),
+                (*bound.kind, *(totals.get((i, t), Fraction(0)) for t in range(steps))),
             )
             for i, (bound, members) in enumerate(
                 zip(topology.bounds, topology.bound_links, strict=True)

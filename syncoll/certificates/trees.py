@@ -26,6 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from syncoll.certificates.classes import Demand
+from syncoll.certificates.every_send import require_every_send
 from syncoll.certificates.informed import MOST_UNINFORMED, InformedSets
 from syncoll.errors import VerificationError
 from syncoll.model import Topology
@@ -70,6 +71,7 @@ class TreeCertificate:
             VerificationError: when the prices break one of their rules, or a chunk has more than
                 `MOST_DESTINATIONS` destinations and more than `MOST_UNINFORMED` nodes lack it.
         """
+        require_every_send(topology)
         spent: dict[int, Fraction] = {}
         prices = np.zeros((self.steps, len(topology.links)), dtype=object)
         scale = lcm(*(price.denominator for price in self.totals.values()))

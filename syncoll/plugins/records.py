@@ -160,6 +160,9 @@ class EncodingRecord:
         combining: whether it takes combining instances, and only these.
         rank: of those for its kind of instance ``auto`` takes the highest; None for an encoding
             that is used only when it is named.  What comes with syncoll has ranks from 10 to 20.
+        counts_copies: whether its formulas are exact where bounds count other than every send
+            (`syncoll.model.Counting`).  Others are given the instance with every send counted, and
+            that no algorithm was found is unknown then.
     """
 
     name: str
@@ -168,6 +171,7 @@ class EncodingRecord:
     options: tuple[Option, ...] = ()
     combining: bool = False
     rank: float | None = None
+    counts_copies: bool = False
 
     def __post_init__(self) -> None:
         fields.check_fields(self)
@@ -365,6 +369,8 @@ class SeedRecord:
         resumes: whether it yields None when its turn is over, and goes on when it is asked again.
             It looks at the clock itself, and is cut short only when the time of all seeds is over.
         classic: whether it is an algorithm that everybody knows, and simulations compare with.
+        counts_copies: whether it knows of bounds that count other than every send
+            (`syncoll.model.Counting`); others are given the topology with every send counted.
     """
 
     name: str
@@ -379,6 +385,7 @@ class SeedRecord:
     weight: float = 1.0
     resumes: bool = False
     classic: bool = False
+    counts_copies: bool = False
 
     def __post_init__(self) -> None:
         number = fields.at_least(0, fields.number)

@@ -154,6 +154,11 @@ def to_clauses(
     if record.combining != instance.combining:
         takes = "combining" if record.combining else "non-combining"
         raise UsageError(f"encoding {encoding} takes {takes} collectives only")
+    if instance.topology.counts_copies and not record.counts_copies:
+        raise UsageError(
+            f"encoding {encoding} counts every send, and switches of {instance.topology.name} "
+            "copy or add up some of them: its formulas prove nothing there"
+        )
     values = resolve_options(record.options, options, f"encoding {encoding}")
     lowered = lower(record.load().encode(instance, values).formula, frozenset({Feature.CLAUSE}))
     return Clauses(

@@ -309,7 +309,7 @@ class SeedRun:
         """Whether a seed has an idea; a named one that has none says why."""
         record = seat.seed.record
         with interrupted_at(until):
-            fits = record.fits(self.topology, self.collective)
+            fits = record.fits(self._known(record), self.collective)
         if fits.failed:
             raise PluginError(f"seed {record.name}: {fits.reason}")
         if not fits.ok:
@@ -338,7 +338,7 @@ class SeedRun:
         if seat.turns is None:
             with interrupted_at(cut_short or until):
                 seed = record.load()
-                made = seed.propose(self.topology, self.collective, own, seat.seed.options)
+                made = seed.propose(self._known(record), self.collective, own, seat.seed.options)
                 seat.turns = cast("Proposals", made)
         while True:
             with interrupted_at(cut_short or until):
@@ -365,10 +365,16 @@ class SeedRun:
         self._keep_family(name, proposal.family)
         return point
 
+    def _known(self, record: SeedRecord) -> Topology:
+        """The machine as a seed knows it; what is right where every send counts is right here."""
+        return self.topology if record.counts_copies else self.topology.conservative
+
     def _keep_family(self, name: str, family: Family | None) -> None:
         """Verifies a family when it comes up for the first time."""
         if family is None or any(family is known for known, _ in self._seen):
             return
+        if self.topology.counts_copies:
+            return  # its members are counted one by one, as if switches only forwarded
         if not family.topology.same_as(self.topology):
             raise VerificationError("a family on another topology")
         kept = replace(family, found_by=name)

@@ -288,11 +288,21 @@ class Solver:
                     "others may exist",
                     proof=None,
                 )
+        record = self.encoding_for(instance)
+        if outcome.verdict is Verdict.UNSAT and not _is_exact(record, instance):
+            outcome = replace(
+                outcome,
+                verdict=Verdict.UNKNOWN,
+                reason=StopReason.GAVE_UP,
+                message=f"encoding {record.name} counts every send, and "
+                "switches copy or add up some of them",
+                proof=None,
+            )
         return Solution(
             instance,
             outcome,
             algorithm,
-            self.encoding_for(instance).name,
+            record.name,
             self.backend_name if reply is None else reply.member.name,
             asked.formula.size(),
             NO_FORMULA if reply is None else reply.size,
@@ -308,6 +318,8 @@ class Solver:
     def _encode(self, instance: Instance) -> tuple[Encoded, float]:
         began = time.perf_counter()
         record = self.encoding_for(instance)
+        if not _is_exact(record, instance):
+            instance = replace(instance, topology=instance.topology.conservative)
         if record.name not in self._loaded:
             self._loaded[record.name] = record.load()
         encoding, options = self._loaded[record.name], self._options_for(record)
@@ -411,6 +423,11 @@ class Solver:
         except VerificationError as error:
             raise BackendError(f"{who} answered sat, but the verifier says: {error}") from error
         return algorithm
+
+
+def _is_exact(record: EncodingRecord, instance: Instance) -> bool:
+    """Whether a formula with no model says that there is no algorithm."""
+    return record.counts_copies or not instance.topology.counts_copies
 
 
 def _require_room(

@@ -44,7 +44,10 @@ def has_algorithm(instance: Instance, *, most_work: int = _MOST_WORK) -> bool:
 
     Raises:
         TooLargeError: when more than `most_work` partial steps would have to be looked at.
+        ValueError: where bounds count other than every send.
     """
+    if instance.topology.counts_copies:
+        raise ValueError("brute force counts every send")
     if instance.combining:
         return _reaches_reduction(instance)
     return _Search(instance, most_work).reaches_post(instance.rounds)
