@@ -143,6 +143,9 @@ def _fabric_text(fabric: Fabric, name: str) -> str:
     if fabric.unit is not None:
         lines.append(f"{INDENT}unit {format_rate(fabric.unit)}{rate}")
     groups: dict[tuple[Fraction, Fraction | None, str], set[_Pair]] = {}
+    for word, named in (("multicast", fabric.multicast), ("reduce", fabric.reduce)):
+        if named:
+            lines.append(f"{INDENT}{word} {', '.join(_vertex(fabric, one) for one in named)}")
     for link in fabric.links:
         key = link.bandwidth, link.latency, _printable(link.label)
         groups.setdefault(key, set()).add((link.source, link.destination))

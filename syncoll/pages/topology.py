@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from syncoll.model import UNREACHABLE, BandwidthBound, Fabric, Topology
+from syncoll.model import UNREACHABLE, BandwidthBound, Counting, Fabric, Topology
 from syncoll.pages.page import Page
 from syncoll.units import format_time
 from syncoll.wording import counted
@@ -88,6 +88,13 @@ def _show_links(page: Page, topology: Topology, width: int | None) -> None:
         page.text(f"  {a:>{digits}} -> {'  '.join(told)}")
 
 
+_COUNTS = {
+    Counting.SENDS: "",
+    Counting.SOURCES: ", copies of what one node sends counted once",
+    Counting.DESTINATIONS: ", what is added up for one node counted once",
+}
+
+
 def _shared(bound: BandwidthBound) -> str:
     """A bound over several links in one line."""
     links = " ".join(f"{a}->{b}" for a, b in bound.links[:_MOST_LINKS_SHOWN])
@@ -96,4 +103,4 @@ def _shared(bound: BandwidthBound) -> str:
     label = f"{bound.label}: " if bound.label else ""
     rate = bound.chunks_per_round
     amount = counted(int(rate), "chunk") if rate.denominator == 1 else f"{rate} chunks"
-    return f"shared: {label}{amount} per round over {links}"
+    return f"shared: {label}{amount} per round over {links}{_COUNTS[bound.counts]}"

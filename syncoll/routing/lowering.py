@@ -23,7 +23,7 @@ out.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -31,7 +31,7 @@ from itertools import pairwise
 
 from syncoll.errors import ModelError, UsageError
 from syncoll.model.fabric import Fabric
-from syncoll.model.topology import BandwidthBound, Link, Topology
+from syncoll.model.topology import BandwidthBound, Counting, Link, Topology
 from syncoll.routing.merging import Merged, merge_switches
 from syncoll.routing.network import Network, Path
 from syncoll.routing.optimality import Bottleneck, bottleneck, network_of, require_balanced
@@ -159,7 +159,7 @@ def route(
             ends: max(min(own[x] for x in pairwise(path)) for path, _ in parts)
             for ends, parts in pieces.items()
         }
-    topology = _topology(fabric, merged, capacities, routes.paths)
+    topology = _topology(fabric, merged, capacities, routes.paths, pieces)
     straight = {
         ends: [(_without_loops(path), units) for path, units in parts]
         for ends, parts in pieces.items()
@@ -298,20 +298,34 @@ class _Dealer:
 
 
 def _topology(
-    fabric: Fabric, merged: Merged, capacities: _Capacities, paths: Mapping[Link, Path]
+    fabric: Fabric,
+    merged: Merged,
+    capacities: _Capacities,
+    paths: Mapping[Link, Path],
+    dealt: Collection[tuple[int, int]],
 ) -> Topology:
+    """The links and their bounds.
+
+    Args:
+        dealt: links of what is left of the network that were dealt out of others.
+    """
     users: dict[tuple[int, int], set[Link]] = defaultdict(set)
     for link, path in paths.items():
         for ends in pairwise(path):
             users[ends].add(link)
     labels = {(x.source, x.destination): x.label for x in merged.fabric.links}
+    # What was dealt out to direct links takes some way through other switches: every send counts.
+    counts = {
+        ends: Counting.SENDS if ends in dealt else merged.fabric.counting(ends) for ends in users
+    }
     bounds = []
-    for ends in _needed(fabric.num_nodes, capacities, paths, users):
+    for ends in _needed(fabric.num_nodes, capacities, paths, users, counts):
         label = labels.get(ends, "")
         if not label and (ends[0] >= fabric.num_nodes or ends[1] >= fabric.num_nodes):
             label = " to ".join(_name(fabric, merged, vertex) for vertex in ends)
         rate = capacities[ends] / fabric.chunk_bandwidth
-        bounds.append(BandwidthBound(tuple(sorted(users[ends])), rate, label))
+        counting = counts[ends] if len(users[ends]) > 1 else Counting.SENDS
+        bounds.append(BandwidthBound(tuple(sorted(users[ends])), rate, label, counting))
     # Bounds over single links first, as if they were written so.
     bounds.sort(
         key=lambda bound: (len(bound.links) > 1, bound.links if len(bound.links) == 1 else ())
@@ -338,12 +352,14 @@ def _needed(
     capacities: _Capacities,
     paths: Mapping[Link, Path],
     users: Mapping[tuple[int, int], set[Link]],
+    counts: Mapping[tuple[int, int], Counting],
 ) -> list[tuple[int, int]]:
     """The physical links whose bounds do not follow from those of the others.
 
     Each bound that is left out follows from the ones that are kept at that moment, so in the end
     all follow from what is left.  Two reasons are looked for: a bound over more links that is no
-    larger, and bounds over the routes' first links, or last links, that together are no larger.
+    larger, and bounds over the routes' first links, or last links, that together are no larger.  Of
+    bounds that count copies or sums once nothing follows for one that does not.
     """
     kept = set(users)
     inner = [e for e in users if min(e) >= num_nodes]
@@ -351,15 +367,16 @@ def _needed(
     for ends in [*sorted(inner, reverse=True), *sorted(outer, reverse=True)]:
         mine, capacity = users[ends], capacities[ends]
         kept.discard(ends)
+        able = {other for other in kept if counts[other] in (Counting.SENDS, counts[ends])}
         path = paths[min(mine)]
         wider = any(
-            other in kept and capacities[other] <= capacity and users[other] >= mine
+            other in able and capacities[other] <= capacity and users[other] >= mine
             for other in pairwise(path)
         )
         first = {(paths[link][0], paths[link][1]) for link in mine}
         last = {(paths[link][-2], paths[link][-1]) for link in mine}
         covered = any(
-            cover <= kept and sum(capacities[x] for x in cover) <= capacity
+            cover <= able and sum(capacities[x] for x in cover) <= capacity
             for cover in (first, last)
         )
         if not wider and not covered:

@@ -86,12 +86,12 @@ def _parallel(
     for (u, v), bandwidth in bandwidths.items():
         ports[u][v, True] = bandwidth
         ports[v][u, False] = bandwidth
-    groups: dict[frozenset[tuple[tuple[int, bool], Fraction]], list[tuple[int, Fraction]]]
-    groups = defaultdict(list)
+    groups: dict[object, list[tuple[int, Fraction]]] = defaultdict(list)
     for switch in range(fabric.num_nodes, fabric.num_vertices):
         mine = ports.get(switch)
         if mine:
             total = sum(mine.values(), Fraction(0))
-            key = frozenset((port, bandwidth / total) for port, bandwidth in mine.items())
+            does = switch in fabric.multicast, switch in fabric.reduce
+            key = does, frozenset((port, bandwidth / total) for port, bandwidth in mine.items())
             groups[key].append((switch, total))
     return [group for group in groups.values() if len(group) > 1]

@@ -37,9 +37,15 @@ def routed(topology: Topology) -> Topology:
     the result's `fabric`.
 
     Raises:
-        ModelError: when there are more than `MOST_ROUTED` nodes.
+        ModelError: when there are more than `MOST_ROUTED` nodes, or switches copy or add up.
     """
     nodes = topology.num_nodes
+    if topology.counts_copies:
+        raise ModelError(
+            f"routed steps on {topology.name}, whose switches copy or add up",
+            topology.origin,
+            "a topology without `multicast`, `reduce` or `counting`",
+        )
     if nodes > MOST_ROUTED:
         raise ModelError(
             f"routed steps on {topology.name} would need a link for each pair of {nodes} nodes",

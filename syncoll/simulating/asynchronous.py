@@ -150,11 +150,20 @@ class _Run:
                 before = network.cable_bandwidths[network.strand_lanes[strand[active], hop - 1]]
                 head[:, active] += self.first_packet[:, kind] / before
                 enough += self.last_packet[:, kind] / rate
+            sends, came = batch[owner[active]], head[:, active]
+            one = self.work.passing(sends, on, kind)
+            first_of = slice(None) if one is None else one[0]
+            if one is not None:  # what passes as one begins when all of it has come
+                came, enough = (_latest(x, one[1], len(one[0])) for x in (came, enough))
             begin, end, cables = self.lanes.take(
-                on, head[:, active], enough, takes, ordered=hop == 0
+                on[first_of], came, enough, takes[:, first_of], ordered=hop == 0
             )
             if self.in_detail:
-                self.passages.append((batch[owner[active]], on, cables, begin[0], end[0], wire[0]))
+                self.passages.append(
+                    (sends[first_of], on[first_of], cables, begin[0], end[0], wire[0, first_of])
+                )
+            if one is not None:
+                begin, end = begin[:, one[1]], end[:, one[1]]
             latency = network.latencies[on]
             if not hop:
                 left, sent = begin, end
@@ -184,6 +193,9 @@ class _Run:
         strand = ranges(first, counts)
         lanes = network.strand_lanes[strand, 0]
         takes = self.wire[:, self.kind[strand]] / network.cable_bandwidths[lanes]
+        owner = np.repeat(np.arange(low, high), counts)
+        if (one := self.work.passing(owner, lanes, self.kind[strand])) is not None:
+            lanes, takes = lanes[one[0]], takes[:, one[0]]
         load = np.zeros((len(self.sizes), len(network.lanes)))
         np.add.at(load.T, work.lane_of[lanes], (takes / network.cables[lanes]).T)
         stalled = self.turn + load.max(axis=1, initial=0.0)[:, None]
@@ -193,3 +205,10 @@ class _Run:
         done = np.full_like(self.turn, -np.inf)
         np.maximum.at(done.T, source, self.sent[:, low:high].T)
         self.turn = np.where(sending, np.maximum(self.turn, done), stalled)
+
+
+def _latest(times: FloatArray, place: IntArray, count: int) -> FloatArray:
+    """``[sizes, count]``: the latest time of those with each place."""
+    found = np.full((len(times), count), -np.inf)
+    np.maximum.at(found.T, place, times.T)
+    return found

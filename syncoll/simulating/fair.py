@@ -14,6 +14,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.errors import UsageError
 from syncoll.simulating.movements import Movements, Passages
 from syncoll.simulating.network import PhysicalNetwork
 from syncoll.simulating.rates import FairRates
@@ -39,6 +40,11 @@ def fair(
     in_detail: bool = False,
 ) -> Movements:
     """Lets all sends go; see `syncoll.simulating.asynchronous`."""
+    if work.together is not None:
+        raise UsageError(
+            f"fair sharing of bandwidth on {network.topology.name}, whose switches copy or add up: "
+            "it knows of sends that count one by one; leave it out, and sends take turns"
+        )
     runs = [_Run(work, network, semantics, size) for size in sizes]
     for run in runs:
         run.run()

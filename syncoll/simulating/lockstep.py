@@ -76,6 +76,8 @@ def _slowed(
     }
     if not slow:
         return found
+    if work.together is not None:
+        return _slowed_together(work, network, semantics, size, slow)
     count = len(network.routes)
     used, times = np.unique(work.sends[:, 3] * count + work.links, return_counts=True)
     loads: dict[tuple[int, int], Fraction] = defaultdict(Fraction)
@@ -84,6 +86,35 @@ def _slowed(
         for strand in network.routes[link]:
             for lane in slow.intersection(strand.lanes):
                 loads[step, lane] += number * semantics.wire_bytes(size * strand.share)
+    for (step, lane), load in loads.items():
+        found[step] = max(found[step], load / network.lanes[lane].bandwidth)
+    return found
+
+
+def _slowed_together(
+    work: Workload,
+    network: PhysicalNetwork,
+    semantics: Semantics,
+    size: Fraction,
+    slow: set[int],
+) -> dict[int, Fraction]:
+    """The same where several sends may pass a lane as one."""
+    shares = [strand.share for strands in network.routes for strand in strands]
+    kinds = {share: i for i, share in enumerate(dict.fromkeys(shares))}
+    kind = np.array([kinds[share] for share in shares], dtype=np.int64)
+    counts = np.diff(network.first_strand)[work.links]
+    owner = np.repeat(np.arange(len(work)), counts)
+    strand = ranges(network.first_strand[work.links], counts)
+    loads: dict[tuple[int, int], Fraction] = defaultdict(Fraction)
+    for lanes in network.strand_lanes[strand].T:
+        active = np.flatnonzero(np.isin(lanes, list(slow)))
+        sends, on, part = owner[active], lanes[active], kind[strand[active]]
+        if (one := work.passing(sends, on, part)) is not None:
+            sends, on, part = (x[one[0]] for x in (sends, on, part))
+        steps = work.sends[sends, 3].tolist()
+        for step, lane, i in zip(steps, on.tolist(), part.tolist(), strict=True):
+            loads[step, lane] += semantics.wire_bytes(size * list(kinds)[i])
+    found: dict[int, Fraction] = defaultdict(Fraction)
     for (step, lane), load in loads.items():
         found[step] = max(found[step], load / network.lanes[lane].bandwidth)
     return found
@@ -114,6 +145,7 @@ def lockstep(
     wires = np.array(
         [float(semantics.wire_bytes(size * x.share)) for strands in network.routes for x in strands]
     )
+    _, share = np.unique(wires, return_inverse=True)
     lanes_now = LaneState(network, 1, work.lane_of)
     for number in range(len(steps)):
         low, high = (int(x) for x in work.first_step[number : number + 2])
@@ -127,9 +159,11 @@ def lockstep(
             active = np.flatnonzero(lanes >= 0)
             if not len(active):
                 break
-            on = lanes[active]
+            on, sends = lanes[active], owner[active]
+            if (one := work.passing(sends, on, share[strand[active]])) is not None:
+                active, on, sends = active[one[0]], on[one[0]], sends[one[0]]
             takes = (wire[active] / network.cable_bandwidths[on])[None]
             now = np.full_like(takes, times[number])
             start, end, cables = lanes_now.take(on, now, now, takes, ordered=True)
-            parts.append((owner[active], on, cables, start[0], end[0], wire[active]))
+            parts.append((sends, on, cables, start[0], end[0], wire[active]))
     return Movements(left[None], arrived[None], Passages.of(parts))

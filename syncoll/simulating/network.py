@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from syncoll.errors import UsageError
-from syncoll.model import Topology
+from syncoll.model import Counting, Topology
 from syncoll.planning import unit_bandwidth
 from syncoll.wording import argument
 
@@ -42,6 +42,8 @@ class Lane:
         latency: seconds from the first byte's departure to its arrival.
         cables: how many sends it carries side by side, each at its part of the bandwidth.
         ends: the vertices of a link, switches counted on from the nodes; None for a port.
+        counts: what it carries once: every send, a value that a switch behind it copies, or a sum
+            that one before it has formed.
     """
 
     name: str
@@ -49,6 +51,7 @@ class Lane:
     latency: Fraction = Fraction(0)
     cables: int = 1
     ends: tuple[int, int] | None = None
+    counts: Counting = Counting.SENDS
 
     @property
     def cable_bandwidth(self) -> Fraction:
@@ -220,7 +223,8 @@ def _of_bounds(topology: Topology, unit: Fraction) -> tuple[list[Lane], Routes]:
         destinations = {b for _, b in bound.links}
         ends = bound.links[0] if len(bound.links) == 1 else cables.get(number)
         name = f"{ends[0]} -> {ends[1]}" if ends else bound.label or f"port {number}"
-        lanes.append(Lane(name, bound.chunks_per_round * unit, ends=ends))
+        rate = bound.chunks_per_round * unit
+        lanes.append(Lane(name, rate, ends=ends, counts=bound.counts))
         places.append(1 if ends else 0 if len(sources) == 1 else 3 if len(destinations) == 1 else 2)
 
     def way(source: int, members: tuple[int, ...]) -> tuple[int, ...]:
@@ -276,6 +280,7 @@ def _of_fabric(topology: Topology, unit: Fraction) -> tuple[list[Lane], Routes]:
             f"{fabric.vertex_name(x.source)} -> {fabric.vertex_name(x.destination)}",
             x.bandwidth * scale,
             ends=(x.source, x.destination),
+            counts=fabric.counting((x.source, x.destination)),
         )
         for x in fabric.links
     ]

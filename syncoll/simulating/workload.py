@@ -10,13 +10,14 @@ when the send does: then one lane stands for all its images, and the sends that 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.model import Algorithm, Instance, OrbitAlgorithm, ranges
+from syncoll.model import Algorithm, Counting, Instance, OrbitAlgorithm, ranges
+from syncoll.model.counting import CountedSends
 from syncoll.simulating.network import PhysicalNetwork
 
 __all__ = ["Workload", "ranks_among", "workload_of"]
@@ -25,6 +26,9 @@ IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 
 _CELLS_AT_ONCE = 1 << 24
+
+_KINDS = (Counting.SENDS, Counting.SOURCES, Counting.DESTINATIONS)
+"""Of lanes, as the rows of `Workload.together`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +45,9 @@ class Workload:
         adds: ``[M]``: whether the receiver adds it to what it has.
         lane_of: ``[lanes]``: the lane that stands for each.
         copies: how many images each send has, itself included.
+        together: ``[3, M]``, for each kind of lane equal numbers for the sends that pass as one;
+            None where every send counts on every lane.
+        lane_kind: ``[lanes]``, the row of that which tells it for each lane.
     """
 
     sends: IntArray
@@ -52,6 +59,34 @@ class Workload:
     adds: BoolArray
     lane_of: IntArray
     copies: int = 1
+    together: IntArray | None = None
+    lane_kind: IntArray | None = None
+
+    def passing(
+        self, sends: IntArray, lanes: IntArray, kinds: IntArray
+    ) -> tuple[IntArray, IntArray] | None:
+        """Which passages over lanes are one: a value that is copied later, or a sum.
+
+        Args:
+            sends: ``[n]``, positions of sends.
+            lanes: ``[n]``, which lane each takes.
+            kinds: ``[n]``, equal where equal parts of sends pass.
+
+        Returns:
+            The positions of those that stand for others, ascending, and for each passage the place
+            of its own among them; None where each stands for itself.
+        """
+        if self.together is None or self.lane_kind is None:
+            return None
+        group = self.together[self.lane_kind[lanes], sends]
+        keys = np.column_stack([lanes, kinds, group])
+        _, first, place = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+        if len(first) == len(keys):
+            return None
+        order = np.argsort(first)
+        rank = np.empty_like(order)
+        rank[order] = np.arange(len(order))
+        return first[order], rank[place.reshape(-1)]
 
     def __len__(self) -> int:
         return len(self.sends)
@@ -95,8 +130,10 @@ def workload_of(
         UsageError: when all sends have to be listed, and there are too many.
     """
     lane_of, copies = np.arange(len(network.lanes)), 1
+    lane_kind = np.array([_KINDS.index(lane.counts) for lane in network.lanes])
+    copied = bool(lane_kind.any())
     if isinstance(algorithm, OrbitAlgorithm):
-        standing = _standing(algorithm, network) if symmetric else None
+        standing = _standing(algorithm, network) if symmetric and not copied else None
         if standing is None:
             algorithm = algorithm.expanded()
         else:
@@ -116,7 +153,14 @@ def workload_of(
     connections = links
     if copies > 1:
         connections = lane_of[network.strand_lanes[network.first_strand[links], 0]]
-    return Workload(sends, links, connections, first_step, first_need, needs, adds, lane_of, copies)
+    work = Workload(sends, links, connections, first_step, first_need, needs, adds, lane_of, copies)
+    if not copied:
+        return work
+    counted = CountedSends(instance.topology, algorithm)
+    alone = np.arange(len(sends))
+    # Of different steps and chunks nothing is together, whatever the numbers are.
+    together = np.stack([alone, counted.values, counted.sums])
+    return replace(work, together=together, lane_kind=lane_kind)
 
 
 def _first_arrivals(instance: Instance, sends: IntArray) -> tuple[IntArray, IntArray]:

@@ -36,6 +36,7 @@ _CLAUSES = {
     "bandwidth": "`bandwidth`",
     "latency": "`latency`",
     "label": "`label`",
+    "counting": "`counting`",
 }
 
 
@@ -244,12 +245,28 @@ class Builder(ExpressionBuilder):
         span = self.whole(children)
         return "latency", span, syntax.Latency(value, factor, span=span)
 
+    def counting(self, children: Children) -> tuple[str, Span, object]:
+        return "counting", self.whole(children), str(children[1])
+
+    def switch_does(self, children: Children) -> Node:
+        loops = tuple(child for child in children if isinstance(child, syntax.Comprehension))
+        self.require_few_binders(loops)
+        switches = tuple(child for child in children if isinstance(child, syntax.Expr))
+        whole = self.whole([children[0], *switches])
+        return syntax.SwitchStatement(str(children[0]), switches, loops, span=whole)
+
     def label(self, children: Children) -> tuple[str, Span, object]:
         return "label", self.whole(children), self._template(children[1])
 
     def link(self, children: Children) -> Node:
         pairs = tuple(child for child in children if isinstance(child, syntax.PairOf))
         clauses, given = self._clauses(children)
+        if "counting" in given:
+            span = next(x[1] for x in children if isinstance(x, tuple) and x[0] == "counting")
+            raise span.error(
+                "`counting` behind a link, over which every send counts",
+                "`counting` behind the bandwidth of a `shared` bound",
+            )
         bandwidth, rate = given.get("bandwidth", (None, None))
         return syntax.LinkStatement(
             pairs,
@@ -293,7 +310,13 @@ class Builder(ExpressionBuilder):
                 "a plain number of chunks per round, or a switch through which the links lead",
             )
         return syntax.SharedStatement(
-            selections, inner, outer, bandwidth, given.get("label"), span=span
+            selections,
+            inner,
+            outer,
+            bandwidth,
+            given.get("label"),
+            given.get("counting", ""),
+            span=span,
         )
 
     def _clauses(self, children: Children) -> tuple[tuple[Any, ...], dict[str, Any]]:

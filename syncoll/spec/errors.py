@@ -48,6 +48,7 @@ _OPERATORS = frozenset(_OPERATOR_WORDS.split())
 _DEFINITIONS = ("relation", "collective", "topology", "search", "let", "import")
 _STATEMENTS = (
     *("nodes", "switches", "unit", "link", "shared", "chunks", "size", "require", "irregular"),
+    *("multicast", "reduce"),
     *("pre", "post", "k", "steps", "rounds", "time", "encoding", "backend"),
 )
 _SPECIAL = {

@@ -316,14 +316,27 @@ class LinkSelection(Node):
     to_nodes: Expr | None
 
 
+class SwitchStatement(Node):
+    """``multicast switch(0), … for …`` or ``reduce …``: what these switches do besides."""
+
+    keyword: str
+    switches: tuple[Expr, ...]
+    clauses: tuple[Comprehension, ...]
+
+
 class SharedStatement(Node):
-    """``shared { … } for … bandwidth … label …``: one bound for each turn of the outer `for`."""
+    """``shared { … } for … bandwidth … counting … label …``: a bound for each turn of that `for`.
+
+    Args:
+        counting: ``sources`` or ``destinations``; empty where every send counts.
+    """
 
     selections: tuple[PairOf | LinkSelection, ...]
     inner: tuple[Comprehension, ...]
     outer: tuple[Comprehension, ...]
     bandwidth: Expr
     label: Label | None
+    counting: str = ""
 
 
 class Setting(Node):

@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any
 
 from syncoll.errors import Origin
-from syncoll.model import BandwidthBound, Fabric, FabricLink, Link, Topology
+from syncoll.model import BandwidthBound, Counting, Fabric, FabricLink, Link, Topology
 from syncoll.spec import limits, syntax
 from syncoll.spec.arithmetic import cell_of, first_live, is_column
 from syncoll.spec.evaluator import Evaluator
@@ -81,6 +81,7 @@ class _Builder:
         self.links: dict[Link, tuple[_Figures, str, Span]] = {}
         self.later: list[tuple[syntax.SharedStatement, NameScope]] = []
         self.shared: list[BandwidthBound] = []
+        self.does: dict[str, dict[int, None]] = {"multicast": {}, "reduce": {}}
         self.shared_pairs = 0
         self.leaving: dict[int, list[Link]] = defaultdict(list)
         self.entering: dict[int, list[Link]] = defaultdict(list)
@@ -113,6 +114,8 @@ class _Builder:
                 self.evaluator.require(statement, scope, self.name)
             elif isinstance(statement, syntax.LinkStatement):
                 self._add_links(statement, scope)
+            elif isinstance(statement, syntax.SwitchStatement):
+                self._add_switches(statement, scope)
             elif isinstance(statement, syntax.SharedStatement):
                 self.later.append((statement, scope))
 
@@ -141,6 +144,8 @@ class _Builder:
             self.origin,
             measure="GB/s" if self.in_gigabytes else "chunks per round",
             unit=self.unit,
+            multicast=tuple(sorted(self.does["multicast"])),
+            reduce=tuple(sorted(self.does["reduce"])),
         )
 
     def topology(self) -> Topology:
@@ -198,6 +203,20 @@ class _Builder:
                 f"at most {limits.MAX_NODES} switches",
             )
         self.switches = self.evaluator.ambient.switches = count
+
+    def _add_switches(self, statement: syntax.SwitchStatement, scope: NameScope) -> None:
+        for turn in each(self.evaluator, statement.clauses, scope):
+            for expr in statement.switches:
+                vertex = self.evaluator.whole(expr, turn)
+                if not self.nodes <= vertex < self.nodes + self.switches:
+                    raise expr.span.error(
+                        f"{statement.keyword} by {written(vertex)}, which is not a switch of "
+                        f"{self.name}",
+                        "`switch(0)` and so on"
+                        if self.switches
+                        else "`switches` above 0, and one of them",
+                    )
+                self.does[statement.keyword][vertex] = None
 
     def _set_unit(self, statement: syntax.RoundUnit, scope: NameScope) -> None:
         self._measure(statement.rate.span, in_gigabytes=True)
@@ -402,7 +421,8 @@ class _Builder:
             bandwidth = Fraction(self._bandwidth(statement.bandwidth, turn))
             label = self._labels(statement.label, turn, 1)[0]
             if group:  # a bound over no links (a node without neighbours) bounds nothing
-                self.shared.append(BandwidthBound(tuple(sorted(group)), bandwidth, label))
+                counts = Counting(statement.counting or Counting.SENDS)
+                self.shared.append(BandwidthBound(tuple(sorted(group)), bandwidth, label, counts))
 
     def _pairs(self, pair: syntax.PairOf, scope: NameScope, size: int) -> list[Link]:
         if not size:

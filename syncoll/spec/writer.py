@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 from syncoll.errors import SpecError
-from syncoll.model import BandwidthBound, Link, Topology
+from syncoll.model import BandwidthBound, Counting, Link, Topology
 from syncoll.spec.keywords import RESERVED
 
 __all__ = [
@@ -50,7 +50,7 @@ def topology_to_spec(topology: Topology, name: str) -> str:
     own: dict[Link, BandwidthBound] = {}
     last: Link = (-1, -1)
     for bound in topology.bounds:
-        if len(bound.links) != 1 or bound.links[0] <= last:
+        if len(bound.links) != 1 or bound.links[0] <= last or bound.counts is not Counting.SENDS:
             break
         last = bound.links[0]
         own[last] = bound
@@ -75,7 +75,8 @@ def topology_to_spec(topology: Topology, name: str) -> str:
         )
         lines += _statement("link ", (x for x in links if x not in both), tail)
     for bound in topology.bounds[len(own) :]:
-        tail = f" }} bandwidth {bound.chunks_per_round}{label_text(bound.label)}"
+        counting = "" if bound.counts is Counting.SENDS else f" counting {bound.counts}"
+        tail = f" }} bandwidth {bound.chunks_per_round}{counting}{label_text(bound.label)}"
         lines += _statement("shared { ", bound.links, tail)
     return "\n".join([*lines, "}", ""])
 

@@ -80,9 +80,14 @@ def node_set(values: Any, end: int) -> list[int]:
 
 class Machine:
     def __init__(
-        self, nodes: int, links: list[tuple[int, int]], bounds: list[tuple[list[Any], Fraction]]
+        self,
+        nodes: int,
+        links: list[tuple[int, int]],
+        bounds: list[tuple[list[Any], Fraction]],
+        counts: Sequence[str | None] = (),
     ) -> None:
-        self.nodes, self.links = nodes, links
+        self.nodes, self.links, self.counting = nodes, links, counts or [None] * len(bounds)
+        self.counts = any(self.counting)
         self.room = [b for _, b in bounds]
         number = {link: i for i, link in enumerate(links)}
         self.members = [[number[link] for link in members] for members, _ in bounds]
@@ -103,13 +108,17 @@ class Machine:
         links = read_links(written["links"])
         require(nodes > 0 and all(members and b > 0 for members, b in bounds), "bounds")
         require({link for members, _ in bounds for link in members} == set(links), "no bound")
-        return cls(nodes, links, bounds)
+        counts = [one.get("counts") for one in written["bounds"]]
+        require({*counts} <= {None, "sources", "destinations"}, "counts")
+        return cls(nodes, links, bounds, counts)
 
     def reversed(self) -> Machine:
         def turned(links: list[tuple[int, int]]) -> list[tuple[int, int]]:
             return sorted((b, a) for a, b in links)
 
-        return Machine(self.nodes, turned(self.links), [(turned(m), b) for m, b in self.bounds])
+        return Machine(
+            self.nodes, turned(self.links), [(turned(m), b) for m, b in self.bounds], self.counting
+        )
 
     def ways(self, to: int, price: dict[int, Fraction] | None = None) -> dict[int, Fraction]:
         """From each node that has one the cost of the cheapest path; without prices its links."""
@@ -217,6 +226,8 @@ class Certificate:
             demands = self.shape.demands(reading, node)
             machine = machine.reversed() if reading in ("inverse", "collect") else machine
         self.machine = machine
+        plain = not machine.counts or self.method in ("cut", "prices", "nothing")
+        require(plain, "sends that may count as one")
         proved = getattr(self, f"_{self.method}")(demands)
         require(proved == self.rounds, f"it proves {proved}, not {self.rounds}")
 
@@ -254,6 +265,8 @@ class Certificate:
             for k in positions(share["demands"], len(demands)):
                 sources, destinations, n = demands[k]
                 require(goal in destinations and (k, goal) not in claimed, "a share")
+                alone = not self.machine.counts or all(other != k for other, _ in claimed)
+                require(alone, "shares of sends that may count as one")
                 claimed.add((k, goal))
                 for at, part in own.items():
                     paid[k, *at] = paid.get((k, *at), Fraction(0)) + part

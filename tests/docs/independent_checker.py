@@ -9,7 +9,7 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from itertools import product
 from math import inf
@@ -54,7 +54,8 @@ def digest(document: Json) -> str:
 
 class _File:
     def __init__(self, document: Json) -> None:
-        require(document["schema"] in ("syncoll/frontier/1", "syncoll/frontier/2"), "the schema")
+        versions = [f"syncoll/frontier/{n}" for n in (1, 2, 3)]
+        require(document["schema"] in versions, "the schema")
         self.document, self.machine = document, Machine.read(document)
         self.evidence, self.bounds = document["evidence"], document["bounds"]
         self.limit = count(self.evidence["max_chunks"])
@@ -391,20 +392,69 @@ class _Replay:
                 yield q[c], p[a], p[b], t + d, frozenset(p[n] for n in who)
 
     def run(self) -> None:
+        """Where switches add up: as if they did, or else as if they did not."""
+        begin = {key: [*held] for key, held in self.held.items()}
+        try:
+            self._run(adding=True)
+        except WrongError:
+            if "destinations" not in self.machine.counting:
+                raise
+            self.held = begin
+            self._run(adding=False)
+
+    def _groups(self, now: list[Send], *, adding: bool) -> Iterator[tuple[Any, list[Send]]]:
+        """The sends of a step, those that are added up together."""
+        links = {a: i for i, a in enumerate(self.machine.links)}
+        kinds = list(zip(self.machine.members, self.machine.counting, strict=True))
+
+        def meet(one: Send, other: Send, kind: str) -> bool:
+            own = {links[x[1], x[2]] for x in (one, other)}
+            return any(named == kind and own <= {*members} for members, named in kinds)
+
+        groups: dict[object, list[Send]] = {}
+        for one in now:
+            c, a, b, _, whose = one
+            copied = any(
+                x != one and (x[0], x[1], x[4]) == (c, a, whose) and meet(one, x, "sources")
+                for x in now
+            )
+            alone = not adding or copied or not self.combining or not meet(one, one, "destinations")
+            groups.setdefault(one if alone else (c, b), []).append(one)
+        for key, group in groups.items():
+            whose = [n for one in group for n in one[4]]
+            parts = [group] if len(whose) == len(set(whose)) else [[one] for one in group]
+            for i, part in enumerate(parts):
+                yield (key, i), part
+
+    def _run(self, *, adding: bool) -> None:
         number = {link: i for i, link in enumerate(self.machine.links)}
         for _, _, _, t, _ in self.sends:
             require(t < len(self.rounds), "a send after the last step")
         for step, rounds in enumerate(self.rounds):
-            load: Counter[int] = Counter()
+            load: dict[int, list[tuple[object, object]]] = {i: [] for i in number.values()}
             arrives = []
-            for c, a, b, t, nodes in self.sends:
-                if t == step:
+            now = [one for one in self.sends if one[3] == step]
+            # Nothing meets where every send counts, and there may be many.
+            groups: Iterable[Any] = enumerate([one] for one in now)
+            if self.machine.counts:
+                groups = self._groups(now, adding=adding)
+            for key, group in groups:
+                together: frozenset[int] = frozenset()
+                for c, a, b, _, nodes in group:
                     whole = nodes if self.combining else self.ends[c][0]
                     require(bool(whole) and self._forms(c, a, whole), "a send of what is not held")
-                    load[number[a, b]] += 1
-                    arrives.append(((c, b), whole))
-            for members, room in zip(self.machine.members, self.machine.room, strict=True):
-                require(sum(load[i] for i in members) <= room * rounds, "too many sends")
+                    load[number[a, b]].append(((c, a, nodes), key))
+                    together |= whole
+                    goes = c, b
+                arrives.append((goes, together))
+            for members, room, kind in zip(
+                self.machine.members, self.machine.room, self.machine.counting, strict=True
+            ):
+                sends = [one for i in members for one in load[i]]
+                found = len(sends)
+                if kind is not None:
+                    found = len({one[kind == "destinations"] for one in sends})
+                require(found <= room * rounds, "too many sends")
             for key, whole in arrives:
                 self.held.setdefault(key, []).append(whole)
         for c, (pre, post) in self.ends.items():

@@ -52,6 +52,7 @@ COMMANDS = {
     "hub(4) reduce": "--backend pysat --max-chunks 2 --max-steps 2",
     "ring(5) reducescatter": "--backend ring",
     "hub(3) allgather": "--backend all_pairs",
+    "nvl72(3,true) broadcast": "--backend pysat --max-steps 2 --max-chunks 2",
     "bus(3) alltoall": "--backend all_pairs",
     "lop both": "--backend pysat --max-steps 4 --max-chunks 5",
     "ring(6) broadcast": "--backend pysat --k 0 --max-chunks 5",
