@@ -18,6 +18,7 @@ from syncoll.deadline import Deadline, OutOfTimeError
 from syncoll.errors import LocatedError, SyncollError, UsageError
 from syncoll.model import Collective
 from syncoll.model.derived import part_chunks
+from syncoll.results.family import Family
 from syncoll.results.frontier import Frontier, Point
 from syncoll.searching.answers import AnswerSource
 from syncoll.searching.bounds_table import BoundsTable
@@ -25,6 +26,7 @@ from syncoll.searching.candidates import CandidateSource
 from syncoll.searching.claims import gaps_are_open, with_claims
 from syncoll.searching.compositions import Compositions
 from syncoll.searching.driver import OUT_OF_MEMORY, OnPoints, merged, proofs_until, search_points
+from syncoll.searching.families import belonging, unbeaten
 from syncoll.searching.parts import Part, same_problem, underlying
 from syncoll.searching.request import Observer, SearchRequest, Strategy
 from syncoll.searching.seed_run import within
@@ -173,11 +175,11 @@ class Composing:
 
     def _so_far(self, scope: str) -> Frontier:
         """What is known, with everything that is proved about it."""
-        request, source = self.request, self.source
+        request, source, families = self.request, self.source, self._families
         found = Frontier(
             request.topology,
             request.collective.name,
-            tuple(self.points),
+            unbeaten(self.points, families),
             (),
             scope,
             self.answers.settings(
@@ -189,8 +191,14 @@ class Composing:
             complete=self.complete and not self.interrupted,
             interrupted=self.interrupted,
             seconds=time.perf_counter() - self.began,
+            families=families,
         )
         return self._claimed(found)
+
+    @property
+    def _families(self) -> tuple[Family, ...]:
+        """Those of seeds of the whole that belong on the frontier."""
+        return belonging(self.seeds.families, self.request)
 
     def _turn(self, seeds: Callable[[], object]) -> None:
         """A turn of seeds, unless the search was interrupted."""
@@ -396,7 +404,8 @@ class Composing:
 
         def on_points(frontier: Frontier) -> None:
             """What it proves is about fewer C than what is said of the whole."""
-            better = replace(found, points=frontier.points, refuted=frontier.refuted)
+            own = unbeaten(frontier.points, found.families)
+            better = replace(found, points=own, refuted=frontier.refuted)
             assert report is not None
             report(self._claimed(better))
 
@@ -422,7 +431,7 @@ class Composing:
         frontier = self._claimed(
             replace(
                 found,
-                points=direct.points,
+                points=unbeaten(direct.points, found.families),
                 refuted=direct.refuted,
                 scope=f"{found.scope}, and directly {direct.scope}",
                 interrupted=direct.interrupted,

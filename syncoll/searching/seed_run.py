@@ -20,7 +20,7 @@ from typing import cast
 from syncoll.deadline import Deadline, interrupted_at
 from syncoll.errors import OutOfTimeError, PluginError, SyncollError, VerificationError
 from syncoll.model import Collective, Topology
-from syncoll.plugins import Proposal, SeedLimits
+from syncoll.plugins import Proposal, SeedLimits, SeedRecord
 from syncoll.plugins.guard import calling
 from syncoll.results.family import Family
 from syncoll.results.frontier import Point
@@ -373,9 +373,9 @@ class SeedRun:
         """Verifies a family when it comes up for the first time."""
         if family is None or any(family is known for known, _ in self._seen):
             return
-        if self.topology.counts_copies:
-            return  # its members are counted one by one, as if switches only forwarded
         if not family.topology.same_as(self.topology):
+            if self.topology.counts_copies and family.topology.same_as(self.topology.conservative):
+                return  # it is of the machine on which every send counts
             raise VerificationError("a family on another topology")
         kept = replace(family, found_by=name)
         first = kept.member(kept.first)

@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from syncoll.certificates import ChunkClasses
 from syncoll.errors import VerificationError
+from syncoll.model.counting import bound_loads
 from syncoll.results import Family, Frontier, Part
 from syncoll.trust.replay import require_valid
 
@@ -149,13 +150,8 @@ def _require_room(family: Family) -> None:
 
 
 def _loads(part: Part) -> IntArray:
-    """``[bounds, steps]``: how many sends of a part are over each set of links in each step."""
-    topology, steps = part.instance.topology, part.algorithm.steps
-    number = {link: i for i, link in enumerate(topology.links)}
-    on_links = np.zeros((len(topology.links), steps), dtype=np.int64)
-    for _, source, destination, step in part.algorithm.sends.tolist():
-        on_links[number[source, destination], step] += 1
-    loads = np.zeros((len(topology.bounds), steps), dtype=np.int64)
-    for i, bound in enumerate(topology.bounds):
-        loads[i] = on_links[[number[link] for link in bound.links]].sum(axis=0)
-    return loads
+    """``[bounds, steps]``: what each bound counts of a part in each step.
+
+    Parts have chunks of their own, and sends of different chunks never count as one.
+    """
+    return bound_loads(part.instance.topology, part.algorithm)

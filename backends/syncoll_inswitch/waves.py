@@ -1,0 +1,90 @@
+"""What is done with the chunks of a wave, step by step, and what each send then carries.
+
+In one box of P nodes a wave has a chunk for each node, where its sum is formed (step 0) and from
+where the result is copied to all (step 1): each cable carries P values in either direction, P - 1
+of them on the way to sums and one as a result, or the other way round.  The cables back are idle in
+the first step; there one chunk more fits that every node copies to all others.  So m waves take
+
+    S = m + 1,  R = P m + P - 1,  C = P m + 1
+
+and R/C falls to 1, which is what a cable must carry of one's own data.  Between boxes the sums of
+each are exchanged along rails: by two boxes at once, by more in two steps, each summing for its
+part of the chunks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from syncoll.model import Algorithm
+from syncoll_inswitch.boxes import Boxes
+
+__all__ = ["Moves", "algorithm_of", "copied_at_once", "wave"]
+
+Moves = tuple[tuple[tuple[int, int, int], ...], ...]
+"""For each step the sends: chunk, source, destination."""
+
+
+@dataclass
+class _Steps:
+    """Sends of a wave, written down chunk by chunk."""
+
+    moves: list[list[tuple[int, int, int]]]
+
+    def gather(self, step: int, chunk: int, nodes: tuple[int, ...], root: int) -> None:
+        self.moves[step] += [(chunk, node, root) for node in nodes if node != root]
+
+    def spread(self, step: int, chunk: int, nodes: tuple[int, ...], root: int) -> None:
+        self.moves[step] += [(chunk, root, node) for node in nodes if node != root]
+
+
+def wave(boxes: Boxes, times: int) -> Moves:
+    """Sums in boxes, then between them, then copies of the results.
+
+    Args:
+        times: how many chunks stand for one.
+    """
+    rails = tuple(zip(*boxes, strict=True))
+    between = min(len(boxes) - 1, 2)
+    parts = len(boxes) if between == 2 else 1
+    steps = _Steps([[] for _ in range(between + 2)])
+    chunk = 0
+    for _ in range(times):
+        for rail in rails:
+            for part in range(parts):
+                for box, root in zip(boxes, rail, strict=True):
+                    steps.gather(0, chunk, box, root)
+                    steps.spread(between + 1, chunk, box, root)
+                if between == 1:
+                    steps.spread(1, chunk, rail, rail[0])
+                    steps.spread(1, chunk, rail, rail[1])
+                elif between == 2:
+                    steps.gather(1, chunk, rail, rail[part])
+                    steps.spread(2, chunk, rail, rail[part])
+                chunk += 1
+    return tuple(map(tuple, steps.moves))
+
+
+def copied_at_once(box: tuple[int, ...], times: int) -> Moves:
+    """Chunks that every node sends to all in one step, each copied by the switch."""
+    return (tuple((c, a, b) for c in range(times) for a in box for b in box if a != b),)
+
+
+def algorithm_of(moves: Moves, nodes: int) -> Algorithm:
+    """The sends, each with the sum of all that its node has; a round for each step.
+
+    What comes to a node in one step has no contribution that it has already, or all of them.
+    """
+    chunks = 1 + max(chunk for step in moves for chunk, _, _ in step)
+    held = np.zeros((chunks, nodes, nodes), dtype=bool)
+    held[:, np.arange(nodes), np.arange(nodes)] = True
+    sends, carried = [], []
+    for step, now in enumerate(moves):
+        chunk, source, destination = np.array(now, dtype=np.int64).reshape(-1, 3).T
+        what = held[chunk, source]
+        sends.append(np.stack([chunk, source, destination, np.full_like(chunk, step)], axis=1))
+        carried.append(what)
+        np.logical_or.at(held, (chunk, destination), what)
+    return Algorithm((1,) * len(moves), np.concatenate(sends), np.concatenate(carried))

@@ -1,0 +1,109 @@
+"""The seed: costs in closed form, and what the search says of them."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+import syncoll
+from syncoll.model import Topology
+from syncoll.plugins import PluginManager, Proposal, SeedLimits
+from syncoll.plugins.options import resolve_options
+from syncoll.routing import as_topology
+from syncoll.spec import SpecLibrary
+from syncoll.trust import require_valid
+from syncoll.trust.families import require_family
+from syncoll_inswitch import RECORD
+from syncoll_inswitch.boxes import boxes_of
+from tests.oracles.counted import box
+
+_LIBRARIES = PluginManager.discover().spec_libraries.values()
+SPECS = SpecLibrary.load([record.folder for record in _LIBRARIES])
+
+
+def proposed(topology: Topology, limits: SeedLimits, **options: object) -> list[Proposal]:
+    """What the seed proposes, verified."""
+    asked = SPECS.collective("allreduce")
+    found = []
+    values = resolve_options(RECORD.options, options, "inswitch")
+    for one in RECORD.load().propose(topology, asked, limits, values):
+        assert one is not None
+        algorithm = one.algorithm
+        instance = asked.instantiate(
+            topology, chunks=one.chunks, steps=algorithm.steps, rounds=algorithm.rounds
+        )
+        require_valid(instance, algorithm)
+        if one.family is not None:
+            require_family(one.family)
+        found.append(one)
+    return found
+
+
+@pytest.mark.parametrize("nodes", [3, 4, 6])
+def test_a_box_comes_near_to_one(nodes: int) -> None:
+    found = proposed(box(nodes), SeedLimits(), steps=4)
+    costs = [(x.algorithm.steps, x.algorithm.rounds, x.chunks) for x in found]
+    assert costs == [(m + 1, nodes * (m + 1) - 1, nodes * m + 1) for m in range(4)]
+    assert all(x.family is not None and x.family.limit == 1 for x in found)
+
+
+@pytest.mark.parametrize(("multicast", "reduce"), [(True, False), (False, True)])
+def test_one_of_the_two_gains_nothing_in_the_long_run(multicast: bool, reduce: bool) -> None:
+    found = proposed(box(4, multicast=multicast, reduce=reduce), SeedLimits(), steps=3)
+    assert min(x.family.limit for x in found if x.family is not None) == Fraction(3, 2)
+
+
+@pytest.mark.parametrize(("boxes", "limit"), [(2, Fraction(1, 8)), (3, Fraction(1, 6))])
+def test_boxes_are_as_fast_as_their_network(boxes: int, limit: Fraction) -> None:
+    topology = as_topology(SPECS.topology(f"dgx_h100(boxes={boxes}, nvls=true)"))
+    found = proposed(topology, SeedLimits(), steps=5)
+    assert min(x.family.limit for x in found if x.family is not None) == limit
+
+
+def test_limits_are_kept() -> None:
+    limits = SeedLimits(max_steps=3, max_rounds=20, max_chunks=17)
+    found = proposed(box(4), limits)
+    assert found
+    for one in found:
+        assert one.algorithm.steps <= 3
+        assert one.algorithm.rounds <= 20
+        assert one.chunks <= 17
+
+
+@pytest.mark.parametrize(
+    ("network", "collective", "why"),
+    [
+        ("dgx_h100", "allreduce", "no switch copies"),
+        ("dgx_h100(nvls=true)", "broadcast", "does not combine"),
+        ("dgx_h100(nvls=true)", "reduce", "not every node"),
+    ],
+)
+def test_it_says_why_not(network: str, collective: str, why: str) -> None:
+    found = RECORD.fits(as_topology(SPECS.topology(network)), SPECS.collective(collective))
+    assert not found.ok
+    assert why in found.reason
+
+
+def test_boxes() -> None:
+    assert boxes_of(box(3)) == ((0, 1, 2),)
+    assert boxes_of(box(3).conservative) is None
+    two = as_topology(SPECS.topology("dgx_h100(boxes=2, nvls=true)"))
+    assert boxes_of(two) == (tuple(range(8)), tuple(range(8, 16)))
+
+
+def test_a_search_finds_the_gain_and_proves_that_it_is_all() -> None:
+    """R/C falls to 1, which no algorithm is below; without the switches it is 3/2."""
+    with_, without = (
+        syncoll.pareto(
+            f"nvl72(4, {nvls})",
+            "allreduce",
+            backend="inswitch" if nvls == "true" else "ring",
+            progress="none",
+        )
+        for nvls in ("true", "false")
+    )
+    assert with_.least_bandwidth == 1
+    assert [family.limit for family in with_.families] == [1]
+    assert without.least_bandwidth == Fraction(3, 2)
+    assert min(point.bandwidth for point in without) == Fraction(3, 2)
