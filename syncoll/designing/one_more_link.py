@@ -120,9 +120,10 @@ def extensions(
         return sum(least, Fraction(0)), one.far, one.ends
 
     found.sort(key=promise)
-    if topology.fabric is None:
+    if topology.fabric is None and not topology.counts_copies:
         return found
-    # What moves through switches may take other ways beside a new link: nothing is proved.
+    # What moves through switches may take other ways beside a new link, and several sends may count
+    # as one: nothing is proved.
     unknown = dict.fromkeys(bounds)
     return [replace(one, at_least=unknown) for one in found]
 

@@ -121,7 +121,18 @@ def _fabric_without(fabric: Fabric, what: Struck, nodes: tuple[int, ...], name: 
             FabricLink(number[ends[0]], number[ends[1]], bandwidth, one.label, one.latency)
         )
     unit = fabric.chunk_bandwidth if fabric.measure == "GB/s" else None
-    return replace(fabric, name=name, num_nodes=len(nodes), links=tuple(links), unit=unit)
+    multicast, reduce = (
+        tuple(number[switch] for switch in some) for some in (fabric.multicast, fabric.reduce)
+    )
+    return replace(
+        fabric,
+        name=name,
+        num_nodes=len(nodes),
+        links=tuple(links),
+        unit=unit,
+        multicast=multicast,
+        reduce=reduce,
+    )
 
 
 def _without(topology: Topology, what: Struck, nodes: tuple[int, ...], name: str) -> Topology:

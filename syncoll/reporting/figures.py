@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from syncoll.errors import UsageError
 from syncoll.model import Topology
+from syncoll.model.counting import bound_loads
 from syncoll.planning import Picture, PictureFormat, draw_frontier, require_matplotlib
 from syncoll.reporting.layout import lay_out
 from syncoll.reporting.subject import Entry, Subject
@@ -129,6 +130,7 @@ def _steps(
 
     layout = lay_out(topology)
     loads = entry.stored.algorithm.link_loads(topology)
+    limits = bound_loads(topology, entry.stored.algorithm)
     curves = _curves(topology, layout.places, layout.bends)
     for number in layout.broken:
         curves[number] = curves[number][:0]
@@ -142,7 +144,7 @@ def _steps(
     )
     for axes, step in zip(grid, steps, strict=False):
         rounds = entry.stored.algorithm.rounds_per_step[step]
-        full = _fullness(topology, loads[:, step], rounds)
+        full = _fullness(topology, limits[:, step], rounds)
         order = np.argsort(full * (loads[:, step] > 0), kind="stable")
         colours = [_colour(full[i]) if loads[i, step] else _IDLE for i in order.tolist()]
         widths = np.where(loads[order, step] > 0, 1.5, 0.6)
@@ -183,11 +185,17 @@ def _curves(topology: Topology, places: FloatArray, bends: FloatArray) -> list[F
 
 
 def _fullness(topology: Topology, load: npt.NDArray[np.int64], rounds: int) -> FloatArray:
-    """For each link the largest share that is used of the limits that it is in."""
+    """For each link the largest share that is used of the limits that it is in.
+
+    Args:
+        load: ``[B]``, what each of them counts.
+    """
     found = np.zeros(len(topology.links))
-    for bound, members in zip(topology.bounds, topology.bound_links, strict=True):
+    for number, (bound, members) in enumerate(
+        zip(topology.bounds, topology.bound_links, strict=True)
+    ):
         room = float(bound.chunks_per_round * rounds)
-        share = float(load[members].sum()) / room if room else 0.0
+        share = float(load[number]) / room if room else 0.0
         found[members] = np.maximum(found[members], share)
     return found
 

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from syncoll.model import Algorithm, Instance, OrbitAlgorithm
+from syncoll.model.counting import bound_loads
 from syncoll.reporting.packing import Packed, Room, pack
 
 __all__ = ["MOST_MOVES", "arrived", "traffic"]
@@ -25,14 +26,25 @@ def traffic(instance: Instance, algorithm: Algorithm, room: Room) -> dict[str, A
     """The traffic of an algorithm, as far as there is room for it.
 
     Returns:
-        ``loads`` ``[L, S]``: chunks on each link in each step; ``moves``: the link and the chunk of
+        ``loads`` ``[L, S]``: chunks on each link in each step; ``counted`` ``[B, S]``: what each
+        bound counts of them, where that is not every one; ``moves``: the link and the chunk of
         each send, by step, link and chunk, ``moves_per_step``, and the ``kinds`` of chunks for
         colours; ``arrived`` ``[S + 1, P]``: per cent of what each node needs that it has before
         each step and in the end, 255 where it needs nothing.  What is left out is None.
     """
     topology = instance.topology
-    found: dict[str, Any] = {"loads": None, "moves": None, "kinds": None, "arrived": None}
+    found: dict[str, Any] = {
+        "counted": None,
+        "loads": None,
+        "moves": None,
+        "kinds": None,
+        "arrived": None,
+    }
     found["loads"] = room.take(pack(algorithm.link_loads(topology)))
+    if topology.counts_copies:
+        found["counted"] = room.take(pack(bound_loads(topology, algorithm)))
+        if found["counted"] is None:
+            found["loads"] = None  # they alone would say that limits are exceeded
     if found["loads"] is None or algorithm.num_sends > MOST_MOVES:
         return found
     listed = algorithm.expanded() if isinstance(algorithm, OrbitAlgorithm) else algorithm

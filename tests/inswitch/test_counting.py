@@ -262,3 +262,28 @@ def test_bounds_of_single_links() -> None:
     bound = BandwidthBound(((0, 1),), ONE, counts=Counting.SOURCES)
     assert bound.kind == (1, Counting.SOURCES)
     assert bound != replace(bound, counts=Counting.SENDS)
+
+
+def test_what_is_left_of_a_damaged_box_still_adds_up() -> None:
+    from syncoll.repairing.damage import parse_damage
+    from syncoll.repairing.damaged import damaged
+
+    left = damaged(syncoll.topology("nvl72(4, true)"), [parse_damage("node 1")]).topology
+    assert left.num_nodes == 3
+    assert left.fabric is not None
+    assert left.fabric.multicast == left.fabric.reduce == (3,)
+    assert {bound.counts for bound in left.bounds} == {Counting.SOURCES, Counting.DESTINATIONS}
+
+
+def test_a_page_has_what_limits_count(written: Path) -> None:
+    from syncoll.reporting.packing import Room
+    from syncoll.reporting.traffic import traffic
+
+    point = syncoll.load(written)[0]
+    found = traffic(point.instance, point.algorithm, Room(1 << 20))
+    assert found["counted"] is not None
+    plain = syncoll.topology("dgx_h100(nvls=true)").conservative
+    assert (
+        traffic(replace(point.instance, topology=plain), point.algorithm, Room(9))["counted"]
+        is None
+    )

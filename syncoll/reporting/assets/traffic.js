@@ -4,11 +4,11 @@ const STEP_MILLISECONDS = 1400;
 const MOST_DOTS = 1200;
 
 async function readTraffic(one) {
-  const [loads, moves, kinds, arrived] = await Promise.all(
-    [one.loads, one.moves, one.kinds, one.arrived].map((packed) => (packed ? unpacked(packed) : null)));
+  const [loads, counted, moves, kinds, arrived] = await Promise.all(
+    [one.loads, one.counted, one.moves, one.kinds, one.arrived].map((packed) => (packed ? unpacked(packed) : null)));
   const starts = [0];
   if (moves) for (const count of one.moves_per_step) starts.push(starts.at(-1) + count);
-  return { loads, moves, kinds, arrived, starts, half: moves ? moves.length / 2 : 0 };
+  return { loads, counted, moves, kinds, arrived, starts, half: moves ? moves.length / 2 : 0 };
 }
 
 async function trafficView(network, choose) {
@@ -25,11 +25,19 @@ async function trafficView(network, choose) {
   const carried = (link) => (state.whole ? total(link) : load(link, state.step));
   const rounds = () => (state.whole ? state.one.rounds : state.one.rounds_per_step[state.step]);
 
+  /** What a limit counts: every chunk on its links, or those that switches copy or add up once. */
+  function held(limit, i) {
+    const { traffic, one } = state;
+    if (!traffic.counted) return limit.links.reduce((sum, link) => sum + carried(link), 0);
+    const own = traffic.counted.subarray(i * one.steps, (i + 1) * one.steps);
+    return state.whole ? own.reduce((sum, chunks) => sum + chunks, 0) : own[state.step];
+  }
+
   /** For each limit the chunks that it carries, and which share of its room that is. */
   function uses() {
     const r = rounds();
-    return network.limits.map((limit) => {
-      const chunks = limit.links.reduce((sum, link) => sum + carried(link), 0);
+    return network.limits.map((limit, i) => {
+      const chunks = held(limit, i);
       return { ...limit, chunks, share: r ? chunks / (limit.room * r) : 0 };
     });
   }
