@@ -33,7 +33,15 @@ RECORD = SeedRecord(
     name="inswitch",
     summary="allreduce in switches that copy and add up, wave after wave",
     load=load,
-    options=(Option("steps", 12, "members of up to so many steps become points", low=1),),
+    options=(
+        Option("steps", 12, "members of up to so many steps become points", low=1),
+        Option(
+            "head",
+            "yes",
+            "a chunk more in the first step, copied by every node, where there is room for it",
+            choices=("yes", "no"),
+        ),
+    ),
     fits=_fits,
     first_seconds=0.05,
     counts_copies=True,

@@ -54,7 +54,7 @@ class InSwitchSeed:
         if boxes is None or not fits(topology, collective).ok:
             return
         for times in _times(topology, boxes):
-            waves = _Waves(topology, collective, boxes, times)
+            waves = _Waves(topology, collective, boxes, times, head=options["head"] == "yes")
             yield from waves.proposals(limits, int(options["steps"]))
 
 
@@ -72,14 +72,23 @@ class _Waves:
 
     Args:
         times: how many chunks stand for one.
+        head: whether a chunk more is copied in the first step.
     """
 
     def __init__(
-        self, topology: Topology, collective: Collective, boxes: Boxes, times: int
+        self,
+        topology: Topology,
+        collective: Collective,
+        boxes: Boxes,
+        times: int,
+        *,
+        head: bool,
     ) -> None:
         self._topology, self._collective = topology, collective
         self._wave = self._part(wave(boxes, times))
-        self._head = self._part(copied_at_once(boxes[0], times)) if len(boxes) == 1 else None
+        self._head = None
+        if head and len(boxes) == 1:
+            self._head = self._part(copied_at_once(boxes[0], times))
 
     def _part(self, moves: Moves) -> Part:
         algorithm = algorithm_of(moves, self._topology.num_nodes)

@@ -4,8 +4,9 @@ from syncoll.plugins import Option
 
 __all__ = ["CHANNELS", "OPTIONS", "SMALL"]
 
-CHANNELS = ("memory", "port")
-"""Written by the GPU itself over NVLink or xGMI; or by a proxy, over InfiniBand as well."""
+CHANNELS = ("memory", "port", "switch")
+"""Written by the GPU itself over NVLink or xGMI; or by a proxy, over InfiniBand as well; or copied
+and added up by NVSwitches with NVLink SHARP."""
 
 SMALL = 1 << 16
 """Bytes up to which messages go by packets, if nothing else is said."""
@@ -14,7 +15,8 @@ OPTIONS = (
     Option(
         "channel",
         "memory",
-        "who moves the data: the GPU itself (memory) or a proxy on the host (port)",
+        "who moves the data: the GPU itself (memory), a proxy on the host (port), or the GPU "
+        "through switches that copy and add up (switch)",
         choices=CHANNELS,
     ),
     Option("threads", 1024, "threads of a thread block, a multiple of 32", low=32, high=1024),

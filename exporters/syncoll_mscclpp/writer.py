@@ -17,6 +17,7 @@ from syncoll_mscclpp.options import SMALL
 from syncoll_mscclpp.packets import Packets, packets_of
 from syncoll_mscclpp.program import Program, RankProgram, program_of
 from syncoll_mscclpp.script import Script
+from syncoll_mscclpp.switches import switch_gpus
 
 __all__ = ["MscclppExporter"]
 
@@ -38,6 +39,8 @@ class MscclppExporter:
         collective = kind_of(request.instance)
         _require_known(collective, request, kind)
         _require_options(options)
+        if kind == "switch":
+            return _through_switches(request, collective, options)
         program, packets = _program(request, collective, options)
         lowered = program.lowered
         scratch = packets.scratch if packets else [one.scratch_chunks for one in lowered.ranks]
@@ -60,10 +63,37 @@ class MscclppExporter:
                 for rank, one in enumerate(program.ranks)
             ],
         }
-        notes = [*_notes(request, collective, program, sizes, kind, int(options["blocks"]))]
+        blocks = max(len(rank.scripts) for rank in program.ranks) if program.split else 0
+        notes = [*_notes(request, collective, blocks, sizes, kind, options)]
         if packets:
             notes.append("by packets (protocol LL), which is for small messages")
         return Exported({f"{name}.json": _text(plan).encode("ascii")}, tuple(notes))
+
+
+def _through_switches(
+    request: ExportRequest, collective: StandardCollective, options: Mapping[str, OptionValue]
+) -> Exported:
+    """A plan by switch channels, whose data need no scratch."""
+    if options["packets"] == "yes":
+        raise ExportError("packets go over memory channels only; expected channel=memory")
+    gpus = switch_gpus(request, collective)
+    sizes = _Sizes(collective, 0, request, int(options["alignment"]))
+    name = _name(request.name)
+    plan: dict[str, Any] = {
+        "name": name,
+        "collective": str(collective.kind),
+        "protocol": "Simple",
+        "inplace": request.in_place,
+        "reuse_resources": False,
+        "use_double_scratch_buffer": False,
+        "num_threads_per_block": int(options["threads"]),
+        "buffer_alignment": sizes.alignment,
+        "min_message_size": sizes.smallest,
+        "max_message_size": sizes.largest,
+        "gpus": gpus,
+    }
+    notes = [*_notes(request, collective, len(gpus[0]["threadblocks"]), sizes, "switch", options)]
+    return Exported({f"{name}.json": _text(plan).encode("ascii")}, tuple(notes))
 
 
 def _program(
@@ -198,11 +228,16 @@ def _block(
 def _notes(
     request: ExportRequest,
     collective: StandardCollective,
-    program: Program,
+    blocks: int,
     sizes: _Sizes,
     kind: str,
-    most_blocks: int,
+    options: Mapping[str, OptionValue],
 ) -> Iterator[str]:
+    """What a user should know.
+
+    Args:
+        blocks: thread blocks of a rank; 0 where they are no more than were asked for.
+    """
     yield (
         f"for messages whose number of bytes is a multiple of {sizes.measured * sizes.alignment}; "
         "the runtime refuses others"
@@ -227,8 +262,13 @@ def _notes(
         )
     else:
         yield "all ranks must pass buffers at the same offset within their allocations"
-    blocks = max(len(rank.scripts) for rank in program.ranks)
-    if program.split and blocks > most_blocks:
+    if kind == "switch":
+        yield (
+            "it needs GPUs around NVSwitches with NVLink SHARP, and buffers that the runtime can "
+            "bind to multicast groups of all ranks"
+        )
+    most_blocks = int(options["blocks"])
+    if blocks > most_blocks:
         yield (
             f"{blocks} thread blocks at a rank, more than the {most_blocks} that were asked for, "
             "since a thread block has room for 64 operations and 16 channels; they must all be "
