@@ -166,7 +166,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from syncoll.cli.main import main
 
     result = tmp_path_factory.mktemp("reader")
-    for page in (ROOT / "README.md", ROOT / "docs" / "topology-files.md"):
+    pages = (ROOT / "README.md", *(DOCS / f"{name}.md" for name in ("topology-files", "language")))
+    for page in pages:
         for name, text in written_files(page).items():
             (result / name).write_text(text, encoding="utf-8")
     language = [b.text for b in blocks(ROOT / "docs" / "language.md") if b.language == "syncoll"]

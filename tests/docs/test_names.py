@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -10,7 +11,7 @@ from syncoll.plugins import PluginManager
 from syncoll.plugins.manager import PROJECT, HookSpecs
 from syncoll.spec import SpecLibrary, limits
 
-from .conftest import PAGES, ROOT, blocks, spans
+from .conftest import PAGES, ROOT, blocks, spans, written_files
 
 MANAGER = PluginManager.discover()
 CODE = "\n".join(
@@ -65,8 +66,13 @@ def test_what_the_library_defines(kind: str, library: SpecLibrary) -> None:
     assert not missing
 
 
-def test_names_with_arguments_can_be_used(library: SpecLibrary) -> None:
+def test_names_with_arguments_can_be_used(
+    library: SpecLibrary, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """As in `ring(8, bandwidth=3/2)`, `broadcast(root=3)`."""
+    monkeypatch.chdir(tmp_path)
+    page = ROOT / "docs" / "tutorials" / "moe.md"
+    (tmp_path / "tokens.csv").write_text(written_files(page)["tokens.csv"], encoding="utf-8")
     topologies = {d.name for d in library.names("topology")}
     collectives = {d.name for d in library.names("collective")}
     seen = set()

@@ -20,10 +20,11 @@ EXPANDED = {
         *("sharp(4)", "sharp(4, nvls=false)", "sharp_by_bounds(3)"),
         *("shift", "shift(by=3)", "gather_up", "gather_up(root=1)", "spread", "sum_up", "header"),
         *("Scattered", "Root(2)", "Some", "Diagonal", "Other"),
+        *("exchange(TOKENS)", "boards", "rows(2)", "both", "tensor_and_data"),
         "overnight",
     ],
 }
-NOT_EXPANDED = {"TEN", "double"}
+NOT_EXPANDED = {"TEN", "double", "TOKENS"}
 
 
 @pytest.fixture(scope="module")

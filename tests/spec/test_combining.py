@@ -379,7 +379,7 @@ CASES = {
         "", "= inverse broadcast(All)", 24, "broadcast(All)", "is a relation", "a number",
     ),
     "nothing": ("", "=", 14, "=", "the text ends too early", PART),
-    "no operand": ("", "= inverse", 22, "e", "ends too early", PART),
+    "no operand": ("", "= inverse", 22, "e", "ends too early", "a name, `(` or `inverse`"),
     "no operator": (
         "", "= inverse allgather allgather", 34, "allgather", "unexpected `allgather`",
         "`or`, `then`",

@@ -1,0 +1,238 @@
+"""Sizes, matrices from files, and what the language says of groups and sums."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from syncoll.errors import LocatedError
+from syncoll.spec import SpecLibrary, check_file
+
+from .conftest import SpecFile
+
+SIZED = """
+collective x(m) {
+    chunks P * P
+    size m[c div P][c mod P]
+    pre  { (c, n) : n == c div P }
+    post { (c, n) : n == c mod P }
+}
+"""
+
+
+def read(library: SpecLibrary, text: str) -> list[list[int]]:
+    """The matrix of a file with this text, as it comes out of the chunks of an alltoallv."""
+    Path("m.csv").write_text(text, encoding="utf-8")
+    nodes = len(
+        [
+            row
+            for row in text.lstrip("\ufeff").splitlines()
+            if row.strip() and not row.startswith("#")
+        ]
+    )
+    table = library.collective('alltoallv("m.csv")').tabulate(nodes, 1)
+    found = [[0] * nodes for _ in range(nodes)]
+    for s, d in zip(table.pre.argmax(axis=1), table.post.argmax(axis=1), strict=True):
+        found[s][d] += 1
+    return found
+
+
+def test_a_matrix_is_what_the_file_says(library: SpecLibrary, spec_file: SpecFile) -> None:
+    assert read(library, "0,1\n2,0\n") == [[0, 1], [2, 0]]
+    assert read(library, "\ufeff# head\r\n 0 ,1\r\n\r\n2,\t007\r\n") == [[0, 1], [2, 7]]
+
+
+def test_mutations_of_a_matrix_are_read_as_they_are_or_refused(
+    library: SpecLibrary, spec_file: SpecFile
+) -> None:
+    """Whatever is changed in a file: it is another matrix, as a naive reader has it, or refused."""
+    rng, good, outcomes = (
+        random.Random(5),
+        "# m\n0,12,3\n4,0,5\n16,7,0\n",
+        {"read": 0, "refused": 0},
+    )
+    for _ in range(400):
+        text = list(good)
+        for _ in range(rng.randint(1, 2)):
+            place = rng.randrange(len(text))
+            kind = rng.choice(("drop", "double", "put"))
+            if kind == "drop":
+                text[place] = ""
+            else:
+                letter = text[place] if kind == "double" else rng.choice('0123456789,-.x; \n"e#')
+                text[place] = letter * (2 if kind == "double" else 1)
+        changed = "".join(text)
+        lines = [x for x in changed.split("\n") if x.strip() and not x.strip().startswith("#")]
+        cells = [[cell.strip() for cell in line.split(",")] for line in lines]
+        plain = all(c.isascii() and c.isdigit() for row in cells for c in row)
+        square = bool(cells) and all(len(row) == len(cells) for row in cells)
+        meant = [[int(c) for c in row] for row in cells] if plain and square else None
+        if meant is not None and (not any(map(any, meant)) or max(map(max, meant)) > 10**4):
+            meant = None  # nothing to do, or too much
+            continue
+        if meant is None:
+            with pytest.raises(LocatedError) as caught:
+                read(library, changed)
+            assert caught.value.origin is not None
+            outcomes["refused"] += 1
+        else:
+            assert read(library, changed) == meant
+            outcomes["read"] += 1
+    assert min(outcomes.values()) > 50
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column", "message", "expected"),
+    [
+        ("1,2\n3,x\n", 2, 3, "`x` is not a number", "a whole number from 0"),
+        ("# a\n1, -2\n3,4\n", 2, 4, "`-2` is negative", "from 0"),
+        ("1,2.5\n3,4\n", 1, 3, "`2.5` is not a whole number", "from 0"),
+        ("1,,2\n", 1, 3, "a cell without a number", "from 0"),
+        ("1,2\n3,4,\n", 2, 5, "a cell without a number", "from 0"),
+        ("1,2\n3\n", 2, 1, "a row of 1 number", "2, as in the first row"),
+        ("", 1, 1, "holds no numbers", "rows of whole numbers"),
+        ("\n# 1,2\n", 1, 1, "holds no numbers", "rows of whole numbers"),
+        (f"{10**30},1\n1,1\n", 1, 1, "too large", "a number below"),
+        ('"1",2\n3,4\n', 1, 1, "is not a number", "from 0"),
+        ("1;2\n3;4\n", 1, 1, "`1;2` is not a number", "from 0"),
+    ],
+)
+def test_what_is_no_matrix(
+    text: str, line: int, column: int, message: str, expected: str,
+    library: SpecLibrary, spec_file: SpecFile,
+) -> None:  # fmt: skip
+    spec_file(text, "data/m.csv")
+    spec_file('collective y = alltoallv(matrix "data/m.csv")')
+    with pytest.raises(LocatedError, match=message) as caught:
+        library.collective("my.syncoll:y").tabulate(2, 1)
+    origin = caught.value.origin
+    assert origin is not None
+    assert (origin.file, origin.line, origin.column) == ("data/m.csv", line, column)
+    assert expected in caught.value.expected
+
+
+def test_a_file_that_is_not_there(library: SpecLibrary, spec_file: SpecFile) -> None:
+    spec_file('let M = matrix "m.csv"\ncollective y = alltoallv(M)', "specs/my.syncoll")
+    spec_file("0,1\n1,0", "m.csv")
+    with pytest.raises(LocatedError, match=r"there is no file specs/m\.csv") as caught:
+        library.collective("specs/my.syncoll:y").tabulate(2, 1)
+    assert caught.value.origin is not None
+    assert caught.value.origin.line == 1
+    spec_file("0,1\n1,0", "specs/m.csv")  # relative to the spec file
+    assert len(library.collective("specs/my.syncoll:y").tabulate(2, 1)) == 2
+    spec_file("0,1\n2,0", "specs/m.csv")  # and as it is now
+    assert len(library.collective("specs/my.syncoll:y").tabulate(2, 1)) == 3
+    spec_file(b"\xff\x00\xfe", "m.csv")
+    with pytest.raises(LocatedError, match="not text"):
+        library.collective('alltoallv("m.csv")').tabulate(2, 1)
+    with pytest.raises(LocatedError, match="is not a regular file"):
+        library.collective('alltoallv("specs")').tabulate(2, 1)
+
+
+@pytest.mark.parametrize(
+    ("body", "message", "expected"),
+    [
+        ("chunks P * C size 1 pre All post All", "`C` has no value", "sizes in units"),
+        ("chunks P size C pre All post All", "`C` has no value", "sizes in units"),
+        ("chunks P size c - 1 pre All post All", "chunk 0 of x is -1 units", "from 0"),
+        ("chunks P size c + 1 / 2 pre All post All", "chunk 0 of x is 1/2 units", "whole number"),
+        ("chunks P size 0 pre All post All", "all sizes are 0", "at least one chunk"),
+        ("chunks P size 2 ** 40 pre All post All", "too many chunks", "larger units"),
+        ("chunks P size All pre All post All", "this is a relation", "a number"),
+        ("chunks P size 1 size 1 pre All post All", "`size` stands here a second time", "one"),
+        ("irregular chunks P size 1 pre All post All", "is not irregular", "one of the two"),
+        ("chunks P size d pre All post All", "`d`", "a known"),
+    ],
+)
+def test_sizes_that_are_none(
+    body: str, message: str, expected: str, library: SpecLibrary, spec_file: SpecFile
+) -> None:
+    path = spec_file(f"collective x {{ {body} }}")
+    with pytest.raises(LocatedError) as caught:
+        library.collective("my.syncoll:x").tabulate(3, 1)
+    assert message in caught.value.message
+    assert expected in caught.value.expected
+    assert any(
+        message.partition(" of x")[0] in error.message for error in check_file(path, library).errors
+    )
+
+
+def test_sizes_row_by_row_and_in_columns(library: SpecLibrary, spec_file: SpecFile) -> None:
+    """A matrix of rows that differ in length cannot be looked up in columns, and means the same."""
+    spec_file(SIZED)
+    rows = "[[0,1,2],[3,0,1],[1,1,0]]"
+    plain = library.collective(f"my.syncoll:x({rows})")
+    ragged = library.collective("my.syncoll:x([[0,1,2,9],[3,0,1],[1,1,0]])")
+    assert plain.tabulate(3, 2).same_as(ragged.tabulate(3, 2))
+    assert len(plain.tabulate(3, 2)) == 18
+    with pytest.raises(LocatedError, match="position 2 of a list"):
+        library.collective("my.syncoll:x([[0,1],[3,0],[1,1]])").tabulate(3, 1)
+
+
+def test_units(library: SpecLibrary) -> None:
+    rows = "[[0, 4, 5], [8, 0, 0], [0, 12, 0]]"
+    with pytest.raises(LocatedError, match="is 5/4 units"):
+        library.collective(f"alltoallv({rows}, unit=4)").tabulate(3, 1)
+    up = library.collective(f"alltoallv({rows}, unit=4, round_up=true)").tabulate(3, 1)
+    assert len(up) == 1 + 2 + 2 + 3
+    for wrong in ("0", "3/2"):
+        with pytest.raises(LocatedError):
+            library.collective(f"alltoallv({rows}, unit={wrong})").tabulate(3, 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "mark"),
+    [
+        ("allgather within [[0,1],[2,7]]", "group 1 names node 7", "[[0,1],[2,7]]"),
+        ("allgather within [[i, P] for i in nodes]", "names node 4", "[[i, P] for i in nodes]"),
+        ("allgather within [[0,0]]", "names node 0 twice", "[[0,0]]"),
+        ("allgather within C", "`C` has no value", "C"),
+        ("allgather within 3", "the groups are 3", "3"),
+        ("broadcast(5) within [[0,1]]", "has no meaning on 2 nodes", "5"),
+        ("0 * allgather", "a weight of 0", "0"),
+        ("n * allgather", "there is no variable, constant or relation `n`", "n"),
+        ("allgather + nosuch", "there is no collective `nosuch`", "nosuch"),
+        ("allgather +", "the text ends too early", "+"),
+    ],
+)
+def test_combinations_that_are_none(
+    text: str, message: str, mark: str, library: SpecLibrary
+) -> None:
+    with pytest.raises(LocatedError) as caught:
+        library.collective(text).tabulate(4, 4)
+    error = caught.value
+    assert message in error.message
+    assert error.origin is not None
+    start = error.origin.column - 1
+    assert error.origin.text[start : start + error.origin.width] == mark
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "nodes"),
+    [
+        ("inverse allgather within [[0,1],[2,3]]", "reducescatter within [[0,1],[2,3]]", 4),
+        ("2 * (allgather + alltoall)", "2 * allgather + 2 * alltoall", 2),
+        ("(allgather within [[1,0]]) within [[2,3]]", "allgather within [[3,2]]", 4),
+        ("reduce within [[0,1]] + reduce within [[2,3]]", "reduce within [[0,1],[2,3]]", 4),
+        ("scatter then allgather", "broadcast", 4),
+        ("alltoallv([[0,1],[1,0]]) within [[0,1],[2,3]]", "alltoallv([[0,1,0,0],[1,0,0,0],"
+         "[0,0,0,1],[0,0,1,0]])", 4),
+        ("reducescatterv([1,1,1])", "inverse allgatherv([1,1,1])", 3),
+    ],
+)  # fmt: skip
+def test_two_ways_to_say_it(one: str, other: str, nodes: int, library: SpecLibrary) -> None:
+    tables = [library.collective(text).tabulate(nodes, 4) for text in (one, other)]
+    assert tables[0].same_as(tables[1])
+
+
+def test_in_a_search(library: SpecLibrary, spec_file: SpecFile) -> None:
+    spec_file(
+        "let PAIRS = [[0, 1], [2, 3]]\n"
+        "search s { collective allgather within PAIRS + 2 * broadcast topology ring(4) steps <= 2 }"
+    )
+    found = library.search("my.syncoll:s").collective
+    assert found.name == "allgather within [[0,1],[2,3]] + 2 * broadcast"
+    assert found.tabulate(4, 1).same_as(library.collective(found.name).tabulate(4, 1))
+    assert not check_file("my.syncoll", library).errors
