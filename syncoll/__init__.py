@@ -67,7 +67,7 @@ else:
         "api.plans": "PlanResult plan",
         "api.questions": "BoundsResult ExplanationResult ForestsResult SolutionResult bounds "
         "explain forest solve",
-        "api.repairs": "RepairResult repair",
+        "api.repairs": "RepairResult SurveyResult repair survey",
         "api.reports": "ReportResult report",
         "api.runs": "ExecutionResult MpiResult run",
         "api.searches": "pareto search",

@@ -13,7 +13,8 @@ from syncoll.deadline import interrupted_at
 from syncoll.designing import Design, Question
 from syncoll.designing.folder import DesignFolder
 from syncoll.designing.picture import draw_design
-from syncoll.designing.table import COLUMNS, rows, table_content, table_format
+from syncoll.designing.table import COLUMNS, rows
+from syncoll.documents.tables import table_content, table_format
 from syncoll.errors import UsageError
 from syncoll.model import Collective
 from syncoll.pages import Page
@@ -66,7 +67,7 @@ class DesignResult(Shown, Design):
             UsageError: on another name, when pyarrow is missing, or when it cannot be written.
         """
         style = table_format(Path(path))
-        documents.write_atomically(Path(path), table_content(self, style))
+        documents.write_atomically(Path(path), table_content(COLUMNS, rows(self), style))
 
     def document(self) -> dict[str, Any]:
         """The table as JSON, without proofs."""

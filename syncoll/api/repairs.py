@@ -7,30 +7,36 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from syncoll.api.base import Shown, What, data_frame, deadline_of, seconds_of, session_for
+from syncoll.api.base import Shown, What, data_frame, deadline_of, dressed, seconds_of, session_for
 from syncoll.api.frontier import FrontierResult, Source, frontier_of
 from syncoll.api.searches import SearchOptions, searched
 from syncoll.deadline import interrupted_at
-from syncoll.documents import require_writable
+from syncoll.documents import require_writable, write_atomically
+from syncoll.documents.folder import FrontierFolder
+from syncoll.documents.tables import table_content, table_format
 from syncoll.errors import SpecError, UsageError
 from syncoll.model import Collective
 from syncoll.pages import Page
-from syncoll.pages.repair import repair_page
+from syncoll.pages.repair import repair_page, survey_page
 from syncoll.repairing.damage import parse_damage
 from syncoll.repairing.damaged import damaged
+from syncoll.repairing.failures import Kind
 from syncoll.repairing.known import known_seeds
 from syncoll.repairing.remaining import collective_of_the_rest
 from syncoll.repairing.repair import Repair
+from syncoll.repairing.survey import COLUMNS, Survey, rows
 from syncoll.searching import Observer, SearchRequest
 from syncoll.session import Session
+from syncoll.session.progress import counting
+from syncoll.session.settings import SettingsOptions
 from syncoll.wording import argument
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-__all__ = ["RepairResult", "repair"]
+__all__ = ["RepairResult", "SurveyResult", "repair", "survey"]
 
-_SECONDS = 30.0
+_SECONDS, _SECONDS_EACH = 30.0, 10.0
 _LIMITS = ("k", "max_steps", "max_rounds", "max_chunks", "time_limit", "point_limit")
 
 
@@ -146,6 +152,120 @@ def repair(
     request = SearchRequest(machine.topology, rest, **limits)
     found = searched(session, request, until, output, None, progress, also=seeds)
     return RepairResult(machine, whole, found)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SurveyResult(Shown, Survey):
+    """Every single failure of a machine, and what it costs."""
+
+    def page(self) -> Page:
+        """All of them in a table, the worst first."""
+        return survey_page(self)
+
+    def to_pandas(self) -> DataFrame:
+        """A row for each failure and number of steps, one without steps for any number.
+
+        Raises:
+            UsageError: when pandas is not installed.
+        """
+        every = rows(self)
+        return data_frame({name: [row[name] for row in every] for name in COLUMNS})
+
+    def save_table(self, path: str | Path) -> None:
+        """Writes that table to a file whose name ends in ``.csv`` or ``.parquet``.
+
+        Raises:
+            UsageError: on another name, when pyarrow is missing, or when it cannot be written.
+        """
+        style = table_format(Path(path))
+        write_atomically(Path(path), table_content(COLUMNS, rows(self), style))
+
+    def document(self) -> dict[str, Any]:
+        """The table as JSON, without proofs."""
+        return {
+            "schema": "syncoll/survey/1",
+            "topology": self.whole.topology.name,
+            "collective": self.whole.collective,
+            "kind": str(self.kind),
+            "failures": [
+                {
+                    "broken": one.words,
+                    "alike": one.failure.images,
+                    "refused": one.refused or None,
+                    "least_steps": None if one.repair is None else one.repair.frontier.least_steps,
+                    "losses": []
+                    if one.repair is None
+                    else [loss_entry(loss) for loss in one.repair.losses],
+                }
+                for one in self.surveyed
+            ],
+            "complete": self.complete,
+            "interrupted": self.interrupted,
+            "seconds": round(self.seconds, 6),
+        }
+
+
+def survey(
+    source: Source,
+    what: str = "links",
+    *,
+    collective: What | None = None,
+    search_limit: float | str | None = None,
+    time_limit: float | str | None = None,
+    output: str | Path | None = None,
+    progress: str = "auto",
+    **settings: Unpack[SettingsOptions],
+) -> SurveyResult:
+    """What each single failure of a machine costs, the worst first.
+
+    One failure of each orbit of the machine's symmetries is repaired, as `repair` does it.
+
+    Args:
+        source: the frontier of the whole machine, or its file.
+        what: ``links``, each direction by itself, ``cables``, both at once, ``nodes`` or
+            ``switches``.
+        collective: as for `repair`.
+        search_limit: seconds for each failure, or a text such as ``1min``; None for 10.
+        time_limit: seconds for all of it, or a text such as ``2min``; what was found by then is
+            given, as after Ctrl-C.
+        output: a folder where the frontier of each is kept as it is found, for `check`, and the
+            table as ``index.json``; what is there already is checked and not searched anew.
+        progress: ``auto``, ``live``, ``plain`` or ``none``.
+        settings: see `Settings`.
+
+    Raises:
+        SyncollError: as `repair`; when the machine has nothing of the kind.
+
+    >>> from syncoll import pareto
+    >>> found = survey(pareto("ring(4)", "allgather", progress="none"), progress="none")
+    >>> [(one.words, one.failure.images, str(one.any_steps.lost)) for one in found.surveyed]
+    [('link 0->1', 8, '1')]
+    """
+    try:
+        kind = Kind(what)
+    except ValueError:
+        known = ", ".join(Kind)
+        raise UsageError(f"{argument('survey', what)}: expected one of {known}") from None
+    session, until = session_for(settings), deadline_of(time_limit)
+    seconds = seconds_of(search_limit)
+    with interrupted_at(until):
+        whole = frontier_of(source)
+        meant = collective_meant(session, whole, collective)
+    folder = None if output is None else FrontierFolder(Path(output), session.tell)
+    with counting(progress) as told:
+        found = session.survey(
+            whole,
+            meant,
+            kind,
+            seconds=_SECONDS_EACH if seconds is None else seconds,
+            until=until,
+            told=told,
+            folder=folder,
+        )
+    result = dressed(SurveyResult, found)
+    if folder is not None:
+        folder.finish(result.document())
+    return result
 
 
 def _listed(texts: str | Sequence[str]) -> list[str]:

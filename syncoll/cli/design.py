@@ -35,8 +35,8 @@ from syncoll.cli.arguments import (
 )
 from syncoll.cli.exits import Exit
 from syncoll.cli.output import note, picked, print_json, print_page
-from syncoll.designing.table import table_format
 from syncoll.documents import require_writable
+from syncoll.documents.tables import table_format
 from syncoll.errors import SpecError, UsageError
 from syncoll.planning import picture_format
 from syncoll.spec import SpecLibrary

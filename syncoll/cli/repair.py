@@ -7,10 +7,13 @@ algorithm can have back, by a bound that is proved.
   syncoll repair whole.json --without "link 3->6" -o damaged.json
   syncoll repair whole.json --without "link 3<->2" --without "node 5"
   syncoll repair whole.json --slow "link 3->2 by 2"
+  syncoll repair whole.json --survey links -o failures
 
 What is broken: "link 3->6", "link 3<->6" for both directions, "link 3->switch 0", "node 5" (the
 others go on without it), "switch 0", or the label of a cable as `syncoll show` prints it, or words
 of it: "card 2" for the network card of GPU 2.
+
+--survey breaks each link (one of those that are alike) by itself, and tells which is the worst.
 """
 
 from __future__ import annotations
@@ -26,12 +29,16 @@ from syncoll.cli.arguments import (
     add_time_limit,
     amount,
     count,
+    duration,
     json_for_dash,
     output_file,
 )
 from syncoll.cli.exits import Exit
 from syncoll.cli.output import note, picked, print_json, print_page
 from syncoll.cli.search_command import free_name
+from syncoll.documents import require_writable
+from syncoll.documents.tables import table_format
+from syncoll.errors import UsageError
 
 __all__ = ["add_arguments", "run"]
 
@@ -56,6 +63,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="what has an Nth of its bandwidth (also several)",
     )
     parser.add_argument(
+        "--survey",
+        choices=("links", "cables", "nodes", "switches"),
+        help="in place of --without: each one in turn; links are directions, cables both of them",
+    )
+    parser.add_argument(
         "--collective", metavar="COLLECTIVE", help="that it is (default: by the name in the file)"
     )
     group = parser.add_argument_group("search")
@@ -66,7 +78,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="S at most (default: 3 more than the least possible)",
     )
     group.add_argument("--max-chunks", type=count, metavar="C", help="C at most (as for pareto)")
-    add_time_limit(group, " (default: 30s)")
+    add_time_limit(group, " (default: 30s; with --survey none for all of it)")
+    group.add_argument(
+        "--search-limit",
+        type=duration,
+        metavar="TIME",
+        help="with --survey, for each failure (default: 10s)",
+    )
     output = parser.add_argument_group("output")
     add_format(output)
     output.add_argument(
@@ -75,7 +93,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=output_file,
         metavar="FILE",
         help="save the frontier of the damaged machine as JSON as it grows, for every command that "
-        "takes one; - for standard output, once, in place of the tables",
+        "takes one; - for standard output, once, in place of the tables; with --survey a folder of "
+        "them, from which it goes on",
+    )
+    output.add_argument(
+        "--table",
+        type=output_file,
+        metavar="FILE",
+        help="with --survey, write a row for each failure and S; a name that ends in .csv or "
+        ".parquet",
     )
     add_progress(output)
     add_solver(parser, pool=True)
@@ -83,6 +109,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Runs the command; its exit code."""
+    if arguments.survey is not None:
+        return _survey(arguments)
+    for name in ("search_limit", "table"):
+        if getattr(arguments, name) is not None:
+            raise UsageError(f"--{name.replace('_', '-')} is for --survey")
     to_stdout = arguments.output is not None and str(arguments.output) == "-"
     json_for_dash(arguments)
     found = syncoll.repair(
@@ -106,3 +137,30 @@ def run(arguments: argparse.Namespace) -> int:
     if frontier.unsaved:
         return Exit.BAD_INPUT
     return Exit.OK if frontier else Exit.UNDECIDED
+
+
+def _survey(arguments: argparse.Namespace) -> int:
+    """Every single failure in turn."""
+    for name in ("without", "slow", "max_steps", "max_chunks"):
+        if getattr(arguments, name):
+            raise UsageError(f"--{name.replace('_', '-')} with --survey: say one of them")
+    if arguments.table is not None:
+        table_format(arguments.table)
+        require_writable(arguments.table)
+    found = syncoll.survey(
+        arguments.file,
+        arguments.survey,
+        **picked(arguments, "collective search_limit time_limit output progress"),
+    )
+    if arguments.format == "json":
+        print_json(found.document())
+    else:
+        print_page(found.page())
+    if arguments.output is not None:
+        note(f"saved in {arguments.output}")
+    if arguments.table is not None:
+        found.save_table(arguments.table)
+        note(f"written to {arguments.table}")
+    if found.interrupted:
+        return Exit.INTERRUPTED
+    return Exit.OK if found.worst or found.fatal else Exit.UNDECIDED

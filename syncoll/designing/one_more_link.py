@@ -40,6 +40,7 @@ from syncoll.model import (
 from syncoll.results import LowerBounds
 from syncoll.routing import as_topology
 from syncoll.symmetry.candidates import automorphism_generators
+from syncoll.symmetry.fixing import least_of_orbits
 from syncoll.symmetry.structure import Structure
 
 __all__ = ["Extension", "extensions", "usual_bandwidth", "with_link"]
@@ -197,14 +198,7 @@ def _orbits(topology: Topology, tables: Sequence[RelationTable]) -> IntArray:
         one for one in automorphism_generators(kept[0]) if all(each.keeps(one) for each in kept)
     ]
     moved = [position[images[first], images[second]] for images in generators]
-    label = np.arange(len(first))
-    while True:
-        before = label.copy()
-        for images in moved:
-            np.minimum.at(label, images, label.copy())
-            np.minimum(label, label[images], out=label)
-        if np.array_equal(label, before):
-            return label
+    return least_of_orbits(len(first), moved)
 
 
 def _ways(topology: Topology, bound: RoundsBound) -> tuple[Fraction, IntArray] | None:

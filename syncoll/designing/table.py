@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from pathlib import Path
 from typing import Any
 
 from syncoll.designing.design import Design
-from syncoll.errors import UsageError
 
-__all__ = ["COLUMNS", "rows", "table_content", "table_format"]
+__all__ = ["COLUMNS", "rows"]
 
 COLUMNS: dict[str, type] = {
     "topology": str,
@@ -59,41 +55,3 @@ def rows(design: Design) -> list[dict[str, Any]]:
             )
             found.append(dict(zip(COLUMNS, cells, strict=True)))
     return found
-
-
-def table_format(path: Path) -> str:
-    """``csv`` or ``parquet``, by the name of a file.
-
-    Raises:
-        UsageError: on another name, and where pyarrow is missing.
-    """
-    suffix = path.suffix.lower()
-    if suffix not in (".csv", ".parquet"):
-        raise UsageError(f"cannot write {path}: expected a name that ends in .csv or .parquet")
-    if suffix == ".parquet":
-        try:
-            import pyarrow.parquet  # noqa: F401
-        except ImportError:
-            raise UsageError(
-                f"cannot write {path}: pyarrow is not installed; `pip install 'syncoll[parquet]'`"
-            ) from None
-    return suffix[1:]
-
-
-def table_content(design: Design, style: str) -> bytes:
-    """The content of a file of a format that `table_format` names."""
-    every = rows(design)
-    if style == "csv":
-        text = io.StringIO()
-        writer = csv.DictWriter(text, list(COLUMNS), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(every)
-        return text.getvalue().encode()
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    kinds = {str: pa.string(), int: pa.int64(), float: pa.float64()}
-    layout = pa.schema([(name, kinds[kind]) for name, kind in COLUMNS.items()])
-    stream = io.BytesIO()
-    pq.write_table(pa.Table.from_pylist(every, layout), stream)
-    return stream.getvalue()

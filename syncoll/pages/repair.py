@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 
 from syncoll.pages.frontier import frontier_page
 from syncoll.pages.page import Page
 from syncoll.repairing.known import KEPT, MENDED
 from syncoll.repairing.losses import Loss, percent
 from syncoll.repairing.repair import Repair
-from syncoll.wording import counted
+from syncoll.repairing.survey import Survey
+from syncoll.wording import counted, nearness
 
-__all__ = ["repair_page"]
+__all__ = ["repair_page", "survey_page"]
 
 
 def repair_page(repair: Repair) -> Page:
@@ -69,3 +71,73 @@ def _numbers(nodes: Sequence[int]) -> str:
         else:
             runs.append([node, node])
     return ", ".join(str(a) if a == b else f"{a} to {b}" for a, b in runs)
+
+
+def survey_page(survey: Survey) -> Page:
+    """What each single failure costs, the worst first."""
+    page, whole = Page(), survey.whole
+    page.text(
+        f"{whole.collective} on {whole.topology.name}, without one of its "
+        f"{counted(survey.failures, survey.kind.removesuffix('s'), survey.kind)}"
+    )
+    page.text()
+    columns = (
+        *("broken", ">alike", ">S >=", ">R/C whole", ">R/C now", ">lost", ">proved >="),
+        *(">lost for good", "gap"),
+    )
+    lines = [(one.words, one.failure.images, "impossible", *[""] * 6) for one in survey.fatal]
+    for one in survey.worst:
+        loss, repair = one.any_steps, one.repair
+        assert loss is not None
+        assert repair is not None
+        lines.append(
+            (
+                one.words,
+                one.failure.images,
+                repair.frontier.least_steps,
+                *_row(loss)[1:-1],
+                "-" if loss.now is None or loss.bound is None else nearness(loss.now, loss.bound),
+            )
+        )
+    waiting = [one for one in survey.surveyed if not one.refused and one.repair is None]
+    lines += [(one.words, one.failure.images, "-", *[""] * 6) for one in waiting]
+    page.table(columns, lines)
+    page.text(
+        "R/C: the least found with any number of steps; alike: failures that a symmetry takes to "
+        "each other; S >=: no algorithm has fewer steps"
+    )
+    page.text(
+        "lost for good: how much higher R/C is for everybody, by the bound that is proved; gap: "
+        "how near what was found is to that"
+    )
+    if survey.worst:
+        _add_worst(page, survey)
+    for one in survey.fatal:
+        page.text(f"{one.words}: {one.refused}")
+    if waiting:
+        why = "it was interrupted" if survey.interrupted else "the time was over"
+        page.text(f"not everything was looked at: {why}")
+    return page
+
+
+def _add_worst(page: Page, survey: Survey) -> None:
+    """The failure that costs most, and for each S that which does."""
+    worst = survey.worst[0]
+    loss = worst.any_steps
+    assert loss is not None
+    if loss.lost is not None:
+        page.text(f"The worst is {worst.words}: {percent(loss.lost)}.")
+    for point in survey.whole.points:
+        steps = point.steps
+        lost = [
+            (line.bound is None, line.lost is None, line.lost or 0, one.words)
+            for one in survey.worst
+            if one.repair is not None
+            for line in one.repair.losses
+            if line.steps == steps
+        ]
+        if lost:
+            never, none, share, words = max(lost, key=lambda one: one[:3])
+            cost = "nothing is found" if none else percent(Fraction(share))
+            cost = "there is no such algorithm any more" if never else cost
+            page.text(f"With at most {counted(steps, 'step')} it is {words}: {cost}.")

@@ -17,7 +17,7 @@ from syncoll.model import BandwidthBound, Fabric, FabricLink, Topology
 from syncoll.repairing.damage import Damage, Struck, struck
 from syncoll.routing import as_topology, routed
 
-__all__ = ["Damaged", "damaged"]
+__all__ = ["Damaged", "cables_of", "damaged", "words_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +64,7 @@ def damaged(topology: Topology, damages: Sequence[Damage]) -> Damaged:
         ModelError: when what is left of a network of switches makes no topology.
     """
     found = tuple(damages)
-    fabric, is_routed = _cables(topology)
+    fabric, is_routed = cables_of(topology)
     what = struck(topology if fabric is None else fabric, found)
     nodes = tuple(n for n in range(topology.num_nodes) if n not in what.vertices)
     if not nodes:
@@ -90,7 +90,7 @@ def _named(topology: Topology, name: str) -> Topology:
     return replace(topology, name=name)
 
 
-def _cables(topology: Topology) -> tuple[Fabric | None, bool]:
+def cables_of(topology: Topology) -> tuple[Fabric | None, bool]:
     """The physical network that a topology follows from, and whether its steps are routed."""
     fabric = topology.fabric
     if fabric is None:

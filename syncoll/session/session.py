@@ -22,9 +22,12 @@ from syncoll.session.settings import Settings
 if TYPE_CHECKING:
     from syncoll.designing import Design, Question
     from syncoll.designing.folder import DesignFolder
+    from syncoll.documents.folder import FrontierFolder
     from syncoll.model import Algorithm, Collective, Fabric, Instance, Topology
     from syncoll.plugins import PluginManager
     from syncoll.proofs.refute import Refuting
+    from syncoll.repairing.failures import Kind
+    from syncoll.repairing.survey import Survey
     from syncoll.results import Forests, Frontier, LowerBounds, Refuted, Solution
     from syncoll.results.solution import Explanation
     from syncoll.searching import AnswerSource, ChosenSeed, Observer, SearchRequest
@@ -388,6 +391,41 @@ class Session(Names):
         with self.limited():
             work = Work(self.settings.num_jobs, until, search, told, folder)
             return design(families, question, work)
+
+    def survey(
+        self,
+        whole: Frontier,
+        collective: Collective,
+        kind: Kind,
+        *,
+        seconds: float,
+        until: Deadline = NEVER,
+        told: Callable[[int, int, str], None] = lambda *_: None,
+        folder: FrontierFolder | None = None,
+    ) -> Survey:
+        """Repairs every single failure of a kind; see `syncoll.repairing.survey`.
+
+        Args:
+            whole: the frontier of the whole machine.
+            collective: that it is of.
+            seconds: for each failure, of those that are alike for one.
+            told: is told how many of how many are done, and what comes next.
+            folder: where frontiers are kept as they come, and read from.
+
+        Raises:
+            UsageError: when the machine has nothing of the kind, or a file cannot be written.
+        """
+        from syncoll.repairing.survey import SurveyWork, survey
+        from syncoll.searching import SearchRequest
+
+        def search(
+            topology: Topology, asked: Collective, ends: Deadline, seeds: Sequence[ChosenSeed]
+        ) -> Frontier:
+            return self.pareto(SearchRequest(topology, asked), until=ends, also=seeds)
+
+        with self.limited():
+            work = SurveyWork(search, seconds, until, told, folder)
+            return survey(whole, collective, kind, work, self.collective)
 
     def classics(
         self,

@@ -15,7 +15,13 @@ from syncoll.model import Topology
 from syncoll.symmetry.candidates import automorphism_graph
 from syncoll.symmetry.structure import Structure
 
-__all__ = ["automorphisms_fixing", "bound_orbits", "least_of_orbits", "link_orbits"]
+__all__ = [
+    "automorphisms_fixing",
+    "bound_orbits",
+    "least_of_orbits",
+    "link_orbits",
+    "vertex_automorphisms_fixing",
+]
 
 IntArray = npt.NDArray[np.int64]
 
@@ -28,7 +34,15 @@ def automorphisms_fixing(topology: Topology, parts: Iterable[Iterable[int]]) -> 
     Args:
         parts: the sets, no two with a node in common.
     """
-    structure = Structure(topology)
+    found = vertex_automorphisms_fixing(topology, parts)
+    return [one[: topology.num_nodes] for one in found]
+
+
+def vertex_automorphisms_fixing(
+    topology: Topology, parts: Iterable[Iterable[int]]
+) -> list[IntArray]:
+    """The same with where switches go behind the nodes, ``[P + W]``, where there are some."""
+    structure, fabric = Structure(topology), topology.fabric
     graph = automorphism_graph(structure)
     if graph is None:
         return []
@@ -36,8 +50,9 @@ def automorphisms_fixing(topology: Topology, parts: Iterable[Iterable[int]]) -> 
     for nodes in parts:
         colours[list(nodes)] = colours.max() + 1
     found = replace(graph, colours=colours).generators()
-    images = [np.array(one[: topology.num_nodes], dtype=np.int64) for one in found]
-    return [one for one in images if structure.keeps(one)]
+    vertices = topology.num_nodes if fabric is None else fabric.num_vertices
+    images = [np.array(one[:vertices], dtype=np.int64) for one in found]
+    return [one for one in images if structure.keeps(one[: topology.num_nodes])]
 
 
 def bound_orbits(topology: Topology, images: Sequence[IntArray]) -> IntArray:

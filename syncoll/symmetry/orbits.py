@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from syncoll.model import Counting, Topology
+from syncoll.symmetry.fixing import least_of_orbits
 from syncoll.symmetry.free_group import FreeGroup
 from syncoll.symmetry.structure import Structure
 
@@ -71,12 +72,5 @@ def link_labels(structure: Structure, group: FreeGroup) -> IntArray:
 
 def bound_labels(structure: Structure, group: FreeGroup) -> IntArray:
     """``[B]``: for each bound the least position of one in its orbit."""
-    label = np.arange(len(structure.topology.bounds))
     maps = [structure.bound_map(images) for images in group.generators]
-    while True:
-        before = label.copy()
-        for images in maps:
-            np.minimum.at(label, images, label.copy())
-            np.minimum(label, label[images], out=label)
-        if np.array_equal(label, before):
-            return label
+    return least_of_orbits(len(structure.topology.bounds), maps)

@@ -1,0 +1,57 @@
+"""Tables for other programs: CSV, and Parquet where pyarrow is installed."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from syncoll.errors import UsageError
+
+__all__ = ["table_content", "table_format"]
+
+
+def table_format(path: Path) -> str:
+    """``csv`` or ``parquet``, by the name of a file.
+
+    Raises:
+        UsageError: on another name, and where pyarrow is missing.
+    """
+    suffix = path.suffix.lower()
+    if suffix not in (".csv", ".parquet"):
+        raise UsageError(f"cannot write {path}: expected a name that ends in .csv or .parquet")
+    if suffix == ".parquet":
+        try:
+            import pyarrow.parquet  # noqa: F401
+        except ImportError:
+            raise UsageError(
+                f"cannot write {path}: pyarrow is not installed; `pip install 'syncoll[parquet]'`"
+            ) from None
+    return suffix[1:]
+
+
+def table_content(
+    columns: Mapping[str, type], rows: Sequence[Mapping[str, Any]], style: str
+) -> bytes:
+    """The content of a file of a format that `table_format` names.
+
+    Args:
+        columns: their names, and what is in them where there is something.
+        rows: with an entry for each column; None where there is nothing.
+    """
+    if style == "csv":
+        text = io.StringIO()
+        writer = csv.DictWriter(text, list(columns), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+        return text.getvalue().encode()
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    kinds = {str: pa.string(), int: pa.int64(), float: pa.float64()}
+    layout = pa.schema([(name, kinds[kind]) for name, kind in columns.items()])
+    stream = io.BytesIO()
+    pq.write_table(pa.Table.from_pylist(list(rows), layout), stream)
+    return stream.getvalue()

@@ -1,0 +1,222 @@
+"""Survey: every single failure of a machine in turn, and what it costs.
+
+One failure of each orbit is repaired, as `syncoll repair` does it, and stands for the others.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from syncoll.deadline import Deadline, OutOfTimeError, interrupted_at
+from syncoll.documents.folder import FrontierFolder
+from syncoll.errors import LocatedError, UsageError
+from syncoll.model import Collective, Topology
+from syncoll.repairing.damaged import damaged
+from syncoll.repairing.failures import Failure, Kind, single_failures
+from syncoll.repairing.known import known_seeds
+from syncoll.repairing.losses import Loss
+from syncoll.repairing.remaining import collective_of_the_rest
+from syncoll.repairing.repair import Repair
+from syncoll.results import Frontier
+from syncoll.searching import ChosenSeed
+
+__all__ = ["COLUMNS", "Survey", "SurveyWork", "Surveyed", "rows", "survey"]
+
+Search = Callable[[Topology, Collective, Deadline, Sequence[ChosenSeed]], Frontier]
+"""A frontier, from known algorithms as seeds, until then; one that was interrupted says so."""
+
+
+@dataclass(frozen=True, eq=False)
+class Surveyed:
+    """One failure, for all that are like it.
+
+    Args:
+        repair: what came of it; None where it was not looked at, or cannot be repaired.
+        refused: why the collective cannot be done any more; empty where it can.
+    """
+
+    failure: Failure
+    repair: Repair | None = None
+    refused: str = ""
+
+    @property
+    def words(self) -> str:
+        """What is broken."""
+        return self.failure.damage.words
+
+    @property
+    def any_steps(self) -> Loss | None:
+        """What is lost with any number of steps; None where there is no repair."""
+        return None if self.repair is None else self.repair.losses[-1]
+
+
+@dataclass(frozen=True, eq=False)
+class Survey:
+    """All single failures of a kind.
+
+    Args:
+        whole: the machine's frontier.
+        complete: whether all were looked at, and no search was ended by a limit on all of it.
+        interrupted: whether a person ended it.
+    """
+
+    kind: Kind
+    whole: Frontier
+    surveyed: tuple[Surveyed, ...]
+    complete: bool = True
+    interrupted: bool = False
+    seconds: float = 0.0
+
+    @property
+    def failures(self) -> int:
+        """How many there are, those that are alike counted."""
+        return sum(one.failure.images for one in self.surveyed)
+
+    @property
+    def fatal(self) -> tuple[Surveyed, ...]:
+        """Those after which the collective cannot be done."""
+        return tuple(one for one in self.surveyed if one.refused)
+
+    @property
+    def worst(self) -> tuple[Surveyed, ...]:
+        """Those that were repaired, which cost the most R/C with any number of steps first."""
+        found = [one for one in self.surveyed if one.any_steps is not None]
+        return tuple(sorted(found, key=_badness, reverse=True))
+
+
+def _badness(one: Surveyed) -> tuple[Any, ...]:
+    loss = one.any_steps
+    assert loss is not None
+    return loss.now is None, loss.now or 0, loss.bound or 0
+
+
+@dataclass(frozen=True)
+class SurveyWork:
+    """How a survey is worked on.
+
+    Args:
+        search: finds a frontier.
+        seconds: for each failure.
+        until: when all must be over.
+        told: is told how many of how many are done, and what comes next.
+        folder: where frontiers are kept as they come, and read from.
+    """
+
+    search: Search
+    seconds: float
+    until: Deadline
+    told: Callable[[int, int, str], None] = lambda *_: None
+    folder: FrontierFolder | None = None
+
+
+def survey(
+    whole: Frontier,
+    collective: Collective,
+    kind: Kind,
+    work: SurveyWork,
+    find: Callable[[str], Collective],
+) -> Survey:
+    """Repairs one failure of each orbit.
+
+    Ctrl-C and the deadline end it with those that were looked at.
+
+    Args:
+        whole: with at least one point.
+        collective: that it is of.
+        find: a collective by its name.
+
+    Raises:
+        UsageError: when the machine has nothing of the kind, or a file cannot be written.
+    """
+    began = time.perf_counter()
+    failures = single_failures(whole.topology, collective, kind)
+    if not failures:
+        raise UsageError(f"{whole.topology.name} has no {kind}; there is nothing to survey")
+    found = [Surveyed(one) for one in failures]
+    complete, interrupted = True, False
+    try:
+        for i, one in enumerate(failures):
+            work.until.check()
+            work.told(i, len(failures), one.damage.words)
+            found[i] = _surveyed(whole, collective, one, work, find)
+            repair = found[i].repair
+            if repair is not None and repair.frontier.interrupted:
+                raise KeyboardInterrupt
+        work.told(len(failures), len(failures), "done")
+    except KeyboardInterrupt:
+        complete, interrupted = False, True
+    except OutOfTimeError:
+        complete = False
+    seconds = time.perf_counter() - began
+    return Survey(kind, whole, tuple(found), complete, interrupted, seconds)
+
+
+def _surveyed(
+    whole: Frontier,
+    collective: Collective,
+    failure: Failure,
+    work: SurveyWork,
+    find: Callable[[str], Collective],
+) -> Surveyed:
+    with interrupted_at(work.until):
+        try:
+            machine = damaged(whole.topology, [failure.damage])
+            rest = collective_of_the_rest(machine, collective, find)
+        except (LocatedError, UsageError) as error:
+            message = error.message if isinstance(error, LocatedError) else str(error)
+            return Surveyed(failure, refused=message)
+        known = None if work.folder is None else work.folder.read(machine.topology, rest)
+    if known is not None and known.complete and known.points:
+        return Surveyed(failure, Repair(machine, whole, known))
+    points = [*whole.points]
+    seeds = known_seeds(machine, collective, rest, points)
+    frontier = work.search(machine.topology, rest, work.until.sooner(work.seconds), seeds)
+    if work.folder is not None and (frontier.points or frontier.complete):
+        work.folder.write(frontier)
+    return Surveyed(failure, Repair(machine, whole, frontier))
+
+
+COLUMNS: dict[str, type] = {
+    "broken": str,
+    "alike": int,
+    "steps": int,
+    "whole": float,
+    "exact_whole": str,
+    "now": float,
+    "exact_now": str,
+    "bound": float,
+    "exact_bound": str,
+    "lost": float,
+    "lost_for_good": float,
+    "gap": float,
+    "found_by": str,
+    "refused": str,
+}
+"""The columns of `rows`: steps is missing in the row for any number of steps."""
+
+
+def rows(found: Survey) -> list[dict[str, Any]]:
+    """A row for each failure and number of steps, the worst failure first."""
+    order = [*found.fatal, *found.worst]
+    order += [one for one in found.surveyed if one not in order]
+    listed = []
+    for one in order:
+        first = {"broken": one.words, "alike": one.failure.images, "refused": one.refused or None}
+        lines = () if one.repair is None else one.repair.losses
+        listed += [{**dict.fromkeys(COLUMNS), **first, **_cells(loss)} for loss in lines]
+        if not lines:
+            listed.append({**dict.fromkeys(COLUMNS), **first})
+    return listed
+
+
+def _cells(loss: Loss) -> dict[str, Any]:
+    cells: dict[str, Any] = {"steps": loss.steps, "found_by": loss.found_by or None}
+    for name in ("whole", "now", "bound", "lost", "lost_for_good", "gap"):
+        value = getattr(loss, name)
+        cells[name] = None if value is None else float(value)
+        if f"exact_{name}" in COLUMNS:
+            cells[f"exact_{name}"] = None if value is None else str(value)
+    return cells

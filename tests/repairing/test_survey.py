@@ -1,0 +1,169 @@
+"""Surveys: every single failure, once for all that are alike."""
+
+from __future__ import annotations
+
+import csv
+import json
+from itertools import permutations
+from pathlib import Path
+
+import pytest
+
+import syncoll
+from syncoll.cli.main import main
+from syncoll.model import Topology
+from syncoll.repairing import survey as surveys
+from syncoll.repairing.damage import parse_damage
+from syncoll.repairing.damaged import damaged
+from syncoll.repairing.failures import Kind, single_failures
+from syncoll.session import Session
+
+SESSION = Session()
+ALONE = ["--backend", "multitree", "--progress", "none"]
+
+
+def automorphisms(topology: Topology, fixed: tuple[int, ...] = ()) -> list[tuple[int, ...]]:
+    """All of them, by trying every permutation."""
+    rates = {bound.links[0]: bound.chunks_per_round for bound in topology.bounds}
+    return [
+        images
+        for images in permutations(range(topology.num_nodes))
+        if all(rates.get((images[a], images[b])) == rate for (a, b), rate in rates.items())
+        and all(images[node] == node for node in fixed)
+    ]
+
+
+@pytest.mark.parametrize("name", ["mesh(2,3)", "ring(5)", "star(5)", "circulant(6,1,3)"])
+@pytest.mark.parametrize("collective", ["allgather", "broadcast(root=1)"])
+def test_orbits_are_those_of_all_automorphisms(name: str, collective: str) -> None:
+    topology, asked = syncoll.topology(name), SESSION.collective(collective)
+    group = automorphisms(topology, (1,) if "root" in collective else ())
+    for kind in (Kind.LINKS, Kind.CABLES, Kind.NODES):
+        orbits: set[frozenset[tuple[int, ...]]] = set()
+        things: list[tuple[int, ...]] = [(node,) for node in range(topology.num_nodes)]
+        if kind is not Kind.NODES:
+            things = [tuple(link) for link in topology.links]
+        for thing in things:
+            images = (tuple(g[node] for node in thing) for g in group)
+            one = kind is Kind.CABLES
+            orbits.add(frozenset(tuple(sorted(x)) if one else x for x in images))
+        found = single_failures(topology, asked, kind)
+        assert sorted(one.images for one in found) == sorted(map(len, orbits))
+        for one in found:  # each can be said again by its words
+            assert parse_damage(one.damage.words).words == one.damage.words
+
+
+def test_all_of_an_orbit_have_one_bound() -> None:
+    """Cables and routes of a machine with switches, too."""
+    topology, asked = syncoll.topology("p2_16xlarge"), SESSION.collective("allgather")
+    fabric = topology.fabric
+    assert fabric is not None
+    (first, *_) = single_failures(topology, asked, Kind.CABLES)
+    assert (first.damage.words, first.images) == ("link 0<->switch 0", 16)
+    switches = single_failures(topology, asked, Kind.SWITCHES)
+    assert [(one.damage.words, one.images) for one in switches] == [
+        ("switch 0", 8),
+        ("switch 8", 2),
+    ]
+    costs = set()
+    for node in (0, 5, 15):
+        text = f"link {node}->switch {node // 2} by 2"
+        machine = damaged(topology, [parse_damage(text, slow=True)])
+        costs.add(SESSION.bounds(machine.topology, asked, max_steps=0).bandwidth)
+    assert len(costs) == 1
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("survey") / "whole.json"
+    assert main(["pareto", "mesh(2,3)", "allgather", *ALONE, "-o", str(path)]) == 0
+    return path
+
+
+def test_the_worst_is_first_and_everything_is_in_the_table(
+    whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = tmp_path / "t.csv"
+    command = ["repair", str(whole), "--survey", "links", "--table", str(table), *ALONE]
+    assert main(command) == 0
+    page = capsys.readouterr().out
+    assert "without one of its 14 links" in page
+    with table.open() as file:
+        listed = list(csv.DictReader(file))
+    ends = [row for row in listed if not row["steps"]]
+    assert sum(int(row["alike"]) for row in ends) == 14
+    assert [float(row["now"]) for row in ends] == sorted(
+        (float(row["now"]) for row in ends), reverse=True
+    )
+    assert f"The worst is {ends[0]['broken']}" in page
+    assert all(float(row["gap"]) >= 0 for row in ends)
+
+
+def test_it_goes_on_from_its_folder(
+    whole: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    folder = tmp_path / "failures"
+    command = ["repair", str(whole), "--survey", "cables", "-o", str(folder), *ALONE]
+    command += ["--format", "json"]
+    assert main(command) == 0
+    first = json.loads(capsys.readouterr().out)
+    files = sorted(folder.glob("allgather-*.json"))
+    assert len(files) == len(first["failures"]) == 3
+    assert json.loads((folder / "index.json").read_text())["failures"] == first["failures"]
+    assert main(["check", str(folder)]) in (0, 4)
+    capsys.readouterr()
+    files[1].write_text(files[1].read_text().replace('"steps": 3', '"steps": 2', 1))
+    files[2].unlink()
+    searched = []
+    search = surveys.known_seeds
+
+    def seen(machine, *more):  # type: ignore[no-untyped-def]
+        searched.append(machine.topology.name)
+        return search(machine, *more)
+
+    monkeypatch.setattr(surveys, "known_seeds", seen)
+    assert main(command) == 0
+    assert len(searched) == 2
+    again = json.loads(capsys.readouterr().out)
+    assert [one["broken"] for one in again["failures"]] == [
+        one["broken"] for one in first["failures"]
+    ]
+
+
+def test_what_ends_it_all_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "line.json"
+    assert main(["pareto", "line(3)", "allgather", *ALONE, "-o", str(path)]) == 0
+    capsys.readouterr()
+    assert main(["repair", str(path), "--survey", "links", *ALONE]) == 0
+    page = capsys.readouterr().out
+    assert "impossible" in page
+    assert "allgather cannot be done without link 0->1" in page
+    assert main(["repair", str(path), "--survey", "nodes", *ALONE]) == 0
+    assert "allgather cannot be done without node 1" in capsys.readouterr().out
+
+
+def test_it_ends_with_its_time(whole: Path) -> None:
+    found = syncoll.survey(whole, time_limit=1e-6, progress="none", backend="multitree")
+    assert not found.complete
+    assert not found.worst
+    assert "not everything was looked at: the time was over" in str(found.page())
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (["--survey", "switches"], "mesh(2,3) has no switches"),
+        (["--survey", "links", "--without", "node 1"], "--without with --survey"),
+        (["--without", "node 1", "--table", "t.csv"], "--table is for --survey"),
+        (["--survey", "links", "--table", "t.txt"], "ends in .csv or .parquet"),
+        (["--survey", "links", "-o", "/nowhere/x"], "cannot write /nowhere/x"),
+    ],
+)
+def test_bad_input(
+    whole: Path, more: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["repair", str(whole), *more]) == 2
+    assert words in capsys.readouterr().err
