@@ -1,4 +1,7 @@
-"""Budget: the rounds of each step, and what one more send over each link would cost there."""
+"""Budget: the rounds of each step, and what one more send over each link would cost there.
+
+Every send counts, also where a switch copies or adds up: then fewer rounds may do in the end.
+"""
 
 from __future__ import annotations
 

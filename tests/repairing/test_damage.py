@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 
 import syncoll
 from syncoll.errors import ModelError, UsageError
-from syncoll.model import Topology
+from syncoll.model import Fabric, Topology
 from syncoll.repairing.damage import parse_damage
 from syncoll.repairing.damaged import Damaged, damaged
 from syncoll.repairing.remaining import collective_of_the_rest
+from syncoll.routing import as_topology
 from syncoll.session import Session
 
 
@@ -89,6 +91,18 @@ def test_cables_and_switches_break_where_they_are() -> None:
     assert slow.fabric is not None
     assert slow.fabric.chunk_bandwidth == 25
     assert min(bound.chunks_per_round for bound in slow.bounds) == Fraction(1, 5)
+
+
+def test_switches_that_copy_and_add_up_keep_doing_so() -> None:
+    wires = [(n, 4 + n // 2, 2) for n in range(4)] + [(4, 5, 1)]
+    fabric = replace(
+        Fabric.from_links("two", 4, 2, wires, both_ways=True), multicast=(4, 5), reduce=(5,)
+    )
+    machine = damaged(as_topology(fabric), [parse_damage("node 1")])
+    now = machine.topology.fabric
+    assert now is not None
+    assert (now.multicast, now.reduce, now.num_switches) == ((3, 4), (4,), 2)
+    assert machine.topology.counts_copies
 
 
 def test_routed_steps_go_other_ways() -> None:
