@@ -24,6 +24,7 @@ from syncoll.mpi.communicators import mpi
 from syncoll.mpi.job import Comparison, Job, Result, Run
 from syncoll.mpi.program import chunk_at
 from syncoll.mpi.reference import MpiReference, reference_of
+from syncoll.mpi.split_reference import SplitReference
 from syncoll.runtime import Kind
 from syncoll.trust.data import Workload
 from syncoll.trust.data.definition import DataDemand
@@ -137,7 +138,7 @@ def _run(comm: MPI.Intracomm, collective: MpiCollective, workload: Workload, rep
     if collective.collective.kind is Kind.BROADCAST and len(send):
         theirs[:] = send
     run_theirs = None
-    if isinstance(reference, MpiReference):
+    if isinstance(reference, MpiReference | SplitReference):
         run_theirs = partial(reference.run, comm, send, theirs)
     _soil(receive)
     for _ in range(repeats):

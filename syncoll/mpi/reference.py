@@ -20,6 +20,7 @@ from syncoll.mpi.buffers import message
 from syncoll.mpi.collective import MpiCollective
 from syncoll.mpi.communicators import mpi
 from syncoll.mpi.shares import split
+from syncoll.mpi.split_reference import SplitReference, split_reference
 from syncoll.runtime import Kind
 from syncoll.trust.data import ReduceOp, Workload
 from syncoll.trust.data.definition import DataDemand, reduction
@@ -140,12 +141,17 @@ def _in_order(places: Array) -> list[int]:
     return chunks
 
 
-Reference = MpiReference | DefinitionReference
+Reference = MpiReference | SplitReference | DefinitionReference
 
 
 def reference_of(collective: MpiCollective, total: int, workload: Workload) -> Reference:
     """What a collective is compared with."""
-    halves = workload.dtype in ("float16", "bfloat16")
+    halves, instance = workload.dtype in ("float16", "bfloat16"), collective.instance
+    if collective.collective.kind is Kind.CUSTOM and not (halves and instance.combining):
+        lengths = collective.shares(total).chunks
+        found = split_reference(instance, lengths, workload.operation)
+        if found is not None:
+            return found
     if collective.collective.kind is Kind.CUSTOM or (halves and collective.collective.combining):
         return DefinitionReference(collective, total, workload)
     return MpiReference(collective, total, workload.operation)

@@ -31,7 +31,7 @@ import numpy as np
 import numpy.typing as npt
 
 from syncoll.errors import ExportError
-from syncoll.model import Instance
+from syncoll.model import BoolArray, Instance
 
 __all__ = ["Buffer", "Kind", "Layout", "Slot", "StandardCollective", "kind_of", "layout_of"]
 
@@ -87,7 +87,12 @@ class StandardCollective:
 
 def kind_of(instance: Instance) -> StandardCollective:
     """Recognises the collective of an instance; else it is a custom one, with the reason."""
-    pre, post, nodes = instance.pre, instance.post, instance.topology.num_nodes
+    return kind_of_tables(instance.pre, instance.post, combining=instance.combining)
+
+
+def kind_of_tables(pre: BoolArray, post: BoolArray, *, combining: bool) -> StandardCollective:
+    """The same of a pre and a post ``[G, P]``."""
+    chunks, nodes = pre.shape
     starts, ends = pre.sum(axis=1), post.sum(axis=1)
 
     def custom(reason: str) -> StandardCollective:
@@ -102,14 +107,14 @@ def kind_of(instance: Instance) -> StandardCollective:
         return custom(f"chunk {int((ends == 0).argmax())} ends nowhere")
     to_all, to_one = bool((ends == nodes).all()), bool((ends == 1).all())
     at_end = post.sum(axis=0)
-    if instance.combining:
+    if combining:
         if not (starts == nodes).all():
             chunk = int((starts != nodes).argmax())
             return custom(f"only {int(starts[chunk])} of {nodes} nodes contribute to chunk {chunk}")
         if to_all:
-            return standard(Kind.ALLREDUCE, instance.num_chunks)
+            return standard(Kind.ALLREDUCE, chunks)
         if to_one and np.count_nonzero(at_end) == 1:
-            return standard(Kind.REDUCE, instance.num_chunks, int(at_end.argmax()))
+            return standard(Kind.REDUCE, chunks, int(at_end.argmax()))
         if to_one and (at_end == at_end[0]).all():
             return standard(Kind.REDUCESCATTER, int(at_end[0]))
         if to_one:
@@ -123,7 +128,7 @@ def kind_of(instance: Instance) -> StandardCollective:
     evenly = bool((at_start == at_start[0]).all())
     if to_all:
         if one_root:
-            return standard(Kind.BROADCAST, instance.num_chunks, int(at_start.argmax()))
+            return standard(Kind.BROADCAST, chunks, int(at_start.argmax()))
         if evenly:
             return standard(Kind.ALLGATHER, int(at_start[0]))
         return custom(f"the nodes start with {_range(at_start)} chunks each, not equally many")
