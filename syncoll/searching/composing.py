@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import Protocol
 
 from syncoll.deadline import Deadline, OutOfTimeError
@@ -137,12 +138,29 @@ class Composing:
             self._turn(lambda: turns.first(alone=alone))
         if alone:
             bounds.deadline = proofs_until(self.deadline)
+        self._bound_meanwhile()
         frontier = self._so_far(scope)
         self.observer.found(frontier.points)
         if self.on_points is not None:
             self.on_points(frontier)
         more = request.collective.combining and not self.interrupted and frontier.open
         return self._direct(frontier) if more and not alone else frontier
+
+    def _bound_meanwhile(self) -> None:
+        """While seeds of the whole work in a process of their own: bounds what is known, one S
+        after the other, and looks in between at what they have found.
+        """
+        bounded: set[int] = set()
+        while self.seeds.is_aside and not (self.interrupted or self.bounds.deadline.passed):
+            steps = next((p.steps for p in self.points if p.steps not in bounded), None)
+            if steps is None:
+                return
+            bounded.add(steps)
+            self._turn(partial(self._bounded, steps))
+            self._look_aside()
+
+    def _bounded(self, steps: int) -> None:
+        self.observer.bounded(steps, self.source.least_bandwidth_of(steps))
 
     def _look_aside(self) -> None:
         """Takes what seeds of the whole have proposed meanwhile, in a process of their own."""
@@ -165,7 +183,7 @@ class Composing:
             self.bounds.deadline = self.deadline.share(_SHARE_OF_BOUNDS)
             for point in self.points:
                 if not self.bounds.deadline.passed:
-                    self.observer.bounded(point.steps, self.source.least_bandwidth_of(point.steps))
+                    self._bounded(point.steps)
             self.bounds.deadline = self.deadline
 
     def _is_far(self) -> bool:

@@ -137,6 +137,9 @@ class _DualRun(SeedRun):
     def arrivals(self, limits: SeedLimits, wait: float) -> Iterator[Point]:
         yield from self._turned(self._run.arrivals(replace(limits, max_chunks=None), wait), limits)
 
+    def go_aside(self, limits: SeedLimits, until: Deadline) -> None:
+        self._run.go_aside(replace(limits, max_chunks=None), until)
+
     @property
     def is_aside(self) -> bool:
         return self._run.is_aside

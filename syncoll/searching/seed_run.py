@@ -179,8 +179,8 @@ class SeedRun:
             and self._seconds >= seat.stopped_after
         ]
         for i, seat in enumerate(seats):
-            if seat.seed.record.first_seconds > _QUICK_SECONDS:
-                self._go_aside(seats[i:], limits, aside)
+            if aside is not None and seat.seed.record.first_seconds > _QUICK_SECONDS:
+                self.go_aside(limits, aside)
             if seat.aside:
                 continue
             if replace(ends, works=None).passed:
@@ -196,12 +196,15 @@ class SeedRun:
             yield from self._turn(seat, limits, first, share)
         yield from self.arrivals(limits, wait)
 
-    def _go_aside(self, seats: Sequence[_Seat], limits: SeedLimits, until: Deadline | None) -> None:
-        """Starts a process for those of some seeds that resume, where that is possible; otherwise
-        they have their turns here.
+    def go_aside(self, limits: SeedLimits, until: Deadline) -> None:
+        """Starts a process for the seeds that resume, where that is possible; otherwise they have
+        their turns here.  What one knows that has begun here is lost.
+
+        Args:
+            until: when they come to their end.
         """
-        leaving = [s for s in seats if s.seed.record.resumes and s.turns is None]
-        if until is None or not leaving or self._process is not None:
+        leaving = [s for s in self._seats if s.seed.record.resumes and not s.ended]
+        if not leaving or self._process is not None:
             return
         seeds = tuple(seat.seed for seat in leaving)
         own = replace(limits, seconds=None, until=until)
@@ -214,7 +217,7 @@ class SeedRun:
             self._report(f"no process for seeds: {error}; they work in turns")
             return
         for seat in leaving:
-            seat.aside = True
+            seat.aside, seat.turns = True, None
 
     def arrivals(self, limits: SeedLimits, wait: float) -> Iterator[Point]:
         """Points of what was proposed aside: what has come, and what comes in so many seconds, or

@@ -47,6 +47,9 @@ _SHARE_OF_SEEDS_ALONE = 0.7
 _SHARE_OF_ALL = 0.95
 """And where nothing is to be proved either."""
 
+_LONG_SECONDS = 10.0
+"""With so much time they work beside a search for what combines data on a small machine, too."""
+
 _LATE_SECONDS = 1.5
 """Before the end, so that what seeds have in hand beside the search still comes in time."""
 
@@ -153,25 +156,35 @@ def first_round(
     limits = SeedLimits(request.max_steps, request.max_rounds, request.max_chunks, work, until)
     soon = not alone and is_small(request.topology)
     patience = min(_SEED_SECONDS[0] if soon else _PATIENCE_SECONDS, left * _SHARE_OF_PATIENCE)
-    if alone or soon or not proving:
-        return run.points(limits, patience, slowest)
     ends, wait = ends or deadline, 0.0
+    hard = request.collective.combining and _LONG_SECONDS <= ends.left() < math.inf
+    if alone or not proving or (soon and not hard):
+        return run.points(limits, patience, slowest)
     if not run.is_aside:
         wait = min(_PATIENCE_SECONDS, deadline.left(), ends.left() * _SHARE_OF_WAIT)
     return run.points(limits, patience, slowest, aside=ends.before(_LATE_SECONDS), wait=wait)
 
 
 def next_round(
-    run: SeedRun, request: SearchRequest, work: float, until: Deadline, wait: float = 0.0
+    run: SeedRun,
+    request: SearchRequest,
+    work: float,
+    until: Deadline,
+    *,
+    ends: Deadline | None = None,
+    wait: float = 0.0,
 ) -> Iterator[Point]:
     """What they find in another round.
 
     Args:
         work: seconds for all together.
         until: when the round is over, however little a busy machine let them work.
-        wait: for what those propose that work beside the search.
+        ends: until when those that can work beside the search do so from now on; None for turns.
+        wait: for what those propose.
     """
     limits = SeedLimits(request.max_steps, request.max_rounds, request.max_chunks, work, until)
+    if ends is not None:
+        run.go_aside(limits, ends.before(_LATE_SECONDS))
     return run.points(limits, wait=wait)
 
 

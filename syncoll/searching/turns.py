@@ -84,11 +84,16 @@ class SeedTurns:
         self._take(turn)
 
     def next(self) -> bool:
-        """Gives them as much time as the solver had, where that had some; whether it helped."""
+        """Gives them as much time as the solver had, where that had some; whether it helped.
+
+        The solver's questions are hard, so that from now on they work beside it where they can.
+        """
         if not self.waiting or self.asked_seconds < _TURN_SECONDS:
             return False
         until = self._deadline.share(_SHARE_OF_TURN).sooner(_BUSY * self.asked_seconds)
-        new = self._take(next_round(self._run, self._request, self.asked_seconds, until))
+        ends = self._ends or self._deadline
+        turn = next_round(self._run, self._request, self.asked_seconds, until, ends=ends)
+        new = self._take(turn)
         self.asked_seconds = 0.0
         return new
 
@@ -124,7 +129,7 @@ class SeedTurns:
             until = self._deadline.before(_CLAIM_SECONDS)
             until.check()
             until = until.sooner(_BUSY * turn)
-            if self._take(next_round(self._run, self._request, turn, until, turn)):
+            if self._take(next_round(self._run, self._request, turn, until, wait=turn)):
                 yield
             else:
                 spent = time.perf_counter() - began
