@@ -93,7 +93,7 @@ def _through_switches(
         "gpus": gpus,
     }
     notes = [*_notes(request, collective, len(gpus[0]["threadblocks"]), sizes, "switch", options)]
-    return Exported({f"{name}.json": _text(plan).encode("ascii")}, tuple(notes))
+    return Exported({f"{name}.json": _text(plan).encode("ascii")}, tuple(notes), in_switches=True)
 
 
 def _program(

@@ -65,10 +65,12 @@ class Exported:
         files: content by name; one file has the name that the exporter would give it, several are
             to lie in one folder.
         notes: what a user should know, a sentence each.
+        in_switches: whether what counts as one send is one there, copied or added up by switches.
     """
 
     files: Mapping[str, bytes]
     notes: tuple[str, ...] = ()
+    in_switches: bool = False
 
     def __post_init__(self) -> None:
         fields.check_fields(self)

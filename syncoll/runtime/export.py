@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from syncoll.documents import StoredAlgorithm, write_atomically, write_folder
@@ -57,7 +57,23 @@ def export_verified(
             f"what exporter {record.name} wrote for {request.name} does not pass its checker, so "
             f"it is not handed out: {error}"
         ) from error
+    if not exported.in_switches and _counts_fewer(request):
+        text = (
+            "every send is by itself here, also where switches would copy or add up, so that it "
+            "takes longer than R says"
+        )
+        exported = replace(exported, notes=(*exported.notes, text))
     return HandedOut(exported, checked)
+
+
+def _counts_fewer(request: ExportRequest) -> bool:
+    """Whether the algorithm has fewer rounds than it would have if every send counted."""
+    topology, algorithm = request.instance.topology, request.algorithm
+    if not topology.counts_copies:
+        return False
+    needed = algorithm.least_rounds(topology.conservative)
+    given = algorithm.rounds_per_step
+    return any(least > rounds for least, rounds in zip(needed, given, strict=True))
 
 
 @dataclass(frozen=True)

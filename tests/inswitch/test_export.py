@@ -93,3 +93,10 @@ def test_a_wrong_plan_is_found() -> None:
     checker = RECORD.load_checker()
     with pytest.raises(VerificationError):
         checker.check({"a.json": json.dumps(plan).encode()}, {})
+
+
+def test_other_plans_say_that_they_take_longer() -> None:
+    case = waves(3, [0])
+    for options, said in (({"channel": "switch"}, False), ({}, True)):
+        handed = export_verified(RECORD, ExportRequest("a", "x", *case), options)
+        assert any("every send is by itself" in note for note in handed.exported.notes) is said
