@@ -275,12 +275,19 @@ def _of_fabric(topology: Topology, unit: Fraction) -> tuple[list[Lane], Routes]:
             "another version, so search it again"
         )
     scale = unit / fabric.chunk_bandwidth
+    # Where bandwidth was dealt out to direct links, bounds count every send, and so do lanes.
+    dealt = {*routing.removed, *routing.bypassed}
+    for first, members in routing.merged.members.items():
+        if first in dealt:
+            dealt.update(member for member, _ in members)
     lanes = [
         Lane(
             f"{fabric.vertex_name(x.source)} -> {fabric.vertex_name(x.destination)}",
             x.bandwidth * scale,
             ends=(x.source, x.destination),
-            counts=fabric.counting((x.source, x.destination)),
+            counts=Counting.SENDS
+            if not dealt.isdisjoint((x.source, x.destination))
+            else fabric.counting((x.source, x.destination)),
         )
         for x in fabric.links
     ]

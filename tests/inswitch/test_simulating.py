@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
+import syncoll
 from syncoll.documents import StoredAlgorithm
 from syncoll.errors import UsageError
-from syncoll.model import Algorithm, Instance
+from syncoll.model import Algorithm, Counting, Instance
+from syncoll.routing import route
+from syncoll.simulating.floors import floors
 from syncoll.simulating.network import physical_network
 from syncoll.simulating.semantics import Semantics, Sharing, Timing
 from syncoll.simulating.simulation import simulate_algorithm, simulated_seconds
@@ -82,3 +86,37 @@ def test_fair_sharing_knows_nothing_of_it() -> None:
     semantics = Semantics(timing=Timing.ASYNCHRONOUS, sharing=Sharing.FAIR)
     with pytest.raises(UsageError, match="copy or add up"):
         simulated_seconds(moving(True, 1), network, semantics, [10**6])
+
+
+@pytest.mark.parametrize("network", ["bigraph(4,8)", "a100(boxes=2)", "dgx_h100(boxes=2)"])
+def test_lanes_carry_together_only_what_bounds_count_together(network: str) -> None:
+    """Else a floor that is proved by rounds could be above what is simulated."""
+    fabric = syncoll.fabric(network)
+    every = tuple(range(fabric.num_nodes, fabric.num_vertices))
+    routing = route(replace(fabric, multicast=every, reduce=every))
+    found = physical_network(routing.topology, ALPHA, UNIT)
+    shared: dict[int, set[int]] = {}
+    for link, strands in enumerate(found.routes):
+        for lane in {lane for strand in strands for lane in strand.lanes}:
+            shared.setdefault(lane, set()).add(link)
+    counted = [
+        {*members.tolist()}
+        for bound, members in zip(
+            routing.topology.bounds, routing.topology.bound_links, strict=True
+        )
+        if bound.counts is not Counting.SENDS
+    ]
+    assert bool(counted) == (network != "bigraph(4,8)")
+    for lane, links in shared.items():
+        if len(links) > 1 and found.lanes[lane].counts is not Counting.SENDS:
+            assert not routing.removed
+            assert not routing.bypassed
+    if not counted:
+        assert {lane.counts for lane in found.lanes} == {Counting.SENDS}
+
+
+def test_floors_are_below_what_is_simulated() -> None:
+    network = physical_network(box(4), ALPHA, UNIT)
+    for one, cost in ((moving(True, 1), 1), (adding(True, 1), 1)):
+        (least,) = floors(one.instance, network, [10**6], least_steps=1, least_cost=Fraction(cost))
+        assert 1e-3 < least <= min(both(one)) * (1 + 1e-9)
