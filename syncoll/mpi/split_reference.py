@@ -66,7 +66,7 @@ class SplitReference:
 
     def __init__(self, groups: tuple[_Group, ...], operation: ReduceOp) -> None:
         self._groups, self._operation = groups, operation
-        self._own: MPI.Intracomm | None = None
+        self._own: MPI.Comm | None = None
 
     @property
     def name(self) -> str:
