@@ -20,7 +20,19 @@ from syncoll.scheduling.schedule import (
     SEGMENTS,
     Scheduled,
     ScheduleLimits,
+    schedule_streams,
     schedule_trees,
 )
+from syncoll.scheduling.streams import StreamClass, Streams
 
-__all__ = ["MOST_SENDS", "SEGMENTS", "ScheduleLimits", "Scheduled", "StepTree", "schedule_trees"]
+__all__ = [
+    "MOST_SENDS",
+    "SEGMENTS",
+    "ScheduleLimits",
+    "Scheduled",
+    "StepTree",
+    "StreamClass",
+    "Streams",
+    "schedule_streams",
+    "schedule_trees",
+]

@@ -25,7 +25,14 @@ from syncoll.scheduling.link_sets import LinkSets
 from syncoll.scheduling.packing import StepTree, TreePacking
 from syncoll.scheduling.streams import SendPlan, Streams
 
-__all__ = ["MOST_SENDS", "SEGMENTS", "ScheduleLimits", "Scheduled", "schedule_trees"]
+__all__ = [
+    "MOST_SENDS",
+    "SEGMENTS",
+    "ScheduleLimits",
+    "Scheduled",
+    "schedule_streams",
+    "schedule_trees",
+]
 
 SEGMENTS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 32)
 """Into how many segments parts are cut unless a caller says otherwise."""
@@ -159,6 +166,39 @@ def schedule_trees(
             algorithm = _algorithm(topology, streams, plan.merged(streams, sets))
             points.append((algorithm.steps, Fraction(algorithm.rounds, chunks)))
             yield Scheduled(chunks, algorithm, _note(len(set(streams.tree)), number))
+
+
+def schedule_streams(
+    topology: Topology,
+    streams: Streams,
+    chunks: int,
+    limits: ScheduleLimits,
+    steps: Iterable[int],
+    note: str,
+) -> Iterator[Scheduled]:
+    """Algorithms of streams that are dealt already, each better than those before it.
+
+    Args:
+        chunks: C.
+        steps: the S to try, from few to many; those below the height are passed over.
+
+    Yields:
+        An algorithm of fewer rounds each; none after one that needs no more than any could.
+    """
+    until = limits.deadline()
+    sets = LinkSets(topology, streams.num_sends)
+    assigner = Assigner(streams, sets)
+    most = _MANY if limits.max_rounds is None else limits.max_rounds
+    for number in steps:
+        if number < streams.height:
+            continue
+        over = limits.max_steps is not None and number > limits.max_steps
+        if over or until.passed or most < assigner.least_rounds:
+            return
+        plan = assigner.best(number, most, until, False)
+        if plan is not None:
+            most = plan.total - 1
+            yield Scheduled(chunks, _algorithm(topology, streams, plan.merged(streams, sets)), note)
 
 
 def _step_counts(height: int, least_rounds: int, tries: Callable[[int], int]) -> Iterator[int]:

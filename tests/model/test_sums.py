@@ -46,7 +46,7 @@ def counted(table: RelationTable) -> Counter[demands.Chunk]:
 @pytest.mark.parametrize("kinds", KINDS)
 def test_they_ask_for_what_their_text_says(kinds: str) -> None:
     rng = random.Random(kinds)
-    for _ in range(60):
+    for _ in range(25):
         nodes = rng.randint(2, 6)
         demand = random_demand(rng, nodes, KINDS[kinds])
         collective = LIBRARY.collective(demand.text)

@@ -1,0 +1,196 @@
+"""Routes for amounts from node to node that load no set of links much more than others.
+
+Each amount is cut into parts.  A part of all amounts is routed at once, each on the way that is
+cheapest at that moment; a set of links that is near the largest load is dear, exponentially so.
+Every part is then taken out again and routed anew, with prices ever steeper.  What comes out are
+whole chunks, and the largest load is near the least that any division over ways has.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.deadline import Deadline
+from syncoll.model import Topology
+from syncoll.scheduling.link_sets import LinkSets
+
+__all__ = ["Routes", "Routing"]
+
+IntArray = npt.NDArray[np.int64]
+Narrow = npt.NDArray[np.float32]
+FloatArray = npt.NDArray[np.float64]
+
+_STEEPNESS = (6.0, 40.0)
+"""In the first pass and the last: prices of an idle set and of the fullest differ by e to that."""
+
+_NOISE = 0.05
+"""By so much prices differ at random, so that parts take turns among ways that cost the same."""
+
+_GROUPS = 16
+"""A part is routed for so many groups of sources in turn, so that few meet at one link unawares."""
+
+_CELLS = 1 << 22
+"""Ways that are compared at once: sources times links."""
+
+_PER_HOP = 1e-3
+"""What a send costs beside, as a share of what it costs on an idle network."""
+
+
+@dataclass(frozen=True, eq=False)
+class Routes:
+    """Ways of amounts.
+
+    Args:
+        pair: ``[W]``, whose way it is.
+        amount: ``[W]``, how many chunks take it.
+        links: ``[W, H]``, the links in order; -1 behind the last.
+        rounds: what the fullest set of links needs, exactly so many rounds or more.
+    """
+
+    pair: IntArray
+    amount: IntArray
+    links: IntArray
+    rounds: float
+
+
+class Routing:
+    """Routes amounts on a topology.
+
+    Args:
+        pairs: ``[N, 2]``, different nodes.
+    """
+
+    def __init__(self, topology: Topology, pairs: IntArray, seed: int = 0) -> None:
+        self._pairs, self._nodes = pairs, topology.num_nodes
+        self._sources, self._source = np.unique(pairs[:, 0], return_inverse=True)
+        self._ends = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
+        self._number = np.full((self._nodes, self._nodes), -1, dtype=np.int64)
+        self._number[self._ends[:, 0], self._ends[:, 1]] = np.arange(len(self._ends))
+        degree = np.bincount(self._ends[:, 1], minlength=self._nodes)
+        order = np.argsort(self._ends[:, 1], kind="stable")
+        place = np.arange(len(order)) - np.repeat(np.cumsum(degree) - degree, degree)
+        self._into = np.full((self._nodes, max(1, int(degree.max(initial=0)))), -1)
+        self._into[self._ends[order, 1], place] = order
+        self._random = np.random.default_rng(seed)
+
+    def routes(
+        self, topology: Topology, amounts: IntArray, parts: int, passes: int, until: Deadline
+    ) -> Routes:
+        """Routes for ``[N]`` amounts, the best of all passes."""
+        sets = LinkSets(topology, int(amounts.sum()) * self._nodes)
+        cost = np.append(sets.rounds_per_send[: sets.size], 0.0)
+        turn = (np.arange(parts + 1)[:, None] + self._random.random(len(amounts))[None, :]) / parts
+        shares: IntArray = np.diff(np.floor(turn * amounts).astype(np.int64), axis=0)
+        taken = [np.full((len(amounts), 1), -1, dtype=np.int64) for _ in range(parts)]
+        load = np.zeros(sets.size + 1)
+        best: tuple[float, list[IntArray]] | None = None
+        groups = min(_GROUPS, len(self._sources))
+        for turn_number in range(passes):
+            steep = np.interp(turn_number, (0, max(1, passes - 1)), _STEEPNESS)
+            for part in range(parts):
+                group_of = self._random.permutation(len(self._sources)) % groups
+                for group in range(groups):
+                    rows = np.flatnonzero(group_of[self._source] == group)
+                    rows = rows[shares[part][rows] > 0]
+                    if not len(rows):
+                        continue
+                    own = shares[part][rows]
+                    load -= self._load(sets, taken[part][rows], own, cost)
+                    fullest = max(load.max(), 1e-9)
+                    price = cost * (np.exp(steep * (load / fullest - 1)) + _PER_HOP)
+                    price[-1] = 0.0
+                    found = self._cheapest(price[sets.of_link].sum(axis=1), rows)
+                    short = found.shape[1] - taken[part].shape[1]
+                    if short > 0:
+                        taken[part] = np.pad(taken[part], ((0, 0), (0, short)), constant_values=-1)
+                    taken[part][rows] = -1
+                    taken[part][rows, : found.shape[1]] = found
+                    load += self._load(sets, found, own, cost)
+                if until.passed and best:
+                    break
+            rounds = float(load.max())
+            if best is None or rounds < best[0]:
+                best = rounds, [links.copy() for links in taken]
+            if until.passed:
+                break
+        assert best is not None
+        return self._merged(best[1], shares, best[0])
+
+    def _cheapest(self, price: FloatArray, rows: IntArray) -> IntArray:
+        """For some pairs the links of a cheapest way ``[N, H]``; -1 behind the last."""
+        noisy = price * (1 + _NOISE * self._random.random(len(price)))
+        used, source = np.unique(self._source[rows], return_inverse=True)
+        before = self._before(noisy.astype(np.float32), self._sources[used])
+        pairs = self._pairs[rows]
+        at = pairs[:, 1].copy()
+        columns: list[IntArray] = []
+        while True:
+            moving = at != pairs[:, 0]
+            if not moving.any():
+                break
+            previous = np.where(moving, before[source, at], at)
+            columns.append(np.where(moving, self._number[previous, at], -1))
+            at = previous
+        backward = np.stack(columns, axis=1)
+        hops = (backward >= 0).sum(axis=1)
+        # From last to first, with what is empty in front of it.
+        place = hops[:, None] - 1 - np.arange(backward.shape[1])[None, :]
+        found = np.where(place >= 0, np.take_along_axis(backward, np.maximum(place, 0), axis=1), -1)
+        return np.asarray(found, dtype=np.int64)
+
+    def _before(self, price: Narrow, sources: IntArray) -> IntArray:
+        """``[S, P]``: the node before each on a cheapest way from each source, hop after hop."""
+        into = np.where(self._into >= 0, price[self._into], np.inf).astype(np.float32)
+        neighbours = self._ends[self._into, 0]  # whatever stands for no link costs too much
+        count = len(sources)
+        far = np.full((count, self._nodes), np.inf, dtype=np.float32)
+        far[np.arange(count), sources] = 0
+        before = np.repeat(sources[:, None], self._nodes, axis=1)
+        block = max(1, _CELLS // self._into.size)
+        changed = True
+        while changed:
+            changed, nearer = False, far.copy()
+            for low in range(0, count, block):
+                part = slice(low, low + block)
+                cost = far[part][:, neighbours] + into
+                choice = cost.argmin(axis=2)
+                least = np.take_along_axis(cost, choice[..., None], axis=2)[..., 0]
+                better = least < far[part]
+                if better.any():
+                    changed = True
+                    nearer[part][better] = least[better]
+                    nodes = np.broadcast_to(np.arange(self._nodes), better.shape)[better]
+                    before[part][better] = neighbours[nodes, choice[better]]
+            far = nearer
+        return np.asarray(before)
+
+    @staticmethod
+    def _load(sets: LinkSets, links: IntArray, amounts: IntArray, cost: FloatArray) -> FloatArray:
+        rows, columns = np.nonzero(links >= 0)
+        used = sets.of_link[links[rows, columns]]
+        weights = np.repeat(amounts[rows], used.shape[1])
+        found = np.bincount(used.ravel(), weights, len(cost)) * cost
+        return np.asarray(found)
+
+    @staticmethod
+    def _merged(taken: list[IntArray], shares: IntArray, rounds: float) -> Routes:
+        """Parts of one pair that take the same way as one."""
+        width = max(links.shape[1] for links in taken)
+        padded = [
+            np.pad(links, ((0, 0), (0, width - links.shape[1])), constant_values=-1)
+            for links in taken
+        ]
+        pair = np.tile(np.arange(shares.shape[1]), len(taken))
+        rows = np.column_stack([pair, np.concatenate(padded)])
+        amount = shares.ravel()
+        rows, amount = rows[amount > 0], amount[amount > 0]
+        order = np.lexsort(rows.T[::-1])
+        rows, amount = rows[order], amount[order]
+        new = np.ones(len(rows), dtype=bool)
+        new[1:] = (rows[1:] != rows[:-1]).any(axis=1)
+        first = np.flatnonzero(new)
+        total = np.add.reduceat(amount, first) if len(first) else amount
+        return Routes(rows[first, 0], total, rows[first, 1:], rounds)

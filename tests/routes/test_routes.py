@@ -1,0 +1,112 @@
+"""Routes of least congestion: whole, balanced, and algorithms that are right."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import syncoll
+from syncoll.deadline import Deadline
+from syncoll.model import Collective, Topology
+from syncoll.plugins import SeedLimits
+from syncoll.testing.instances import random_topology
+from syncoll.trust import violations
+from syncoll_routes.congestion import Routing
+from syncoll_routes.seed import RouteSeed, fits
+from tests.oracles.classics import alltoall, broadcast, hub, ring
+
+OPTIONS = {"parts": 24, "passes": 6}
+
+
+def uneven(nodes: int, seed: int) -> Collective:
+    rng = np.random.default_rng(seed)
+    return syncoll.collective("alltoallv", rng.integers(0, 4, (nodes, nodes)))
+
+
+def connected(rng: random.Random) -> Topology:
+    while True:
+        topology = random_topology(rng, least_nodes=3, most_nodes=6)
+        if topology.distances.max() < topology.num_nodes:
+            return topology
+
+
+def test_every_amount_is_routed_from_its_start_to_its_end() -> None:
+    rng = random.Random(3)
+    for _ in range(30):
+        topology = connected(rng)
+        nodes = topology.num_nodes
+        pairs = np.array([(a, b) for a in range(nodes) for b in range(nodes) if a != b])
+        amounts = np.array([rng.randint(1, 9) for _ in pairs])
+        found = Routing(topology, pairs).routes(topology, amounts, 5, 3, Deadline.after(5))
+        routed, load = Counter[int](), Counter[tuple[int, int]]()
+        for pair, amount, row in zip(found.pair, found.amount, found.links, strict=True):
+            way = [topology.links[i] for i in row[row >= 0]]
+            assert [a for a, _ in way] + [way[-1][1]] == [pairs[pair, 0]] + [b for _, b in way]
+            assert way[-1][1] == pairs[pair, 1]
+            assert len({a for a, _ in way}) == len(way)
+            routed[pair] += amount
+            for link in way:
+                load[link] += amount
+        assert [routed[i] for i in range(len(pairs))] == amounts.tolist()
+        fullest = max(
+            Fraction(sum(load[link] for link in bound.links)) / bound.chunks_per_round
+            for bound in topology.bounds
+        )
+        assert float(fullest) == pytest.approx(found.rounds)
+
+
+def test_what_it_proposes_is_right_and_gets_better() -> None:
+    rng = random.Random(5)
+    for seed in range(4):
+        topology = connected(rng)
+        collective = uneven(topology.num_nodes, seed)
+        best: list[Fraction] = []
+        for made in RouteSeed().propose(topology, collective, SeedLimits(seconds=2), OPTIONS):
+            algorithm = made.algorithm
+            instance = collective.instantiate(
+                topology, chunks=made.chunks, steps=algorithm.steps, rounds=algorithm.rounds
+            )
+            assert not violations(instance, algorithm)
+            best.append(Fraction(algorithm.rounds, made.chunks))
+        assert best
+        assert best == sorted(best, reverse=True)
+
+
+@pytest.mark.parametrize("kind", ["skewed", "one to one"])
+def test_between_boxes_it_is_near_the_bound(kind: str) -> None:
+    topology = syncoll.topology("a100(boxes=2)")
+    sizes = np.zeros((16, 16), dtype=int)
+    if kind == "skewed":
+        shares = 1 / np.arange(1, 17) ** 1.2
+        rng = np.random.default_rng(1)
+        for row in sizes:
+            row += np.bincount(rng.choice(16, 64, p=shares / shares.sum()), minlength=16)
+    else:
+        sizes[np.arange(16), (np.arange(16) + 8) % 16] = 16
+    collective = syncoll.collective("alltoallv", sizes)
+    bound = syncoll.bounds(topology, collective, max_steps=3, time_limit=20).bandwidth
+    limits = SeedLimits(seconds=4)
+    made = list(RouteSeed().propose(topology, collective, limits, OPTIONS))[-1]
+    assert made.algorithm.rounds <= Fraction(21, 20) * bound * made.chunks
+
+
+def test_limits_are_kept() -> None:
+    topology, collective = ring(5), uneven(5, 1)
+    limits = SeedLimits(seconds=2, max_steps=3, max_chunks=2)
+    for made in RouteSeed().propose(topology, collective, limits, OPTIONS):
+        assert made.algorithm.steps <= 3
+        assert made.chunks <= 2
+    none = SeedLimits(seconds=2, max_steps=1)
+    assert not list(RouteSeed().propose(topology, collective, none, OPTIONS))
+
+
+def test_what_it_is_not_for() -> None:
+    assert "as many chunks" in fits(hub(4), alltoall()).reason
+    assert "one node to one" in fits(hub(4), broadcast()).reason
+    assert "combines" in fits(hub(4), syncoll.collective("reducescatter")).reason
+    assert "at one node" in fits(hub(4), syncoll.collective("scatterv", [1, 2, 0, 1])).reason
+    assert fits(hub(4), uneven(4, 2)).ok
