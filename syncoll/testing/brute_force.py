@@ -19,7 +19,7 @@ from functools import cache
 
 import numpy as np
 
-from syncoll.model import BoolArray, Instance, Topology
+from syncoll.model import BoolArray, Counting, Instance, Topology
 
 __all__ = ["Held", "TooLargeError", "has_algorithm", "least_rounds", "pairs", "refuse_combining"]
 
@@ -44,11 +44,11 @@ def has_algorithm(instance: Instance, *, most_work: int = _MOST_WORK) -> bool:
 
     Raises:
         TooLargeError: when more than `most_work` partial steps would have to be looked at.
-        ValueError: where bounds count other than every send.
+        ValueError: on a combining instance where bounds count other than every send.
     """
-    if instance.topology.counts_copies:
-        raise ValueError("brute force counts every send")
     if instance.combining:
+        if instance.topology.counts_copies:
+            raise ValueError("brute force adds up nothing on the way")
         return _reaches_reduction(instance)
     return _Search(instance, most_work).reaches_post(instance.rounds)
 
@@ -105,13 +105,19 @@ class _Search:
         possible = [link for links in ways.values() for link in links]
         # Bounds that hold whatever is sent need not be counted.
         tight = [
-            (frozenset(bound.links), bound.chunks_per_round * rounds)
+            (
+                frozenset(bound.links),
+                bound.chunks_per_round * rounds,
+                bound.counts is Counting.SOURCES,
+            )
             for bound in topology.bounds
             if sum(link in bound.links for link in possible) > bound.chunks_per_round * rounds
         ]
         if not tight:  # nothing is in the way of any delivery
             return (held | {delivery for delivery, links in ways.items() if links},)
-        partial: set[tuple[Held, tuple[int, ...]]] = {(frozenset(), (0,) * len(tight))}
+        # What a bound counts of the sends over its links: each, or what a node sends of a chunk.
+        nothing: tuple[frozenset[tuple[int, ...]], ...] = (frozenset(),) * len(tight)
+        partial = {(frozenset[tuple[int, int]](), nothing)}
         for delivery, links in ways.items():
             for delivered, loads in list(partial):
                 self.work_left -= 1
@@ -119,10 +125,14 @@ class _Search:
                     raise TooLargeError(f"too large to try everything: {self.instance}")
                 for link in links:
                     more = tuple(
-                        load + (link in members)
-                        for load, (members, _) in zip(loads, tight, strict=True)
+                        load | {(delivery[0], *(link[:1] if once else link))}
+                        if link in members
+                        else load
+                        for load, (members, _, once) in zip(loads, tight, strict=True)
                     )
-                    if all(load <= room for load, (_, room) in zip(more, tight, strict=True)):
+                    if all(
+                        len(load) <= room for load, (_, room, _) in zip(more, tight, strict=True)
+                    ):
                         partial.add((delivered | {delivery}, more))
         states = {delivered for delivered, _ in partial}
         richest = [one for one in states if not any(one < other for other in states)]

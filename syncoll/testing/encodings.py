@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
+from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
 
 from syncoll.formula import Verdict
-from syncoll.model import Instance, Topology
+from syncoll.model import BandwidthBound, Counting, Instance, Topology
 from syncoll.plugins import (
     BackendRecord,
     EncodingRecord,
@@ -74,11 +75,25 @@ def _cases(record: EncodingRecord, number: int) -> Iterator[tuple[Instance, bool
             instance = _combining(random.Random(seed))
         else:
             instance = random_instance(seed, most_nodes=4, most_chunks=3)
+            if record.counts_copies and seed % 3 == 0:
+                instance = _copied(random.Random(seed), instance)
         try:
             yield instance, has_algorithm(instance)
         except TooLargeError:
             continue
         found += 1
+
+
+def _copied(rng: random.Random, instance: Instance) -> Instance:
+    """The same where each node has a cable to a switch that copies, beside other bounds of all
+    kinds."""
+    topology = instance.topology
+    bounds = [replace(bound, counts=rng.choice([*Counting])) for bound in topology.bounds]
+    for own in topology.out_links:
+        if own:
+            links = tuple(topology.links[i] for i in own)
+            bounds.append(BandwidthBound(links, Fraction(1), counts=Counting.SOURCES))
+    return replace(instance, topology=replace(topology, bounds=tuple(bounds), fabric=None))
 
 
 def _combining(rng: random.Random) -> Instance:

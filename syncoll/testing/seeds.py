@@ -39,11 +39,16 @@ _MOST = 5
 _SOON_SECONDS = 3.0
 
 
+_WITH_COPIES = ("nvl72(4, true)", "dgx_h100(2, nvls = true)")
+"""Machines whose switches copy and add up, for seeds that say that they know of it."""
+
+
 @cache
-def _questions() -> Sequence[tuple[Topology, Collective]]:
+def _questions(counts_copies: bool) -> Sequence[tuple[Topology, Collective]]:
     libraries = PluginManager.discover().spec_libraries.values()
     specs = SpecLibrary.load([record.folder for record in libraries])
-    topologies = [as_topology(specs.topology(name)) for name in _TOPOLOGIES]
+    names = (*_TOPOLOGIES, *(_WITH_COPIES if counts_copies else ()))
+    topologies = [as_topology(specs.topology(name)) for name in names]
     return list(product(topologies, [specs.collective(name) for name in _COLLECTIVES]))
 
 
@@ -80,13 +85,13 @@ def _proposals(
 def check_proposals(record: SeedRecord) -> None:
     """What it proposes solves what it was asked, and where it fits nothing at all is proposed it
     has no idea of anything."""
-    found = sum(len(_proposals(record, *question)) for question in _questions())
+    found = sum(len(_proposals(record, *question)) for question in _questions(record.counts_copies))
     demand(found > 0, "it proposed nothing for any collective on any machine")
 
 
 def check_repeatable(record: SeedRecord) -> None:
     """The first proposal for a question is the same each time."""
-    for question in _questions()[::5]:
+    for question in _questions(record.counts_copies)[::5]:
         firsts = [_proposals(record, *question)[:1] for _ in range(2)]
         same = [[(p.chunks, p.algorithm) for p in made] for made in firsts]
         where = f"{question[1].name} on {question[0].name}"
@@ -95,7 +100,7 @@ def check_repeatable(record: SeedRecord) -> None:
 
 def check_time(record: SeedRecord) -> None:
     """Without any time left it ends soon, and what it yields still holds."""
-    for question in _questions()[::7]:
+    for question in _questions(record.counts_copies)[::7]:
         began = time.perf_counter()
         _proposals(record, *question, SeedLimits(seconds=0.0))
         spent = time.perf_counter() - began
@@ -107,7 +112,7 @@ def check_settings(record: SeedRecord) -> None:
     """With every value of every option its proposals hold; what it refuses, it refuses in words."""
     for option in record.options:
         for value in values(option):
-            for question in _questions()[::11]:
+            for question in _questions(record.counts_copies)[::11]:
                 try:
                     _proposals(record, *question, None, {option.name: value})
                 except OptionError as error:

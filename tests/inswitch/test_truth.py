@@ -20,6 +20,8 @@ from syncoll.model import BandwidthBound, Counting, Instance, Topology
 from syncoll.plugins import PluginManager
 from syncoll.proofs.refutation import to_clauses
 from syncoll.solving import Solver
+from syncoll.testing.brute_force import has_algorithm
+from syncoll.testing.encodings import check_encoding
 from tests.oracles.counted import box, has_moving_algorithm
 
 MANAGER = PluginManager.discover()
@@ -60,6 +62,7 @@ def test_the_step_encoding_and_the_bounds_tell_the_truth() -> None:
     with Solver(MANAGER, backend="pysat", encoding="step") as solver:
         for instance in cases():
             truth = has_moving_algorithm(instance)
+            assert has_algorithm(instance) is truth
             outcome = solver.solve(instance).outcome
             assert outcome.verdict is (Verdict.SAT if truth else Verdict.UNSAT), instance
             plain = replace(instance, topology=instance.topology.conservative)
@@ -73,6 +76,12 @@ def test_the_step_encoding_and_the_bounds_tell_the_truth() -> None:
                 assert bound.rounds <= instance.rounds
                 Certificate(shape, bound).check(instance.topology)
     assert seen == {(True, True), (True, False), (False, False)}
+
+
+def test_the_kit_finds_an_encoding_that_says_too_much() -> None:
+    """Encoding path counts every send; if it said that it did not, the kit would tell."""
+    record = replace(MANAGER.encodings["path"], counts_copies=True)
+    assert any("truth" in failure.check for failure in check_encoding(record))
 
 
 def test_an_encoding_that_counts_every_send_refutes_nothing() -> None:
