@@ -83,7 +83,8 @@ class Routing:
         sets = LinkSets(topology, int(amounts.sum()) * self._nodes)
         cost = np.append(sets.rounds_per_send[: sets.size], 0.0)
         turn = (np.arange(parts + 1)[:, None] + self._random.random(len(amounts))[None, :]) / parts
-        shares: IntArray = np.diff(np.floor(turn * amounts).astype(np.int64), axis=0)
+        until_now = np.floor(turn * amounts).astype(np.int64)
+        shares: IntArray = until_now[1:] - until_now[:-1]
         taken = [np.full((len(amounts), 1), -1, dtype=np.int64) for _ in range(parts)]
         load = np.zeros(sets.size + 1)
         best: tuple[float, list[IntArray]] | None = None

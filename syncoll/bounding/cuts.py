@@ -21,7 +21,7 @@ from syncoll.certificates.cuts import CutCertificate
 from syncoll.certificates.prices import PriceCertificate
 from syncoll.model import BoolArray, Topology
 
-__all__ = ["around_nodes", "find_cut", "least_cover"]
+__all__ = ["around_boxes", "around_nodes", "find_cut", "least_cover"]
 
 ALL_SUBSETS = 12
 """Up to this number of nodes every set is tried."""
@@ -33,6 +33,9 @@ _FEW_CENTRES = 8
 _NODES_OF_FEW_CENTRES = 256
 _VERY_FEW_CENTRES = 2
 """With more nodes each takes seconds."""
+
+_MOST_BOXES, _MOST_WIDTHS = 4, 3
+"""Of cuts around boxes so many get a cover, and so many widths of links make boxes."""
 
 _MOST_COVERS = 2_000
 """This number of candidates get an exact cover before the search ends."""
@@ -67,14 +70,7 @@ def find_cut(
     sides = sides[np.argsort(small, kind="stable")]
     amounts = _amounts(sides, demands)
     ends = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
-    # A cover costs at least this much: each link's part in the cheapest bound that contains it.
-    part = np.full(len(topology.links), np.inf)
-    for bound, members in zip(topology.bounds, topology.bound_links, strict=True):
-        cost = float(bound.chunks_per_round) / len(members)
-        part[members] = np.minimum(part[members], cost)
-    room = np.zeros((topology.num_nodes, topology.num_nodes))
-    room[ends[:, 0], ends[:, 1]] = part
-    least = _across(sides, room)
+    least = _across(sides, _room(topology))
     promising = (amounts > 0) & (amounts >= float(at_least) * least * (1 - 1e-5))
     for i in np.flatnonzero(promising)[:_MOST_COVERS].tolist():
         crossing = np.flatnonzero(sides[i, ends[:, 0]] & ~sides[i, ends[:, 1]]).tolist()
@@ -133,6 +129,71 @@ def around_nodes(topology: Topology, demands: Sequence[Demand]) -> CutCertificat
             inside = [n for n in range(nodes) if (n == end) == (i < nodes)]
             best = rounds, CutCertificate(tuple(inside), cover)
     return None if best is None else best[1]
+
+
+def around_boxes(topology: Topology, demands: Sequence[Demand]) -> CutCertificate | None:
+    """The best cut around nodes that wide links connect, one way or the other; None if none bounds.
+
+    On machines of boxes it is what has to leave or enter a box, whatever is exchanged inside.  Like
+    `around_nodes` it needs no linear program.
+    """
+    sides = _boxes(topology)
+    if not len(sides) or not demands:
+        return None
+    room = _room(topology)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = _amounts(sides, demands) / _across(sides, room)
+    ratio = np.where(np.isfinite(ratio), ratio, 0)
+    best: tuple[Fraction, CutCertificate] | None = None
+    ends = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
+    for i in np.argsort(-ratio, kind="stable")[:_MOST_BOXES].tolist():
+        crossing = np.flatnonzero(sides[i, ends[:, 0]] & ~sides[i, ends[:, 1]]).tolist()
+        if not ratio[i] or not crossing:
+            continue
+        cover = least_cover(topology, crossing)
+        cut = CutCertificate(tuple(np.flatnonzero(sides[i]).tolist()), cover)
+        rounds = cut.check(topology, demands)
+        if best is None or rounds > best[0]:
+            best = rounds, cut
+    return None if best is None else best[1]
+
+
+def _boxes(topology: Topology) -> BoolArray:
+    """What links of each width and wider connect, and all else: sets ``[candidate, node]``."""
+    nodes = topology.num_nodes
+    width = np.full(len(topology.links), np.inf)
+    for bound, members in zip(topology.bounds, topology.bound_links, strict=True):
+        width[members] = np.minimum(width[members], float(bound.chunks_per_round))
+    ends = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
+    found: list[BoolArray] = []
+    for least in np.unique(width)[1:][-_MOST_WIDTHS:].tolist():
+        label = np.arange(nodes)
+        joined = ends[width >= least]
+        while True:  # the least number on either end of a link, until nothing changes
+            nearer = label.copy()
+            np.minimum.at(nearer, joined[:, 0], label[joined[:, 1]])
+            np.minimum.at(nearer, joined[:, 1], label[joined[:, 0]])
+            if np.array_equal(nearer, label):
+                break
+            label = nearer
+        boxes = np.unique(label)
+        if 1 < len(boxes) < nodes:
+            found.append(label[None, :] == boxes[:, None])
+    if not found:
+        return np.zeros((0, nodes), dtype=bool)
+    sides = np.concatenate(found)
+    return np.concatenate([sides, ~sides])
+
+
+def _room(topology: Topology) -> npt.NDArray[np.float64]:
+    """``[P, P]``: each link's part in the cheapest bound with it; a cover costs at least as much."""
+    part = np.full(len(topology.links), np.inf)
+    for bound, members in zip(topology.bounds, topology.bound_links, strict=True):
+        part[members] = np.minimum(part[members], float(bound.chunks_per_round) / len(members))
+    ends = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
+    room = np.zeros((topology.num_nodes, topology.num_nodes))
+    room[ends[:, 0], ends[:, 1]] = part
+    return room
 
 
 def _around(demands: DemandList, nodes: int) -> npt.NDArray[np.float64]:

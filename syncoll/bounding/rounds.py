@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from syncoll.bounding.cuts import around_nodes, find_cut
+from syncoll.bounding.cuts import around_boxes, around_nodes, find_cut
 from syncoll.bounding.eager import eager_rounds
 from syncoll.bounding.network import TimeExpandedNetwork
 from syncoll.bounding.quotient import Quotient
@@ -296,11 +296,14 @@ def with_cut(
 
 
 def least_cut(topology: Topology, demands: Sequence[Demand]) -> RoundsBound:
-    """The bound of the best cut around a single node: no linear program, for any size."""
-    cut = around_nodes(topology, demands)
-    if cut is None:
-        return RoundsBound(Fraction(0), None, None)
-    return RoundsBound(cut.check(topology, demands), None, cut)
+    """The bound of the best cut around a node or a box: no linear program, for any size."""
+    best = RoundsBound(Fraction(0), None, None)
+    for cut in (around_nodes(topology, demands), around_boxes(topology, demands)):
+        if cut is not None:
+            rounds = cut.check(topology, demands)
+            if rounds > best.rounds:
+                best = RoundsBound(rounds, None, cut)
+    return best
 
 
 def with_trees(

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from syncoll import bounds, check, pareto
-from syncoll.bounding import least_combining_cut
+from syncoll import bounds, check, collective, pareto, topology
+from syncoll.bounding import least_combining_cut, least_cut
 from syncoll.certificates import Certificate, ChunkClass, ChunkClasses, Demand, DemandView, demands
 from syncoll.certificates.classes import ClassList, DemandList
 from syncoll.errors import ModelError, UsageError
@@ -137,3 +137,16 @@ def test_the_least_cut_of_combining_ones_is_certified(seed: int) -> None:
     shape = ChunkClasses.of(instance, instance.chunks, combining=True)
     bound = least_combining_cut(instance.topology, shape)
     Certificate(shape, bound).check(instance.topology)
+
+
+def test_a_skewed_exchange_is_bounded_by_what_must_enter_a_box() -> None:
+    """64 GPUs in 8 boxes, all of whose data is for those of the first, but for a little."""
+    boxes = topology("a100(boxes=8)")
+    sizes = np.ones((64, 64), dtype=int)
+    sizes[:, :8] = 10
+    table = collective("alltoallv", sizes).tabulate(64, 1)
+    asked = ChunkClasses.of(table, 1, combining=False).demands(DemandView.MOVING)
+    bound = least_cut(boxes, asked)
+    assert bound.certificate is not None
+    assert bound.certificate.check(boxes, asked) == bound.rounds
+    assert bound.rounds == 56 * 80 / 8  # eight network cards, a chunk each round
