@@ -186,7 +186,7 @@ def _boxes(topology: Topology) -> BoolArray:
 
 
 def _room(topology: Topology) -> npt.NDArray[np.float64]:
-    """``[P, P]``: each link's part in the cheapest bound with it; a cover costs at least as much."""
+    """``[P, P]``: each link's part in its cheapest bound; a cover costs at least as much."""
     part = np.full(len(topology.links), np.inf)
     for bound, members in zip(topology.bounds, topology.bound_links, strict=True):
         part[members] = np.minimum(part[members], float(bound.chunks_per_round) / len(members))

@@ -9,7 +9,7 @@ from itertools import combinations
 import pytest
 
 from syncoll.bounding import least_cut, rounds_bound
-from syncoll.bounding.cuts import ALL_SUBSETS, around_nodes, find_cut, least_cover
+from syncoll.bounding.cuts import ALL_SUBSETS, around_boxes, around_nodes, find_cut, least_cover
 from syncoll.certificates import Demand, PriceCertificate, demands
 from syncoll.certificates.cuts import CutCertificate
 from syncoll.errors import VerificationError
@@ -131,7 +131,7 @@ def test_known_cuts(
     assert find_cut(topology, needs, cost * chunks + F(1, 100)) is None
 
 
-def test_prices_suggest_a_cut() -> None:
+def test_prices_suggest_a_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two rings of 8 joined by one slow link each way, in an order that no ball follows."""
     order = random.Random(1).sample(range(16), 16)
     links: dict[tuple[int, int], int | Fraction] = {}
@@ -144,6 +144,10 @@ def test_prices_suggest_a_cut() -> None:
     topology = Topology.from_links("two rings", 16, links)
     assert topology.num_nodes > ALL_SUBSETS
     needs = demands(alltoall().tabulate(16, 16))
+    boxes = around_boxes(topology, needs)
+    assert boxes is not None
+    assert boxes.check(topology, needs) == 128
+    monkeypatch.setattr("syncoll.bounding.rounds.around_boxes", lambda *_: None)
     bound = rounds_bound(topology, needs)
     assert isinstance(bound.certificate, PriceCertificate)
     cut = find_cut(topology, needs, bound.rounds, bound.certificate)
