@@ -6,6 +6,7 @@ Every send counts, also where a switch copies or adds up: then fewer rounds may 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -63,25 +64,33 @@ class Budget:
         """The position of a link; -1 for none."""
         return int(self._link[source, destination])
 
-    def add(self, links: IntArray, steps: IntArray) -> None:
-        """Adds many sends at once; the rounds of steps grow as they must."""
+    def links(self, sources: IntArray, destinations: IntArray) -> IntArray:
+        """The positions of links; -1 for none."""
+        found: IntArray = self._link[sources, destinations]
+        return found
+
+    def add(self, links: IntArray, step: int) -> None:
+        """Adds many sends in a step at once; its rounds grow as they must."""
         for column in self._bounds[links].T:
-            np.add.at(self.loads, (column, steps), 1)
-        self.loads[-1] = 0
-        self.rounds = np.maximum(self.rounds, self.needed())
-        for step in range(self.steps):
-            self._price(step)
+            np.add.at(self.loads[:, step], column, 1)
+        self.loads[-1, step] = 0
+        self.rounds[step] = max(int(self.rounds[step]), int(self.needed()[step]))
+        self._price(step)
 
     def change(self, link: int, step: int, by: int) -> None:
         """Adds one send, or takes it away; the rounds of the step grow as they must."""
-        bounds = self._bounds[link]
-        own = bounds[: int((bounds < len(self.loads) - 1).sum())]
-        self.loads[own, step] += by
-        if by > 0 and not self.fixed:
-            load = self.loads[bounds, step]
-            least = -(-load * self._bottom[bounds] // self._top[bounds])
-            self.rounds[step] = max(int(self.rounds[step]), int(least.max(initial=0)))
-        self._price(step)
+        own = self.topology.link_bounds[link]
+        before = int(self.rounds[step])
+        for bound in own:
+            self.loads[bound, step] += by
+            if by > 0 and not self.fixed:
+                load = int(self.loads[bound, step])
+                least = -(-load * int(self._bottom[bound]) // int(self._top[bound]))
+                self.rounds[step] = max(int(self.rounds[step]), least)
+        if int(self.rounds[step]) > before:
+            self._price(step)
+        else:
+            self._price(step, self._beside[link])
 
     def needed(self) -> IntArray:
         """``[S]``: the fewest rounds that hold the loads."""
@@ -118,11 +127,25 @@ class Budget:
         self.loads, self.rounds = known[0].copy(), known[1].copy()
         self.price = known[2].copy()
 
-    def _price(self, step: int) -> None:
-        load = self.loads[:, step] + 1
-        least = -(-load * self._bottom // self._top)
-        more = np.maximum(least - self.rounds[step], 0)
+    @cached_property
+    def _beside(self) -> list[IntArray]:
+        """For each link those that share a bound with it, itself included."""
+        members = self.topology.bound_links
+        return [
+            np.unique(np.concatenate([members[bound] for bound in own]))
+            for own in self.topology.link_bounds
+        ]
+
+    def _price(self, step: int, links: IntArray | None = None) -> None:
+        """Finds the prices of all links in a step, or of some, anew."""
+        bounds = self._bounds if links is None else self._bounds[links]
+        load = self.loads[:, step][bounds] + 1
+        top, bottom, rounds = self._top[bounds], self._bottom[bounds], int(self.rounds[step])
+        more = np.maximum(-(-load * bottom // top) - rounds, 0)
         # Where nothing is sent yet, a share of the first round.
-        room = np.maximum(max(int(self.rounds[step]), 1) * self._top // self._bottom, 1)
-        cost = ADDED_ROUND * more + np.minimum(load / room, 1.0)
-        self.price[:, step] = cost[self._bounds].max(axis=1) + _HOP
+        room = np.maximum(max(rounds, 1) * top // bottom, 1)
+        cost = (ADDED_ROUND * more + np.minimum(load / room, 1.0)).max(axis=1) + _HOP
+        if links is None:
+            self.price[:, step] = cost
+        else:
+            self.price[links, step] = cost

@@ -65,29 +65,34 @@ class Deliveries:
         Of several sends of a chunk to a node the first counts.  What hangs on a send that is not
         over a link any more stays, and is `late`: its tree is in one piece but for that.
         """
-        order = np.argsort(sends[:, 3], kind="stable")
-        steps: list[int] = []
-        links: list[int] = []
-        lost: set[tuple[int, int]] = set()
-        for chunk, source, node, step in sends[order].tolist():
-            if self._begins[chunk, node] <= step or self.step[chunk, node] >= 0:
-                continue
-            if (chunk, node) in lost and self._due(chunk, node) <= step:
-                continue  # it must have it sooner, for what it sends on
-            has, link = self._has(chunk, source), self._link(source, node)
-            if link < 0 or step < has < NEVER:
-                lost.add((chunk, node))
-                continue
-            if has == NEVER:  # it is sent on as before once its source has it again
-                lost.add((chunk, source))
-            lost.discard((chunk, node))
+        has = self._begins.copy()
+        due = np.full(has.shape, NEVER, dtype=np.int64)
+        lost = np.zeros(has.shape, dtype=bool)
+        for step in np.unique(sends[:, 3]).tolist():
+            chunk, source, node = sends[sends[:, 3] == step, :3].T
+            wanted = (self._begins[chunk, node] > step) & (self.step[chunk, node] < 0)
+            chunk, source, node = chunk[wanted], source[wanted], node[wanted]
+            link, known = self._links_between(source, node), has[chunk, source]
+            broken = (link < 0) | ((known > step) & (known < NEVER))
+            lost[chunk[broken], node[broken]] = True
+            chunk, source, node, link, known = (
+                array[~broken] for array in (chunk, source, node, link, known)
+            )
+            # It is sent on as before once its source has it again, which must be sooner.
+            hangs = known == NEVER
+            lost[chunk[hangs], source[hangs]] = True
+            np.minimum.at(due, (chunk, source), step)
+            late = lost[chunk, node] & (due[chunk, node] <= step)
+            _, first = np.unique(chunk * has.shape[1] + node, return_index=True)
+            kept = np.zeros(len(chunk), dtype=bool)
+            kept[first] = True
+            kept &= ~late
+            chunk, source, node, link = chunk[kept], source[kept], node[kept], link[kept]
+            lost[chunk, node] = False
             self.step[chunk, node], self.source[chunk, node] = step, source
-            steps.append(self._clock(step))
-            links.append(link)
-        self._budget.add(np.array(links, dtype=np.int64), np.array(steps, dtype=np.int64))
-        missing = self._needed & (self._begins == NEVER)
-        for chunk, node in lost:
-            missing[chunk, node] = True
+            has[chunk, node] = step + 1
+            self._budget.add(link, self._clock(step))
+        missing = (self._needed & (self._begins == NEVER)) | lost
         self.late = [(c, n) for c, n in np.argwhere(missing & (self.step < 0)).tolist()]
 
     def mend(self) -> bool:
@@ -274,6 +279,11 @@ class Deliveries:
 
     def _link(self, source: int, node: int) -> int:
         return self._budget.link(*((node, source) if self._backwards else (source, node)))
+
+    def _links_between(self, sources: IntArray, nodes: IntArray) -> IntArray:
+        if self._backwards:
+            sources, nodes = nodes, sources
+        return self._budget.links(sources, nodes)
 
     def _clock(self, step: int) -> int:
         """A step of this on the clock of the budget, or the other way round."""

@@ -7,18 +7,18 @@ hints to solvers; the search is the ordinary one, so that no algorithm is lost b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from syncoll.deadline import Deadline
 from syncoll.errors import SyncollError
 from syncoll.model import Algorithm, Collective, Instance, Topology, invert
 from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits, SeedRecord
 from syncoll.repairing.damaged import Damaged
-from syncoll.repairing.mending import mended
+from syncoll.repairing.mending import Clock, mended
 from syncoll.repairing.remaining import Broken, carried_over
 from syncoll.results.frontier import Costs
 from syncoll.searching import ChosenSeed
+from syncoll.searching.seeding import is_small
 from syncoll.trust import violations
 
 __all__ = ["KEPT", "MENDED", "known_seeds"]
@@ -30,8 +30,10 @@ _SUMMARIES = {
     MENDED: "algorithms of the whole machine, with ways around what is broken",
 }
 
-_SHARE_OF_ONE = 0.5
-"""The part of its time that `mended` has for one algorithm, while others wait."""
+_FIRST_SECONDS = {KEPT: 0.0, MENDED: 0.15}
+_WEIGHT, _WEIGHT_OF_LARGE = 1.0, 3.0
+"""The part of the time of seeds that mending has, beside 1 for most others, on a small machine and
+on others, where the others find less as soon as the machine has no symmetry any more."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +72,7 @@ def known_seeds(
         )
         known.append(_known(turned, rest.dual, _inverted(listed, whole.dual)))
     return tuple(
-        ChosenSeed(_record(name, known, make), {})
+        ChosenSeed(_record(name, known, make, machine), {})
         for name, make in ((KEPT, _kept), (MENDED, _mended))
     )
 
@@ -95,13 +97,14 @@ def _inverted(points: Iterable[Costs], dual: Collective) -> Iterator[Costs]:
             continue
 
 
-_Make = Callable[[Broken, Deadline], Iterator[Algorithm]]
+_Made = Iterator[tuple[Broken, Algorithm]]
+_Make = Callable[[Sequence[Broken], Clock], _Made]
 
 
-def _kept(broken: Broken, _until: Deadline) -> Iterator[Algorithm]:
-    """The algorithm as it is, where it still is one."""
+def _works(broken: Broken) -> bool:
+    """Whether an algorithm still is one."""
     if broken.uses_what_is_gone:
-        return
+        return False
     instance = Instance(
         broken.topology,
         "",
@@ -112,13 +115,17 @@ def _kept(broken: Broken, _until: Deadline) -> Iterator[Algorithm]:
         broken.table.post,
         combining=broken.combining,
     )
-    if not violations(instance, broken.algorithm):
-        yield broken.algorithm
+    return not violations(instance, broken.algorithm)
 
 
-def _mended(broken: Broken, until: Deadline) -> Iterator[Algorithm]:
-    if not any(True for _ in _kept(broken, until)):
-        yield from mended(broken, until)
+def _kept(several: Sequence[Broken], _clock: Clock) -> _Made:
+    """Those that still work, as they are."""
+    yield from ((one, one.algorithm) for one in several if _works(one))
+
+
+def _mended(several: Sequence[Broken], clock: Clock) -> _Made:
+    """The others, with ways around what is broken."""
+    yield from mended([one for one in several if not _works(one)], clock)
 
 
 class _Seed:
@@ -133,20 +140,19 @@ class _Seed:
         collective: Collective,
         limits: SeedLimits,
         options: Mapping[str, OptionValue],
-    ) -> Iterator[Proposal]:
+    ) -> Generator[Proposal, SeedLimits | None, None]:
         """Those of what is asked for."""
-        until = limits.deadline()
+        clock = Clock(limits.deadline())
         for known in self._known:
             if known.is_asked(topology, collective):
-                for i, one in enumerate(known.broken):
-                    last = i == len(known.broken) - 1
-                    ends = until if last else until.share(_SHARE_OF_ONE)
-                    for algorithm in self._make(one, ends):
-                        yield Proposal(one.chunks, algorithm)
+                for broken, algorithm in self._make(known.broken, clock):
+                    sent: SeedLimits | None = yield Proposal(broken.chunks, algorithm)
+                    if sent is not None:
+                        clock.until = sent.deadline()
                 return
 
 
-def _record(name: str, known: Sequence[_Known], make: _Make) -> SeedRecord:
+def _record(name: str, known: Sequence[_Known], make: _Make, machine: Damaged) -> SeedRecord:
     def fits(topology: Topology, collective: Collective) -> Answer:
         if any(one.is_asked(topology, collective) and one.broken for one in known):
             return Answer(True)
@@ -157,5 +163,7 @@ def _record(name: str, known: Sequence[_Known], make: _Make) -> SeedRecord:
         _SUMMARIES[name],
         lambda: _Seed(known, make),
         fits=fits,
-        first_seconds=0.0 if name == KEPT else 0.01,
+        first_seconds=_FIRST_SECONDS[name],
+        weight=_WEIGHT if is_small(machine.topology) else _WEIGHT_OF_LARGE,
+        counts_copies=True,
     )

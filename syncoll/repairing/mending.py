@@ -23,7 +23,7 @@ from syncoll.repairing.budget import Budget
 from syncoll.repairing.deliveries import NEVER, Deliveries
 from syncoll.repairing.remaining import Broken
 
-__all__ = ["mended"]
+__all__ = ["Clock", "mended"]
 
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
@@ -32,24 +32,62 @@ _STEPS_MORE = {False: (0, 1, 2), True: (0, 1, 2, 4)}
 """What is tried, for algorithms that move data and for those that combine it."""
 
 
-def mended(broken: Broken, until: Deadline) -> Iterator[Algorithm]:
-    """Candidates, the fewest steps first; they may have idle steps, and rounds to spare.
+@dataclass
+class Clock:
+    """Until when to go on; whoever asks for more may put it forward or back meanwhile."""
+
+    until: Deadline
+
+
+def mended(several: Sequence[Broken], clock: Clock) -> Iterator[tuple[Broken, Algorithm]]:
+    """Candidates, with what they were; they may have idle steps, and rounds to spare.
+
+    Of each algorithm the one with the fewest steps more comes at once: that with the fewest sends
+    first, then those of the lowest R/C.  Then rounds are saved, each having a share of the time.
 
     Args:
-        until: when nothing more is begun, and what is being improved is left as it is.
+        clock: when nothing more is begun, and what is being improved is left as it is.
     """
-    steps, combining = len(broken.rounds), broken.contributions is not None
-    for more in _STEPS_MORE[combining]:
-        best: _Mended | None = None
-        for places in _places(steps, more, combining=combining):
-            if until.passed:
+    made: list[tuple[Broken, int, _Mended]] = []
+    first = sorted(several, key=lambda one: one.algorithm.num_sends)[:1]
+    others = [one for one in several if one not in first]
+    cheap = sorted(others, key=lambda one: sum(one.rounds) / one.chunks)
+    for broken in (*first, *cheap):
+        for more in _STEPS_MORE[broken.combining]:
+            if clock.until.passed:
+                return
+            best = _best(broken, more, clock.until)
+            if best is not None:
+                yield broken, best.algorithm(broken)
+                made.append((broken, more, best))
                 break
-            found = _mended_once(broken, places)
-            if found is not None and (best is None or found.cost < best.cost):
-                best = found
-        if best is not None:
-            best.save_rounds(until)
-            yield best.algorithm(broken)
+    waiting = [
+        (broken, more)
+        for broken, least, _ in made
+        for more in _STEPS_MORE[broken.combining]
+        if more > least
+    ]
+    for i, (broken, _, best) in enumerate(made):
+        best.save_rounds(clock.until.share(1 / (len(made) - i + len(waiting))))
+        yield broken, best.algorithm(broken)
+    for i, (broken, more) in enumerate(waiting):
+        share = clock.until.share(1 / (len(waiting) - i))
+        again = None if share.passed else _best(broken, more, share)
+        if again is not None:
+            again.save_rounds(share)
+            yield broken, again.algorithm(broken)
+
+
+def _best(broken: Broken, more: int, until: Deadline) -> _Mended | None:
+    """That with the fewest rounds of those with so many steps more."""
+    best: _Mended | None = None
+    for places in _places(len(broken.rounds), more, combining=broken.combining):
+        if best is not None and until.passed:
+            break
+        found = _mended_once(broken, places)
+        if found is not None and (best is None or found.cost < best.cost):
+            best = found
+    return best
 
 
 def _places(steps: int, more: int, *, combining: bool) -> list[tuple[int, ...]]:

@@ -29,7 +29,7 @@ IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 
 _MOST_SPELLINGS = 64
-_MOST_SENDS = 1 << 18
+_MOST_SENDS = 1 << 20
 """Algorithms of more sends are not carried over: it is done send by send."""
 
 

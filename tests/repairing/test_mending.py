@@ -17,7 +17,7 @@ from syncoll.plugins import SeedLimits, resolve_options
 from syncoll.repairing.damage import Damage
 from syncoll.repairing.damaged import Damaged, damaged
 from syncoll.repairing.known import KEPT, MENDED, known_seeds
-from syncoll.repairing.mending import mended
+from syncoll.repairing.mending import Clock, mended
 from syncoll.repairing.remaining import Broken, carried_over, collective_of_the_rest
 from syncoll.results.frontier import Costs
 from syncoll.searching import ChosenSeed, constructed
@@ -51,7 +51,7 @@ def lose_node(topology: Topology, node: int) -> Damaged:
 
 
 def verified(machine: Damaged, rest: Collective, broken: Broken) -> Iterator[Algorithm]:
-    for one in mended(broken, Deadline.after(20)):
+    for _, one in mended([broken], Clock(Deadline.after(20))):
         algorithm = one.tightened(machine.topology)
         instance = rest.instantiate(
             machine.topology,
@@ -77,7 +77,8 @@ def test_every_link_and_node(topology: str, collective: str, seed: str) -> None:
     """Each is broken in turn; what comes out passes the verifier, and something does."""
     whole, asked = syncoll.topology(topology), SESSION.collective(collective)
     known = made(seed, whole, asked)[:2]
-    machines = [break_link(whole, a, b) for a, b in whole.links]
+    every = 1 if asked.combining is False else 9  # which takes several times as long
+    machines = [break_link(whole, a, b) for a, b in whole.links[::every]]
     machines += [lose_node(whole, node) for node in range(0, whole.num_nodes, 3)]
     for machine in machines:
         if collective == "broadcast(root=3)" and machine.lost_nodes == (3,):

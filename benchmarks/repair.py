@@ -1,0 +1,131 @@
+"""Repairs: every single link of a machine broken in turn, what is lost, and how near the bound.
+
+::
+
+    python benchmarks/repair.py                     # results/repair.md
+    python benchmarks/repair.py "mi250(boxes=1) allgather 60"
+
+Each direction of a link fails by itself, and one of those that are alike stands for them.  The
+frontier of the whole machine is searched first; then each failure is repaired from it within the
+seconds said, and where these are few the damaged machine is searched from nothing within the same
+(the last column: R/C of that over R/C of the repair).  What is shown are
+R/C with any number of steps, what is proved, and the largest gap to a proved bound at any S of the
+repaired frontier.  Every algorithm has passed the verifier on the damaged machine, and the bounds
+have their certificates checked.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from fractions import Fraction
+from statistics import median
+
+from tables import Page, add_options
+
+import syncoll
+from syncoll.repairing.losses import bound_for, percent
+from syncoll.repairing.survey import Surveyed
+from syncoll.trust.claims import check_claims
+
+CASES = (
+    "dgx1 allgather 10",
+    "torus(4,4) allgather 10",
+    "torus(8,8) allgather 10",
+    "mi250(boxes=1) allgather 40",
+)
+"""Machine, collective, seconds for each failure; the whole machine has twice as many."""
+
+_COMPARED = 20.0
+"""Repairs that may take longer are not compared with a search from nothing."""
+
+
+def main() -> None:
+    """Runs the benchmark."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("cases", nargs="*", help='such as "dgx1 allgather 10"')
+    add_options(parser, "repair")
+    arguments = parser.parse_args()
+    page = Page(arguments.output)
+    page.say("# When a link breaks", "")
+    loads = " ".join(f"{load:.1f}" for load in os.getloadavg())
+    page.say(f"{os.cpu_count()} cores, load {loads} at the start.", "")
+    for case in arguments.cases or CASES:
+        machine, collective, seconds = case.rsplit(" ", 2)
+        survey(page, machine, collective, float(seconds))
+        page.write(None)
+
+
+def survey(page: Page, machine: str, collective: str, seconds: float) -> None:
+    """One machine: a row for each failure, the worst first."""
+    quiet = {"progress": "none", "store": "none"}
+    began = time.perf_counter()
+    whole = syncoll.pareto(machine, collective, time_limit=2 * seconds, **quiet)
+    spent, asked = time.perf_counter() - began, whole.source
+    found = syncoll.survey(whole, search_limit=seconds, **quiet)
+    best = min(point.bandwidth for point in whole.points)
+    gap = percent(best / whole.least_bandwidth - 1)
+    page.say(
+        f"## {collective} on {machine}, {seconds:g} s a failure",
+        "",
+        f"Whole: R/C {best}, {gap} above what is proved, in {spent:.1f} s.",
+        "",
+    )
+    head = ("broken", "alike", "R/C now", "lost", "proved", "lost for good", "gap", "largest gap")
+    row(page, *head, "from", "s", "from nothing")
+    row(page, *["---"] * (len(head) + 3))
+    gaps, worst, times = [], Fraction(0), []
+    for one in (*found.fatal, *found.worst):
+        if one.repair is None:
+            row(page, one.words, one.failure.images, "impossible", *[""] * 8)
+            continue
+        loss, frontier = one.repair.losses[-1], one.repair.frontier
+        assert loss.now is not None
+        assert loss.gap is not None
+        check_claims(frontier, topology=one.repair.machine.topology, collective=asked)
+        one_gap = largest_gap(one)
+        gaps.append(loss.gap)
+        worst = max(worst, one_gap)
+        times.append(frontier.seconds)
+        anew = None
+        if seconds <= _COMPARED:
+            nothing = syncoll.pareto(frontier.topology, collective, time_limit=seconds, **quiet)
+            anew = min((point.bandwidth for point in nothing.points), default=None)
+        row(
+            page,
+            one.words,
+            one.failure.images,
+            loss.now,
+            percent(loss.lost),
+            loss.bound,
+            percent(loss.lost_for_good),
+            percent(loss.gap),
+            percent(one_gap),
+            loss.found_by,
+            f"{frontier.seconds:.1f}",
+            "-" if anew is None else f"{float(anew / loss.now):.3f}",
+        )
+    page.say(
+        "",
+        f"{found.failures} failures, {len(found.surveyed)} of them different; gap at most "
+        f"{percent(max(gaps))} with any number of steps, {percent(worst)} at any S; median "
+        f"{median(times):.1f} s.",
+        "",
+    )
+
+
+def largest_gap(one: Surveyed) -> Fraction:
+    """Of the points of the repaired frontier, each to what is proved for its S."""
+    assert one.repair is not None
+    frontier = one.repair.frontier
+    return max(p.bandwidth / bound_for(frontier, p.steps) - 1 for p in frontier.points)
+
+
+def row(page: Page, *cells: object) -> None:
+    """A row of a table."""
+    page.say("| " + " | ".join(map(str, cells)) + " |")
+
+
+if __name__ == "__main__":
+    main()
