@@ -42,17 +42,14 @@ class Clock:
 def mended(several: Sequence[Broken], clock: Clock) -> Iterator[tuple[Broken, Algorithm]]:
     """Candidates, with what they were; they may have idle steps, and rounds to spare.
 
-    Of each algorithm the one with the fewest steps more comes at once: that with the fewest sends
-    first, then those of the lowest R/C.  Then rounds are saved, each having a share of the time.
+    Of each algorithm the one with the fewest steps more comes at once, those with few sends first.
+    Then rounds are saved, each having a share of the time.
 
     Args:
         clock: when nothing more is begun, and what is being improved is left as it is.
     """
     made: list[tuple[Broken, int, _Mended]] = []
-    first = sorted(several, key=lambda one: one.algorithm.num_sends)[:1]
-    others = [one for one in several if one not in first]
-    cheap = sorted(others, key=lambda one: sum(one.rounds) / one.chunks)
-    for broken in (*first, *cheap):
+    for broken in sorted(several, key=lambda one: one.algorithm.num_sends):
         for more in _STEPS_MORE[broken.combining]:
             if clock.until.passed:
                 return
