@@ -23,7 +23,7 @@ _SECONDS = 30.0
 
 _SHARE_OF_ROUTING = 0.4
 
-_PARTS_IN_ALL, _MOST_PARTS = 4000, 96
+_PARTS_IN_ALL, _MOST_PARTS = 1000, 48
 """Few amounts are cut into more parts than others, so that these are small beside a link's load."""
 
 _FINE = 400
