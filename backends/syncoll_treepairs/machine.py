@@ -56,6 +56,7 @@ class Machine:
 
     Attributes:
         group: the group.
+        ends: of every link, ``[L, 2]``.
         roots: one node of each orbit.
         bounds: one bound of each orbit.
         rates: their chunks per round.
@@ -89,7 +90,8 @@ class Machine:
         self.bounds = sorted(kinds.values())
         self._members = members[:, self.bounds]
         self.rates: tuple[Fraction, ...] = tuple(rates[i] for i in self.bounds)
-        source, target = np.array(topology.links, dtype=np.int64).reshape(-1, 2).T
+        self.ends = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
+        source, target = self.ends.T
         self.forth, self.back = Links.of(source, target), Links.of(target, source)
         share = np.full(len(source), np.inf)
         for rate, links in zip(rates, topology.bound_links, strict=True):

@@ -51,6 +51,9 @@ what has so many."""
 _DEEP = (1.4, 2.0)
 """Depths of pairs in waves, in times of the least: shallow ones take fewer steps."""
 
+_LOW = (2, 3, 4, 5, 6, 8, 10)
+"""Heights of trees that need not lead along shortest paths."""
+
 _GAIN = 0.999
 
 Turns = Generator[Proposal | None, SeedLimits | None, None]
@@ -134,7 +137,10 @@ class _Run:
             yield from self._turn(steps) if steps else self._waves()
 
     def _order(self) -> Generator[int, None, None]:
-        """Numbers of steps: one after the other, 0 for waves, then where most seems to be left."""
+        """Numbers of steps: one after the other, 0 for waves, then where most seems to be left.
+
+        Waves come early, for they are soon found; those of a grid take longer.
+        """
         large = self.machine.num_nodes >= _LARGE
         if large:
             yield 0
@@ -142,12 +148,15 @@ class _Run:
         links = len(self.machine.topology.links)
         while steps <= self.most_steps and links * steps**2 <= _MOST_TIMES:
             yield steps
+            if not large and steps == self.least_steps and not self.grid.pairs:
+                yield 0
             packing = self.packings.get(steps)
             if packing is not None and packing.value <= self.machine.least * _NEAR_LEAST:
                 break
             stride = max(1, (steps - self.least_steps) // 4)
             steps += stride
-        if not large and min(self.best.values(), default=1) > self.machine.least * _NEAR_LEAST:
+        far = min(self.best.values(), default=1) > self.machine.least * _NEAR_LEAST
+        if self.grid.pairs and not large and far:
             yield 0
         while True:
             left = [s for s, p in self.packings.items() if p.feasible and self._is_open(s)]
@@ -220,6 +229,15 @@ class _Run:
             yield from self._of_waves(packing, "shortest-path trees")
             if packing.value <= self.machine.least * _NEAR_LEAST:
                 return
+        nodes, before = self.machine.num_nodes, np.inf
+        for links in (*_LOW, nodes):
+            if links > nodes or before <= self.machine.least * _NEAR_LEAST:
+                return
+            packing = WavePacking(self.machine, 2 * nodes, most_links=links)
+            packing.pack(self.until.working(max(_LEAST_SECONDS, self.until.left() * _SHARE)))
+            if packing.shared() and packing.value < before * _GAIN:
+                before = packing.value
+                yield from self._of_waves(packing, f"trees of height {links} at most")
 
     def _of_waves(self, packing: WavePacking, trees: str) -> Turns:
         part = self.until.sooner(_DEAL_SECONDS / 2)

@@ -1,12 +1,16 @@
-"""Waves: pairs of shortest-path trees that share the links evenly, begun again in every step.
+"""Waves: pairs of trees that share the links evenly, begun again in every step.
 
 Where many steps are allowed only the load of each link counts, whatever the step.  A linear program
 packs pairs of trees along shortest paths into a root and out of it; under given prices the cheapest
 pair of a root is exact, for every node takes the cheapest link of those that lead nearer.  On a
 grid the combs (`combs`) are such pairs, and on an n x n mesh they alone meet the bound that counts
-sends, 2 n / (n + 1) link rates.  A whole packing for a few chunks is a wave; m waves, each begun a
-step after the one before, take depth + m - 1 steps and load every link alike but for the first and
-last steps, so that R/C tends to the packing's.
+sends, 2 n / (n + 1) link rates.  Where links differ, as within boxes and between them, shortest
+paths are not enough: the cheapest trees of all (`cheapest_arborescence`) pack up to the optimum of
+any roots and any shares (ForestColl paper, appendix E), and low ones (`cheap_tree`) nearly.
+
+A whole packing for a few chunks is a wave; m waves, each begun a step after the one before, take
+depth + m - 1 steps and load every link alike but for the first and last steps, so that R/C tends to
+the packing's.
 """
 
 from __future__ import annotations
@@ -20,9 +24,11 @@ import numpy.typing as npt
 from syncoll.deadline import Deadline
 from syncoll.linear import GrowingProgram
 from syncoll.model import Algorithm
+from syncoll.scheduling.arborescence import cheapest_arborescence
 from syncoll_treepairs.combs import combs
 from syncoll_treepairs.dealing import Dealt, deal, in_waves, own_sends, rounds_of
-from syncoll_treepairs.machine import Machine
+from syncoll_treepairs.low_trees import cheap_tree
+from syncoll_treepairs.machine import Links, Machine
 from syncoll_treepairs.pairs import Pair
 
 __all__ = ["WavePacking", "waves"]
@@ -49,11 +55,13 @@ _TIES, _TINY, _FAR = 1e-6, 1e-9, 1e12
 
 
 class WavePacking:
-    """A fractional packing of pairs of shortest-path trees, whatever the steps.
+    """A fractional packing of pairs of trees, whatever the steps.
 
     Args:
         machine: where.
-        most_depth: the steps of a pair at most; None for combs alone.
+        most_depth: the steps of a pair of shortest-path trees at most; None for combs alone.
+        most_links: so many links a tree may have from its root to a leaf, along whichever paths;
+            None for shortest paths.
 
     Attributes:
         value: R/C of the packing.
@@ -63,7 +71,10 @@ class WavePacking:
         shares: of each, in the packing.
     """
 
-    def __init__(self, machine: Machine, most_depth: int | None) -> None:
+    def __init__(
+        self, machine: Machine, most_depth: int | None, *, most_links: int | None = None
+    ) -> None:
+        self._most_links = most_links
         self.machine, self.value = machine, float("inf")
         self.pairs: list[Pair] = []
         self.loads: list[IntArray] = []
@@ -72,7 +83,7 @@ class WavePacking:
         into, out = self._far.max(axis=0), self._far.max(axis=1)
         roots = [v for v in machine.roots if most_depth is None or into[v] + out[v] <= most_depth]
         self._roots = np.array(roots, dtype=np.int64)
-        self._into = int(into[self._roots].max())
+        self._into = 0 if most_links else int(into[self._roots].max())
         self._rates = np.array([float(rate) for rate in machine.rates])
         bounds = len(self._rates)
         self._program = GrowingProgram(np.concatenate([np.zeros(bounds), [-1.0]]))
@@ -141,12 +152,34 @@ class WavePacking:
     def _cheapest(self, prices: FloatArray, root: int) -> tuple[float, int, IntArray, IntArray]:
         """What a pair costs, and its links."""
         machine, far = self.machine, self._far
+        if self._most_links:
+            out, into = (self._tree(links, prices, root) for links in (machine.forth, machine.back))
+            return float(prices[into].sum() + prices[out].sum()), root, into, out
         forth, back = machine.forth, machine.back
         near = np.where(far[root][forth.source] + 1 == far[root][forth.target], 0.0, _FAR)
         out = forth.number[_least(near + prices[forth.number], forth.target, self._first_in, root)]
         near = np.where(far[back.source, root] + 1 == far[back.target, root], 0.0, _FAR)
         into = back.number[_least(near + prices[back.number], back.target, self._first_back, root)]
         return float(prices[into].sum() + prices[out].sum()), root, into, out
+
+    def _tree(self, links: Links, prices: FloatArray, root: int) -> IntArray:
+        """For every node but the root the link into it, in order, of a cheap tree."""
+        assert self._most_links is not None
+        nodes = self.machine.num_nodes
+        if self._most_links < nodes - 1:
+            costs = np.full((nodes, nodes), np.inf)
+            costs[links.source, links.target] = prices[links.number]
+            parents = cheap_tree(costs, root, self._most_links)
+            numbers = np.zeros((nodes, nodes), dtype=np.int64)
+            numbers[links.source, links.target] = links.number
+            others = np.delete(np.arange(nodes), root)
+            return np.asarray(numbers[parents[others], others], dtype=np.int64)
+        prized = prices[links.number].tolist()
+        ends = zip(links.source.tolist(), links.target.tolist(), prized, strict=True)
+        edges = [(a, b, cost, i) for i, (a, b, cost) in enumerate(ends)]
+        found = np.array(cheapest_arborescence(self.machine.num_nodes, root, edges))
+        found.sort()  # links are in the order of the nodes that they lead into
+        return np.asarray(links.number[found], dtype=np.int64)
 
     def _add(self, root: int, into: IntArray, out: IntArray) -> bool:
         """Makes a pair known, unless one with the same loads is.
@@ -162,13 +195,25 @@ class WavePacking:
         self._known.add(load.tobytes())
         row = {int(b): float(load[b, 0]) for b in np.flatnonzero(load[:, 0])}
         self._program.add(row | {len(self._rates): -1.0}, 0.0, np.inf)
-        nodes = np.delete(np.arange(self.machine.num_nodes), root)
-        begun = (self._into - self._far[nodes, root]).tolist()
-        ended = (self._into + self._far[root][nodes] - 1).tolist()
+        far_in, far_out = (self._depths(links, root) for links in (into, out))
+        known = max(self._into, int(far_in.max()))
+        begun, ended = (known - far_in).tolist(), (known + far_out - 1).tolist()
         sends = [*zip(begun, into.tolist(), strict=True), *zip(ended, out.tolist(), strict=True)]
-        self.pairs.append(Pair(tuple(sorted(sends)), (root,), self._into))
+        self.pairs.append(Pair(tuple(sorted(sends)), (root,), known))
         self.loads.append(load)
         return True
+
+    def _depths(self, links: IntArray, root: int) -> IntArray:
+        """How far every other node is from the root of a tree, with the link of each, in order."""
+        nodes = np.delete(np.arange(self.machine.num_nodes), root)
+        onward = np.full(self.machine.num_nodes, root)
+        ends = self.machine.ends[links]
+        onward[nodes] = ends.sum(axis=1) - nodes
+        depths, here = np.zeros(len(nodes), dtype=np.int64), nodes
+        while (here != root).any():
+            depths += here != root
+            here = onward[here]
+        return depths
 
 
 def _least(prices: FloatArray, target: IntArray, first: IntArray, root: int) -> IntArray:

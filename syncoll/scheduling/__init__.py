@@ -3,6 +3,7 @@
 `schedule_trees` deals a collective's chunks to trees, cuts the shares into segments, and says which
 send goes in which step.  In reading order:
 
+- ``arborescence``: cheapest trees, which such seeds look for.
 - ``link_sets``: the bandwidth relation as arrays.
 - ``streams``: the chunks that go down a tree together, as arrays over all edges of all
   trees; plans, how many of them take an edge in a step.

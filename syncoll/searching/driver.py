@@ -91,7 +91,7 @@ def search_points(
             where these are wider than the solver's; None for seeds and limits of this search.
         bounds: of the collective, where some may be known.
         proving: whether it matters what is proved for each S.  Where it does not, and the machine
-            is so large that a solver seldom finds what seeds do not, all the time is theirs.
+            is so large that a solver is seldom as fast as seeds, all the time is theirs.
 
     Raises:
         UsageError: when the limits leave nothing to search.
@@ -103,7 +103,7 @@ def search_points(
     run = _Search(
         request, answers, observer, on_points, incumbents, refuted, deadline, bounds, seeds=seeds
     )
-    run.proving = proving or not is_for_seeds(request.topology)
+    run.proving = proving or is_small(request.topology)
     with closing(run.seeds):
         try:
             run.seed()

@@ -9,8 +9,8 @@ from itertools import product
 import numpy as np
 import pytest
 
+from syncoll.scheduling.arborescence import cheapest_arborescence
 from syncoll_treepacking.exact_basis import solve_exactly
-from syncoll_treepacking.oracle import cheapest_arborescence
 
 
 def by_elimination(matrix: list[list[int]], right: list[int]) -> list[Fraction] | None:

@@ -14,6 +14,7 @@ from syncoll.model import OrbitAlgorithm, Topology
 from syncoll.plugins import PluginManager, Proposal, SeedLimits
 from syncoll.plugins.options import resolve_options
 from syncoll.routing import as_topology
+from syncoll.scheduling.arborescence import cheapest_arborescence
 from syncoll.spec import SpecLibrary
 from syncoll.testing.instances import random_topology
 from syncoll.trust import require_valid
@@ -21,6 +22,7 @@ from syncoll_treepairs import RECORD
 from syncoll_treepairs.combs import combs
 from syncoll_treepairs.forests import Forests
 from syncoll_treepairs.group import symmetry
+from syncoll_treepairs.low_trees import cheap_tree
 from syncoll_treepairs.machine import Links, Machine
 from syncoll_treepairs.packing import Packing
 from syncoll_treepairs.waves import WavePacking, waves
@@ -185,6 +187,67 @@ def test_waves_come_nearer_and_nearer() -> None:
     costs = [cost for _, cost in sorted(points)]
     assert costs == sorted(costs, reverse=True)
     assert costs[-1] < F(8, 9), "sequential: a corner gets 2 chunks a round"
+
+
+@pytest.mark.parametrize(
+    ("network", "height", "best"),
+    [
+        # Any roots and any shares: 128 GB/s for 16 nodes of a unit each (ForestColl, appendix E),
+        # while half the time for each of the two phases gives 104.
+        ("mi250(boxes=2,gpus=8)", 6, F(1, 8)),
+        ("mi250(boxes=2,gpus=8)", 16, F(1, 8)),
+        ("dgx1", 2, F(7, 24)),
+        ("a100(boxes=4)", 4, F(3, 16)),
+    ],
+)
+def test_waves_of_low_trees_meet_the_best_of_any_roots(
+    network: str, height: int, best: Fraction
+) -> None:
+    machine = Machine(on(network), NEVER)
+    packing = WavePacking(machine, 2 * machine.num_nodes, most_links=height)
+    packing.pack(NEVER)
+    assert packing.value == pytest.approx(float(best))
+    for i, _ in packing.shared():
+        pair = packing.pairs[i]
+        assert pair.after <= height
+        assert int(pair.steps.max()) + 1 <= pair.after + height
+        assert pair.contributions(machine.ends)[pair.steps >= pair.after].all()
+    found = next(iter(waves(packing, 4096, None, NEVER.sooner(0.5))))
+    algorithm = found.algorithm
+    instance = SPECS.collective("allreduce").instantiate(
+        machine.topology,
+        chunks=found.chunks,
+        steps=algorithm.steps,
+        rounds=algorithm.rounds,
+    )
+    require_valid(instance, algorithm)
+
+
+def test_low_trees_are_trees_and_cost_no_less_than_the_cheapest() -> None:
+    random = np.random.default_rng(7)
+    met = 0
+    for _ in range(60):
+        nodes = int(random.integers(2, 9))
+        costs = np.where(random.random((nodes, nodes)) < 0.5, random.random((nodes, nodes)), np.inf)
+        ring = np.arange(nodes)
+        costs[ring, (ring + 1) % nodes] = random.random(nodes)
+        np.fill_diagonal(costs, np.inf)
+        for height in (nodes - 1, int(random.integers(nodes - 1, nodes + 2))):
+            parents = cheap_tree(costs, 0, height)
+            depths = np.zeros(nodes, dtype=int)
+            here = np.arange(nodes)
+            for _ in range(nodes):
+                depths += here != 0
+                here = np.where(here == 0, 0, parents[here])
+            assert (here == 0).all()
+            assert depths.max() <= height
+            cost = costs[parents[1:], np.arange(1, nodes)].sum()
+            edges = [(int(a), int(b), costs[a, b], 0) for a, b in np.argwhere(np.isfinite(costs))]
+            chosen = [(a, b, c, i) for i, (a, b, c, _) in enumerate(edges)]
+            least = sum(edges[i][2] for i in cheapest_arborescence(nodes, 0, chosen))
+            assert least <= cost + 1e-9
+            met += cost <= least + 1e-9
+    assert met > 90, "most are as cheap as can be"
 
 
 def test_waves_are_what_their_sends_are() -> None:
