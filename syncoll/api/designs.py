@@ -92,6 +92,9 @@ class DesignResult(Shown, Design):
                         name: {
                             "steps": found.steps,
                             "bandwidth": str(found.bandwidth),
+                            "by_steps": [
+                                {"steps": s, "bandwidth": str(low)} for s, low in found.by_steps
+                            ],
                             "points": [
                                 {"steps": point.steps, "bandwidth": str(point.bandwidth)}
                                 for point in (found.frontier.points if found.frontier else ())
@@ -128,6 +131,7 @@ def design(
     where: str | Sequence[str] = (),
     most: int | None = None,
     one_more_link: bool = False,
+    steps: int = 0,
     synthesise: bool = False,
     search_limit: float | str | None = None,
     time_limit: float | str | None = None,
@@ -146,6 +150,8 @@ def design(
         most: the largest value of a parameter; None for 64.
         one_more_link: whether to ask for one machine which link between two of its nodes, in both
             directions and as wide as most of its links, would help most.
+        steps: R/C is bounded for so many numbers of steps, too, from the least on, as far as that
+            is more than with any number.
         synthesise: whether to search frontiers, too, of those machines that may be the best.
         search_limit: seconds for the search of each collective on each of them, or a text such as
             ``1min``; None for 10.
@@ -167,6 +173,7 @@ def design(
     session, until = session_for(settings), deadline_of(time_limit)
     most = _MOST if most is None else most
     require_whole("most", most, 1)
+    require_whole("steps", steps)
     listed = [topologies] if isinstance(topologies, str) else list(topologies)
     asked = [collectives] if isinstance(collectives, str | Collective) else list(collectives)
     for name, given in (("topologies", listed), ("collectives", asked)):
@@ -180,7 +187,7 @@ def design(
     if seconds is not None and not synthesise:
         raise UsageError(f"{argument('search_limit')} without {argument('synthesise')}")
     searching = (_SEARCH_SECONDS if seconds is None else seconds) if synthesise else None
-    question = Question(meant, texts, most, one_more_link, searching)
+    question = Question(meant, texts, most, one_more_link, steps, searching)
     folder = None if output is None else DesignFolder(Path(output), session.tell)
     with counting(progress) as told:
         found = session.design(families, question, until=until, told=told, folder=folder)

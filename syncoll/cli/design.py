@@ -73,6 +73,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "as most of its links, would help most; pairs of nodes that are alike count once",
     )
     parser.add_argument(
+        "--steps",
+        type=count,
+        metavar="N",
+        help="bound R/C for the first N numbers of steps, too, where that is more than with any "
+        "number (default: with any number alone)",
+    )
+    parser.add_argument(
         "--synthesise",
         action="store_true",
         help="search frontiers, too, of the machines that may be the best (default: bounds alone)",
@@ -132,6 +139,7 @@ def run(arguments: argparse.Namespace) -> int:
         where=arguments.where,
         most=arguments.most,
         one_more_link=arguments.one_more_link,
+        steps=arguments.steps or 0,
         synthesise=arguments.synthesise,
         search_limit=arguments.search_limit,
         time_limit=arguments.time_limit,

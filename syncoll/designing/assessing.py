@@ -28,6 +28,9 @@ __all__ = ["Assessing", "assess"]
 _SECONDS_EACH = 20.0
 """For the bounds of one collective on one candidate."""
 
+_SECONDS_A_STEP = 5.0
+"""As many more for each number of steps."""
+
 _BROKEN = (
     "a process that proves bounds has ended before its time; fewer (jobs) need less memory. "
     'A script that asks for several must do so under `if __name__ == "__main__":`, for each of '
@@ -64,6 +67,7 @@ def assess(
     *,
     jobs: int,
     until: Deadline,
+    steps: int = 0,
     told: Callable[[int, int, str], None] = lambda *_: None,
     folder: DesignFolder | None = None,
 ) -> Assessing:
@@ -73,6 +77,7 @@ def assess(
 
     Args:
         jobs: processes at once; 1 for this one alone.
+        steps: for how many numbers of steps, from the least on, R/C is bounded, too.
         told: is told after each how many of how many are done, and which was the last.
         folder: has what was found before, and gets each as soon as it was found.
     """
@@ -83,13 +88,13 @@ def assess(
     try:
         for position, candidate in enumerate(candidates):
             for collective in collectives:
-                found = None if folder is None else folder.known(candidate, collective)
+                found = None if folder is None else folder.known(candidate, collective, steps)
                 if found is None:
                     waiting.append((position, collective))
                 else:
                     done += 1
                     result.take(position, collective.name, found)
-        tasks = [(i, collective, candidates[i].topology) for i, collective in waiting]
+        tasks = [(i, collective, candidates[i].topology, steps) for i, collective in waiting]
         for position, name, answer in _answers(tasks, min(jobs, len(tasks)), until):
             found = Proved.of(answer) if isinstance(answer, LowerBounds) else answer
             result.take(position, name, found)
@@ -108,7 +113,7 @@ def assess(
     return result
 
 
-_Task = tuple[int, Collective, Topology]
+_Task = tuple[int, Collective, Topology, int]
 
 
 def _answers(
@@ -120,17 +125,16 @@ def _answers(
         OutOfTimeError: when the time is over before all are there.
     """
     if jobs < 2:
-        for position, collective, topology in tasks:
+        for position, collective, topology, steps in tasks:
             until.check()
-            yield position, collective.name, _bounds(topology, collective, until)
+            yield position, collective.name, _bounds(collective, topology, steps, until)
         return
     # Forked children would inherit locks that threads of this process hold.
     context = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin)
     try:
         futures: dict[Future[LowerBounds | str], _Task] = {
-            pool.submit(_bounds, topology, collective, until): (position, collective, topology)
-            for position, collective, topology in tasks
+            pool.submit(_bounds, *one[1:], until): one for one in tasks
         }
         left = set(futures)
         while left:
@@ -138,7 +142,7 @@ def _answers(
             if not ready:
                 until.check()
             for one in ready:
-                position, collective, _ = futures[one]
+                position, collective, *_ = futures[one]
                 try:
                     yield position, collective.name, one.result()
                 except BrokenExecutor:
@@ -156,9 +160,14 @@ def _begin() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _bounds(topology: Topology, collective: Collective, until: Deadline) -> LowerBounds | str:
-    """The bounds for any number of steps, or in words why there are none."""
+def _bounds(
+    collective: Collective, topology: Topology, steps: int, until: Deadline
+) -> LowerBounds | str:
+    """The bounds for any number of steps and for the first few, or in words why there are none."""
+    until = until.sooner(_SECONDS_EACH + steps * _SECONDS_A_STEP)
     try:
-        return lower_bounds(topology, collective, max_steps=0, until=until.sooner(_SECONDS_EACH))
+        if not steps:
+            return lower_bounds(topology, collective, max_steps=0, until=until)
+        return lower_bounds(topology, collective, num_steps=steps, until=until)
     except LocatedError as error:
         return error.message

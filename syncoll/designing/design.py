@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from math import inf
 
 from syncoll.designing.candidates import Candidate
 from syncoll.errors import LocatedError
@@ -26,6 +27,7 @@ class Question:
         conditions: as they were written.
         most: the largest value of a parameter.
         one_more_link: whether the candidates are the machine with one more link.
+        steps: for so many numbers of steps, from the least on, the bound on R/C is proved, too.
         searching: seconds for the search of each collective on each candidate that may be the
             best; None for bounds alone.
     """
@@ -34,6 +36,7 @@ class Question:
     conditions: tuple[str, ...] = ()
     most: int = 64
     one_more_link: bool = False
+    steps: int = 0
     searching: float | None = None
 
 
@@ -46,17 +49,54 @@ class Proved:
         bandwidth: R/C at least, with any number of steps.
         frontier: with points where some were searched, and with what proves the bounds, or weaker
             ones where a search had too little time for these; None where there is none.
+        by_steps: R/C at least with at most so many steps, by S in ascending order, as far as that
+            was asked, and up to the first that is no more than with any number.
     """
 
     steps: int
     bandwidth: Fraction
     frontier: Frontier | None
+    by_steps: tuple[tuple[int, Fraction], ...] = ()
 
     @classmethod
     def of(cls, bounds: LowerBounds) -> Proved:
         """What bounds say."""
         frontier = None if bounds.evidence is None else bounds.frontier()
-        return cls(bounds.steps, bounds.bandwidth, frontier)
+        by_steps = tuple((s, bound.rounds / bounds.chunks) for s, bound in bounds.by_steps)
+        low = bounds.bandwidth
+        return cls(bounds.steps, low, frontier, _needed(by_steps, low))
+
+    @classmethod
+    def read(cls, frontier: Frontier, steps: int) -> Proved:
+        """What a frontier says, with bounds for so many numbers of steps from the least on."""
+        least = frontier.least_steps
+        by_steps = tuple((s, low) for s, low in _by_steps(frontier) if s < least + steps)
+        low = frontier.least_bandwidth
+        return cls(least, low, frontier, _needed(by_steps, low))
+
+    def at(self, steps: int) -> Fraction | None:
+        """R/C at least with at most so many steps; None where that is impossible.
+
+        A bound for more steps holds for fewer ones, too.
+        """
+        if steps < self.steps:
+            return None
+        return max([self.bandwidth, *(bound for s, bound in self.by_steps if s >= steps)])
+
+    @property
+    def turns(self) -> list[int]:
+        """The numbers of steps from which on `at` may say less than before."""
+        return [self.steps, *(s + 1 for s, _ in self.by_steps if s >= self.steps)]
+
+    def covers(self, steps: int) -> bool:
+        """Whether bounds for so many numbers of steps are there, or more would prove no more."""
+        known = dict(self.by_steps)
+        for s in range(self.steps, self.steps + steps):
+            if s not in known:
+                return False
+            if known[s] <= self.bandwidth:
+                return True
+        return True
 
     @property
     def settled(self) -> bool:
@@ -67,9 +107,27 @@ class Proved:
         """The same with what a search found; where that is nothing, as it is."""
         if not found.points:
             return self
-        return Proved(
-            max(self.steps, found.least_steps), max(self.bandwidth, found.least_bandwidth), found
-        )
+        new, low = dict(_by_steps(found)), max(self.bandwidth, found.least_bandwidth)
+        by_steps = tuple((s, max(bound, new.get(s, bound))) for s, bound in self.by_steps)
+        return Proved(max(self.steps, found.least_steps), low, found, _needed(by_steps, low))
+
+
+def _needed(
+    by_steps: Sequence[tuple[int, Fraction]], bandwidth: Fraction
+) -> tuple[tuple[int, Fraction], ...]:
+    """Bounds by S up to the first that is no more than that with any number of steps."""
+    last = next((i for i, (_, low) in enumerate(by_steps) if low <= bandwidth), len(by_steps))
+    return tuple(by_steps[: last + 1])
+
+
+def _by_steps(frontier: Frontier) -> tuple[tuple[int, Fraction], ...]:
+    """The bounds of a frontier that hold for every C, by S."""
+    proofs = () if frontier.evidence is None else frontier.evidence.proofs
+    found: dict[int, Fraction] = {}
+    for one in proofs:
+        if one.bound_chunks is None and one.steps >= frontier.least_steps:
+            found[one.steps] = max(one.bound, found.get(one.steps, one.bound))
+    return tuple(sorted(found.items()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +145,13 @@ class Assessed:
     bounds: Mapping[str, Proved] = field(default_factory=dict)
     refused: Mapping[str, str] = field(default_factory=dict)
     no_better_than: str | None = None
+
+    def at(self, collective: str, steps: int) -> Fraction | float:
+        """R/C at least with at most so many steps, over the unit; infinite where impossible."""
+        low, rate = self.bounds[collective].at(steps), self.candidate.rate
+        if low is None:
+            return inf
+        return low if rate is None else low / rate
 
     def figures(self, collectives: Sequence[str]) -> Figures | None:
         """What is to be small: costs, then for each collective the bounds on S and on R/C.
@@ -163,7 +228,10 @@ def ahead_of(assessed: Sequence[Assessed], collectives: Sequence[str]) -> list[A
             (
                 other
                 for other, theirs in zip(assessed, figures, strict=True)
-                if other.candidate.comparable == one.candidate.comparable and is_ahead(theirs, ours)
+                if other.candidate.comparable == one.candidate.comparable
+                and _is_no_larger(theirs, ours)
+                and (theirs != ours or _gains(other, one, collectives))
+                and not _gains(one, other, collectives)
             ),
             None,
         )
@@ -171,8 +239,17 @@ def ahead_of(assessed: Sequence[Assessed], collectives: Sequence[str]) -> list[A
     ]
 
 
-def is_ahead(theirs: Figures | None, ours: Figures | None) -> bool:
-    """Whether figures are nowhere larger than others, and somewhere smaller."""
-    if theirs is None or ours is None or theirs == ours:
+def _is_no_larger(theirs: Figures | None, ours: Figures | None) -> bool:
+    """Whether figures are nowhere larger than others."""
+    if theirs is None or ours is None:
         return False
     return all(a <= b for a, b in zip(theirs, ours, strict=True))
+
+
+def _gains(one: Assessed, other: Assessed, collectives: Sequence[str]) -> bool:
+    """Whether R/C of one is bounded lower than that of another one for some number of steps."""
+    return any(
+        one.at(name, steps) < other.at(name, steps)
+        for name in collectives
+        for steps in {*one.bounds[name].turns, *other.bounds[name].turns}
+    )

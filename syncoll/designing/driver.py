@@ -60,6 +60,7 @@ class Work:
             question.collectives,
             jobs=self.jobs,
             until=self.until,
+            steps=question.steps,
             told=self.told,
             folder=self.folder,
         )

@@ -13,12 +13,17 @@ __all__ = ["DesignFolder"]
 class DesignFolder(FrontierFolder):
     """Where what is proved is kept."""
 
-    def known(self, candidate: Candidate, collective: Collective) -> Proved | None:
-        """What was found before, checked; None where that is nothing, or not all."""
+    def known(self, candidate: Candidate, collective: Collective, steps: int = 0) -> Proved | None:
+        """What was found before, checked; None where that is nothing, or not all.
+
+        Args:
+            steps: for how many numbers of steps bounds are asked.
+        """
         frontier = self.read(candidate.topology, collective)
         if frontier is None or not (frontier.complete or frontier.points):
             return None
-        return Proved(frontier.least_steps, frontier.least_bandwidth, frontier)
+        found = Proved.read(frontier, steps)
+        return found if frontier.points or found.covers(steps) else None
 
     def keep(self, candidate: Candidate, proved: Proved) -> None:
         """Writes what was found, where there is a file for it.

@@ -1,10 +1,11 @@
 """Searches frontiers of the candidates that may be the best, and of no others.
 
 Bounds say what no algorithm can go below, algorithms what can be had.  A candidate need not be
-searched where another one that costs no more has, for each collective, one algorithm of no more
-steps than the candidate's least and no higher R/C than its bound: then whatever is found for it,
-the other one is no worse.  So candidates that are behind no other by their bounds come first, and
-each frontier that is found may spare others the search.
+searched where another one that costs no more has, for each collective and each number of steps, an
+algorithm of no more steps and no higher R/C than the candidate's bound: then whatever is found for
+it, the other one is no worse.  Without bounds for single numbers of steps that is one algorithm of
+no more than the least steps.  So candidates that are behind no other by their bounds come first,
+and each frontier that is found may spare others the search.
 """
 
 from __future__ import annotations
@@ -70,8 +71,8 @@ def synthesise(
 def is_no_better(one: Assessed, rival: Assessed, collectives: Sequence[str]) -> bool:
     """Whether algorithms of a rival show that none of a candidate's can be better.
 
-    The rival costs no more, and has for each collective an algorithm that is no worse in steps or
-    in R/C than the candidate's bounds.
+    The rival costs no more, and has for each collective and each number of steps an algorithm that
+    is no worse in steps or in R/C than the candidate's bounds.
     """
     mine, theirs = one.candidate, rival.candidate
     if mine is theirs or mine.comparable != theirs.comparable:
@@ -84,9 +85,11 @@ def is_no_better(one: Assessed, rival: Assessed, collectives: Sequence[str]) -> 
         if proved is None or reached is None or reached.frontier is None:
             return False
         scale = 1 if mine.rate is None or theirs.rate is None else theirs.rate / mine.rate
-        if not any(
-            point.steps <= proved.steps and point.bandwidth <= proved.bandwidth * scale
-            for point in reached.frontier.points
-        ):
-            return False
+        for steps in proved.turns:  # between which the bound is the same
+            low = proved.at(steps)
+            if low is not None and not any(
+                point.steps <= steps and point.bandwidth <= low * scale
+                for point in reached.frontier.points
+            ):
+                return False
     return True

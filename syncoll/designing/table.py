@@ -20,6 +20,7 @@ COLUMNS: dict[str, type] = {
     "least_steps": int,
     "least_bandwidth": float,
     "exact_least_bandwidth": str,
+    "bounds_by_steps": str,
     "points": str,
     "behind": str,
     "no_better_than": str,
@@ -29,13 +30,16 @@ COLUMNS: dict[str, type] = {
 
 
 def rows(design: Design) -> list[dict[str, Any]]:
-    """The rows; what is not known is None.  Points are texts such as ``2: 3/2, 3: 7/6``."""
+    """The rows; what is not known is None.  Points, and bounds by the number of steps, are texts
+    such as ``2: 3/2, 3: 7/6``.
+    """
     found = []
     for one, ahead in zip(design.assessed, design.behind(), strict=True):
         costs = one.candidate.costs
         for name in design.collectives:
             proved = one.bounds.get(name)
             points = () if proved is None or proved.frontier is None else proved.frontier.points
+            by_steps = () if proved is None else proved.by_steps
             cells = (
                 one.candidate.name,
                 ", ".join(one.candidate.same) or None,
@@ -48,6 +52,7 @@ def rows(design: Design) -> list[dict[str, Any]]:
                 None if proved is None else proved.steps,
                 None if proved is None else float(proved.bandwidth),
                 None if proved is None else str(proved.bandwidth),
+                ", ".join(f"{s}: {low}" for s, low in by_steps) or None,
                 ", ".join(f"{point.steps}: {point.bandwidth}" for point in points) or None,
                 None if ahead is None else ahead.candidate.name,
                 one.no_better_than,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from fractions import Fraction
+
 from syncoll.designing import Assessed, Design
 from syncoll.pages.page import Page
 from syncoll.wording import counted
@@ -23,7 +26,8 @@ def design_page(design: Design) -> Page:
     wide = any(c.costs.bandwidth != c.costs.links for c in (a.candidate for a in design.assessed))
     units = any(one.candidate.rate is not None for one in design.assessed)
     searched = ["found"] if design.question.searching is not None else []
-    bounds = [c for name in names for c in (f">{name}: S >=", ">R/C >=", *searched)]
+    by_steps = [">R/C >= by S"] if design.question.steps else []
+    bounds = [c for name in names for c in (f">{name}: S >=", ">R/C >=", *by_steps, *searched)]
     images = design.question.one_more_link
     columns = [
         "topology",
@@ -39,7 +43,9 @@ def design_page(design: Design) -> Page:
     rows = []
     for number, (one, ahead) in enumerate(zip(design.assessed, design.behind(), strict=True)):
         costs = one.candidate.costs
-        cells = [cell for name in names for cell in _cells(one, name, bool(searched))]
+        cells = [
+            cell for name in names for cell in _cells(one, name, bool(by_steps), bool(searched))
+        ]
         behind = "" if ahead is None else ahead.candidate.name
         if one.no_better_than is not None:
             behind = f"not searched: no better than {one.no_better_than}"
@@ -71,6 +77,10 @@ def design_page(design: Design) -> Page:
         "behind: another machine costs no more, and none of its bounds is higher; what algorithms "
         "reach may differ from bounds"
     )
+    if by_steps:
+        page.text(
+            "by S: S, and R/C with at most so many steps, at least; with more as with any number"
+        )
     if searched:
         page.text(
             "found: S and R/C of verified algorithms; a machine is not searched where the "
@@ -110,15 +120,26 @@ def _unit(one: Assessed) -> str:
     return "-" if rate is None else f"{float(rate) / 1e9:g}"
 
 
-def _cells(one: Assessed, name: str, searched: bool) -> list[object]:
-    """The bounds on S and R/C, and the points found; dashes where nobody looked."""
+def _cells(one: Assessed, name: str, by_steps: bool, searched: bool) -> list[object]:
+    """The bounds on S and R/C, by S too, and the points found; dashes where nobody looked."""
     proved = one.bounds.get(name)
     if proved is None:
         first = ["impossible", ""] if name in one.refused else ["-", "-"]
-        return [*first, *[""] * searched]
+        return [*first, *[""] * (by_steps + searched)]
     points = () if proved.frontier is None else proved.frontier.points
-    shown = [f"{point.steps}: {point.bandwidth}" for point in points[:_MOST_POINTS]]
+    found = _listed([(point.steps, point.bandwidth) for point in points])
+    return [
+        proved.steps,
+        proved.bandwidth,
+        *[_listed(proved.by_steps)] * by_steps,
+        *[found] * searched,
+    ]
+
+
+def _listed(points: Sequence[tuple[int, Fraction]]) -> str:
+    """S and R/C of the first few, and of the last."""
+    shown = [f"{steps}: {bandwidth}" for steps, bandwidth in points[:_MOST_POINTS]]
     if len(points) > _MOST_POINTS:
-        last = points[-1]
-        shown[-1:] = ["…", f"{last.steps}: {last.bandwidth}"]
-    return [proved.steps, proved.bandwidth, *[", ".join(shown)] * searched]
+        steps, bandwidth = points[-1]
+        shown[-1:] = ["…", f"{steps}: {bandwidth}"]
+    return ", ".join(shown)

@@ -53,6 +53,7 @@ def lower_bounds(
     *,
     chunks: int | None = None,
     max_steps: int | None = None,
+    num_steps: int | None = None,
     until: Deadline = NEVER,
     on_message: Callable[[str], None] = lambda _: None,
 ) -> LowerBounds:
@@ -61,6 +62,7 @@ def lower_bounds(
     Args:
         chunks: C; None for the least for which the collective is defined.
         max_steps: bounds for S up to this; None for 3 beyond the least.
+        num_steps: bounds for so many S, from the least on, instead.
         until: when all must be proved; where a bound for so many steps is not by then, that for
             any number of steps stands in, and at the least a cut around a node.
         on_message: is told, in words, where more may be provable.
@@ -81,6 +83,8 @@ def lower_bounds(
         shape = ChunkClasses.of(table, chunks, combining=combining)
         needs = () if combining else shape.demands(DemandView.MOVING)
     last = least + 3 if max_steps is None else max_steps
+    if num_steps is not None:
+        last = least + num_steps - 1
     late: list[str] = []
     interrupted = False
 

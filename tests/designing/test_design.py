@@ -204,6 +204,7 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert alone["candidates"][0]["bounds"]["allgather"] == {
         "steps": 4,
         "bandwidth": "7/2",
+        "by_steps": [],
         "points": [],
     }
     assert main([*command, "--format", "json", "--jobs", "2"]) == 0
