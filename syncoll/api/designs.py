@@ -19,6 +19,7 @@ from syncoll.errors import UsageError
 from syncoll.model import Collective
 from syncoll.pages import Page
 from syncoll.pages.design import design_page
+from syncoll.reporting import design_report
 from syncoll.session.progress import counting
 from syncoll.session.settings import SettingsOptions, require_whole
 from syncoll.wording import argument
@@ -50,6 +51,22 @@ class DesignResult(Shown, Design):
             UsageError: when nothing is proved, or matplotlib is not installed.
         """
         return draw_design(self)
+
+    def report(self, path: str | Path | None = None) -> str:
+        """One page of HTML with all of it: tables to sort, pictures, who is behind whom and why.
+
+        It loads nothing when it is opened.
+
+        Args:
+            path: the file to write; None for none.
+
+        Raises:
+            UsageError: when it cannot be written.
+        """
+        html = design_report(self)
+        if path is not None:
+            documents.write_atomically(Path(path), html)
+        return html
 
     def to_pandas(self) -> DataFrame:
         """A row for each machine and collective.
@@ -187,7 +204,7 @@ def design(
     if seconds is not None and not synthesise:
         raise UsageError(f"{argument('search_limit')} without {argument('synthesise')}")
     searching = (_SEARCH_SECONDS if seconds is None else seconds) if synthesise else None
-    question = Question(meant, texts, most, one_more_link, steps, searching)
+    question = Question(meant, tuple(listed), texts, most, one_more_link, steps, searching)
     folder = None if output is None else DesignFolder(Path(output), session.tell)
     with counting(progress) as told:
         found = session.design(families, question, until=until, told=told, folder=folder)

@@ -120,6 +120,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PICTURE",
         help="draw R/C over links; a name that ends in .png or .svg",
     )
+    parser.add_argument(
+        "--report",
+        type=output_file,
+        metavar="PAGE",
+        help="write a page of HTML: tables to sort, pictures, which machine is behind which and "
+        "why, and which is the best for which size; it loads nothing",
+    )
     add_format(parser)
     add_progress(parser)
 
@@ -132,6 +139,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.plot is not None:
         picture_format(arguments.plot)
         require_writable(arguments.plot)
+    if arguments.report is not None:
+        require_writable(arguments.report)
     topologies, collectives = _told_apart(arguments.named, arguments.session.specs)
     found = syncoll.design(
         topologies,
@@ -163,6 +172,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.plot is not None:
         found.plot().save(arguments.plot)
         note(f"drawn in {arguments.plot}")
+    if arguments.report is not None:
+        found.report(arguments.report)
+        note(f"report in {arguments.report}")
     return Exit.INTERRUPTED if found.interrupted else Exit.OK
 
 

@@ -24,6 +24,7 @@ class Question:
 
     Args:
         collectives: whose bounds are compared.
+        families: the topologies, as they were written.
         conditions: as they were written.
         most: the largest value of a parameter.
         one_more_link: whether the candidates are the machine with one more link.
@@ -33,6 +34,7 @@ class Question:
     """
 
     collectives: tuple[Collective, ...]
+    families: tuple[str, ...] = ()
     conditions: tuple[str, ...] = ()
     most: int = 64
     one_more_link: bool = False
@@ -146,6 +148,11 @@ class Assessed:
     refused: Mapping[str, str] = field(default_factory=dict)
     no_better_than: str | None = None
 
+    def over_unit(self, collective: str) -> Fraction:
+        """R/C at least with any number of steps, over the unit where the machine has one."""
+        low, rate = self.bounds[collective].bandwidth, self.candidate.rate
+        return low if rate is None else low / rate
+
     def at(self, collective: str, steps: int) -> Fraction | float:
         """R/C at least with at most so many steps, over the unit; infinite where impossible."""
         low, rate = self.bounds[collective].at(steps), self.candidate.rate
@@ -160,12 +167,10 @@ class Assessed:
         None where something is missing.
         """
         found: list[Fraction | int] = []
-        rate = self.candidate.rate
         for name in collectives:
             if name not in self.bounds:
                 return None
-            one = self.bounds[name]
-            found += [one.steps, one.bandwidth if rate is None else one.bandwidth / rate]
+            found += [self.bounds[name].steps, self.over_unit(name)]
         costs = self.candidate.costs
         return (costs.ports, costs.links, costs.bandwidth, *found)
 

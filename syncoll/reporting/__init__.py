@@ -12,6 +12,7 @@ What is drawn is one JSON (`content`), in which costs are exact fractions and ar
 rest is HTML, style sheets and scripts in ``assets``, which are put into the page as they are.
 """
 
+from syncoll.reporting.designs import design_report
 from syncoll.reporting.figures import figure_files, figures
 from syncoll.reporting.page import framed, page
 from syncoll.reporting.subject import Entry, Subject
@@ -31,6 +32,7 @@ __all__ = [
     "Simulated",
     "Subject",
     "Times",
+    "design_report",
     "figure_files",
     "figures",
     "framed",

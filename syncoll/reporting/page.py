@@ -10,6 +10,7 @@ import base64
 import hashlib
 import json
 import re
+from collections.abc import Mapping, Sequence
 from functools import cache
 from html import escape
 from importlib.resources import files
@@ -23,7 +24,7 @@ from syncoll.reporting.subject import Subject
 from syncoll.reporting.times import Times
 from syncoll.results.lower_bounds import BOUNDS_ALONE
 
-__all__ = ["framed", "page"]
+__all__ = ["filled", "framed", "hidden", "page"]
 
 _STYLES = ("base.css", "charts.css", "print.css")
 _SCRIPTS = (
@@ -45,31 +46,53 @@ _PLACE = re.compile(r"\{\{(\w+)\}\}")
 
 def page(subject: Subject, times: Times) -> str:
     """The page as HTML."""
-    style = "\n".join(map(_asset, _STYLES))
-    script = "\n".join(['"use strict";', "(() => {", *map(_asset, _SCRIPTS), "})();"])
-    policy = (
-        f"default-src 'none'; script-src {_digest(script)}; style-src {_digest(style)}; "
-        "base-uri 'none'; form-action 'none'"
-    )
     data = content(subject, times)
     places = {
-        "policy": escape(policy),
-        "style": style,
-        "script": script,
         "title": text(subject.title),
         "kind": _kind(subject),
         "summary": summary(subject),
         "points": points(subject),
         "assumptions": assumptions(subject, times),
         "commands": commands(subject, times),
+        "without_network": hidden(not subject.entries),
+        "without_proofs": hidden(not data["proofs"]),
+        "without_frontier": hidden(subject.frontier is None),
+    }
+    return filled("report.html", _STYLES, _SCRIPTS, places, data)
+
+
+def filled(
+    template: str,
+    styles: Sequence[str],
+    scripts: Sequence[str],
+    places: Mapping[str, str],
+    data: Any,
+) -> str:
+    """A page of HTML that loads nothing.
+
+    Args:
+        template: the name of the asset with a place ``{{name}}`` for each that is filled.
+        styles: names of assets.
+        scripts: names of assets, in the order in which they need one another.
+        places: what comes where; HTML.
+        data: what the scripts draw, as JSON.
+    """
+    style = "\n".join(map(_asset, styles))
+    script = "\n".join(['"use strict";', "(() => {", *map(_asset, scripts), "})();"])
+    policy = (
+        f"default-src 'none'; script-src {_digest(script)}; style-src {_digest(style)}; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    every = {
+        **places,
+        "policy": escape(policy),
+        "style": style,
+        "script": script,
         "version": text(syncoll.__version__),
         "data": _json(data),
-        "without_network": _hidden(not subject.entries),
-        "without_proofs": _hidden(not data["proofs"]),
-        "without_frontier": _hidden(subject.frontier is None),
     }
     # In one pass: what is put in is not looked at again.
-    return _PLACE.sub(lambda match: places[match[1]], _asset("report.html"))
+    return _PLACE.sub(lambda match: every[match[1]], _asset(template))
 
 
 def _kind(subject: Subject) -> str:
@@ -97,8 +120,9 @@ def _digest(content: str) -> str:
     return f"'sha256-{base64.b64encode(hashed).decode()}'"
 
 
-def _hidden(hidden: bool) -> str:
-    return " hidden" if hidden else ""
+def hidden(yes: bool) -> str:
+    """The attribute of an element that is not shown."""
+    return " hidden" if yes else ""
 
 
 def _json(data: Any) -> str:

@@ -13,7 +13,7 @@ from syncoll.planning import stored_member
 from syncoll.results import Frontier, Point, Scope
 from syncoll.trust.claims import Checked
 
-__all__ = ["Entry", "Subject"]
+__all__ = ["Entry", "Subject", "state_of"]
 
 _MEMBERS_ALONE = 4
 """Members of each family that are shown where a frontier has no point."""
@@ -104,10 +104,15 @@ class Subject:
 
 def _entry(stored: StoredAlgorithm, frontier: Frontier, point: Point) -> Entry:
     proof = frontier.proof(point)
-    state = "open"
-    if proof is not None and proof.scope is Scope.ALL:
-        state = "optimal"
-    elif proof is not None and proof.scope is Scope.CHUNKS:
-        state = "limited"
     found_by = f"{point.encoding}/{point.backend}"
-    return Entry(stored, state, optimal_for(point, proof), found_by, point.bound)
+    return Entry(
+        stored, state_of(frontier, point), optimal_for(point, proof), found_by, point.bound
+    )
+
+
+def state_of(frontier: Frontier, point: Point) -> str:
+    """``optimal`` for every C, ``limited`` to some C or R, or ``open``."""
+    proof = frontier.proof(point)
+    if proof is not None and proof.scope is Scope.ALL:
+        return "optimal"
+    return "limited" if proof is not None and proof.scope is Scope.CHUNKS else "open"

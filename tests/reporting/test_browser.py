@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -220,3 +221,129 @@ def test_odd_ones(browser: Browser, tmp_path: Path, name: str) -> None:
     browser.open(path)
     assert browser.value("document.getElementById('trouble').hidden")
     assert browser.value("document.getElementById('network').hidden") == (name == "outcome_unsat")
+
+
+@pytest.fixture(scope="module")
+def networks(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, syncoll.DesignResult]:
+    """The page about a few machines, one of which is behind another."""
+    path = tmp_path_factory.mktemp("design") / "networks.html"
+    found = syncoll.design(
+        ["circulant(n,1,i)", "torus(2,a)", "ring(8)"],
+        ["allgather", "alltoall"],
+        where="P == 8",
+        steps=2,
+    )
+    rings = syncoll.design("ring(8)", "allgather", synthesise=True, store="none")
+    searched = {one.candidate.name: one.bounds["allgather"] for one in rings.assessed}
+    assessed = tuple(
+        replace(one, bounds={**one.bounds, "allgather": searched[one.candidate.name]})
+        if one.candidate.name in searched
+        else one
+        for one in found.assessed
+    )
+    found = replace(found, assessed=assessed)
+    found.report(path)
+    return path, found
+
+
+def heads(browser: Browser) -> list[str]:
+    found: list[str] = browser.value(
+        "[...document.querySelectorAll('#machines th')].map(h => h.innerText.trim())"
+    )
+    return found
+
+
+def press_head(browser: Browser, number: int) -> None:
+    browser.value(f"document.querySelectorAll('#machines th button')[{number}].click()")
+    browser.settle()
+
+
+def test_machines_are_sorted_by_exact_numbers(
+    browser: Browser, networks: tuple[Path, syncoll.DesignResult]
+) -> None:
+    path, found = networks
+    browser.open(path)
+    column = heads(browser).index("alltoall: R/C ≥")
+    meant = sorted(one.bounds["alltoall"].bandwidth for one in found.assessed)
+    for order in (meant, meant[::-1]):
+        press_head(browser, column)
+        cells = browser.value(CELLS.format("#machines"))
+        assert [Fraction(row[column]) for row in cells] == order
+    names = {row[0]: row[column] for row in cells}
+    assert names == {
+        one.candidate.name: str(one.bounds["alltoall"].bandwidth) for one in found.assessed
+    }
+    # Who is behind nobody has an empty cell, which comes last whichever way.
+    for _ in range(2):
+        press_head(browser, len(heads(browser)) - 1)
+        last = [row[-1] for row in browser.value(CELLS.format("#machines"))]
+        assert last == [name for name in last if name] + [""] * last.count("")
+        assert 0 < last.count("") < len(last)
+
+
+def test_a_machine_that_is_chosen_shows_its_bounds(
+    browser: Browser, networks: tuple[Path, syncoll.DesignResult]
+) -> None:
+    path, found = networks
+    browser.open(path)
+    marks = "document.querySelectorAll('#machines-chart .machine')"
+    assert browser.value(f"{marks}.length") == len(found.assessed)
+    assert browser.value(
+        "document.querySelectorAll('#machines-chart .machine.front').length"
+    ) == sum(one is None for one in found.behind())
+    for number, one in enumerate(found.assessed):
+        # By its row, which stays its own wherever it is sorted to.
+        press_head(browser, 0)
+        browser.value(f"document.querySelector('tr[data-machine=\"{number}\"]').click()")
+        browser.settle()
+        assert browser.value("document.getElementById('chosen-name').innerText") == (
+            one.candidate.name
+        )
+        told = browser.value("document.getElementById('chosen-told').innerText")
+        proved = one.bounds["allgather"]
+        assert f"S at least {proved.steps}, R/C at least {proved.bandwidth}." in told
+        points = proved.frontier.points if proved.frontier else ()
+        assert browser.value("document.querySelectorAll('#chosen-place .point').length") == len(
+            points
+        )
+    browser.value(f"{marks}[0].focus()")
+    browser.press("Enter", 13)
+    chosen = browser.value("document.querySelector('tr[data-machine].chosen').cells[0].innerText")
+    assert browser.value("document.getElementById('chosen-name').innerText") == chosen
+
+
+def test_times_of_machines_are_those_of_the_formula(
+    browser: Browser, networks: tuple[Path, syncoll.DesignResult]
+) -> None:
+    path, found = networks
+    browser.open(path)
+    use(browser, "#sizes-controls input", 5)  # µs a step; a link has 25 GB/s
+    rows = {row[0]: row[1:] for row in browser.value(CELLS.format("#sizes-table"))}
+
+    def least(one: Any, size: int) -> float:
+        proved = one.bounds["allgather"]
+        return min(
+            float(s * Fraction(5, 10**6) + proved.at(s) * size / (25 * 10**9))
+            for s in range(proved.steps, 20)
+        )
+
+    for size, name in ((1 << 10, "1 KiB"), (1 << 20, "1 MiB")):
+        times = {one.candidate.name: least(one, size) for one in found.assessed}
+        best = min(times.values())
+        assert rows[name][1] == f"{best * 1e6:.4g} µs"
+        for machine in rows[name][0].split(" and ")[0].split(", "):
+            assert times[machine] == pytest.approx(best)
+        (ring,) = (one for one in found.assessed if one.candidate.name == "ring(8)")
+        assert ring.bounds["allgather"].frontier is not None
+        points = ring.bounds["allgather"].frontier.points
+        taken = min(p.steps * 5e-6 + float(p.bandwidth) * size / 25e9 for p in points)
+        assert rows[name][2:] == ["ring(8)", f"{taken * 1e6:.4g} µs"]
+
+
+def test_the_page_of_machines_on_a_phone(
+    browser: Browser, networks: tuple[Path, syncoll.DesignResult]
+) -> None:
+    browser.resize(360, mobile=True)
+    browser.open(networks[0])
+    assert browser.value("document.documentElement.scrollWidth") <= 360
+    assert browser.pdf().startswith(b"%PDF")

@@ -2,8 +2,7 @@
 
 const MOST_LABELS = 14;
 
-function frontierChart(place, legend, choose) {
-  const { frontier, algorithms } = data;
+function frontierChart(place, legend, choose, { frontier, algorithms } = data) {
   const members = frontier.families.flatMap((one) => one.members.map(([steps, cost]) => ({ steps, cost: value(cost) })));
   const points = algorithms.map((one, number) => ({ ...one, number, at: value(one.cost) }));
   const bounds = frontier.bounds.map(([steps, bound]) => [steps, value(bound)]);
