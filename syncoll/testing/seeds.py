@@ -33,6 +33,15 @@ _COLLECTIVES = (
     *("broadcast", "broadcast(root = 1)", "allgather", "gather", "scatter", "alltoall"),
     *("reduce", "reducescatter", "allreduce"),
 )
+_ON_FOUR = ("ring(4)", "hub(4)")
+_UNEVEN = (
+    "alltoallv([[0, 2, 0, 1], [1, 0, 3, 0], [0, 1, 0, 2], [1, 0, 1, 0]])",
+    "allgatherv([1, 2, 0, 1])",
+    "allgather within [[0, 1], [2, 3]]",
+    "allreduce within [[0, 2], [1, 3]] + 2 * allreduce",
+)
+"""Of four nodes: some have more data than others, and some ask for nothing from one another."""
+
 _MOST = 5
 """So many proposals for each question are looked at."""
 
@@ -48,8 +57,13 @@ def _questions(counts_copies: bool) -> Sequence[tuple[Topology, Collective]]:
     libraries = PluginManager.discover().spec_libraries.values()
     specs = SpecLibrary.load([record.folder for record in libraries])
     names = (*_TOPOLOGIES, *(_WITH_COPIES if counts_copies else ()))
-    topologies = [as_topology(specs.topology(name)) for name in names]
-    return list(product(topologies, [specs.collective(name) for name in _COLLECTIVES]))
+
+    def asked(machines: Sequence[str], collectives: Sequence[str]) -> list[tuple[Topology, Collective]]:
+        topologies = [as_topology(specs.topology(name)) for name in machines]
+        return list(product(topologies, [specs.collective(name) for name in collectives]))
+
+    # The uneven ones come first, so that each check that takes every nth has one of them.
+    return [*asked(_ON_FOUR, _UNEVEN), *asked(names, _COLLECTIVES)]
 
 
 def _proposals(
