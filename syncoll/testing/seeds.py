@@ -58,7 +58,9 @@ def _questions(counts_copies: bool) -> Sequence[tuple[Topology, Collective]]:
     specs = SpecLibrary.load([record.folder for record in libraries])
     names = (*_TOPOLOGIES, *(_WITH_COPIES if counts_copies else ()))
 
-    def asked(machines: Sequence[str], collectives: Sequence[str]) -> list[tuple[Topology, Collective]]:
+    def asked(
+        machines: Sequence[str], collectives: Sequence[str]
+    ) -> list[tuple[Topology, Collective]]:
         topologies = [as_topology(specs.topology(name)) for name in machines]
         return list(product(topologies, [specs.collective(name) for name in collectives]))
 
