@@ -136,7 +136,11 @@ def _fabric_without(fabric: Fabric, what: Struck, nodes: tuple[int, ...], name: 
 
 
 def _without(topology: Topology, what: Struck, nodes: tuple[int, ...], name: str) -> Topology:
-    """The links that are left, with what they share as wide as before."""
+    """The links that are left, with what they share as wide as before.
+
+    A link that is slower has a part of its own bandwidth, as for `simulate`; where it has none, of
+    the narrowest that it shares, and as a bound of its own.
+    """
     number = {node: i for i, node in enumerate(nodes)}
     kept = {
         (a, b): (number[a], number[b])
@@ -148,11 +152,12 @@ def _without(topology: Topology, what: Struck, nodes: tuple[int, ...], name: str
         links = tuple(sorted(kept[link] for link in bound.links if link in kept))
         if links:
             rate = bound.chunks_per_round / what.shared.get(i, Fraction(1))
+            if len(bound.links) == 1:
+                rate /= what.slower.get(bound.links[0], Fraction(1))
             bounds.append(replace(bound, links=links, chunks_per_round=rate))
     for link, factor in sorted(what.slower.items()):
-        if link in kept:
-            own = topology.link_bounds[topology.link_index[link]]
-            rate = min(topology.bounds[i].chunks_per_round for i in own) / factor
-            bounds = [bound for bound in bounds if bound.links != (kept[link],)]
+        over = [topology.bounds[i] for i in topology.link_bounds[topology.link_index[link]]]
+        if link in kept and all(len(bound.links) > 1 for bound in over):
+            rate = min(bound.chunks_per_round for bound in over) / factor
             bounds.append(BandwidthBound((kept[link],), rate, "slower than it was"))
     return Topology(name, len(nodes), tuple(sorted(kept.values())), tuple(bounds), topology.origin)

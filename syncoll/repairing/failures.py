@@ -96,7 +96,12 @@ def _vertex(number: int, nodes: int) -> Vertex:
 
 
 def _automorphisms(topology: Topology, collective: Collective) -> Iterator[list[int]]:
-    """Generators of the symmetries that keep B and what the collective asks for, switches too."""
+    """Generators of the symmetries that keep B and what the collective asks for, switches too.
+
+    None are known where what it asks for may be another thing for each C.
+    """
+    if collective.irregular:
+        return
     least = collective.least_chunks(topology.num_nodes)
     if least is None:
         return

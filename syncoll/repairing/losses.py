@@ -2,7 +2,7 @@
 
 What was found for each S stands beside the whole machine's, and beside it the damaged machine's
 proved bound: no algorithm goes below it, so that what lies between the whole machine's R/C and the
-bound is lost for good.
+bound is lost for good.  A bound below the whole machine's R/C proves nothing to be lost.
 """
 
 from __future__ import annotations
@@ -42,8 +42,12 @@ class Loss:
 
     @property
     def lost_for_good(self) -> Fraction | None:
-        """The least that this share can be, whatever anybody finds."""
-        return _more(self.bound, self.whole)
+        """The least that this share can be, whatever anybody finds.
+
+        None where nothing is proved to be lost: where the bound is below the whole machine's R/C.
+        """
+        share = _more(self.bound, self.whole)
+        return None if share is None or share < 0 else share
 
     @property
     def gap(self) -> Fraction | None:

@@ -15,6 +15,8 @@ from syncoll.repairing.damaged import Damaged, damaged
 from syncoll.repairing.remaining import collective_of_the_rest
 from syncoll.routing import as_topology
 from syncoll.session import Session
+from syncoll.simulating.network import PhysicalNetwork, physical_network
+from syncoll.simulating.semantics import Semantics, parse_slow
 
 
 def left(topology: str, *without: str, slow: tuple[str, ...] = ()) -> Damaged:
@@ -72,6 +74,29 @@ def test_what_links_share_stays_as_wide() -> None:
     assert len(bound.links) == 15
     alone = left("dgx2", slow=("link 3->4 by 2",)).topology
     assert rates(alone) == {(3, 4): Fraction(3)}
+
+
+def test_a_slow_link_has_a_part_of_its_own_bandwidth() -> None:
+    """What it shares with others is narrower, and stays as wide; so it is when it is simulated."""
+    four = dict.fromkeys([(0, 1), (1, 0), (0, 2), (2, 0)], 4)
+    whole = Topology.from_links("mine", 3, four, [([(0, 1), (0, 2)], 2)])
+    slow = parse_damage("link 0->1 by 2", slow=True)
+    now = damaged(whole, [slow]).topology
+    assert rates(now) == rates(whole) | {(0, 1): Fraction(2)}
+    simulated = Semantics(slow=(parse_slow("0->1 by 2"),)).on(network(whole))
+    assert [(x.ends, x.bandwidth) for x in network(now).lanes] == [
+        (x.ends, x.bandwidth) for x in simulated.lanes
+    ]
+    # What was shared still counts where one link is left in it.
+    alone = damaged(whole, [slow, parse_damage("0->2")]).topology
+    assert [one.chunks_per_round for one in alone.bounds if one.links == ((0, 1),)] == [2, 2]
+    narrow = Topology.from_links("mine", 3, four, [([(0, 1), (0, 2)], 1)])
+    alone = damaged(narrow, [slow, parse_damage("0->2")]).topology
+    assert {one.chunks_per_round for one in alone.bounds if one.links == ((0, 1),)} == {2, 1}
+
+
+def network(topology: Topology) -> PhysicalNetwork:
+    return physical_network(topology, Fraction(1), Fraction(1))
 
 
 def test_cables_and_switches_break_where_they_are() -> None:

@@ -13,7 +13,7 @@ from syncoll.cli.main import main
 from syncoll.documents import frontier_document, write_document
 from syncoll.errors import UsageError
 from syncoll.model import Collective, Topology
-from syncoll.repairing.losses import bound_for, percent
+from syncoll.repairing.losses import Loss, bound_for, percent
 from syncoll.results import Frontier
 
 
@@ -72,7 +72,8 @@ def test_json_says_what_is_lost(whole: Path, capsys: pytest.CaptureFixture[str])
     for row in said["losses"]:
         now, bound, before = (Fraction(row[name]) for name in ("now", "bound", "whole"))
         assert row["lost"] == float(now / before - 1)
-        assert row["lost_for_good"] == float(bound / before - 1)
+        proved = None if bound < before else float(bound / before - 1)
+        assert row["lost_for_good"] == proved
         assert row["gap"] == float(now / bound - 1) >= 0
     assert main(["repair", str(whole), "--without", "node 5", "--backend", "multitree"]) == 0
     page = capsys.readouterr().out
@@ -89,6 +90,12 @@ def test_fewer_steps_than_possible_are_lost_for_good(
     assert "impossible" in str(done.page())
     assert "At least 3 steps now, 2 before." in str(done.page())
     assert done.to_pandas()["steps"].iloc[0] == 2
+
+
+def test_a_bound_below_the_whole_machines_proves_no_loss() -> None:
+    one = Loss(None, Fraction(7), Fraction(5), Fraction(2))
+    assert (one.lost, one.lost_for_good, one.gap) == (Fraction(-2, 7), None, Fraction(3, 2))
+    assert Loss(None, Fraction(7), Fraction(7), Fraction(7)).lost_for_good == 0
 
 
 def test_bounds_for_more_steps_hold_for_fewer(whole: Path) -> None:
