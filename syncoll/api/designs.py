@@ -177,7 +177,8 @@ def design(
         output: a folder where each bound is kept with its proof as it is found, for `check`, and
             the table as ``index.json``; what is there already is checked and not proved anew.
         progress: ``auto``, ``live``, ``plain`` or ``none``.
-        settings: see `Settings`; ``jobs`` are the processes that prove bounds.
+        settings: see `Settings`; ``jobs`` are the processes that prove bounds, and with
+            ``executor="dask://HOST:PORT"`` the workers of a Dask cluster do.
 
     Raises:
         SyncollError: on names that do not exist, conditions that make no sense, and where no

@@ -95,6 +95,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--jobs", type=count, metavar="N", help="so many processes at once (default: 1)"
     )
     parser.add_argument(
+        "--executor",
+        metavar="WHERE",
+        help="where bounds are proved, and the solvers run: local, processes, or a Dask cluster as "
+        "dask://HOST:PORT (default: local)",
+    )
+    parser.add_argument(
         "--store",
         type=store_name,
         metavar="FILE",
@@ -156,7 +162,7 @@ def run(arguments: argparse.Namespace) -> int:
         progress=arguments.progress,
         **{
             name: value
-            for name, value in picked(arguments, "jobs store").items()
+            for name, value in picked(arguments, "jobs store executor").items()
             if value is not None
         },
     )

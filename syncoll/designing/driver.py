@@ -16,6 +16,7 @@ from syncoll.designing.one_more_link import Extension, extensions, with_link
 from syncoll.designing.synthesis import Search, synthesise
 from syncoll.errors import SpecError, UsageError
 from syncoll.searching.lower_bounds import lower_bounds
+from syncoll.solving.executor_name import ExecutorName
 from syncoll.spec import Family, conditions_of
 
 __all__ = ["Work", "design"]
@@ -29,14 +30,14 @@ class Work:
     """How a design is worked on.
 
     Args:
-        jobs: processes that prove bounds at once; 1 for this one alone.
+        where: who proves bounds.
         until: when all must be over.
         search: finds a frontier.
         told: is told how many of how many things are done, and which was the last.
         folder: where all is kept as it comes, and read from.
     """
 
-    jobs: int
+    where: ExecutorName
     until: Deadline
     search: Search
     told: Callable[[int, int, str], None]
@@ -58,7 +59,7 @@ class Work:
         done = assess(
             candidates,
             question.collectives,
-            jobs=self.jobs,
+            where=self.where,
             until=self.until,
             steps=question.steps,
             told=self.told,

@@ -384,12 +384,15 @@ class Session(Names):
         """
         from syncoll.designing.driver import Work, design
         from syncoll.searching import SearchRequest
+        from syncoll.solving.executor_name import ExecutorName
 
         def search(topology: Topology, collective: Collective, ends: Deadline) -> Frontier:
             return self.pareto(SearchRequest(topology, collective), until=ends)
 
         with self.limited():
-            work = Work(self.settings.num_jobs, until, search, told, folder)
+            settings = self.settings
+            where = ExecutorName.of(settings.executor or "local", settings.num_jobs)
+            work = Work(where, until, search, told, folder)
             return design(families, question, work)
 
     def survey(

@@ -15,7 +15,6 @@ from __future__ import annotations
 import multiprocessing
 import multiprocessing.connection
 import os
-import re
 import shutil
 import signal
 import tempfile
@@ -39,6 +38,7 @@ from syncoll.formula import StopReason
 from syncoll.model import Instance
 from syncoll.plugins import PluginManager
 from syncoll.results.solution import Solution, undecided
+from syncoll.solving.executor_name import ExecutorName
 from syncoll.solving.members import SolverSettings
 from syncoll.solving.task import (
     How,
@@ -52,7 +52,6 @@ from syncoll.solving.task import (
 
 __all__ = ["SolverPool", "Submitted", "open_pool"]
 
-_MOST_JOBS = 1024
 
 _UNGUARDED = (
     "the processes of the pool end while they begin. A script that asks for them must do so under "
@@ -274,36 +273,17 @@ def open_pool(
     """
     solvers = SolverCache(manager)
     settings = settings.named(manager)
-    kind, colon, number = text.partition(":")
-    if kind in ("local", "processes") and "//" not in text:
-        width = jobs
-        if colon:
-            if not re.fullmatch("[0-9]{1,4}", number):
-                raise UsageError(
-                    f"executor {text!r}: write {kind}:N, with N from 1 to {_MOST_JOBS}"
-                )
-            width = int(number)
-        if not 1 <= width <= _MOST_JOBS:
-            raise UsageError(
-                f"executor {text!r}: {width} jobs; they must be from 1 to {_MOST_JOBS}"
-            )
-        with solvers.borrow(settings):  # which complains about wrong ones; threads will use it
-            pass
-        if kind == "processes":
-            solvers.release(settings)
-            return _ProcessPool(settings, width)
-        return _ThreadPool(settings, width, solvers)
-    if match := re.fullmatch(r"(dask|tcp|tls)://(\[[0-9A-Fa-f:.]+\]|[^\s/:]+):([0-9]{1,5})", text):
-        with solvers.borrow(settings):  # which complains about wrong ones; threads will use it
-            pass
-        solvers.release(settings)
-        from syncoll.solving.dask_pool import DaskPool
+    named = ExecutorName.of(text, jobs)
+    with solvers.borrow(settings):  # which complains about wrong ones; threads will use it
+        pass
+    if named.kind == "local":
+        return _ThreadPool(settings, named.width, solvers)
+    solvers.release(settings)
+    if named.kind == "processes":
+        return _ProcessPool(settings, named.width)
+    from syncoll.solving.dask_pool import DaskPool
 
-        scheme = "tcp" if match[1] == "dask" else match[1]
-        return DaskPool(f"{scheme}://{match[2]}:{match[3]}", settings)
-    raise UsageError(
-        f"there is no executor {text!r}; write local, local:N, processes:N or dask://HOST:PORT"
-    )
+    return DaskPool(named.address, settings)
 
 
 class _ThreadPool(SolverPool):

@@ -260,9 +260,7 @@ def test_machines_with_units_are_compared_in_seconds(capsys: pytest.CaptureFixtu
         "narrow", 4, 1, [(n, 4, 25) for n in range(4)], both_ways=True
     )
     candidates = [Candidate(one, Costs.of(one)) for one in map(as_topology, (wide, narrow))]
-    done = assessing.assess(
-        candidates, [syncoll.collective("allgather")], jobs=1, until=Deadline.after(60)
-    )
+    done = assessing.assess(candidates, [syncoll.collective("allgather")], until=Deadline.after(60))
     assert {one.bounds["allgather"].bandwidth for one in done.assessed} == {Fraction(3)}
     seconds = [one.figures(["allgather"]) for one in done.assessed]
     assert [one and one[-1] for one in seconds] == [

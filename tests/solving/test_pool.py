@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+import syncoll
+from syncoll.designing import assessing
 from syncoll.errors import BackendError, OptionError, PluginError, UsageError
 from syncoll.formula import Limits, StopReason, Verdict
 from syncoll.model import Instance
@@ -271,6 +273,18 @@ class TestCluster:
             brief.close()
             lost = [future.result(timeout=60), pool.submit(allgather).result(timeout=60)]
             assert [s.outcome.reason for s in lost] == [StopReason.CRASHED] * 2
+
+    def test_it_proves_bounds_of_machines(
+        self, cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        where = cluster.scheduler_address.replace("tcp:", "dask:")
+        asked = (["ring(n)", "dgx1"], ["allgather", "alltoall"])
+        folder, more = tmp_path / "made", {"most": 5, "steps": 2}
+        found = syncoll.design(*asked, **more, output=folder, executor=where)
+        alone = syncoll.design(*asked, **more)
+        assert found.document() == alone.document()
+        monkeypatch.setattr(assessing, "lower_bounds", None)  # all of it is there
+        assert syncoll.design(*asked, **more, output=folder).document() == alone.document()
 
     def test_without_dask(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, "distributed", None)

@@ -1,0 +1,162 @@
+"""Proves bounds in this process, in several, or on the workers of a Dask cluster."""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    wait,
+)
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from typing import TypeVar
+
+from syncoll.deadline import Deadline
+from syncoll.errors import UsageError
+from syncoll.solving.executor_name import ExecutorName
+
+__all__ = ["Workers", "answers", "open_workers"]
+
+_Given = TypeVar("_Given")
+_Told = TypeVar("_Told")
+
+_WATCH_SECONDS = 1.0
+
+_BROKEN = (
+    "a process that proves bounds has ended before its time; fewer (jobs) need less memory. "
+    'A script that asks for several must do so under `if __name__ == "__main__":`, for each of '
+    "them runs it once more"
+)
+
+
+@dataclass(frozen=True)
+class Workers:
+    """Who works beside this process.
+
+    Args:
+        executor: runs functions there; these and what they return are pickled.
+        losses: what a task ends with whose worker has died.
+        lost: what is said then.
+        check: raises `UsageError` when nobody is left to work.
+    """
+
+    executor: Executor
+    losses: tuple[type[BaseException], ...]
+    lost: str
+    check: Callable[[], None] = lambda: None
+
+
+def open_workers(named: ExecutorName, tasks: int) -> AbstractContextManager[Workers] | None:
+    """The workers for so many tasks, until the context ends; None where this process suffices.
+
+    Raises:
+        UsageError: when there is no such cluster, as soon as the context is entered.
+    """
+    if not tasks:
+        return None
+    if named.kind == "dask":
+        return _cluster(named.address)
+    width = min(named.width, tasks)
+    return _processes(width) if width > 1 else None
+
+
+def answers(
+    work: Callable[[_Given], _Told],
+    tasks: Sequence[_Given],
+    named: ExecutorName,
+    until: Deadline,
+) -> Iterator[tuple[_Given, _Told]]:
+    """What a function says of each task, as it comes.
+
+    Args:
+        work: of a module, so that others find it.
+
+    Raises:
+        OutOfTimeError: when the time is over before all are there.
+        UsageError: when a worker has died, or there is none.
+    """
+    opened = open_workers(named, len(tasks))
+    if opened is None:
+        for one in tasks:
+            until.check()
+            yield one, work(one)
+        return
+    with opened as workers:
+        futures: dict[Future[_Told], _Given] = {
+            workers.executor.submit(work, one): one for one in tasks
+        }
+        left = set(futures)
+        try:
+            while left:
+                seconds = until.seconds
+                patience = _WATCH_SECONDS if seconds is None else min(_WATCH_SECONDS, seconds)
+                ready, left = wait(left, patience, FIRST_COMPLETED)
+                if not ready:
+                    until.check()
+                    workers.check()
+                for future in ready:
+                    try:
+                        told = future.result()
+                    except workers.losses as error:
+                        raise UsageError(workers.lost) from error
+                    yield futures[future], told
+        finally:
+            for future in left:
+                future.cancel()
+
+
+@contextmanager
+def _processes(width: int) -> Iterator[Workers]:
+    # Forked children would inherit locks that threads of this process hold.
+    context = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(width, mp_context=context, initializer=_begin)
+    try:
+        yield Workers(pool, (BrokenExecutor,), _BROKEN)
+    except BaseException:
+        for process in list((pool._processes or {}).values()):
+            process.terminate()
+        raise
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _begin() -> None:
+    """In a process of the pool: Ctrl-C is its parent's business."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+@contextmanager
+def _cluster(address: str) -> Iterator[Workers]:
+    from syncoll.solving.dask_cluster import LONE_SECONDS, DaskCluster
+
+    cluster = DaskCluster(address)
+    seen = time.monotonic()
+
+    def check() -> None:
+        nonlocal seen
+        now = time.monotonic()
+        if cluster.count_threads():
+            seen = now
+        elif now - seen > LONE_SECONDS:
+            raise UsageError(
+                f"the Dask cluster at {address} has had no worker for {now - seen:.0f} s; what is "
+                "proved in a folder (output) is kept, and the same command goes on from there"
+            )
+
+    lost = (
+        f"a task of the Dask cluster at {address} is lost, as the workers that had it died, or the "
+        "scheduler is gone; what is proved in a folder (output) is kept, and the same command goes "
+        "on from there"
+    )
+    try:
+        yield Workers(cluster.executor, (*cluster.losses, CancelledError), lost, check)
+    finally:
+        cluster.close()

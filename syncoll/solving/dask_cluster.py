@@ -1,0 +1,120 @@
+"""DaskCluster: a Dask cluster whose workers have the same version of syncoll."""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import threading
+from concurrent.futures import CancelledError, Executor
+from typing import Any
+
+import syncoll
+from syncoll.errors import UsageError
+
+__all__ = ["LONE_SECONDS", "DaskCluster"]
+
+_CONNECT_SECONDS = 5.0
+
+LONE_SECONDS = 20.0
+"""How long a cluster may be without a worker before its tasks are given up."""
+
+
+class DaskCluster:
+    """A client of a cluster.
+
+    Args:
+        address: of the scheduler: ``tcp://host:8786``.
+
+    Raises:
+        UsageError: when ``dask[distributed]`` is not installed, no scheduler answers, or a worker
+            has another version of syncoll, or none.
+    """
+
+    def __init__(self, address: str) -> None:
+        try:
+            import distributed
+            from distributed.comm.core import CommClosedError
+        except ImportError as error:
+            raise UsageError(
+                f"executor {address} needs Dask ({error}); pip install 'syncoll[dask]'"
+            ) from error
+        self.address = address
+        self.client = _connect(distributed, address)
+        try:
+            _check_workers(self.client, address)
+            self.threads = _count_threads(self.client)
+        except BaseException:
+            self.client.close(timeout=2)
+            raise
+        self.losses = (distributed.KilledWorker, CommClosedError)
+        """What a task ends with when nothing is known of it any more."""
+
+    @property
+    def executor(self) -> Executor:
+        """Runs functions on the workers."""
+        # Two equal tasks are still two: they must not be taken for one.
+        executor: Executor = self.client.get_executor(pure=False)
+        return executor
+
+    def count_threads(self) -> int:
+        """Of all workers that are there now; 0 where the scheduler does not answer."""
+        try:
+            return _count_threads(self.client)
+        except Exception:  # whatever it is, there was no answer
+            return 0
+
+    def close(self) -> None:
+        """Leaves the cluster, whose workers stay."""
+        with contextlib.suppress(Exception):  # the scheduler may be gone
+            self.client.close(timeout=2)
+
+
+def _connect(distributed: Any, address: str) -> Any:
+    """A client; made in a thread of its own, since Dask waits for ever where something listens at
+    the address but keeps silent."""
+    made: queue.Queue[Any] = queue.Queue()
+
+    def make() -> None:
+        try:
+            made.put(distributed.Client(address, timeout=_CONNECT_SECONDS, set_as_default=False))
+        except Exception as error:  # handed over to the thread that waits
+            made.put(error)
+
+    threading.Thread(target=make, daemon=True).start()
+    try:
+        client = made.get(timeout=_CONNECT_SECONDS + 1)
+    except queue.Empty:
+        client = TimeoutError("what listens there keeps silent")
+    if isinstance(client, (OSError, ValueError)):  # a time-out is an OSError
+        raise UsageError(
+            f"no Dask scheduler answers at {address} within {_CONNECT_SECONDS:.0f} s: "
+            f"{' '.join(str(client).split())}"
+        ) from client
+    if isinstance(client, Exception):
+        raise client
+    return client
+
+
+def _check_workers(client: Any, address: str) -> None:
+    try:
+        versions = client.run(_version)
+    except (Exception, CancelledError) as error:
+        raise UsageError(
+            f"the workers of the Dask cluster at {address} cannot run syncoll "
+            f"({type(error).__name__}: {' '.join(str(error).split())}); install the same version "
+            "of it there"
+        ) from error
+    for worker, version in versions.items():
+        if version != syncoll.__version__:
+            raise UsageError(
+                f"worker {worker} of the Dask cluster at {address} has syncoll {version}, "
+                f"this is {syncoll.__version__}; install the same version there"
+            )
+
+
+def _version() -> str:
+    return syncoll.__version__
+
+
+def _count_threads(client: Any) -> int:
+    return sum(client.nthreads().values())
