@@ -47,8 +47,8 @@ _SHARE_OF_FIRST_BOUND = 0.15
 
 _SHARE_OF_PARTS, _SHARE_FAR, _SHARE_AGAIN = (0.4, 0.25), 0.8, 0.25
 """The part of the time that is left in which the parts of the first way to compose are searched, on
-a small machine and on others; on these, where seeds of the whole are far from what is proved; and
-the part for those of any other way."""
+a small machine and on others; on these, where seeds of the whole are far from what is proved, or
+need no time of this process on a wide machine; and the part for those of any other way."""
 
 _FAR = 2
 """So many times the bound."""
@@ -170,12 +170,10 @@ class Composing:
         """The first turn of the seeds of the whole: as long as it is worth while."""
         large = not is_small(self.request.topology)
         until = self.deadline.share(_SHARE_OF_SEEDS[large])
-        topology = self.request.topology
-        wide = len(topology.links) * topology.num_nodes > _WIDE
-        look = self.deadline.share(_SHARE_OF_FIRST_LOOK) if wide else until
+        look = self.deadline.share(_SHARE_OF_FIRST_LOOK) if self._is_wide else until
         turns = SeedTurns(self.seeds, self.request, look, self._take, self.deadline)
         self._turn(lambda: turns.first(alone=alone))
-        go_on = wide and not self.seeds.is_aside  # there they do by themselves
+        go_on = self._is_wide and not self.seeds.is_aside  # there they do by themselves
         if go_on and not (self.deadline.is_never or self._is_far()):
             turn = next_round(self.seeds, self.request, until.left(), until)
             self._turn(lambda: self._take(turn))
@@ -232,7 +230,14 @@ class Composing:
     def _share_of_parts(self) -> float:
         """The less, the more seeds of the whole have found: what they go on with has the rest."""
         large = not is_small(self.request.topology)
-        return _SHARE_FAR if large and self._is_far() else _SHARE_OF_PARTS[large]
+        alone = self._is_wide and self.seeds.is_aside
+        return _SHARE_FAR if large and (alone or self._is_far()) else _SHARE_OF_PARTS[large]
+
+    @property
+    def _is_wide(self) -> bool:
+        """Whether the machine is so large that seeds of the whole have a first look only."""
+        topology = self.request.topology
+        return len(topology.links) * topology.num_nodes > _WIDE
 
     def _may_gain(self, way: Sequence[Collective]) -> bool:
         """Whether another way may find something better: it has the steps of its parts at least."""
