@@ -1,0 +1,140 @@
+"""Uneven exchanges on two tiers, and allreduce in switches that copy and add up.
+
+::
+
+    python benchmarks/exchanges.py                  # results/exchanges.md
+    python benchmarks/exchanges.py "a100(boxes=2) zipf 30"
+
+An exchange is a matrix of whole numbers, how much each GPU has for each other one.  Balanced: 8
+from each to each.  Zipf: the k-th of the GPUs, in an order drawn at random, is sent in proportion
+to k to the -1.2, by all alike, as tokens go to experts.  One-hot: half of the GPUs send 64 to one
+of the others each, by a permutation drawn at random, and nothing else.  Every search has the
+seconds said; what is shown is the cheapest point, what is proved for any number of steps, and how
+far apart they are.
+
+In-switch: the same box with and without switches that multicast and reduce; both with their proofs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+
+from tables import Page, add_options
+
+import syncoll
+from syncoll.trust.claims import check_claims
+
+EXCHANGES = tuple(
+    f"a100(boxes={boxes}) {kind} 60"
+    for boxes in (2, 8, 32)
+    for kind in ("balanced", "zipf", "one-hot")
+)
+"""Machine, kind of matrix, seconds."""
+
+SWITCHES = (
+    "dgx_h100(boxes=1) allreduce",
+    "dgx_h100(boxes=1,nvls=true) allreduce",
+    "dgx_h100(boxes=2) allreduce",
+    "dgx_h100(boxes=2,nvls=true) allreduce",
+)
+_SECONDS = 30.0
+
+
+def main() -> None:
+    """Runs the benchmark."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("cases", nargs="*", help='such as "a100(boxes=2) zipf 30"')
+    add_options(parser, "exchanges")
+    arguments = parser.parse_args()
+    page = Page(arguments.output)
+    page.say("# Uneven exchanges, and switches that copy and add up", "")
+    loads = " ".join(f"{load:.1f}" for load in os.getloadavg())
+    page.say(f"{os.cpu_count()} cores, load {loads} at the start.", "")
+    head = ("machine", "GPUs", "matrix", "S", "R/C", "proved", "above", "found by", "s")
+    row(page, *head)
+    row(page, *["---"] * len(head))
+    for case in arguments.cases or EXCHANGES:
+        machine, kind, seconds = case.rsplit(" ", 2)
+        exchange(page, machine, kind, float(seconds))
+        page.write(None)
+    if arguments.cases:
+        return
+    page.say("", f"{_SECONDS:g} s each:", "")
+    head = ("machine", "S", "R/C", "family to", "proved", "above", "s")
+    row(page, *head)
+    row(page, *["---"] * len(head))
+    for case in SWITCHES:
+        in_switches(page, *case.split())
+        page.write(None)
+
+
+def matrix(kind: str, nodes: int) -> list[list[int]]:
+    """One of the kinds, from one node to each other one."""
+    drawn = random.Random(nodes)
+    order = drawn.sample(range(nodes), nodes)
+    if kind == "balanced":
+        sent = [[8] * nodes for _ in range(nodes)]
+    elif kind == "zipf":
+        weights = [(1 + order[node]) ** -1.2 for node in range(nodes)]
+        sent = [[round(8 * nodes * w / sum(weights)) for w in weights] for _ in range(nodes)]
+    elif kind == "one-hot":
+        sent = [[0] * nodes for _ in range(nodes)]
+        for one, other in zip(order[: nodes // 2], order[nodes // 2 :], strict=True):
+            sent[one][other] = 64
+    else:
+        raise SystemExit(f"there is no kind of matrix {kind}; there are balanced, zipf, one-hot")
+    return [[0 if i == j else amount for j, amount in enumerate(to)] for i, to in enumerate(sent)]
+
+
+def exchange(page: Page, machine: str, kind: str, seconds: float) -> None:
+    """A row of an exchange."""
+    topology = syncoll.topology(machine)
+    collective = syncoll.collective("alltoallv", matrix(kind, topology.num_nodes))
+    found = syncoll.pareto(topology, collective, time_limit=seconds, progress="none", store="none")
+    check_claims(found, topology=topology, collective=collective)
+    best = min(found.points, key=lambda point: point.bandwidth, default=None)
+    cells = [machine, topology.num_nodes, kind]
+    if best is None:
+        row(page, *cells, "-", "nothing", found.least_bandwidth, "-", "-", f"{found.seconds:.1f}")
+        return
+    above = best.bandwidth / found.least_bandwidth - 1
+    row(
+        page,
+        *cells,
+        best.steps,
+        f"{float(best.bandwidth):.4g}",
+        f"{float(found.least_bandwidth):.4g}",
+        f"{float(above):.2%}",
+        best.backend,
+        f"{found.seconds:.1f}",
+    )
+
+
+def in_switches(page: Page, machine: str, collective: str) -> None:
+    """A row of a machine with such switches, or without."""
+    found = syncoll.pareto(machine, collective, time_limit=_SECONDS, progress="none", store="none")
+    check_claims(found, topology=found.topology, collective=collective)
+    best = min(found.points, key=lambda point: point.bandwidth)
+    limits = [family.limit for family in found.families]
+    limit = min([best.bandwidth, *limits])
+    row(
+        page,
+        machine,
+        best.steps,
+        best.bandwidth,
+        min(limits, default="-"),
+        found.least_bandwidth,
+        f"{float(limit / found.least_bandwidth - 1):.2%}",
+        f"{found.seconds:.1f}",
+    )
+
+
+def row(page: Page, *cells: object) -> None:
+    """A row of a table."""
+    page.say("| " + " | ".join(map(str, cells)) + " |")
+
+
+if __name__ == "__main__":
+    main()
