@@ -168,7 +168,7 @@ def test_where_nothing_is_to_be_proved_the_time_on_a_large_machine_is_for_seeds(
         return ask(instance, **options)
 
     monkeypatch.setattr(solver, "solve", counted)
-    monkeypatch.setattr("syncoll.searching.seeding._LARGE", 0 if large else 12_000)
+    monkeypatch.setattr("syncoll.searching.seeding._SMALL", 0 if large else 1_200)
     found = search_points(
         SearchRequest(ring(4), broadcast(), max_steps=3),
         AnswerSource(solver, seeding=Seeding([chosen("around", around)])),
