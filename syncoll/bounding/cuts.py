@@ -324,8 +324,8 @@ def _components(reach: dict[int, frozenset[int]]) -> Iterator[frozenset[int]]:
             touching = [other for other in rest if not part.isdisjoint(other)]
             if not touching:
                 break
-            part.update(*touching)
             rest = [other for other in rest if part.isdisjoint(other)]
+            part.update(*touching)
         yield frozenset(part)
 
 

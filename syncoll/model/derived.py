@@ -450,7 +450,7 @@ class _Measured:
     refusal: LocatedError | None = None
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=64)  # a chain of inverses may have 32
 def _kept_lookup(collective: Collective, measure: Callable[[RelationTable], int]) -> _Lookup:
     """One for all questions about a collective: to measure it takes most of a small search."""
     return _Lookup(collective, measure)

@@ -21,9 +21,10 @@ import numpy.typing as npt
 
 from syncoll.certificates import ChunkClasses
 from syncoll.errors import VerificationError
+from syncoll.model import Topology
 from syncoll.model.counting import bound_loads
-from syncoll.results import Family, Frontier, Part
-from syncoll.trust.replay import require_valid
+from syncoll.results import Family, Frontier
+from syncoll.trust.replay import is_valid_summed, require_valid, without_sums
 
 __all__ = ["require_consistent", "require_family"]
 
@@ -118,7 +119,8 @@ def _require_room(family: Family) -> None:
     bounds = family.topology.bounds
     cells = len(bounds) * (begins + ends + 2 * interval) * (last + 1 - family.first)
     _require(cells <= _MOST_CELLS, "its ramps are too long to be checked")
-    waves = _loads(family.wave)
+    counted = _counted(family)
+    waves = bound_loads(counted, family.wave.algorithm)
     rates = [(b.chunks_per_round.numerator, b.chunks_per_round.denominator) for b in bounds]
     numerator, denominator = np.array(rates, dtype=object).reshape(-1, 2).T
     for m in range(family.first, last + 1):
@@ -127,9 +129,9 @@ def _require_room(family: Family) -> None:
         for number in range(m):
             total[:, number * interval : number * interval + depth] += waves
         if family.head is not None:
-            total[:, :head] += _loads(family.head)
+            total[:, :head] += bound_loads(counted, family.head.algorithm)
         if family.tail is not None:
-            total[:, steps - tail :] += _loads(family.tail)
+            total[:, steps - tail :] += bound_loads(counted, family.tail.algorithm)
         up, down = len(family.ramp_up), steps - len(family.ramp_down)
         for step in range(steps):
             if step < up:
@@ -149,9 +151,16 @@ def _require_room(family: Family) -> None:
                 )
 
 
-def _loads(part: Part) -> IntArray:
-    """``[bounds, steps]``: what each bound counts of a part in each step.
+def _counted(family: Family) -> Topology:
+    """The topology as its bounds count the parts.
 
-    Parts have chunks of their own, and sends of different chunks never count as one.
+    Parts have chunks of their own, and sends of different chunks never count as one.  But switches
+    add up for all parts or for none: where one part needs what is added up apart, every send of
+    the others counts too.  (What a node holds of sums it also holds of their parts.)
     """
-    return bound_loads(part.instance.topology, part.algorithm)
+    topology = family.topology
+    if not (topology.counts_copies and family.wave.instance.combining):
+        return topology
+    parts = [family.wave, *family.fixed]
+    summed = all(is_valid_summed(part.instance, part.algorithm) for part in parts)
+    return topology if summed else without_sums(topology)

@@ -28,7 +28,7 @@ from syncoll.trust.holdings import Copies, Partials, Violation
 from syncoll.trust.sums import not_summed
 from syncoll.wording import counted
 
-__all__ = ["require_valid", "violations"]
+__all__ = ["is_valid_summed", "require_valid", "violations", "without_sums"]
 
 IntArray = npt.NDArray[np.int64]
 
@@ -94,7 +94,7 @@ def violations(
         algorithm = algorithm.expanded()
     if topology.counts_copies and instance.combining:
         # Switches add up in an order of their own, and only where nobody needs the parts.
-        plain = replace(instance, topology=_without_sums(topology))
+        plain = replace(instance, topology=without_sums(topology))
         if in_order:
             return _violations(plain, algorithm, limit, in_order=True)
         found = _violations(instance, algorithm, limit, in_order=False, summed=True)
@@ -102,7 +102,15 @@ def violations(
     return _violations(instance, algorithm, limit, in_order=in_order)
 
 
-def _without_sums(topology: Topology) -> Topology:
+def is_valid_summed(instance: Instance, algorithm: Algorithm) -> bool:
+    """Whether a combining algorithm is valid where switches add up all that they can: nodes get
+    sums, and not their parts.  One that is not may still be valid where none is added up.
+    """
+    own = algorithm.expanded() if isinstance(algorithm, OrbitAlgorithm) else algorithm
+    return not _violations(instance, own, 1, in_order=False, summed=True)
+
+
+def without_sums(topology: Topology) -> Topology:
     """The topology whose switches copy, but do not add up."""
     bounds = tuple(
         replace(bound, counts=Counting.SENDS) if bound.counts is Counting.DESTINATIONS else bound

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, permutations
 
 import pytest
 
@@ -13,7 +13,7 @@ from syncoll.bounding.cuts import ALL_SUBSETS, around_boxes, around_nodes, find_
 from syncoll.certificates import Demand, PriceCertificate, demands
 from syncoll.certificates.cuts import CutCertificate
 from syncoll.errors import VerificationError
-from syncoll.model import Collective, Topology
+from syncoll.model import BandwidthBound, Collective, Topology
 from syncoll.testing.brute_force import TooLargeError, least_rounds
 from syncoll.testing.instances import random_instance, random_topology
 from tests.oracles.classics import (
@@ -87,11 +87,20 @@ def test_the_best_cut_is_found() -> None:
     assert shared >= 15
 
 
+def ports(rng: random.Random) -> Topology:
+    """Four nodes with a bound on all links out of each, and on all into each: bounds that meet only
+    by way of others."""
+    links = tuple(one for one in permutations(range(4), 2) if rng.random() < 0.75)
+    shared = [tuple(one for one in links if one[e] == v) for v in range(4) for e in (0, 1)]
+    bounds = (BandwidthBound(some, F(rng.randint(1, 2))) for some in shared if some)
+    return Topology("ports", 4, links, tuple(bounds))
+
+
 def test_least_covers() -> None:
     rng = random.Random(3)
     checked = 0
     for seed in range(300):
-        topology = random_topology(seed, most_nodes=5)
+        topology = random_topology(seed, most_nodes=5) if seed % 3 else ports(rng)
         if len(topology.bounds) > 12 or not topology.links:
             continue
         links = set(rng.sample(range(len(topology.links)), rng.randint(1, len(topology.links))))

@@ -116,8 +116,12 @@ class Machine:
         def turned(links: list[tuple[int, int]]) -> list[tuple[int, int]]:
             return sorted((b, a) for a, b in links)
 
+        other = {"sources": "destinations", "destinations": "sources"}
         return Machine(
-            self.nodes, turned(self.links), [(turned(m), b) for m, b in self.bounds], self.counting
+            self.nodes,
+            turned(self.links),
+            [(turned(m), b) for m, b in self.bounds],
+            [other.get(what, what) for what in self.counting],
         )
 
     def ways(self, to: int, price: dict[int, Fraction] | None = None) -> dict[int, Fraction]:

@@ -19,7 +19,9 @@ from syncoll.certificates.prices import PriceCertificate, Share
 from syncoll.errors import FileFormatError, VerificationError
 from syncoll.model import Algorithm, BandwidthBound, Counting, Instance, Topology
 from syncoll.model.counting import bound_loads
+from syncoll.results import Family, Part
 from syncoll.trust import require_valid, violations
+from syncoll.trust.families import require_family
 from tests.oracles import counted
 from tests.oracles.counted import box
 
@@ -287,3 +289,28 @@ def test_a_page_has_what_limits_count(written: Path) -> None:
         traffic(replace(point.instance, topology=plain), point.algorithm, Room(9))["counted"]
         is None
     )
+
+
+def test_a_family_counts_all_its_parts_alike() -> None:
+    """A wave that needs one part of a sum apart is not added up, nor is what overlaps it."""
+    links = ((0, 3), (1, 0), (2, 0))
+    into = BandwidthBound(((1, 0), (2, 0)), Fraction(2), "into 0", Counting.DESTINATIONS)
+    topology = Topology("t", 4, links, (BandwidthBound(((0, 3),), Fraction(2)), into))
+    pre, post = np.zeros((2, 4), dtype=bool), np.zeros((2, 4), dtype=bool)
+    pre[0, [1, 2]] = post[0, 3] = pre[1, 1] = post[1, 0] = True
+    sends = [
+        (0, 1, 0, 0, [1]),
+        (0, 2, 0, 0, [2]),
+        (0, 0, 3, 1, [1]),
+        (0, 0, 3, 2, [2]),
+        (1, 1, 0, 2, [1]),
+    ]
+    algorithm = summed((1, 1, 1), sends, 4)
+    instance = Instance(topology, "x", 1, 3, 3, pre, post, combining=True)
+    assert not violations(instance, algorithm)
+    wave = Part(instance, algorithm)
+    with pytest.raises(VerificationError, match="step 2 of member 3 sends 3 chunks over into 0"):
+        require_family(Family(wave, (1,), 1))
+    wider = replace(into, chunks_per_round=Fraction(3))
+    instance = replace(instance, topology=replace(topology, bounds=(topology.bounds[0], wider)))
+    require_family(Family(Part(instance, algorithm), (1,), 1))
