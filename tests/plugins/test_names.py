@@ -12,7 +12,7 @@ CORE = Path(__file__).parents[2] / "syncoll"
 
 OTHER_MEANINGS = {
     "step": {"api", "pages", "simulating", "trust"},  # of an algorithm
-    "csv": {"designing", "documents"},  # a format of tables
+    "csv": {"documents"},  # a format of tables
     "ring": {"symmetry"},  # a factor of a product
     "pipelines": {"reporting"},  # how many a frontier has
     "highs": {"lowerings"},  # the high bounds of rows
