@@ -13,7 +13,7 @@ from pathlib import Path
 
 from syncoll.documents.atomic import write_atomically
 
-__all__ = ["Costs", "Page", "add_options", "earlier"]
+__all__ = ["RESULTS", "Costs", "Page", "add_options", "earlier"]
 
 Costs = dict[int, tuple[Fraction | None, Fraction]]
 """For each S what was found with at most so many steps, and what is proved."""

@@ -24,6 +24,7 @@ import argparse
 
 import syncoll
 from syncoll.cli.arguments import (
+    STANDARD_OUTPUT,
     add_format,
     add_progress,
     add_time_limit,
@@ -146,6 +147,8 @@ def run(arguments: argparse.Namespace) -> int:
         picture_format(arguments.plot)
         require_writable(arguments.plot)
     if arguments.report is not None:
+        if arguments.report == STANDARD_OUTPUT:
+            raise UsageError("the table goes to standard output; --report needs the name of a file")
         require_writable(arguments.report)
     topologies, collectives = _told_apart(arguments.named, arguments.session.specs)
     found = syncoll.design(

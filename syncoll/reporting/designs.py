@@ -239,7 +239,7 @@ def _commands(design: Design) -> Markup:
 
 def _content(design: Design, title: str, shown: _Shown) -> dict[str, Any]:
     """What is drawn; costs and bounds are texts of exact fractions."""
-    places = {one.candidate.name: i for i, (one, _) in enumerate(shown)}
+    places = {id(one): i for i, (one, _) in enumerate(shown)}  # two may have one name
     return {
         "title": title,
         "collectives": list(design.collectives),
@@ -253,7 +253,7 @@ def _content(design: Design, title: str, shown: _Shown) -> dict[str, Any]:
                 "links": one.candidate.costs.links,
                 "bandwidth": str(one.candidate.costs.bandwidth),
                 "rate": _number(one.candidate.rate),
-                "behind": None if ahead is None else places.get(ahead.candidate.name),
+                "behind": None if ahead is None else places.get(id(ahead)),
                 "bounds": {
                     name: {
                         "steps": proved.steps,

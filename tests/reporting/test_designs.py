@@ -137,4 +137,6 @@ def test_a_page_that_cannot_be_written(tmp_path: Path, capsys: pytest.CaptureFix
     assert main(["design", "ring(4)", "allgather", "--report", str(page)]) == 2
     told = capsys.readouterr().err
     assert str(page) in told
+    assert main(["design", "ring(4)", "allgather", "--report", "-"]) == 2
+    assert "--report needs the name of a file" in capsys.readouterr().err
     assert "Traceback" not in told
