@@ -14,12 +14,15 @@ from typing import Any
 import syncoll
 from syncoll.designing import Assessed, Design
 from syncoll.designing.reasons import reasons
+from syncoll.errors import UsageError
+from syncoll.model import Topology
 from syncoll.pages.families import optimal_for
 from syncoll.reporting.markup import Markup, element, items, joined, paragraph, table, text
 from syncoll.reporting.page import filled, hidden
 from syncoll.reporting.subject import state_of
 from syncoll.reporting.times import ASSUMED_ALPHA, ASSUMED_BANDWIDTH
 from syncoll.results import Point
+from syncoll.simulating import physical_network
 from syncoll.wording import counted
 
 __all__ = ["design_report"]
@@ -253,6 +256,7 @@ def _content(design: Design, title: str, shown: _Shown) -> dict[str, Any]:
                 "links": one.candidate.costs.links,
                 "bandwidth": str(one.candidate.costs.bandwidth),
                 "rate": _number(one.candidate.rate),
+                "alphas": _latencies(one.candidate.topology),
                 "behind": None if ahead is None else places.get(id(ahead)),
                 "bounds": {
                     name: {
@@ -271,6 +275,17 @@ def _content(design: Design, title: str, shown: _Shown) -> dict[str, Any]:
 
 def _number(value: Fraction | None) -> float | None:
     return None if value is None else float(value)
+
+
+def _latencies(topology: Topology) -> list[float] | None:
+    """Seconds of the fastest and the slowest link, where the machine states them."""
+    if topology.fabric is None or not topology.fabric.states_latencies:
+        return None
+    try:
+        network = physical_network(topology, None, ASSUMED_BANDWIDTH)
+    except UsageError:  # of some lanes it does not; the page's alpha is for these machines, too
+        return None
+    return [float(network.least_latency), float(network.greatest_latency)]
 
 
 def _drawn(one: Assessed, name: str) -> list[dict[str, Any]]:

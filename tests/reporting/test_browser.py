@@ -13,6 +13,7 @@ import pytest
 
 import syncoll
 from syncoll.reporting import Subject
+from syncoll.simulating import physical_network
 
 from .browser import Browser
 from .conftest import BEFORE, only_families, shown
@@ -338,6 +339,27 @@ def test_times_of_machines_are_those_of_the_formula(
         points = ring.bounds["allgather"].frontier.points
         taken = min(p.steps * 5e-6 + float(p.bandwidth) * size / 25e9 for p in points)
         assert rows[name][2:] == ["ring(8)", f"{taken * 1e6:.4g} µs"]
+
+
+def test_latencies_that_machines_state(browser: Browser, tmp_path: Path) -> None:
+    found = syncoll.design(["dgx_h100", "ring(8)"], "allgather")
+    page = tmp_path / "page.html"
+    found.report(page)
+    browser.open(page)
+    (h100,) = (one for one in found.assessed if one.candidate.rate is not None)
+    use(browser, "#sizes-controls select", "8 nodes, with units")
+    network = physical_network(h100.candidate.topology)
+    proved, rate = h100.bounds["allgather"], h100.candidate.rate
+    rows = {row[0]: row[1:] for row in browser.value(CELLS.format("#sizes-table"))}
+    for size, name in ((1 << 10, "1 KiB"), (1 << 30, "1 GiB")):
+        least = proved.steps * network.least_latency + proved.bandwidth * size / rate
+        unit, factor = ("ns", 1e9) if least < 1e-6 else ("ms", 1e3)
+        assert rows[name] == [h100.candidate.name, f"{float(least) * factor:.4g} {unit}"]
+    told = browser.value("document.getElementById('sizes-told').innerText")
+    assert "Latencies are as stated" in told
+    use(browser, "#sizes-controls select", "8 nodes")
+    rows = {row[0]: row[1:] for row in browser.value(CELLS.format("#sizes-table"))}
+    assert rows["1 KiB"][0] == "ring(8)"
 
 
 def test_the_page_of_machines_on_a_phone(

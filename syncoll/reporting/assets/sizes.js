@@ -37,16 +37,20 @@ function sizesView() {
     };
     const searched = own.some((one) => one.bounds[collective].points.length);
     const rows = own.length ? SIZES.map((size) => {
-      const of = (taken) => own.map((one) => taken(one.bounds[collective], size, model.alpha, rateOf(one)));
-      const [low, lowTime] = best(of(leastTime));
+      // What bounds leave is below any algorithm: a step takes the latency of the fastest link at least.
+      const of = (taken, which) => own.map((one) => taken(one.bounds[collective], size, one.alphas?.[which] ?? model.alpha, rateOf(one)));
+      const [low, lowTime] = best(of(leastTime, 0));
       if (!searched) return [bytes(size), low, seconds(lowTime)];
-      const [found, foundIn] = best(of(foundTime));
+      const [found, foundIn] = best(of(foundTime, 1));
       return [bytes(size), low, seconds(lowTime), found, seconds(foundIn)];
     }) : [];
     const more = searched ? ["fastest found", ">in"] : [];
     at("sizes-table").replaceChildren(tabled(`${collective}, ${group}, at most ${counted(most, "link")}`, [">size of one node's data", "least by its bounds", ">at least", ...more], rows));
     const units = own.some((one) => one.rate === null) ? ", a link of one chunk per round as above" : ", each link as its machine says";
-    at("sizes-told").textContent = `By S · α + (R/C) · L · β: no algorithm on any machine is faster than its bounds leave${units}. α is the same for all machines.`;
+    const states = own.filter((one) => one.alphas).length;
+    const stated = states === 0 ? "α is the same for all machines."
+      : `${states === own.length ? "Latencies are as stated" : "Where a machine states latencies, they count instead of α"}: of the fastest link for bounds, of the slowest for what was found.`;
+    at("sizes-told").textContent = `By S · α + (R/C) · L · β: no algorithm on any machine is faster than its bounds leave${units}. ${stated}`;
   }
 
   const number = (words, start, factor, set) => labelled(words, make("input", {
