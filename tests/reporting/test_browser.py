@@ -349,7 +349,7 @@ def test_latencies_that_machines_state(browser: Browser, tmp_path: Path) -> None
     (h100,) = (one for one in found.assessed if one.candidate.rate is not None)
     use(browser, "#sizes-controls select", "8 nodes, with units")
     network = physical_network(h100.candidate.topology)
-    proved, rate = h100.bounds["allgather"], h100.candidate.rate
+    proved, rate = h100.bounds["allgather"], h100.candidate.rate or Fraction(1)
     rows = {row[0]: row[1:] for row in browser.value(CELLS.format("#sizes-table"))}
     for size, name in ((1 << 10, "1 KiB"), (1 << 30, "1 GiB")):
         least = proved.steps * network.least_latency + proved.bandwidth * size / rate
