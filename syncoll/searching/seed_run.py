@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import cast
 
 from syncoll.deadline import Deadline, interrupted_at
@@ -26,6 +26,7 @@ from syncoll.results.family import Family
 from syncoll.results.frontier import Point
 from syncoll.searching.request import SearchRequest
 from syncoll.searching.seed_process import SeedProcess
+from syncoll.searching.seed_seat import Proposals, Seat
 from syncoll.searching.seed_tidings import (
     ChosenSeed,
     Ended,
@@ -54,47 +55,6 @@ _SOON_SECONDS = 0.5
 """When one proposal has come from aside, another is waited for so long."""
 
 
-Proposals = Generator[Proposal | None, SeedLimits, None]
-"""What stands before every seed's `propose`, see `syncoll.plugins.guard`."""
-
-
-@dataclass(eq=False)
-class _Seat:
-    """One seed in a run.
-
-    Attributes:
-        turns: its proposals; None before its first turn.
-        ended: whether it has come to its end, or to grief.
-        stopped_after: seconds of the round in which it was stopped; 0 where it was not.
-        aside: whether it works in a process of its own.
-    """
-
-    seed: ChosenSeed
-    turns: Proposals | None = None
-    ended: bool = False
-    stopped_after: float = 0.0
-    aside: bool = False
-    _begun: bool = False
-
-    def stop(self, seconds: float) -> None:
-        """What a seed was at is lost when it is stopped; one that resumes may have another try."""
-        self.turns, self._begun = None, False
-        self.ended = not self.seed.record.resumes or self.stopped_after > 0
-        self.stopped_after = seconds
-
-    def next(self, limits: SeedLimits) -> Proposal | None:
-        """Its next proposal; None when its turn is over, or all of it (`ended`)."""
-        assert self.turns is not None
-        try:
-            if self._begun:
-                return self.turns.send(limits)
-            self._begun = True
-            return next(self.turns)
-        except StopIteration:
-            self.ended = True
-            return None
-
-
 class SeedRun:
     """The seeds of one search.
 
@@ -120,7 +80,7 @@ class SeedRun:
         proposes: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.topology, self.collective = topology, collective
-        self._seats = [_Seat(seed) for seed in seeds]
+        self._seats = [Seat(seed) for seed in seeds]
         self._seen: list[tuple[Family, Family]] = []
         self._seconds = math.inf
         self._report, self._refuses, self._proposes = report, refuses, proposes
@@ -274,7 +234,7 @@ class SeedRun:
         self._report(f"{text}; going on without")
 
     def _turn(
-        self, seat: _Seat, limits: SeedLimits, first: Deadline, share: Deadline
+        self, seat: Seat, limits: SeedLimits, first: Deadline, share: Deadline
     ) -> Iterator[Point]:
         """The points of one seed's turn; nothing that it raises ends the search."""
         name = seat.seed.record.name
@@ -308,7 +268,7 @@ class SeedRun:
             seat.ended = True
             self._report(f"seed {name}: {error}")
 
-    def _fits(self, seat: _Seat, until: Deadline) -> bool:
+    def _fits(self, seat: Seat, until: Deadline) -> bool:
         """Whether a seed has an idea; a named one that has none says why."""
         record = seat.seed.record
         with interrupted_at(until):
@@ -322,7 +282,7 @@ class SeedRun:
         return fits.ok
 
     def _proposed(
-        self, seat: _Seat, limits: SeedLimits, first: Deadline, share: Deadline
+        self, seat: Seat, limits: SeedLimits, first: Deadline, share: Deadline
     ) -> Iterator[Point]:
         """The verified proposals of one seed, until its share is over, or for the first of all its
         patience.
@@ -414,7 +374,7 @@ def within(point: Point, limits: SeedLimits | SearchRequest) -> bool:
     )
 
 
-def _too_slow(seat: _Seat, slowest: float) -> bool:
+def _too_slow(seat: Seat, slowest: float) -> bool:
     return not seat.seed.named and seat.seed.record.first_seconds > slowest
 
 
