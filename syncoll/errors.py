@@ -7,6 +7,7 @@
     │   ├── SpecError         a spec's text is wrong (syntax, names, arity, ranges, size)
     │   │   └── SpecLimitError  it would make tables too large, or take too long to evaluate
     │   └── ModelError        a topology, collective or instance makes no sense
+    │       └── ImpossibleError  a collective that no algorithm does on a topology
     ├── UsageError            the request is wrong (an option, a combination of options)
     │   ├── FormulaTooLargeError  an encoding would need more memory than there is
     │   └── UnlabelledError       an encoding does not say what its variables are about
@@ -37,6 +38,7 @@ __all__ = [
     "FileFormatError",
     "FormulaTooLargeError",
     "ImportFormatError",
+    "ImpossibleError",
     "LocatedError",
     "ModelError",
     "OptionError",
@@ -124,6 +126,10 @@ class SpecLimitError(SpecError):
 
 class ModelError(LocatedError):
     """A topology, collective or instance makes no sense, however it was built."""
+
+
+class ImpossibleError(ModelError):
+    """No algorithm at all does what a collective asks for on a topology: that is proved."""
 
 
 class UsageError(SyncollError):

@@ -19,10 +19,9 @@ from syncoll.model import Collective
 from syncoll.pages import Page
 from syncoll.pages.repair import repair_page, survey_page
 from syncoll.repairing.damage import parse_damage
-from syncoll.repairing.damaged import damaged
 from syncoll.repairing.failures import Kind
 from syncoll.repairing.known import known_seeds
-from syncoll.repairing.remaining import collective_of_the_rest
+from syncoll.repairing.left import left
 from syncoll.repairing.repair import Repair
 from syncoll.repairing.survey import COLUMNS, Survey, rows
 from syncoll.searching import Observer, SearchRequest
@@ -146,8 +145,7 @@ def repair(
     with interrupted_at(until):
         whole = frontier_of(source)
         meant = collective_meant(session, whole, collective)
-        machine = damaged(whole.topology, damages)
-        rest = collective_of_the_rest(machine, meant, session.collective)
+        machine, rest = left(whole.topology, damages, meant, session.collective)
         seeds = known_seeds(machine, meant, rest, whole.points)
     request = SearchRequest(machine.topology, rest, **limits)
     found = searched(session, request, until, output, None, progress, also=seeds)
@@ -192,6 +190,7 @@ class SurveyResult(Shown, Survey):
                     "broken": one.words,
                     "alike": one.failure.images,
                     "refused": one.refused or None,
+                    "left_out": one.left_out or None,
                     "least_steps": None if one.repair is None else one.repair.frontier.least_steps,
                     "losses": []
                     if one.repair is None

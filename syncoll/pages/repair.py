@@ -99,7 +99,9 @@ def survey_page(survey: Survey) -> Page:
                 "-" if loss.now is None or loss.bound is None else nearness(loss.now, loss.bound),
             )
         )
-    waiting = [one for one in survey.surveyed if not one.refused and one.repair is None]
+    lines += [(one.words, one.failure.images, "left out", *[""] * 6) for one in survey.left_out]
+    known = {*survey.fatal, *survey.left_out}
+    waiting = [one for one in survey.surveyed if one.repair is None and one not in known]
     lines += [(one.words, one.failure.images, "-", *[""] * 6) for one in waiting]
     page.table(columns, lines)
     page.text(
@@ -114,6 +116,8 @@ def survey_page(survey: Survey) -> Page:
         _add_worst(page, survey)
     for one in survey.fatal:
         page.text(f"{one.words}: {one.refused}")
+    for one in survey.left_out:
+        page.text(f"{one.words}: left out, which proves nothing: {one.left_out}")
     if waiting:
         why = "it was interrupted" if survey.interrupted else "the time was over"
         page.text(f"not everything was looked at: {why}")

@@ -12,12 +12,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+import numpy as np
+
 from syncoll.errors import ModelError, UsageError
 from syncoll.model import BandwidthBound, Fabric, FabricLink, Topology
+from syncoll.model.topology import UNREACHABLE
 from syncoll.repairing.damage import Damage, Struck, struck
 from syncoll.routing import as_topology, routed
 
-__all__ = ["Damaged", "cables_of", "damaged", "words_of"]
+__all__ = ["Damaged", "cables_of", "connections", "damaged", "words_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +87,31 @@ def damaged(topology: Topology, damages: Sequence[Damage]) -> Damaged:
                 error.expected,
             ) from None
     return Damaged(topology, left, found, nodes)
+
+
+def connections(topology: Topology, damages: Sequence[Damage]) -> Damaged:
+    """The nodes that are left, with a link wherever data can get at all, over whatever ways.
+
+    What cannot be done there cannot be done on the damaged machine either, also where no topology
+    can be made of what is left of its cables.  Of costs it says nothing.
+
+    Raises:
+        UsageError: as `damaged`.
+    """
+    found = tuple(damages)
+    fabric, _ = cables_of(topology)
+    if fabric is None:
+        return damaged(topology, found)
+    what = struck(fabric, found)
+    nodes = tuple(n for n in range(topology.num_nodes) if n not in what.vertices)
+    name = f"{topology.name} {words_of(found)}"
+    cables = _fabric_without(fabric, what, nodes, name)
+    ways = Topology.from_links(name, cables.num_vertices, dict.fromkeys(cables.bandwidths, 1))
+    reached = ways.distances[: len(nodes), : len(nodes)] < UNREACHABLE
+    pairs = [(a, b) for a, b in np.argwhere(reached).tolist() if a != b]
+    return Damaged(
+        topology, Topology.from_links(name, len(nodes), dict.fromkeys(pairs, 1)), found, nodes
+    )
 
 
 def _named(topology: Topology, name: str) -> Topology:

@@ -12,13 +12,12 @@ from typing import Any
 
 from syncoll.deadline import Deadline, OutOfTimeError, interrupted_at
 from syncoll.documents.folder import FrontierFolder
-from syncoll.errors import LocatedError, UsageError
+from syncoll.errors import ImpossibleError, LocatedError, UsageError
 from syncoll.model import Collective, Topology
-from syncoll.repairing.damaged import damaged
 from syncoll.repairing.failures import Failure, Kind, single_failures
 from syncoll.repairing.known import known_seeds
+from syncoll.repairing.left import left
 from syncoll.repairing.losses import Loss
-from syncoll.repairing.remaining import collective_of_the_rest
 from syncoll.repairing.repair import Repair
 from syncoll.results import Frontier
 from syncoll.searching import ChosenSeed
@@ -35,12 +34,14 @@ class Surveyed:
 
     Args:
         repair: what came of it; None where it was not looked at, or cannot be repaired.
-        refused: why the collective cannot be done any more; empty where it can.
+        refused: why the collective cannot be done any more, which is proved; else empty.
+        left_out: why it was not looked at, where what is left cannot be described; else empty.
     """
 
     failure: Failure
     repair: Repair | None = None
     refused: str = ""
+    left_out: str = ""
 
     @property
     def words(self) -> str:
@@ -59,7 +60,8 @@ class Survey:
 
     Args:
         whole: the machine's frontier.
-        complete: whether all were looked at, and no search was ended by a limit on all of it.
+        complete: whether all were looked at that can be, and no search was ended by a limit on all
+            of it.
         interrupted: whether a person ended it.
     """
 
@@ -79,6 +81,11 @@ class Survey:
     def fatal(self) -> tuple[Surveyed, ...]:
         """Those after which the collective cannot be done."""
         return tuple(one for one in self.surveyed if one.refused)
+
+    @property
+    def left_out(self) -> tuple[Surveyed, ...]:
+        """Those that were not looked at, as what is left cannot be described."""
+        return tuple(one for one in self.surveyed if one.left_out)
 
     @property
     def worst(self) -> tuple[Surveyed, ...]:
@@ -163,11 +170,12 @@ def _surveyed(
 ) -> Surveyed:
     with interrupted_at(work.until):
         try:
-            machine = damaged(whole.topology, [failure.damage])
-            rest = collective_of_the_rest(machine, collective, find)
+            machine, rest = left(whole.topology, [failure.damage], collective, find)
+        except ImpossibleError as error:
+            return Surveyed(failure, refused=error.message)
         except (LocatedError, UsageError) as error:
             message = error.message if isinstance(error, LocatedError) else str(error)
-            return Surveyed(failure, refused=message)
+            return Surveyed(failure, left_out=message)
         known = None if work.folder is None else work.folder.read(machine.topology, rest)
     if known is not None and known.complete and known.points:
         return Surveyed(failure, Repair(machine, whole, known))
@@ -194,17 +202,23 @@ COLUMNS: dict[str, type] = {
     "gap": float,
     "found_by": str,
     "refused": str,
+    "left_out": str,
 }
 """The columns of `rows`: steps is missing in the row for any number of steps."""
 
 
 def rows(found: Survey) -> list[dict[str, Any]]:
     """A row for each failure and number of steps, the worst failure first."""
-    order = [*found.fatal, *found.worst]
+    order = [*found.fatal, *found.worst, *found.left_out]
     order += [one for one in found.surveyed if one not in order]
     listed = []
     for one in order:
-        first = {"broken": one.words, "alike": one.failure.images, "refused": one.refused or None}
+        first = {
+            "broken": one.words,
+            "alike": one.failure.images,
+            "refused": one.refused or None,
+            "left_out": one.left_out or None,
+        }
         lines = () if one.repair is None else one.repair.losses
         listed += [{**dict.fromkeys(COLUMNS), **first, **_cells(loss)} for loss in lines]
         if not lines:

@@ -8,11 +8,11 @@ from fractions import Fraction
 import pytest
 
 import syncoll
-from syncoll.errors import ModelError, UsageError
-from syncoll.model import Fabric, Topology
+from syncoll.errors import ImpossibleError, ModelError, UsageError
+from syncoll.model import Collective, Fabric, Topology
 from syncoll.repairing.damage import parse_damage
 from syncoll.repairing.damaged import Damaged, damaged
-from syncoll.repairing.remaining import collective_of_the_rest
+from syncoll.repairing.left import collective_of_the_rest
 from syncoll.routing import as_topology
 from syncoll.session import Session
 from syncoll.simulating.network import PhysicalNetwork, physical_network
@@ -180,12 +180,73 @@ def test_a_collective_without_a_node() -> None:
     ):
         assert rest(machine, name).replace(" ", "") == expected.replace(" ", "")
     for name in ("broadcast(root=1)", "reduce(root=1)"):
-        with pytest.raises(UsageError, match="nothing is left of"):
+        with pytest.raises(ImpossibleError, match="nothing is left of"):
             rest(machine, name)
 
 
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("allgather within [[0,1],[2,3]]", "allgather within [[0],[1,2]]"),
+        ("2 * broadcast(root=3) + allgather", "2 * broadcast(root=2) + allgather"),
+        ("broadcast(root=1) + broadcast(root=2)", "broadcast(root=1)"),
+        ("(allgather + broadcast) within [[1,0],[3,2]]", None),
+        ("alltoall + broadcast", "alltoall + broadcast without node 1"),
+        ("reducescatter within [[0,1],[2,3]]", None),
+    ],
+)
+def test_sums_and_groups_without_a_node(name: str, expected: str | None) -> None:
+    """What is left asks, of the nodes that are, for just what the whole asked of them."""
+    machine, session = left("fully_connected(4)", "node 1"), Session()
+    whole = session.collective(name)
+    now = collective_of_the_rest(machine, whole, session.collective)
+    if expected is not None:
+        assert now.name == expected
+    assert asked(now, 3, [0, 1, 2]) == asked(whole, 4, [0, 2, 3])
+    if now.dual is not None and whole.dual is not None:
+        assert asked(now.dual, 3, [0, 1, 2]) == asked(whole.dual, 4, [0, 2, 3])
+
+
+def test_rows_and_columns_of_sizes_without_a_node() -> None:
+    sizes = [[0, 2, 1, 0], [1, 0, 0, 3], [0, 1, 0, 2], [4, 0, 1, 0]]
+    machine = left("fully_connected(4)", "node 1")
+    whole = syncoll.collective("alltoallv", sizes)
+    now = collective_of_the_rest(machine, whole, Session().collective)
+    rest = [[row[i] for i in (0, 2, 3)] for row in (sizes[0], sizes[2], sizes[3])]
+    expected = syncoll.collective("alltoallv", rest)
+    for chunks in (1, 3):
+        assert now.tabulate(3, chunks).matching(expected.tabulate(3, chunks)) is not None
+    assert now.name == f"{whole.name} without node 1"
+    with pytest.raises(ModelError, match="for 3 nodes only"):
+        now.tabulate(4, 1)
+
+
+def asked(collective: Collective, nodes: int, left: list[int]) -> dict[bytes, Fraction]:
+    """For each pre and post on the nodes that are left how many chunks, for C = 1."""
+    chunks = collective.least_chunks(nodes)
+    assert chunks is not None
+    table = collective.tabulate(nodes, chunks)
+    pre, post = table.pre[:, left], table.post[:, left]
+    counts: dict[bytes, Fraction] = {}
+    for before, after in zip(pre, post, strict=True):
+        if before.any() and after.any():
+            row = before.tobytes() + after.tobytes()
+            counts[row] = counts.get(row, Fraction(0)) + Fraction(1, chunks)
+    return counts
+
+
 def test_what_cannot_be_done_any_more_is_said() -> None:
-    with pytest.raises(ModelError, match=r"allgather cannot be done without link 3->0.*node 3"):
+    with pytest.raises(ImpossibleError, match=r"cannot be done without link 3->0.*node 3"):
         rest(left("ring(4)", "link 3->0", "link 3->2"), "allgather")
+    growing = Collective.from_relations(
+        "growing",
+        lambda nodes, chunks: nodes,
+        lambda c, n, nodes, chunks: n == c,
+        lambda c, n, nodes, chunks: (n == c) | (chunks == 1),
+        irregular=True,
+    )
+    with pytest.raises(ModelError, match="with another C") as caught:
+        collective_of_the_rest(left("line(3)", "link 0->1"), growing, Session().collective)
+    assert not isinstance(caught.value, ImpossibleError)
     with pytest.raises(UsageError, match="no node"):
         left("ring(2)", "node 0", "node 1")

@@ -166,6 +166,46 @@ def test_what_ends_it_all_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "allgather cannot be done without node 1" in capsys.readouterr().out
 
 
+def test_what_cannot_be_described_is_not_called_impossible(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Bandwidth of a switch that receives more than it sends cannot be dealt out; data gets by."""
+    whole = syncoll.pareto(
+        "fat_tree(4)", "broadcast", backend="all_pairs", max_steps=1, progress="none"
+    )
+    table = tmp_path / "t.csv"
+    found = syncoll.survey(whole, search_limit=0.01, backend="all_pairs", progress="none")
+    found.save_table(table)
+    words = {one.words: one for one in found.surveyed}
+    assert "where no path leads there" in words["link 0->switch 0"].refused
+    one = words["link 4->switch 1"]
+    assert (one.refused, one.left_out) == ("", "")
+    for text, ends in (("0->switch 4", (16, 20)), ("4->switch 0", (20, 16))):
+        one = words[f"link switch {text}"]
+        assert not one.refused
+        assert "cannot be dealt out" in one.left_out
+        fabric = whole.topology.fabric
+        assert fabric is not None
+        assert reaches(set(fabric.bandwidths) - {ends}, 0) >= {*range(16)}
+    page = str(found.page())
+    assert "left out, which proves nothing" in page
+    assert "not everything was looked at" not in page
+    entry = next(e for e in found.document()["failures"] if e["left_out"])
+    assert (entry["refused"], entry["losses"]) == (None, [])
+    with table.open() as file:
+        rows = {row["broken"]: row for row in csv.DictReader(file)}
+    assert rows[entry["broken"]]["left_out"] == entry["left_out"]
+
+
+def reaches(links: set[tuple[int, int]], start: int) -> set[int]:
+    """All that can be had from there."""
+    known, before = {start}, set[int]()
+    while known != before:
+        before = set(known)
+        known |= {b for a, b in links if a in known}
+    return known
+
+
 def test_it_ends_with_its_time(whole: Path) -> None:
     found = syncoll.survey(whole, time_limit=1e-6, progress="none", backend="multitree")
     assert not found.complete
