@@ -75,8 +75,8 @@ def run(
 
     Args:
         source: a frontier, an algorithm, or a file of one.
-        size: bytes of one node's data, as a number or a text such as ``1MiB`` (the default; over
-            MPI 4 KiB, 64 KiB and 1 MiB).
+        size: bytes of one node's data, of uneven ones the largest, as a number or a text such as
+            ``1MiB`` (the default; over MPI 4 KiB, 64 KiB and 1 MiB).
         dtype: such as ``float32``, ``bfloat16`` or ``int8``.
         op: ``sum``, ``prod``, ``max`` or ``min``, for what is reduced.
         seed: of the data.

@@ -36,8 +36,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--optimise-for",
         metavar="FROM:TO",
-        help="sizes of one node's data, or one size, such as 64KiB:4MiB: nothing is looked for "
-        "that would be the fastest for none of them, by S * alpha + (R/C) * L * beta; what the "
+        help="sizes of one node's data (of a collective with sizes, of one unit), or one size, "
+        "such as 64KiB:4MiB: nothing is looked for that would be the "
+        "fastest for none of them, by S * alpha + (R/C) * L * beta; what the "
         "points take, simulated, is shown below the frontier",
     )
     group.add_argument(

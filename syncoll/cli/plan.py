@@ -9,11 +9,14 @@ link of one chunk per round carries in a second, in bytes (GB/s = 10^9, GiB/s = 
 left out; where it was described with latencies, so can --alpha, which is then the greatest of them.
 
 L is the data of one node, C chunks of it: each node's input; of broadcast and scatter the root's.
+Of collectives with sizes, such as alltoallv, and of sums, L is one unit; the page says how many of
+them the largest input of a node has, which is what `syncoll run --size` counts.
 Runtimes and nccl-tests measure a message by a buffer of the call, and so do the exported ranges and
 the algorithm bandwidth (algbw, message over time):
   allgather, gather      the output, P * L
   all others             L: the input of reducescatter, alltoall and scatter; the buffer of
-                         allreduce, reduce and broadcast; the input of collectives of one's own
+                         allreduce, reduce and broadcast; the input of collectives of one's own,
+                         of an uneven one the largest of a node
 
   syncoll plan frontier.json --alpha 0.7us --beta 25GB/s
   syncoll plan frontier.json --alpha 0.7us --beta 200Gb/s --plot frontier.svg --sizes 1KiB..1GiB
@@ -76,14 +79,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=memory,
         action="append",
         default=[],
-        help="of one node's data, such as 64MiB, for which to name the fastest; also several. "
+        help="L, such as 64MiB, for which to name the fastest; also several. "
         "Of a pipeline the member that is the fastest there takes part (default: those for 1 KiB "
         "to 1 GiB)",
     )
     parser.add_argument(
         "--sizes",
         metavar="FROM..TO",
-        help="sizes of one node's data to show, such as 1KiB..1GiB (default: all; in a plot 1KiB "
+        help="sizes L to show, such as 1KiB..1GiB (default: all; in a plot 1KiB "
         "to 1GiB and every crossover)",
     )
     parser.add_argument(

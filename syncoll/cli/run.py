@@ -53,7 +53,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--size",
         type=memory,
         metavar="SIZE",
-        help="of one node's data, such as 64KiB (default: 1MiB; via mpi 4KiB, 64KiB and 1MiB)",
+        help="of one node's data, of uneven ones the largest, such as 64KiB (default: 1MiB; via "
+        "mpi 4KiB, 64KiB and 1MiB)",
     )
     parser.add_argument(
         "--via",

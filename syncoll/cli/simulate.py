@@ -38,7 +38,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--sizes",
         metavar="FROM:TO",
         default="1KiB:1GiB",
-        help="of one node's data, or one size (default: 1KiB:1GiB)",
+        help="of one node's data (of a collective with sizes, of one unit), or one size (default: "
+        "1KiB:1GiB)",
     )
     parser.add_argument(
         "--factor",

@@ -60,7 +60,7 @@ class MessageRecord(ClosedRecord, frozen=True):
 
     Args:
         measured: whether there is one size by which runtimes could choose.
-        per_node: bytes of a message for each byte of one node's data.
+        per_node: bytes of a message for each byte of L, one node's data or one unit of sizes.
         words: which buffer it is.
     """
 

@@ -37,9 +37,9 @@ def plan_page(
     page.table(columns, [row for row in rows if row])
     if message.measured:
         factor = "L" if message.per_node == 1 else f"{message.per_node} L"
-        page.text(f"L: the data of one node. A message of {factor} bytes: {message.words}.")
+        page.text(f"L: {message.of_size}. A message of {factor} bytes: {message.words}.")
     else:
-        page.text("L: the data of one node; runtimes have no one message size for it.")
+        page.text(f"L: {message.of_size}; runtimes have no one message size for it.")
     if sizes is not None:
         text = f"{format_size(sizes[0])} to {format_size(sizes[1])}"
         hidden = counted(len(rows) - len([row for row in rows if row]), "range")

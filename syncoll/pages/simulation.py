@@ -32,12 +32,12 @@ def simulation_page(compared: Comparison, collective: str, *, all_classics: bool
         f"{source}; {semantics_words(compared.semantics)}"
     )
     message = compared.message
-    if message.measured and message.per_node != 1:
-        page.text(f"size: {message.words}, {message.per_node} L; L: the data of one node")
-    elif message.measured:
-        page.text(f"size: {message.words}")
-    else:
-        page.text("size: the data of one node; nccl-tests does not know this collective")
+    text = f"size: {message.words}"
+    if message.per_node != 1:
+        what = message.of_size if message.measured else "one unit of the sizes"
+        text += f", {message.per_node} L; L: {what}"
+    unknown = "" if message.measured else "; nccl-tests does not know this collective"
+    page.text(text + unknown)
     for one in compared.algorithms:
         stored = one.algorithm
         page.text(f"{one.name}: S = {stored.steps}, R/C = {stored.bandwidth}, C = {stored.chunks}")

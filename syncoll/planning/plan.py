@@ -1,8 +1,8 @@
 """The lower envelope of a frontier: which algorithm is the fastest for which size, exactly.
 
 In the alpha-beta model of the SCCL paper (section 3.6; the overhead, that of starting a collective,
-is ours) an algorithm of S steps and R rounds that cuts each node's data of L bytes into C chunks
-takes
+is ours) an algorithm of S steps and R rounds that cuts each node's data of L bytes (of a collective
+with sizes: each unit of L bytes) into C chunks takes
 
     overhead + S * alpha + (R / C) * L * beta
 
@@ -103,41 +103,60 @@ class MessageMeasure:
 
     Args:
         kind: which collective it is.
-        per_node: bytes of a message for each byte of L, the data of one node.
+        per_node: bytes of a message for each byte of L, which is cut into C chunks.
         words: which buffer it is.
-        measured: whether runtimes know of it; else the size is L itself, and size ranges cannot be
-            told to a runtime.
+        measured: whether runtimes know of it; else size ranges cannot be told to a runtime.
+        largest_input: bytes of the largest input of a node for each byte of L; None where that
+            differs among the algorithms.
     """
 
     kind: Kind
     per_node: Fraction
     words: str
     measured: bool = True
+    largest_input: Fraction | None = Fraction(1)
+
+    @property
+    def of_size(self) -> str:
+        """What L is, in words: the data of one node, or of what has sizes one of their units."""
+        if self.largest_input in (None, 1):
+            return "the data of one node"
+        same = self.measured and self.largest_input == self.per_node
+        more = "" if same else f" (the largest input of a node: {self.largest_input} L)"
+        return f"one unit of the sizes{more}"
 
 
 def message_of(instances: Iterable[Instance]) -> MessageMeasure:
     """The message of a collective, of which there are algorithms for these instances.
 
-    Of a collective that runtimes do not know it is the input of a node, where all have one of the
-    same size.
+    Of a collective that runtimes do not know it is the largest input of a node, which is what
+    nccl-tests measures an exchange by; runtimes choose by it only where all nodes have as much.
     """
     found = [(kind_of(instance), instance) for instance in instances]
-    kinds = {collective.kind for collective, _ in found}
-    factors = {_factor(collective, instance) for collective, instance in found}
-    if len(kinds) == 1 and len(factors) == 1:
-        (kind,), (factor,) = kinds, factors
-        if factor is not None:
-            return MessageMeasure(kind, factor, _WORDS.get(kind, "the input of one node"))
-    return MessageMeasure(Kind.CUSTOM, Fraction(1), "the data of one node", measured=False)
+    inputs = {_largest_input(instance) for _, instance in found}
+    largest = inputs.pop() if len(inputs) == 1 else None
+    measures = {_measure(collective, instance, largest) for collective, instance in found}
+    if len(measures) == 1:
+        return measures.pop()
+    words = "the data of one node"
+    return MessageMeasure(Kind.CUSTOM, Fraction(1), words, measured=False, largest_input=largest)
 
 
-def _factor(collective: StandardCollective, instance: Instance) -> Fraction | None:
-    if collective.kind is not Kind.CUSTOM:
-        return Fraction(collective.loop_chunks, instance.chunks)
+def _largest_input(instance: Instance) -> Fraction:
+    return Fraction(int(instance.pre.sum(axis=0).max()), instance.chunks)
+
+
+def _measure(
+    collective: StandardCollective, instance: Instance, largest: Fraction | None
+) -> MessageMeasure:
+    kind = collective.kind
+    if kind is not Kind.CUSTOM:
+        factor = Fraction(collective.loop_chunks, instance.chunks)
+        return MessageMeasure(kind, factor, _WORDS[kind], largest_input=largest)
     inputs = instance.pre.sum(axis=0)
-    if inputs[0] and (inputs == inputs[0]).all():
-        return Fraction(int(inputs[0]), instance.chunks)
-    return None
+    even = bool((inputs == inputs[0]).all())
+    words = "the input of one node" if even else "the largest input of a node"
+    return MessageMeasure(kind, _largest_input(instance), words, even, largest)
 
 
 @dataclass(frozen=True, eq=False)

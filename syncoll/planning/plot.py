@@ -139,7 +139,8 @@ def _paint(figure: Figure, plan: Plan, title: str, sizes: tuple[int, int]) -> No
     words = (
         "" if plan.message.per_node == 1 else f"; a message has {plan.message.per_node} times it"
     )
-    rate.set_xlabel(f"size of one node's data{words}")
+    what = "one node's data" if plan.message.largest_input in (None, 1) else "one unit"
+    rate.set_xlabel(f"size of {what}{words}")
     for axes in (time, rate):
         for size in shown:
             axes.axvline(float(size), color="black", linestyle=":", linewidth=1)

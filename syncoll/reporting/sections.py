@@ -133,7 +133,8 @@ def assumptions(subject: Subject, times: Times) -> Markup:
         entries.append(f"Times: {times.words}.")
         entries.append(
             "By the formula S · alpha + (R/C) · L · beta, steps are in lockstep: each waits for "
-            "the one before it. L is the data of one node, cut into C chunks."
+            "the one before it. L is the data of one node (of a collective with sizes, one unit), "
+            "cut into C chunks."
         )
     if times.simulated is not None:
         entries.append(

@@ -70,3 +70,15 @@ def test_units(specs: SpecLibrary) -> None:
     fabric = Fabric.from_bandwidths("slow", 2, 0, {(0, 1): Fraction(5, 2), (1, 0): 5})
     topology = replace(PAIR, fabric=fabric)
     assert unit_bandwidth(topology) == 2_500_000_000, "the slowest link carries a chunk a round"
+
+
+def test_sizes(specs: SpecLibrary) -> None:
+    """L is one unit, and the message what the node with the most to send has."""
+    uneven = message_of(instances(specs, "alltoallv([[0,3,1,1],[2,0,4,1],[1,3,0,1],[0,4,1,0]])"))
+    assert (uneven.kind, uneven.per_node, uneven.measured) == (Kind.CUSTOM, Fraction(7), False)
+    assert uneven.words == "the largest input of a node"
+    assert uneven.of_size == "one unit of the sizes (the largest input of a node: 7 L)"
+    even = message_of(instances(specs, "2 * allgather"))
+    assert (even.kind, even.per_node, even.measured) == (Kind.ALLGATHER, Fraction(8), True)
+    assert "(the largest input of a node: 2 L)" in even.of_size
+    assert message_of(instances(specs, "allgather")).of_size == "the data of one node"
