@@ -14,8 +14,8 @@ from syncoll.deadline import interrupted_at
 from syncoll.documents import require_writable, write_atomically
 from syncoll.documents.folder import FrontierFolder
 from syncoll.documents.tables import table_content, table_format
-from syncoll.errors import SpecError, UsageError
-from syncoll.model import Collective
+from syncoll.errors import LocatedError, UsageError
+from syncoll.model import Collective, Instance
 from syncoll.pages import Page
 from syncoll.pages.repair import repair_page, survey_page
 from syncoll.repairing.damage import parse_damage
@@ -24,6 +24,7 @@ from syncoll.repairing.known import known_seeds
 from syncoll.repairing.left import left
 from syncoll.repairing.repair import Repair
 from syncoll.repairing.survey import COLUMNS, Survey, rows
+from syncoll.results import Frontier
 from syncoll.searching import Observer, SearchRequest
 from syncoll.session import Session
 from syncoll.session.progress import counting
@@ -140,8 +141,8 @@ def repair(
     if limits["time_limit"] is None:
         limits["time_limit"] = _SECONDS
     session, until = session_for(settings), deadline_of(limits["time_limit"])  # type: ignore[arg-type]
-    damages = [parse_damage(text) for text in _listed(without)]
-    damages += [parse_damage(text, slow=True) for text in _listed(slow)]
+    damages = [parse_damage(text) for text in _listed("without", without)]
+    damages += [parse_damage(text, slow=True) for text in _listed("slow", slow)]
     with interrupted_at(until):
         whole = frontier_of(source)
         meant = collective_meant(session, whole, collective)
@@ -181,10 +182,7 @@ class SurveyResult(Shown, Survey):
     def document(self) -> dict[str, Any]:
         """The table as JSON, without proofs."""
         return {
-            "schema": "syncoll/survey/1",
-            "topology": self.whole.topology.name,
-            "collective": self.whole.collective,
-            "kind": str(self.kind),
+            **_about(self.whole, self.kind),
             "failures": [
                 {
                     "broken": one.words,
@@ -251,6 +249,11 @@ def survey(
         whole = frontier_of(source)
         meant = collective_meant(session, whole, collective)
     folder = None if output is None else FrontierFolder(Path(output), session.tell)
+    if folder is not None:
+        about = _about(whole, kind)
+        folder.require_same(
+            about, f"a survey of {kind} of {whole.topology.name} for {whole.collective}"
+        )
     with counting(progress) as told:
         found = session.survey(
             whole,
@@ -267,38 +270,67 @@ def survey(
     return result
 
 
-def _listed(texts: str | Sequence[str]) -> list[str]:
-    return [texts] if isinstance(texts, str) else list(texts)
+def _about(whole: Frontier, kind: Kind) -> dict[str, str]:
+    """What the table of a survey begins with."""
+    return {
+        "schema": "syncoll/survey/1",
+        "topology": whole.topology.name,
+        "collective": whole.collective,
+        "kind": str(kind),
+    }
+
+
+def _listed(name: str, given: str | Sequence[str]) -> list[str]:
+    """Texts of one or several.
+
+    Raises:
+        UsageError: when they are no texts.
+    """
+    texts = given if isinstance(given, list | tuple) else [given]
+    for text in texts:
+        if not isinstance(text, str):
+            raise UsageError(
+                f"{argument(name)}: {given!r} is not a text such as 'link 3->2', nor several"
+            )
+    return list(texts)
 
 
 def collective_meant(session: Session, whole: FrontierResult, meant: What | None) -> Collective:
     """The collective of a frontier.
 
     Raises:
-        SpecError: when nothing is called as it is.
-        UsageError: when what is called so is another one.
+        SpecError: when nothing is called as the one that was said.
+        UsageError: when nothing is called as the one in the file, or something else is.
     """
     if meant is None and whole.source is not None:
         return whole.source
     try:
         found = session.collective(whole.collective if meant is None else meant)
-    except SpecError as error:
+    except LocatedError as error:
         if meant is not None:
             raise
         raise UsageError(
-            f"what {whole.collective} is, is not known ({error.message}); say so with "
+            f"what {whole.collective} is, is not known ({error.message}); name it with "
             f"{argument('collective')}"
         ) from None
-    instance = whole.points[0].instance
-    nodes = instance.topology.num_nodes
-    table = found.tabulate(nodes, instance.chunks) if found.admits(nodes, instance.chunks) else None
-    if (
-        table is None
-        or found.combining is not instance.combining
-        or table.matching(instance.table) is None
-    ):
-        raise UsageError(
-            f"{found.name} is another collective than {whole.collective} in the file; say which "
-            f"with {argument('collective')}"
-        )
+    if not _is_of(found, whole.points[0].instance):
+        if found.name == whole.collective and '"' in found.name:  # it names a file
+            why = "its file says something else than when it was searched; search it again, or"
+        else:
+            why = f"it is another collective than {whole.collective} in the file;"
+        raise UsageError(f"{found.name}: {why} say which it was with {argument('collective')}")
     return found
+
+
+def _is_of(found: Collective, instance: Instance) -> bool:
+    """Whether an instance is one of a collective."""
+    nodes, chunks = instance.topology.num_nodes, instance.chunks
+    try:
+        table = found.tabulate(nodes, chunks) if found.admits(nodes, chunks) else None
+    except LocatedError:  # it is for other numbers of nodes
+        return False
+    return (
+        table is not None
+        and found.combining is instance.combining
+        and table.matching(instance.table) is not None
+    )

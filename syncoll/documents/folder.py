@@ -6,6 +6,8 @@ on where it was, and `syncoll check` needs nothing but the folder.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -22,6 +24,9 @@ __all__ = ["INDEX", "FrontierFolder"]
 
 INDEX = "index.json"
 """Where the table is; all other files are frontiers."""
+
+_LONGEST_NAME = 120
+"""Characters, without those that tell long names apart."""
 
 
 class FrontierFolder:
@@ -46,7 +51,33 @@ class FrontierFolder:
     def file(self, topology: str, collective: str) -> Path:
         """Where the frontier of a collective on a topology is."""
         name = re.sub(r"[^A-Za-z0-9.+-]+", "_", f"{collective}-{topology}").strip("_.")
-        return self.path / f"{name[:120]}.json"
+        if len(name) > _LONGEST_NAME:  # the ends of long names may be all that differs
+            known = hashlib.sha256(f"{collective}-{topology}".encode()).hexdigest()[:12]
+            name = f"{name[:_LONGEST_NAME]}-{known}"
+        return self.path / f"{name}.json"
+
+    def require_same(self, index: Mapping[str, str], words: str) -> None:
+        """Passes when the table that is there, if any, is about the same.
+
+        Args:
+            index: what it must say.
+            words: what it is about, for people.
+
+        Raises:
+            UsageError: when it says something else.
+        """
+        file = self.path / INDEX
+        if not file.exists():
+            return
+        try:
+            found = json.loads(file.read_bytes())
+        except (OSError, ValueError):
+            found = None
+        if not isinstance(found, dict) or any(found.get(k) != v for k, v in index.items()):
+            raise UsageError(
+                f"{self.path} holds something else than {words}; name another folder, or remove "
+                "this one"
+            )
 
     def read(self, topology: Topology, collective: Collective) -> Frontier | None:
         """What was found before, checked; None where that is nothing."""

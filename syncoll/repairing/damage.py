@@ -121,13 +121,14 @@ def struck(network: Topology | Fabric, damages: Sequence[Damage]) -> Struck:
     """Looks up on a network what damages name.
 
     Raises:
-        UsageError: on what is not there, with what there is.
+        UsageError: on what is not there, with what there is, and on what is slower and gone.
     """
     if not damages:
         raise UsageError(f"nothing is broken: name it with {argument('without')}")
     links: set[Link] = set()
     vertices: set[int] = set()
     slower: dict[Link, Fraction] = {}
+    slowed: list[tuple[Damage, set[Link]]] = []
     shared: dict[int, Fraction] = {}
     own = _links(network)
     for damage in damages:
@@ -137,10 +138,17 @@ def struck(network: Topology | Fabric, damages: Sequence[Damage]) -> Struck:
             if damage.vertex is not None:
                 vertices.add(_number(network, damage.vertex, damage))
             continue
+        slowed.append((damage, found))
         for bound in bounds:
             shared[bound] = shared.get(bound, Fraction(1)) * damage.factor
         for link in () if bounds else found:
             slower[link] = slower.get(link, Fraction(1)) * damage.factor
+    for damage, found in slowed:
+        if found <= links:
+            raise UsageError(
+                f"{argument('slow')}: what {damage.text!r} names is gone by {argument('without')}; "
+                "say one of them"
+            )
     slower = {link: factor for link, factor in slower.items() if link not in links}
     return Struck(frozenset(links), frozenset(vertices), slower, shared)
 

@@ -93,6 +93,15 @@ class Survey:
         found = [one for one in self.surveyed if one.any_steps is not None]
         return tuple(sorted(found, key=_badness, reverse=True))
 
+    @property
+    def found(self) -> bool:
+        """Whether an algorithm was found after a failure, or that there is none."""
+        return bool(self.fatal) or any(one.frontier.points for one in self._repairs)
+
+    @property
+    def _repairs(self) -> list[Repair]:
+        return [one.repair for one in self.surveyed if one.repair is not None]
+
 
 def _badness(one: Surveyed) -> tuple[Any, ...]:
     loss = one.any_steps

@@ -46,6 +46,21 @@ def test_both_ways_and_several() -> None:
     assert {*whole.links} - {*now.links} == {(0, 1), (1, 0), (2, 3)}
 
 
+def test_what_is_broken_twice_is_named_once() -> None:
+    for again in ("link 0->1", "0->1"):
+        now = left("dgx1", "link 0->1", "node 5", again, slow=("2->3 by 2",)).topology
+        assert now.name == "dgx1 without link 0->1 and node 5 with link 2->3 by 2"
+
+
+@pytest.mark.parametrize(
+    ("without", "slow"), [("0<->1", "0->1"), ("node 0", "1->0"), ("node 5", "node 5")]
+)
+def test_what_is_gone_is_not_slower(without: str, slow: str) -> None:
+    with pytest.raises(UsageError, match=f"what '{slow} by 2' names is gone"):
+        left("dgx1", without, slow=(f"{slow} by 2",))
+    left("dgx1", "0->1", slow=("node 0 by 2",))  # other links of it are there
+
+
 def test_a_node_is_gone_with_its_links() -> None:
     machine = left("dgx1", "node 5", "node 0")
     assert machine.nodes == (1, 2, 3, 4, 6, 7)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -125,6 +126,49 @@ def test_bad_input_is_one_clear_error(
     said = capsys.readouterr().err
     assert words in said
     assert "Traceback" not in said
+
+
+@pytest.mark.parametrize("given", [None, (3, 2), 3, ["link 0->1", None]])
+def test_what_is_no_text_is_refused(whole: Path, given: Any) -> None:
+    with pytest.raises(UsageError, match="is not a text such as"):
+        syncoll.repair(whole, given, progress="none")
+    with pytest.raises(UsageError, match="is not a text such as"):
+        syncoll.repair(whole, "link 0->1", slow=given, progress="none")
+
+
+def test_a_collective_whose_file_moved_or_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    sizes = tmp_path / "m.csv"
+    sizes.write_text("0,2\n1,0\n")
+    found = syncoll.pareto(
+        "ring(2)", 'alltoallv("m.csv")', backend="all_pairs", max_steps=1, progress="none"
+    )
+    found.save("f.json")
+
+    def refused(source: str) -> str:
+        with pytest.raises(UsageError) as caught:
+            syncoll.repair(source, slow="0->1 by 2", progress="none")
+        return str(caught.value)
+
+    for text in ("0,2\n2,0\n", "0,1,0\n1,0,0\n0,0,1\n"):
+        sizes.write_text(text)
+        assert "its file says something else than when it was searched" in refused("f.json")
+    sizes.unlink()
+    assert "there is no file m.csv" in refused("f.json")
+
+
+def test_a_matrix_without_a_file_is_given_again(tmp_path: Path) -> None:
+    """Its name tells it from others, and that is all that a file knows of it."""
+    rows = [[2 if (a - b) % 16 == 1 else 0 for b in range(16)] for a in range(16)]
+    meant, path = syncoll.collective("alltoallv", rows), tmp_path / "g.json"
+    options: dict[str, Any] = {"backend": "all_pairs", "max_steps": 1, "progress": "none"}
+    syncoll.pareto("ring(16)", meant, **options).save(path)
+    with pytest.raises(UsageError, match=r'what alltoallv\("16 rows, .*name it with collective'):
+        syncoll.repair(path, slow="1->0 by 2", **options)
+    done = syncoll.repair(path, slow="1->0 by 2", collective=meant, **options)
+    assert [(one.whole, one.now) for one in done.losses] == [(2, 4), (2, 4)]
 
 
 def test_other_files_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 import syncoll
 from syncoll.cli.main import main
+from syncoll.documents.folder import FrontierFolder
 from syncoll.model import Collective, Topology
 from syncoll.repairing import survey as surveys
 from syncoll.repairing.damage import parse_damage
@@ -152,6 +153,39 @@ def test_it_goes_on_from_its_folder(
     assert [one["broken"] for one in again["failures"]] == [
         one["broken"] for one in first["failures"]
     ]
+
+
+def test_a_folder_of_something_else_is_left_as_it_is(
+    whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, other = tmp_path / "failures", tmp_path / "other.json"
+    command = ["--survey", "nodes", "-o", str(folder), *ALONE]
+    assert main(["repair", str(whole), *command]) == 0
+    assert main(["pareto", "line(3)", "allgather", *ALONE, "-o", str(other)]) == 0
+    before = (folder / "index.json").read_text()
+    for again in (["repair", str(other), *command], ["repair", str(whole), *command]):
+        if str(whole) in again:
+            again[again.index("nodes")] = "cables"
+        assert main(again) == 2
+        assert "name another folder, or remove this one" in capsys.readouterr().err
+    assert (folder / "index.json").read_text() == before
+    (folder / "index.json").write_text("[]")
+    assert main(["repair", str(whole), *command]) == 2
+
+
+def test_long_names_have_a_file_each(tmp_path: Path) -> None:
+    folder = FrontierFolder(tmp_path, print)
+    names = [folder.file(f"{'x' * 150} without node {node}", "allgather") for node in range(3)]
+    assert len({*names}) == 3
+    assert max(len(name.name) for name in names) < 150
+
+
+def test_a_survey_that_found_nothing_says_so(whole: Path) -> None:
+    """The exit code is that of a single repair."""
+    command = ["repair", str(whole), "--survey", "cables", "--backend", "ring"]
+    command += ["--search-limit", "1us", "--progress", "none"]
+    assert main(command) == 3
+    assert main([*command[:-4], "--search-limit", "5s", "--progress", "none"]) == 0
 
 
 def test_what_ends_it_all_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
