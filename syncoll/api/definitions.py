@@ -74,13 +74,15 @@ def fabric(what: Where) -> Fabric:
     return session_for().fabric(what)
 
 
-def collective(what: What, *values: object) -> Collective:
+def collective(what: What, *values: object, **named: object) -> Collective:
     """A collective: shipped, of a file, or several combined.
 
     Args:
         what: ``broadcast(root=3)``, ``my.syncoll:step``, ``allgather within [[0,1],[2,3]]``,
             ``2 * allgather + alltoall``.
-        values: arguments of a name that has none yet, as numbers, nested lists or numpy arrays.
+        values: arguments of a name that has none yet, as numbers, nested lists, numpy arrays or
+            paths of CSV files.
+        named: arguments with a name.
 
     Raises:
         SpecError: when there is no such, or it is wrong.
@@ -89,8 +91,10 @@ def collective(what: What, *values: object) -> Collective:
     False
     >>> len(collective("alltoallv", [[0, 2], [1, 0]]).tabulate(2, 1))
     3
+    >>> collective("alltoallv", [[0, 3], [4, 0]], unit=2, round_up=True).name
+    'alltoallv([[0,3],[4,0]],unit=2,round_up=true)'
     """
-    return session_for().collective(what, *values)
+    return session_for().collective(what, *values, **named)
 
 
 def import_topology(

@@ -7,6 +7,9 @@ costs at least the bound.
   syncoll bounds dgx1 alltoall -C 8 --max-steps 4
   syncoll bounds dgx1 allgather --prices
   syncoll bounds dgx1 allgather -o bounds.json
+  syncoll bounds dgx1 'alltoallv("tokens.csv")'
+  syncoll bounds dgx1 "allgather within [[0,1,2,3],[4,5,6,7]]"
+  syncoll bounds dgx1 "2 * allgather + alltoall"
 
 What -o saves is a frontier without points, whose certificates `syncoll check` checks.
 """

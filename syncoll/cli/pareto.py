@@ -7,6 +7,9 @@ algorithm shown has passed an independent verifier.
   syncoll pareto dgx1 broadcast --max-steps 5 --jobs 4 --proofs proofs
   syncoll pareto dgx1 allgather --optimise-for 64KiB:4MiB --alpha 1us --beta 25GB/s
   syncoll pareto my-machine.syncoll:quad my-collectives.syncoll:shift -o frontier.json
+  syncoll pareto dgx1 'alltoallv("tokens.csv")'
+  syncoll pareto dgx1 "allgather within [[0,1,2,3],[4,5,6,7]]"
+  syncoll pareto dgx1 "2 * allgather + alltoall"
 
 The search improves its points for as long as a gap to a proved bound is open; Ctrl-C and
 --time-limit end it with what is known so far, which says what is not settled and how near it is.

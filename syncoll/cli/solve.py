@@ -5,6 +5,9 @@ shows it.  The exit code tells the verdict: 0 sat, 1 unsat, 3 unknown (a limit w
   syncoll solve dgx1 allgather -C 6 -S 3 -R 7
   syncoll solve dgx1 alltoall -C 24 -S 8 -R 8 --backend pysat --time-limit 60
   syncoll solve "a100(boxes=2)" allgather -C 4 -S 6 -R 7 --symmetric
+  syncoll solve dgx1 'alltoallv("tokens.csv")' -C 1 -S 3 -R 12
+  syncoll solve dgx1 "allgather within [[0,1,2,3],[4,5,6,7]]" -C 1 -S 3 -R 3
+  syncoll solve dgx1 "2 * allgather + alltoall" -C 8 -S 3 -R 24
 
 --symmetric decides less with less: an algorithm that is found counts as any other, but that there
 is no symmetric one refutes nothing.

@@ -177,26 +177,58 @@ class Collective:
 
         Raises:
             ModelError: when they are no such lists.
+
+        Examples:
+            >>> from syncoll.api import collective
+            >>> collective("allgather").within([[0, 1], [2, 3]]).name
+            'allgather within [[0,1],[2,3]]'
         """
         from syncoll.model.sums import within
 
         return within(self, groups)
 
     def __add__(self, other: object) -> Collective:
-        """Both at the same time, sharing the links; see `syncoll.model.sums`."""
+        """Both at the same time, sharing the links; see `syncoll.model.sums`.
+
+        Raises:
+            ModelError: when the other is no collective.
+
+        Examples:
+            >>> from syncoll.api import collective
+            >>> (2 * collective("allgather") + collective("alltoall")).name
+            '2 * allgather + alltoall'
+        """
         from syncoll.model.sums import Term, sum_of
 
         if not isinstance(other, Collective):
-            return NotImplemented
+            raise ModelError(
+                f"{self.name} and {other!r} cannot be added",
+                None,
+                "two collectives, as `syncoll.collective(…)` makes them",
+            )
         return sum_of([Term(self), Term(other)])
 
-    def __rmul__(self, weight: object) -> Collective:
-        """So many units of it; see `syncoll.model.sums`."""
+    def __radd__(self, other: object) -> Collective:
+        """Behind the 0 with which `sum` begins."""
+        if isinstance(other, int) and other == 0:
+            return self
+        return self.__add__(other)
+
+    def __mul__(self, weight: object) -> Collective:
+        """So many units of it; see `syncoll.model.sums`.
+
+        Raises:
+            ModelError: when the weight is no whole number from 1.
+        """
         from syncoll.model.sums import Term, sum_of
 
         if not isinstance(weight, int):
-            return NotImplemented
+            raise ModelError(
+                f"{self.name} is to be taken {weight!r} times", None, "a whole number from 1"
+            )
         return sum_of([Term(self, weight)])
+
+    __rmul__ = __mul__
 
     def table_on(self, topology: Topology, chunks: int) -> RelationTable:
         """The table for C = `chunks`, of which every post can be reached on this topology.

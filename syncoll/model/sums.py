@@ -149,7 +149,8 @@ def checked_groups(
         members: list[int] = []
         for node in _items(group, f"group {number} is", refused):
             if isinstance(node, bool | np.bool_) or not isinstance(node, int | np.integer):
-                raise refused(f"group {number} names {node!r}")
+                shown = str(node) if isinstance(node, Fraction) else repr(node)
+                raise refused(f"group {number} names {shown}")
             if int(node) in members:
                 raise refused(f"group {number} names node {int(node)} twice")
             if node < 0 or (nodes is not None and node >= nodes):

@@ -95,11 +95,12 @@ class Names:
             return what
         return self.specs.topology(_name(what, "topology"))
 
-    def collective(self, what: str | Collective, *values: object) -> Collective:
+    def collective(self, what: str | Collective, *values: object, **named: object) -> Collective:
         """A collective by its name, ``allgather`` or ``broadcast(root=3)``, or itself.
 
         Args:
             values: arguments of the name.
+            named: arguments of it with a name.
 
         Raises:
             SpecError: when there is no such, or it is wrong.
@@ -107,10 +108,10 @@ class Names:
         from syncoll.model import Collective
 
         if isinstance(what, Collective):
-            if values:
+            if values or named:
                 raise UsageError(f"{what.name} is no name, and takes no arguments")
             return what
-        return self.specs.collective(_name(what, "collective"), values)
+        return self.specs.collective(_name(what, "collective"), values, named)
 
     def instance(
         self,

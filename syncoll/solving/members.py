@@ -191,6 +191,11 @@ def choose_backends(manager: PluginManager, text: str) -> BackendChoice:
             raise UsageError(f"backend {text!r} names {name} twice")
         if name == AUTO and len(names) > 1:
             raise UsageError(f"backend {text!r}: {AUTO} chooses by itself; write it alone")
+        if name not in manager.backends and name in manager.seeds:
+            raise UsageError(
+                f"{name!r} is a seed, which constructs algorithms and decides nothing; "
+                f"use `syncoll pareto --backend {name}`"
+            )
     records = [manager.backends[name] for name in names]
     for record in records:
         if reason := _missing(record):

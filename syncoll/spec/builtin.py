@@ -1,4 +1,6 @@
-"""The language's own functions: min max abs sum product any all len range switch."""
+"""The language's own functions: min max abs sum product any all len range switch
+vector.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ from syncoll.spec.arithmetic import (
 )
 from syncoll.spec.keywords import BUILTIN_NAMES
 from syncoll.spec.syntax import Call, Expr
-from syncoll.spec.values import NameScope, NotVectorisable, kind_of
+from syncoll.spec.values import NameScope, NotVectorisable, is_list, kind_of
 from syncoll.wording import counted
 
 if TYPE_CHECKING:
@@ -155,6 +157,25 @@ def _switch(evaluator: Evaluator, call: Call, scope: NameScope, mask: Mask) -> A
     return nodes + index
 
 
+def _vector(evaluator: Evaluator, call: Call, scope: NameScope, mask: Mask) -> Any:
+    """The numbers of a list, of a matrix that is a row, or of one that is a column."""
+    (expression,) = _arguments(call, 1, 1)
+    found = _elements(evaluator, call, expression, scope, mask)
+    if not any(is_list(item) for item in found):
+        return tuple(found)
+    rows = [tuple(item) if is_list(item) else (item,) for item in found]
+    if len(rows) == 1 and not any(is_list(item) for item in rows[0]):
+        return rows[0]
+    widths = {len(row) for row in rows}
+    if widths == {1} and not any(is_list(row[0]) for row in rows):
+        return tuple(row[0] for row in rows)
+    width = counted(widths.pop(), "number") if len(widths) == 1 else "different lengths"
+    raise expression.span.error(
+        f"the list has {len(rows)} rows of {width}",
+        "a list of numbers, or a matrix with one row or one column",
+    )
+
+
 BUILTINS: Mapping[str, _Function] = {
     "abs": _absolute,
     "all": _quantifier(False),
@@ -166,5 +187,6 @@ BUILTINS: Mapping[str, _Function] = {
     "range": _range,
     "sum": _fold("+", 0),
     "switch": _switch,
+    "vector": _vector,
 }
 assert BUILTINS.keys() == BUILTIN_NAMES.keys()

@@ -163,9 +163,11 @@ class _CollectiveSpec:
                 found = [evaluator.number(expr, scope.having(c=c)) for c in number.tolist()]
             sizes = np.broadcast_to(np.array(found), number.shape)
             for c in np.flatnonzero((sizes < 0) | (sizes % 1 != 0))[:1].tolist():
+                rounds = any(p.name == "round_up" for p in self.definition.parameters)
                 raise expr.span.error(
-                    f"the size of chunk {c} of {self.name} is {sizes[c]} units",
-                    "a whole number of units from 0",
+                    f"the size of chunk {c}{_way(table, c)} of {self.name} is {sizes[c]} units",
+                    "a whole number of units from 0"
+                    + (", or `round_up=true`" if rounds and sizes[c] > 0 else ""),
                 )
             for c in np.flatnonzero(sizes > limits.MAX_CHUNKS)[:1].tolist():
                 raise expr.span.error(
@@ -275,6 +277,14 @@ def table_of(
         packed[start : start + height] = np.packbits(part, axis=1)
     kinds = NodeSets.of_packed(packed, nodes)
     return kinds.take(kind)
+
+
+def _way(table: RelationTable, chunk: int) -> str:
+    """From where to where a chunk goes, where that is from one node to one."""
+    ends = [np.flatnonzero(row).tolist() for row in (table.pre[chunk], table.post[chunk])]
+    if [len(nodes) for nodes in ends] != [1, 1]:
+        return ""
+    return f", from node {ends[0][0]} to node {ends[1][0]},"
 
 
 def mentions(

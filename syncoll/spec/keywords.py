@@ -27,6 +27,7 @@ BUILTIN_NAMES = {
     "range": "range(end) or range(start, end)",
     "sum": "sum(list)",
     "switch": "switch(i)",
+    "vector": "vector(list)",
 }
 """The functions that the language brings, with how they are called."""
 

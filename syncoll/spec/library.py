@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Protocol
 from typing import Literal as OneOf
 
@@ -33,7 +33,15 @@ from syncoll.spec.module import (
 )
 from syncoll.spec.parser import parse_combination, parse_file, parse_reference
 from syncoll.spec.source import COMMAND_LINE, Source, Span, decode
-from syncoll.spec.syntax import Argument, Combination, Definition, Literal, Reference
+from syncoll.spec.syntax import (
+    Argument,
+    Combination,
+    Definition,
+    Expr,
+    Literal,
+    MatrixFile,
+    Reference,
+)
 
 if TYPE_CHECKING:  # finding a name must not pay for numpy
     from syncoll.model import Collective, Fabric, Topology
@@ -56,6 +64,10 @@ _FILE_REFERENCE = re.compile(r"(.*\.syncoll)(?:\s*:(?P<call>.*))?", re.DOTALL)
 _COMBINES = re.compile(r"^\s*\(|[+*]|\b(?:inverse|or|then|within)\b")
 """What a reference has in it that may combine collectives."""
 _QUOTED = re.compile(r'"[^"]*"')
+_INNER_FILE = re.compile(r"(?<![^\s+*(])(?P<file>[^\s+*(),:]+\.syncoll)\s*:")
+"""A file before a name in a combination, as in ``allgather + my.syncoll:shift``."""
+_UNQUOTED = re.compile(r"(?<=[(,\s=])[\w./-]+\.(?:csv|txt|tsv)(?=\s*[,)])", re.IGNORECASE)
+"""A file of numbers among arguments, without its quotation marks."""
 _ROUTED = re.compile(r"\s*routed\s+(?P<topology>[^\s(].*)", re.DOTALL)
 _READ_REFERENCE = re.compile(
     r"\s*(?P<reader>[A-Za-z][A-Za-z0-9_-]*)\s*(?:\((?P<settings>[^()]*)\)\s*)?:(?P<file>.*)",
@@ -182,11 +194,18 @@ class SpecLibrary:
         blamed = BlamedCall(found, call.arguments, call.span)
         return Family.of(reference, blamed, home, routed=plain != reference)
 
-    def collective(self, reference: str, values: Sequence[object] = ()) -> Collective:
+    def collective(
+        self,
+        reference: str,
+        values: Sequence[object] = (),
+        named: Mapping[str, object] | None = None,
+    ) -> Collective:
         """The collective that a reference names, or several of them combined; see `topology`.
 
         Args:
-            values: further arguments of a name: numbers, Booleans, and lists of them.
+            values: further arguments of a name: numbers, Booleans, lists of them, and the paths of
+                CSV files.
+            named: the same for arguments with a name.
         """
         from syncoll.spec.blame import BlamedCall
         from syncoll.spec.instantiate import make_collective, make_combination
@@ -194,11 +213,11 @@ class SpecLibrary:
 
         combined = self._combined(reference)
         if combined is not None:
-            if values:
+            if values or named:
                 raise combined[0].span.error("arguments of what has no name", "a name alone")
             return make_combination(combined[0], NameScope(combined[1], {}))
         found, call, home = self._resolve("collective", reference)
-        given = (*call.arguments, *_arguments(values, call.span))
+        given = (*call.arguments, *_arguments(values, named or {}, call.span))
         return make_collective(BlamedCall(found, given, call.span), NameScope(home, {}))
 
     def search(self, reference: str) -> SearchSpec:
@@ -390,8 +409,13 @@ class SpecLibrary:
         if _COMBINES.search(_QUOTED.sub("", reference)) is None or "\0" in reference:
             return None
         source = Source(COMMAND_LINE, reference)
+        _refuse_unquoted(source)
         in_file = _FILE_REFERENCE.fullmatch(reference)
         start, home = 0, Module(source, None, self)
+        inner = self._inner_files(source)
+        if inner is not None and in_file is not None and not Path(in_file[1].strip()).exists():
+            node = parse_combination(source, 0, inner[0])
+            return None if isinstance(node, Reference) else (node, inner[1])
         if in_file is not None:
             if in_file["call"] is None or not in_file["call"].strip():
                 return None
@@ -401,9 +425,34 @@ class SpecLibrary:
         node = parse_combination(source, start)
         return None if isinstance(node, Reference) else (node, home)
 
+    def _inner_files(self, source: Source) -> tuple[str, Module] | None:
+        """A combination some of whose names stand behind ``file:``, with blanks in place of these
+        files, and the file whose names all of it sees; None where there is no such.
+
+        Raises:
+            SpecError: when there are several files, or it cannot be read.
+        """
+        found = list(_INNER_FILE.finditer(_masked(source.text)))
+        if not found:
+            return None
+        text = source.text
+        for one in found:
+            text = text[: one.start()] + " " * len(one[0]) + text[one.end() :]
+        for one in found[1:]:
+            if one["file"] != found[0]["file"]:
+                raise source.span(*one.span("file")).error(
+                    f"names of two files, {found[0]['file']} and {one['file']}",
+                    "those of one file, which may import another",
+                )
+        label = found[0]["file"]
+        place = source.span(*found[0].span("file"))
+        return text, load_module(Path(label), label, self, place)
+
     def _resolve(self, kind: Kind, reference: str) -> tuple[Found, Reference, Module]:
         """The definition, the call of it, and the file whose names its arguments see."""
         source = Source(COMMAND_LINE, reference)
+        if kind == "collective":
+            _refuse_unquoted(source)
         everything = source.span(0, len(reference))
         namespace = "value" if kind == "relation" else kind
         if "\0" in reference or not reference.strip():
@@ -486,23 +535,47 @@ _LONGEST_NAME = 200
 """Characters of a list in a name; a longer one is called by its size and a digest."""
 
 
-def _arguments(values: Sequence[object], span: Span) -> tuple[Argument, ...]:
+def _masked(text: str) -> str:
+    """A text as long, with nothing in its quotation marks."""
+    return _QUOTED.sub(lambda found: '"' + " " * (len(found[0]) - 2) + '"', text)
+
+
+def _refuse_unquoted(source: Source) -> None:
+    """Says that the name of a file of numbers needs quotation marks."""
+    found = _UNQUOTED.search(_masked(source.text))
+    if found is not None:
+        raise source.span(*found.span()).error(
+            f"a file without quotation marks: {found[0]}",
+            f'`"{found[0]}"`; in a shell put single quotes around the whole',
+        )
+
+
+def _arguments(
+    values: Sequence[object], named: Mapping[str, object], span: Span
+) -> tuple[Argument, ...]:
     """Values as arguments of a call.
 
     Raises:
-        SpecError: when one is no number, Boolean or list of such.
+        SpecError: when one is no number, Boolean, list of such, or path.
     """
+    every = [*((None, value) for value in values), *named.items()]
+    return tuple(Argument(name, _value(value, span), span=span) for name, value in every)
+
+
+def _value(value: object, span: Span) -> Expr:
     from syncoll.spec.values import Matrix, written
 
-    found = []
-    for value in values:
-        plain = _plain(value, span)
-        name = written(plain)
-        if isinstance(plain, tuple) and len(name) > _LONGEST_NAME:
-            digest = hashlib.sha256(name.encode()).hexdigest()[:12]
-            plain = Matrix.of(plain, f'"{len(plain)} rows, {digest}"')
-        found.append(Argument(None, Literal(plain, span=span), span=span))
-    return tuple(found)
+    if isinstance(value, str | PurePath):
+        return MatrixFile(str(value), span=span)
+    shape = getattr(value, "shape", ())
+    if isinstance(shape, tuple) and len(shape) > 2:
+        raise span.error(f"an argument of shape {shape}", "a list of numbers, or a matrix")
+    plain = _plain(value, span)
+    name = written(plain)
+    if isinstance(plain, tuple) and len(name) > _LONGEST_NAME:
+        digest = hashlib.sha256(name.encode()).hexdigest()[:12]
+        plain = Matrix.of(plain, f'"{len(plain)} rows, {digest}"')
+    return Literal(plain, span=span)
 
 
 def _plain(value: object, span: Span) -> Any:
@@ -518,7 +591,9 @@ def _plain(value: object, span: Span) -> Any:
         return _plain(int(value), span)
     if isinstance(value, list | tuple):
         return tuple(_plain(item, span) for item in value)
-    raise span.error(f"an argument {value!r}", "whole numbers, Booleans, and lists of them")
+    raise span.error(
+        f"an argument {value!r}", "whole numbers, Booleans, lists of them, and paths of CSV files"
+    )
 
 
 def _unrouted(reference: str) -> str:

@@ -99,7 +99,7 @@ def _row(source: Source, start: int, line: str) -> tuple[int, ...]:
             raise _wrong(
                 source.span(begin, begin + max(1, len(text))),
                 _what(text),
-                _EXPECTED,
+                _expected(text),
             )
         if len(text) > 40 or int(text) >= MAX_NUMBER:
             span = source.span(begin, begin + len(text))
@@ -107,6 +107,15 @@ def _row(source: Source, start: int, line: str) -> tuple[int, ...]:
         found.append(int(text))
         start += len(cell) + 1
     return tuple(found)
+
+
+def _expected(text: str) -> str:
+    """What should stand there, with a word on what probably was meant."""
+    if re.fullmatch(r"[0-9]+(\s*[;\s]\s*[0-9]+)+;?", text):
+        return f"{_EXPECTED}; numbers stand between commas"
+    if re.search(r"[^\W\d]", text) and not re.match(r"[-0-9.]", text):
+        return f"{_EXPECTED}; a line that begins with `#`, such as a heading, does not count"
+    return _EXPECTED
 
 
 def _what(text: str) -> str:

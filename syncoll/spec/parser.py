@@ -48,13 +48,16 @@ def parse_reference(source: Source, start: int = 0) -> Reference:
     return result
 
 
-def parse_combination(source: Source, start: int = 0) -> Combination:
+def parse_combination(source: Source, start: int = 0, text: str | None = None) -> Combination:
     """Reads a reference to a collective, or several combined, to the end of the text.
+
+    Args:
+        text: what is read in place of the source's text, with everything at the same place.
 
     Raises:
         SpecError: at the first place where the text breaks the grammar.
     """
-    result = _parse("choice", source, start, len(source.text))
+    result = _parse("choice", source, start, len(source.text), text)
     assert isinstance(result, Combination)
     return result
 
@@ -70,14 +73,14 @@ def parse_expression(source: Source) -> Expr:
     return result
 
 
-def _parse(rule: str, source: Source, start: int, end: int) -> object:
+def _parse(rule: str, source: Source, start: int, end: int, text: str | None = None) -> object:
     from lark.exceptions import UnexpectedInput  # lark is loaded when there is a text to read
 
     with _LOCK:  # the builder knows one source at a time
         lark, builder = _compiled()
         builder.begin(source, start)
         try:
-            return lark.parse(source.text[start:end], start=rule)
+            return lark.parse((source.text if text is None else text)[start:end], start=rule)
         except UnexpectedInput as error:
             from syncoll.spec.errors import syntax_error
 

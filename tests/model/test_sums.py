@@ -7,7 +7,9 @@ import random
 from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
+from operator import add, mul
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -220,3 +222,26 @@ def test_frontiers_of_groups() -> None:
     assert [(p.steps, p.bandwidth) for p in found] == [(1, 1), (2, Fraction(3, 4))]
     turned = syncoll.pareto(dgx1(), syncoll.collective("reducescatter").within(groups), max_steps=2)
     assert [(p.steps, p.bandwidth * 4) for p in turned] == [(1, 1), (2, Fraction(3, 4))]
+
+
+def test_python_s_own_ways() -> None:
+    own = syncoll.collective("allgather")
+    assert counted((own * 2).tabulate(3, 1)) == counted((2 * own).tabulate(3, 1))
+    both: Any = sum([own, own])
+    assert counted(both.tabulate(3, 1)) == counted((2 * own).tabulate(3, 1))
+    for act, other in ((add, "alltoall"), (mul, 1.5)):
+        for pair in ((own, other), (other, own)):
+            with pytest.raises(ModelError, match="allgather"):
+                act(*pair)
+
+
+def test_arguments_from_python(tmp_path: Path) -> None:
+    file = tmp_path / "m.csv"
+    file.write_text("0,3\n2,0\n", encoding="utf-8")
+    given = [file, str(file), np.array([[0, 3], [2, 0]])]
+    made = [syncoll.collective("alltoallv", one, unit=2, round_up=True) for one in given]
+    assert [one.tabulate(2, 1).pre.sum(axis=0).tolist() for one in made] == [[2, 1]] * 3
+    with pytest.raises(syncoll.SyncollError, match=r"shape \(2, 2, 2\)"):
+        syncoll.collective("alltoallv", np.ones((2, 2, 2)))
+    with pytest.raises(syncoll.SyncollError, match="no parameter `uni`"):
+        syncoll.collective("alltoallv", given[2], uni=2)

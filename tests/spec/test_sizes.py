@@ -236,3 +236,76 @@ def test_in_a_search(library: SpecLibrary, spec_file: SpecFile) -> None:
     assert found.name == "allgather within [[0,1],[2,3]] + 2 * broadcast"
     assert found.tabulate(4, 1).same_as(library.collective(found.name).tabulate(4, 1))
     assert not check_file("my.syncoll", library).errors
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["allgather + m.syncoll:x", "m.syncoll:x + allgather", "2 * (m.syncoll : x) + allgather"],
+)
+def test_a_file_stands_anywhere_in_a_sum(
+    library: SpecLibrary, spec_file: SpecFile, text: str
+) -> None:
+    spec_file("collective x = allgather within [[1, 0]]", "m.syncoll")
+    assert "x" in library.collective(text).name
+    assert library.collective(text).tabulate(2, 1).post.sum() == (12 if "2" in text else 8)
+    library.expect("collective", text)
+
+
+def test_names_of_two_files_are_refused(library: SpecLibrary, spec_file: SpecFile) -> None:
+    for name in ("m", "n"):
+        spec_file("collective x = allgather within [[1, 0]]", f"{name}.syncoll")
+    with pytest.raises(LocatedError, match=r"two files, m\.syncoll and n\.syncoll"):
+        library.collective("allgather + m.syncoll:x + n.syncoll:x")
+    with pytest.raises(LocatedError, match="no collective `y`") as caught:
+        library.collective("allgather + m.syncoll:y")
+    assert caught.value.origin is not None
+    assert caught.value.origin.column == len("allgather + m.syncoll:y")
+
+
+@pytest.mark.parametrize("text", ["1\n2\n0", "1,2,0\n"])
+@pytest.mark.parametrize("name", ["allgatherv", "gatherv", "scatterv", "reducescatterv"])
+def test_a_row_or_a_column_is_a_list(
+    library: SpecLibrary, spec_file: SpecFile, name: str, text: str
+) -> None:
+    spec_file(text, "m.csv")
+    found = library.collective(f'{name}("m.csv")').tabulate(3, 2)
+    listed = library.collective(f"{name}([1, 2, 0])").tabulate(3, 2)
+    assert (found.pre == listed.pre).all()
+    assert (found.post == listed.post).all()
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "expected"),
+    [
+        ('allgatherv("m.csv")', "2 rows of 2 numbers", "one row or one column"),
+        ("alltoallv(m.csv)", "without quotation marks", '"m.csv"'),
+        ('alltoallv("m.csv", unit = 2)', "chunk 1, from node 0 to node 1,.* 3/2", "round_up=true"),
+        ("allgather within [[0, 1.5]]", "group 0 names 3/2", "list of groups"),
+    ],
+)
+def test_words(
+    library: SpecLibrary, spec_file: SpecFile, text: str, message: str, expected: str
+) -> None:
+    spec_file("0,3\n2,0", "m.csv")
+    with pytest.raises(LocatedError, match=message) as caught:
+        library.collective(text).tabulate(2, 1)
+    assert expected in (caught.value.expected or "")
+
+
+@pytest.mark.parametrize(("text", "expected"), [("a,b\n0,1", "#"), ("0;1\n1;0", "commas")])
+def test_other_ways_to_write_a_matrix(
+    library: SpecLibrary, spec_file: SpecFile, text: str, expected: str
+) -> None:
+    spec_file(text, "m.csv")
+    with pytest.raises(LocatedError, match="is not a number") as caught:
+        library.collective('alltoallv("m.csv")')
+    assert expected in (caught.value.expected or "")
+
+
+def test_what_is_rounded_up_is_no_less(library: SpecLibrary) -> None:
+    found = library.collective("gatherv([1.5, 5, 4], unit = 4, round_up = true)").tabulate(3, 1)
+    assert found.pre.sum(axis=0).tolist() == [1, 2, 1]
+    found = library.collective("gatherv([1.5, 1/3, 1], round_up = true)").tabulate(3, 1)
+    assert found.pre.sum(axis=0).tolist() == [2, 1, 1]
+    with pytest.raises(LocatedError, match=r"is -1/4 units"):
+        library.collective("gatherv([-1, 5, 4], unit = 4, round_up = true)").tabulate(3, 1)
