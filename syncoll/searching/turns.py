@@ -128,8 +128,7 @@ class SeedTurns:
             began = time.perf_counter()
             until = self._deadline.before(_CLAIM_SECONDS)
             until.check()
-            until = until.sooner(_BUSY * turn)
-            if self._take(next_round(self._run, self._request, turn, until, wait=turn)):
+            if self._round(turn, until.sooner(_BUSY * turn)):
                 yield
             else:
                 spent = time.perf_counter() - began
@@ -137,3 +136,14 @@ class SeedTurns:
                 if self._deadline.is_never or idle or not patient:
                     return
             turn *= 2
+
+    def _round(self, seconds: float, until: Deadline) -> bool:
+        """One round of so many seconds; whether it helped, and then it is over at once."""
+        ends = Deadline.after(seconds)
+        while True:
+            wait = max(0.0, ends.left())
+            if self._take(next_round(self._run, self._request, seconds, until, wait=wait)):
+                return True
+            # What comes from aside and is of no use ends no round.
+            if not self.are_aside or ends.passed or until.passed:
+                return False
