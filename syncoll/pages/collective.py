@@ -60,7 +60,10 @@ def collective_page(collective: Collective, nodes: int, chunks: int, doc: str = 
 def _about_units(relation: RelationTable, chunks: int) -> str:
     """What C and R/C count where there are sizes."""
     common = gcd(*relation.kinds[2].tolist(), 0) // chunks
-    text = "C is the number of pieces of one unit, and R/C counts rounds per unit"
+    text = (
+        "C is the number of pieces of one unit (a size of 1, or of `unit` where that is given), "
+        "and R/C counts rounds per unit"
+    )
     if common > 1:
         text += f"; all sizes are multiples of {common}"
     return text

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import syncoll
 from syncoll.plugins import PluginManager
 
 Run = Callable[..., Any]
@@ -186,3 +187,8 @@ def test_too_little_memory_is_told(run: Run, monkeypatch: pytest.MonkeyPatch) ->
     result = run("show", "dgx1")
     assert result.code == 3
     assert "out of memory" in result.err
+
+
+def test_a_seed_is_no_backend_that_decides() -> None:
+    with pytest.raises(syncoll.SyncollError, match=r"'ring' is a seed.* pareto --backend ring"):
+        syncoll.solve("ring(4)", "allgather", chunks=1, steps=3, rounds=3, backend="ring")
