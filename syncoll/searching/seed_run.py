@@ -31,6 +31,7 @@ from syncoll.searching.seed_tidings import (
     ChosenSeed,
     Ended,
     Failed,
+    Grown,
     Proposed,
     Refused,
     SeedRequest,
@@ -85,6 +86,7 @@ class SeedRun:
         self._seconds = math.inf
         self._report, self._refuses, self._proposes = report, refuses, proposes
         self._process: SeedProcess | None = None
+        self._grown: list[Family] = []
 
     def close(self) -> None:
         """Ends what works aside."""
@@ -172,7 +174,7 @@ class SeedRun:
         if not SeedProcess.is_possible(request):
             return
         try:
-            self._process = SeedProcess(request)
+            self._process, self._grown = SeedProcess(request), []
         except OSError as error:
             self._report(f"no process for seeds: {error}; they work in turns")
             return
@@ -194,6 +196,8 @@ class SeedRun:
                     self._proposes(message.seed)
                     yield point
                     until = until.sooner(_SOON_SECONDS)
+            elif isinstance(message, Grown):
+                self._grown.append(message.family)
             elif isinstance(message, Told):
                 self._report(message.text)
             elif isinstance(message, Refused):
@@ -211,7 +215,9 @@ class SeedRun:
         name = message.seed
         try:
             with calling(f"seed {name}"):
-                return self._accepted(name, message.proposal, message.seconds)
+                family = None if message.family is None else self._grown[message.family]
+                proposal = replace(message.proposal, family=family)
+                return self._accepted(name, proposal, message.seconds)
         except VerificationError as error:
             self._report(f"seed {name} proposed what is not an algorithm: {error}")
         except SyncollError as error:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from syncoll.model import Collective, Topology
 from syncoll.plugins import OptionValue, Proposal, SeedLimits, SeedRecord
+from syncoll.results.family import Family
 from syncoll.solving.worker import Failed
 
-__all__ = ["ChosenSeed", "Ended", "Failed", "Proposed", "Refused", "SeedRequest", "Told"]
+__all__ = ["ChosenSeed", "Ended", "Failed", "Grown", "Proposed", "Refused", "SeedRequest", "Told"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,11 +42,17 @@ class SeedRequest:
 
 @dataclass(frozen=True)
 class Proposed:
-    """From it: what a seed proposes, after so many seconds."""
+    """From it: what a seed proposes, after so many seconds.
+
+    Args:
+        proposal: without its family: one has many members, and comes but once.
+        family: the number of that, of those that came before; None where there is none.
+    """
 
     seed: str
     proposal: Proposal
     seconds: float
+    family: int | None = None
 
 
 @dataclass(frozen=True)
@@ -68,3 +75,10 @@ class Ended:
     """From it: these seeds have come to their end."""
 
     seeds: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Grown:
+    """From it: a family, the next in number from 0."""
+
+    family: Family

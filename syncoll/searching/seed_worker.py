@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from syncoll.plugins import Proposal
+from syncoll.results.family import Family
 from syncoll.results.frontier import Point
 from syncoll.searching.seed_run import SeedRun
-from syncoll.searching.seed_tidings import Ended, Proposed, Refused, SeedRequest, Told
+from syncoll.searching.seed_tidings import Ended, Grown, Proposed, Refused, SeedRequest, Told
 from syncoll.solving.worker import failure, opened, send
 
 __all__ = ["main"]
@@ -81,7 +82,20 @@ class _PassingOn(SeedRun):
             lambda name, why: tell(Refused(name, why)),
         )
         self._tell = tell
+        self._told: list[Family] = []
 
     def _accepted(self, name: str, proposal: Proposal, seconds: float) -> Point:
-        self._tell(Proposed(name, proposal, seconds))
+        number = self._number(proposal.family)
+        self._tell(Proposed(name, replace(proposal, family=None), seconds, number))
         return cast("Point", _Size(proposal.chunks))
+
+    def _number(self, family: Family | None) -> int | None:
+        """The number of a family, which is told when it comes up for the first time."""
+        if family is None:
+            return None
+        for i, known in enumerate(self._told):
+            if known is family:
+                return i
+        self._tell(Grown(family))
+        self._told.append(family)
+        return len(self._told) - 1
