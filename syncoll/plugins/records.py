@@ -368,6 +368,8 @@ class SeedRecord:
             for one that becomes better for as long as it is let run.
         resumes: whether it yields None when its turn is over, and goes on when it is asked again.
             It looks at the clock itself, and is cut short only when the time of all seeds is over.
+            Where there is a core for it, and `load` can be imported elsewhere, it may work in a
+            process of its own, with one turn from beginning to end.
         classic: whether it is an algorithm that everybody knows, and simulations compare with.
         counts_copies: whether it knows of bounds that count other than every send
             (`syncoll.model.Counting`); others are given the topology with every send counted.
