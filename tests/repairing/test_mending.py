@@ -17,8 +17,9 @@ from syncoll.plugins import SeedLimits, resolve_options
 from syncoll.repairing.damage import Damage
 from syncoll.repairing.damaged import Damaged, damaged
 from syncoll.repairing.known import KEPT, MENDED, known_seeds
+from syncoll.repairing.left import collective_of_the_rest
 from syncoll.repairing.mending import Clock, mended
-from syncoll.repairing.remaining import Broken, carried_over, collective_of_the_rest
+from syncoll.repairing.remaining import Broken, carried_over
 from syncoll.results.frontier import Costs
 from syncoll.searching import ChosenSeed, constructed
 from syncoll.searching.seed_run import SeedRun
