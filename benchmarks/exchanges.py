@@ -115,7 +115,7 @@ def exchange(page: Page, machine: str, kind: str, seconds: float) -> None:
 def in_switches(page: Page, machine: str, collective: str) -> None:
     """A row of a machine with such switches, or without."""
     found = syncoll.pareto(machine, collective, time_limit=_SECONDS, progress="none", store="none")
-    check_claims(found, topology=found.topology, collective=collective)
+    check_claims(found, topology=found.topology, collective=syncoll.collective(collective))
     best = min(found.points, key=lambda point: point.bandwidth)
     limits = [family.limit for family in found.families]
     limit = min([best.bandwidth, *limits])
