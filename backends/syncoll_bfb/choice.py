@@ -76,6 +76,11 @@ def choices(
             if found is None or rounded(m).cost < found.cost:
                 found = rounded(m)
         assert found is not None
+        least = min(promise[m] for m in candidates)
+        if found.cost > least * _BEST and not until.passed:
+            # A round that whole chunks cost more matters the less, the more of them there are.
+            finest = rounded(max(m for m in candidates if promise[m] == least))
+            found = min(found, finest, key=lambda one: one.cost)
         return found
 
     def least(within: Fraction) -> Choice | None:

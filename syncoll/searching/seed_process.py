@@ -2,7 +2,7 @@
 
 On a large machine seeds find most of a frontier, and become better for as long as they are let run;
 bounds take as long, and a search needs both.  What the process costs is its start and a copy of the
-machine, so that small machines have none.
+machine, so that a small machine has one only where its search takes long.
 """
 
 from __future__ import annotations

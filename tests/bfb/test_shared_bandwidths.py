@@ -10,7 +10,7 @@ import highspy
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import syncoll_bfb.seed
@@ -154,12 +154,12 @@ def check_against_the_linear_program(network: Topology) -> None:
     loads = least_loads(network)
     assert float(cost(found[-1])) >= sum(loads) * (1 - 1e-6)
     lost = len(loads) / MOST_CHUNKS  # no step takes less than whole rounds
-    # On an irregular network some C may be needed that is not tried: 1.1 % with seed 757.
-    assert float(cost(found[-1])) <= sum(loads) * 1.02 + lost
+    assert float(cost(found[-1])) <= sum(loads) * 1.001 + lost
 
 
 @settings(max_examples=40, deadline=None)
 @given(seed=st.integers(0, 10_000), irregular=st.booleans())
+@example(seed=757, irregular=True)  # every C has a round more than it promises
 def test_random_switched_networks(seed: int, irregular: bool) -> None:
     check_against_the_linear_program(as_topology(random_fabric(Random(seed), irregular=irregular)))
 
