@@ -35,7 +35,7 @@ RECORD = SeedRecord(
     summary="timed trees packed by column generation on the orbits of a symmetry",
     load=load,
     options=(
-        Option("chunks", 4096, "C up to so many times the least, without --max-chunks", low=1),
+        Option("chunks", 16384, "C up to so many times the least, without --max-chunks", low=1),
         Option("seconds", 30.0, "end after so many where the search has no limit", low=0.0),
     ),
     fits=_fits,
