@@ -18,6 +18,7 @@ from syncoll.errors import ModelError
 from syncoll.model import Collective, Topology
 from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits
 from syncoll_timedtrees.building import algorithm_of
+from syncoll_timedtrees.known import known_trees
 from syncoll_timedtrees.problem import Problem
 from syncoll_timedtrees.program import Packing
 from syncoll_timedtrees.rounding import Dealer, Dealt, coarsest, kindest, promising
@@ -37,6 +38,9 @@ _FIRST_SECONDS = 0.3
 _SKETCH_SECONDS, _QUICK_DEAL_SECONDS, _DEAL_SECONDS = 0.3, 2.0, 6.0
 _SHARE, _SHARE_OF_DEAL = 0.25, 0.25
 """The part of the time that is left which the next S may take, and of that for whole chunks."""
+
+_KNOWN_SECONDS = 2.0
+"""What reading known algorithms may take."""
 
 _LEAST_SECONDS = 1.0
 """What an S gets, if there is time."""
@@ -103,17 +107,23 @@ class TimedTreeSeed:
         sends = _MOST_SENDS * min(_MOST_IMAGES, problem.group.order)
         most = least * min(int(options["chunks"]), max(1, sends // fewest))
         most = min(most, limits.max_chunks or most)
-        yield from _Run(problem, limits, until, most).proposals()
+        known = known_trees(problem, limits.known, until.working(_KNOWN_SECONDS))
+        yield from _Run(problem, limits, until, most, known).proposals()
 
 
 class _Run:
     """One run of the seed."""
 
     def __init__(
-        self, problem: Problem, limits: SeedLimits, until: Deadline, most_chunks: int
+        self,
+        problem: Problem,
+        limits: SeedLimits,
+        until: Deadline,
+        most_chunks: int,
+        known: list[list[TimedTree]],
     ) -> None:
         self.problem, self.limits, self.until = problem, limits, until
-        self.most_chunks = most_chunks
+        self.most_chunks, self.known = most_chunks, known
         self.best: dict[int, Fraction] = {}
         most = limits.max_steps or problem.num_nodes * 2
         most = min(most, 2 * _MOST_CELLS // problem.num_nodes**2 - 1)
@@ -152,7 +162,7 @@ class _Run:
         known = self.schedule.around(steps)
         if self.timeless is not None:
             known.append(self.timeless)
-        trees: list[list[TimedTree]] = [[] for _ in self.problem.demands]
+        trees = [list(some) for some in self.known]
         for packing in known:
             for own, found in zip(trees, packing.of_use(_BEGUN_WITH), strict=True):
                 own += [tree for tree, _ in found]

@@ -10,7 +10,7 @@ the facility location problem).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +19,7 @@ import numpy.typing as npt
 from syncoll.deadline import Deadline
 from syncoll_timedtrees.problem import Demand, Problem
 
-__all__ = ["TimedTree", "TreeFinder"]
+__all__ = ["Send", "TimedTree", "TreeFinder", "of_use"]
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
@@ -230,18 +230,26 @@ class TreeFinder:
         return self._completed(demand, prices, sends, reached)
 
     def _tree(self, demand: Demand, sends: list[Send]) -> TimedTree:
-        """The sends that are of use: the first to each node that needs the chunk or sends it on."""
+        """The first of the sends to each node, as far as they are of use."""
         first: dict[int, Send] = {}
         for link, step in sends:
             head = int(self._target[link])
             if head not in first or step < first[head][1]:
                 first[head] = link, step
-        for node in demand.sources:
-            first.pop(node, None)
-        needed = set(demand.destinations)
-        kept = []
-        for head, (link, step) in sorted(first.items(), key=lambda item: -item[1][1]):
-            if head in needed:
-                kept.append((link, step))
-                needed.add(int(self._source[link]))
-        return TimedTree(tuple(sorted(kept)))
+        return of_use(demand, first, self._source)
+
+
+def of_use(demand: Demand, first: Mapping[int, Send], source: Sequence[int]) -> TimedTree:
+    """The sends of use: those to nodes that need the chunk, or send it on to one.
+
+    Args:
+        first: the send to each node.
+        source: of links.
+    """
+    needed = set(demand.destinations)
+    kept = []
+    for head, (link, step) in sorted(first.items(), key=lambda item: -item[1][1]):
+        if head in needed and head not in demand.sources:
+            kept.append((link, step))
+            needed.add(int(source[link]))
+    return TimedTree(tuple(sorted(kept)))

@@ -251,6 +251,8 @@ class SeedLimits:
         seconds: of work, CPU time as `Deadline.working` measures it; after these it should begin
             nothing more, and yield what it has.
         until: when it is stopped, however little a busy machine let it work.
+        known: algorithms of the collective near which good ones may lie, for a seed that can begin
+            with some.  They need not work: sends may lead over links that there are not.
     """
 
     max_steps: int | None = None
@@ -258,6 +260,7 @@ class SeedLimits:
     max_chunks: int | None = None
     seconds: float | None = None
     until: Deadline = NEVER
+    known: tuple[Proposal, ...] = ()
 
     def deadline(self) -> Deadline:
         """For a seed that begins now: both limits of time in one."""

@@ -71,10 +71,16 @@ def known_seeds(
             machine, whole=machine.whole.reversed(), topology=machine.topology.reversed()
         )
         known.append(_known(turned, rest.dual, _inverted(listed, whole.dual)))
-    return tuple(
+
+    def begun_with(topology: Topology, collective: Collective) -> Sequence[Proposal]:
+        asked = (one for one in known if one.is_asked(topology, collective))
+        return [Proposal(b.chunks, b.algorithm) for one in asked for b in one.broken]
+
+    kept, mended_ones = (
         ChosenSeed(_record(name, known, make, machine), {})
         for name, make in ((KEPT, _kept), (MENDED, _mended))
     )
+    return replace(kept, known=begun_with), mended_ones
 
 
 def _known(machine: Damaged, rest: Collective, points: Iterable[Costs]) -> _Known:

@@ -64,6 +64,7 @@ class SeedRun:
         report: is told, in words, when a seed fails: it must not end the search.
         refuses: is told the name and the reason of a named seed that has no idea.
         proposes: is told the name of a seed that has one.
+        known: what they may begin with, see `SeedLimits`.
 
     Attributes:
         families: of which proposals were members, verified.
@@ -79,8 +80,9 @@ class SeedRun:
         report: Callable[[str], None],
         refuses: Callable[[str, str], None] = lambda *_: None,
         proposes: Callable[[str], None] = lambda _: None,
+        known: tuple[Proposal, ...] = (),
     ) -> None:
-        self.topology, self.collective = topology, collective
+        self.topology, self.collective, self._begun_with = topology, collective, known
         self._seats = [Seat(seed) for seed in seeds]
         self._seen: list[tuple[Family, Family]] = []
         self._seconds = math.inf
@@ -169,7 +171,7 @@ class SeedRun:
         if not leaving or self._process is not None:
             return
         seeds = tuple(seat.seed for seat in leaving)
-        own = replace(limits, seconds=None, until=until)
+        own = replace(limits, seconds=None, until=until, known=self._begun_with)
         request = SeedRequest(seeds, self.topology, self.collective, own)
         if not SeedProcess.is_possible(request):
             return
@@ -307,7 +309,8 @@ class SeedRun:
         if seat.turns is None:
             with interrupted_at(cut_short or until):
                 seed = record.load()
-                made = seed.propose(self._known(record), self.collective, own, seat.seed.options)
+                begun = replace(own, known=self._begun_with)
+                made = seed.propose(self._known(record), self.collective, begun, seat.seed.options)
                 seat.turns = cast("Proposals", made)
         while True:
             with interrupted_at(cut_short or until):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from syncoll.model import Collective, Topology
@@ -19,11 +19,14 @@ class ChosenSeed:
 
     Args:
         named: whether a user asked for it by name, and wants to know why it has no idea.
+        known: what others may begin with (`SeedLimits.known`) for a collective on a topology; None
+            for nothing.
     """
 
     record: SeedRecord
     options: Mapping[str, OptionValue]
     named: bool = False
+    known: Callable[[Topology, Collective], Sequence[Proposal]] | None = None
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,7 @@ class SeedRequest:
     """To the process, once: what to construct.
 
     Args:
-        limits: with the time of all seeds together.
+        limits: with the time of all seeds together, and what is known.
     """
 
     seeds: tuple[ChosenSeed, ...]

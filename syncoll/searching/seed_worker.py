@@ -80,6 +80,7 @@ class _PassingOn(SeedRun):
             request.collective,
             lambda text: tell(Told(text)),
             lambda name, why: tell(Refused(name, why)),
+            known=request.limits.known,
         )
         self._tell = tell
         self._told: list[Family] = []

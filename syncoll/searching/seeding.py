@@ -92,6 +92,7 @@ class Seeding:
 
     def run(self, topology: Topology, collective: Collective) -> SeedRun:
         """The seeds at work on a collective."""
+        knowing = [seed.known for seed in self.seeds if seed.known is not None]
         return SeedRun(
             self.seeds,
             topology,
@@ -99,6 +100,7 @@ class Seeding:
             self._report,
             self._refuse,
             self._proposed.add,
+            tuple(one for known in knowing for one in known(topology, collective)),
         )
 
     def _refuse(self, name: str, why: str) -> None:

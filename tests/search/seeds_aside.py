@@ -51,6 +51,23 @@ def endless() -> _Seed:
     return _Seed(lambda: time.sleep(600))
 
 
-def of(load: Callable[[], _Seed]) -> ChosenSeed:
+class _Begun:
+    def propose(
+        self,
+        topology: Topology,
+        collective: Collective,
+        limits: SeedLimits,
+        options: Mapping[str, OptionValue],
+    ) -> Turns:
+        """What it is told to begin with."""
+        yield from limits.known
+
+
+def begun() -> _Begun:
+    """It proposes what it is told to begin with."""
+    return _Begun()
+
+
+def of(load: Callable[[], _Seed | _Begun]) -> ChosenSeed:
     """One of them, which resumes."""
     return ChosenSeed(SeedRecord(load.__name__, "", load, resumes=True), {})

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
 import psutil
 import pytest
 
 from syncoll.api import Session
 from syncoll.deadline import NEVER, Deadline
-from syncoll.model import Collective, Topology
-from syncoll.plugins import SeedLimits
+from syncoll.model import Algorithm, Collective, Topology
+from syncoll.plugins import Answer, Proposal, SeedLimits, SeedRecord
+from syncoll.searching import Seeding
 from syncoll.searching.seed_process import SeedProcess
 from syncoll.searching.seed_run import SeedRun
 from syncoll.searching.seed_tidings import ChosenSeed
@@ -41,6 +43,25 @@ def test_proposals_are_verified_where_they_arrive(line: tuple[Topology, Collecti
     assert "seed wrong proposed what is not an algorithm" in told[0]
     assert list(seeds.waiting) == []
     assert not workers()
+
+
+@pytest.mark.parametrize("aside", [None, NEVER])
+def test_seeds_begin_with_what_is_known(
+    line: tuple[Topology, Collective], aside: Deadline | None
+) -> None:
+    known = Proposal(1, Algorithm((1, 1, 1), np.array(seeds_aside.AROUND)))
+    told: list[Collective] = []
+
+    def knows(topology: Topology, collective: Collective) -> list[Proposal]:
+        told.append(collective)
+        return [known] if topology is line[0] else []
+
+    none = SeedRecord("none", "", seeds_aside.begun, fits=lambda *_: Answer(False, "no"))
+    seeds = [seeds_aside.of(seeds_aside.begun), ChosenSeed(none, {}, known=knows)]
+    run = Seeding(seeds).run(*line)
+    found = list(run.points(SeedLimits(), aside=aside, wait=60.0))
+    assert [(p.backend, p.steps, p.rounds) for p in found] == [("begun", 3, 3)]
+    assert told == [line[1]]
 
 
 def test_a_process_that_is_lost_ends_no_search(line: tuple[Topology, Collective]) -> None:

@@ -1,0 +1,174 @@
+"""Timed trees of known algorithms to begin with, completed where a link of theirs is gone.
+
+Of an algorithm that is near the problem each chunk's tree is a column worth having: the linear
+program shares chunks among all of them anew.  What a tree lacks, as its link is not there any more,
+it gets from a node that has the chunk by then; what hangs on it stays, as long as it is reached.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.deadline import Deadline
+from syncoll.plugins import Proposal
+from syncoll_timedtrees.problem import Demand, Problem
+from syncoll_timedtrees.trees import Send, TimedTree, of_use
+
+__all__ = ["known_trees"]
+
+BoolArray = npt.NDArray[np.bool_]
+
+_MOST_CELLS = 1 << 23
+"""Chunks times nodes of an algorithm that is looked at."""
+
+_MOST_TREES = 160
+"""So many trees of a demand are kept, those that most chunks take first."""
+
+_WAYS = 3
+"""In so many ways a tree is completed, each with another first link."""
+
+
+def known_trees(
+    problem: Problem, known: Sequence[Proposal], until: Deadline
+) -> list[list[TimedTree]]:
+    """For each demand trees of known algorithms, those that carry most first.
+
+    Args:
+        known: of the problem's collective; sends over links that there are not are left out.
+        until: when to be content with what there is.
+    """
+    shares: list[dict[TimedTree, float]] = [{} for _ in problem.demands]
+    number = {(d.sources, d.destinations): i for i, d in enumerate(problem.demands)}
+    into = _LinksInto(problem)
+    for one in known:
+        for ends, sends, share in _by_chunk(problem, one):
+            if until.passed:
+                break
+            demand = number.get(ends)
+            if demand is None:
+                continue
+            for tree in _completed(problem.demands[demand], sends, into):
+                shares[demand][tree] = shares[demand].get(tree, 0.0) + share
+    return [sorted(some, key=lambda tree: -some[tree])[:_MOST_TREES] for some in shares]
+
+
+_Ends = tuple[tuple[int, ...], tuple[int, ...]]
+
+
+def _by_chunk(problem: Problem, known: Proposal) -> Iterator[tuple[_Ends, list[Send], float]]:
+    """Where chunks start and end, their sends over links that there are, and their part of C.
+
+    Chunks that go the same way come once.
+    """
+    nodes = problem.num_nodes
+    if not problem.collective.admits(nodes, known.chunks):
+        return
+    table = problem.collective.tabulate(nodes, known.chunks)
+    if len(table) * nodes > _MOST_CELLS:
+        return
+    place = np.full((nodes, nodes), -1, dtype=np.int64)
+    place[problem.source, problem.target] = np.arange(len(problem.source))
+    sends = known.algorithm.sends
+    sends = sends[place[sends[:, 1], sends[:, 2]] >= 0]
+    sends = sends[np.argsort(-sends[:, 3], kind="stable")]  # what comes first is written last
+    chunk, source, target, step = sends.T
+    steps = known.algorithm.steps
+    cells = np.full((len(table), nodes), -1, dtype=np.int64)
+    cells[chunk, target] = place[source, target] * steps + step
+    missing = table.post & ~table.pre
+    rows = np.concatenate([table.pre, missing, cells], axis=1)
+    _, first, times = np.unique(rows, axis=0, return_index=True, return_counts=True)
+    for i, count in zip(first.tolist(), times.tolist(), strict=True):
+        ends = _nodes(table.pre[i]), _nodes(missing[i])
+        used = [divmod(cell, steps) for cell in cells[i].tolist() if cell >= 0]
+        yield ends, used, count / known.chunks
+
+
+def _nodes(mask: BoolArray) -> tuple[int, ...]:
+    return tuple(np.flatnonzero(mask).tolist())
+
+
+class _LinksInto:
+    """The links of a problem by the node that they lead into."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.source: list[int] = problem.source.tolist()
+        self.target: list[int] = problem.target.tolist()
+        self.all: list[list[int]] = [[] for _ in range(problem.num_nodes)]
+        for link, node in enumerate(self.target):
+            self.all[node].append(link)
+
+
+def _completed(demand: Demand, sends: Sequence[Send], into: _LinksInto) -> list[TimedTree]:
+    """The tree of some sends, in several ways where it is not whole."""
+    given = {into.target[link]: (link, step) for link, step in sends}
+    found: dict[TimedTree, None] = {}
+    for way in range(_WAYS):
+        taken = _with_ways(demand, given, into, way)
+        if taken is None:
+            break
+        reached, is_whole = taken
+        found[of_use(demand, reached, into.source)] = None
+        if is_whole:
+            break
+    return list(found)
+
+
+def _with_ways(
+    demand: Demand, given: Mapping[int, Send], into: _LinksInto, way: int
+) -> tuple[dict[int, Send], bool] | None:
+    """The send to each node, and whether none had to be added.
+
+    Args:
+        way: of the links that the first that is missing may be the so-manieth best.
+
+    Returns:
+        None where a node cannot be reached, or there are not so many ways.
+    """
+    has = dict.fromkeys(demand.sources, 0)  # by when
+    taken: dict[int, Send] = {}
+    order = sorted(given.items(), key=lambda item: item[1][1])
+    missing = set(demand.destinations)
+    is_whole = True
+
+    def follow() -> None:
+        """Takes the given sends from nodes that have the chunk."""
+        waiting, before = order, -1
+        while len(waiting) != before:
+            before, left = len(waiting), []
+            for node, (link, step) in waiting:
+                if node in has:
+                    continue
+                since = has.get(into.source[link])
+                if since is None:
+                    left.append((node, (link, step)))
+                    continue
+                taken[node] = link, max(step, since)
+                has[node] = max(step, since) + 1
+                missing.discard(node)
+            waiting = left
+
+    follow()
+    while missing:
+        # Rather a node to which no given send leads: what hangs on it comes with it.
+        choice = sorted(
+            (node in given, has[into.source[link]], link)
+            for node in (*missing, *(n for n in given if n not in has))
+            for link in into.all[node]
+            if into.source[link] in has
+        )
+        choice = list(dict.fromkeys(choice))
+        which = way if is_whole else 0
+        if which >= len(choice):
+            return None
+        _, since, link = choice[which]
+        node = into.target[link]
+        taken[node] = link, since
+        has[node] = since + 1
+        missing.discard(node)
+        is_whole = False
+        follow()
+    return taken, is_whole
