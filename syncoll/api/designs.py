@@ -90,10 +90,7 @@ class DesignResult(Shown, Design):
         """The table as JSON, without proofs."""
         ahead = self.behind()
         return {
-            "schema": "syncoll/design/1",
-            "collectives": list(self.collectives),
-            "where": list(self.question.conditions),
-            "most": self.question.most,
+            **self.question.index(),
             "complete": self.complete,
             "interrupted": self.interrupted,
             "candidates": [
@@ -207,6 +204,8 @@ def design(
     searching = (_SEARCH_SECONDS if seconds is None else seconds) if synthesise else None
     question = Question(meant, tuple(listed), texts, most, one_more_link, steps, searching)
     folder = None if output is None else DesignFolder(Path(output), session.tell)
+    if folder is not None:
+        folder.require_part_of(question)
     with counting(progress) as told:
         found = session.design(families, question, until=until, told=told, folder=folder)
     result = dressed(DesignResult, found)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import inf
+from typing import Any
 
 from syncoll.designing.candidates import Candidate
 from syncoll.errors import LocatedError
@@ -40,6 +41,17 @@ class Question:
     one_more_link: bool = False
     steps: int = 0
     searching: float | None = None
+
+    def index(self) -> dict[str, Any]:
+        """What its table begins with."""
+        return {
+            "schema": "syncoll/design/1",
+            "topologies": list(self.families),
+            "collectives": [one.name for one in self.collectives],
+            "where": list(self.conditions),
+            "most": self.most,
+            "one_more_link": self.one_more_link,
+        }
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any, NoReturn
 
 from syncoll.documents.atomic import require_writable, write_document
 from syncoll.documents.frontier import frontier_document
@@ -66,18 +67,27 @@ class FrontierFolder:
         Raises:
             UsageError: when it says something else.
         """
+        found = self.table()
+        if found is not None and any(found.get(k) != v for k, v in index.items()):
+            self.refuse(words)
+
+    def table(self) -> Mapping[str, Any] | None:
+        """The table that is there; empty where it is none, None where there is nothing."""
         file = self.path / INDEX
         if not file.exists():
-            return
+            return None
         try:
             found = json.loads(file.read_bytes())
         except (OSError, ValueError):
             found = None
-        if not isinstance(found, dict) or any(found.get(k) != v for k, v in index.items()):
-            raise UsageError(
-                f"{self.path} holds something else than {words}; name another folder, or remove "
-                "this one"
-            )
+        return found if isinstance(found, dict) else {}
+
+    def refuse(self, words: str) -> NoReturn:
+        """Raises a `UsageError`: what is there is something else."""
+        raise UsageError(
+            f"{self.path} holds something else than {words}; name another folder, or remove this "
+            "one"
+        )
 
     def read(self, topology: Topology, collective: Collective) -> Frontier | None:
         """What was found before, checked; None where that is nothing."""

@@ -79,6 +79,32 @@ def test_one_more_link_is_kept_too(tmp_path: Path, capsys: pytest.CaptureFixture
     capsys.readouterr()
 
 
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (["ring(4)", "line(4)", "--where", "P > 1", "allgather", "alltoall"], ""),
+        (["ring(4)", "line(5)", "--where", "P > 1", "alltoall"], "a part of the design of ring(4)"),
+        (["line(4)", "--where", "P > 1", "allgather"], "a part of the design of line(4), P > 1"),
+        (["ring(4)", "allgather"], "a part of the design of ring(4);"),
+        (["ring(4)", "--where", "P > 1", "--most", "8", "allgather"], "with parameters up to 8"),
+    ],
+)
+def test_a_folder_grows_and_is_of_one_design(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], more: list[str], words: str
+) -> None:
+    folder = ["-o", str(tmp_path)]
+    assert main(["design", "ring(4)", "--where", "P > 1", "allgather", *folder]) == 0
+    before = (tmp_path / "index.json").read_text()
+    assert main(["design", *more, *folder]) == (2 if words else 0)
+    said = capsys.readouterr().err
+    if words:
+        assert "holds something else than" in said
+        assert words in said
+        assert (tmp_path / "index.json").read_text() == before
+    (tmp_path / "index.json").write_text("[]")
+    assert main(["design", *more, *folder]) == 2
+
+
 def test_folders_that_are_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "file"
     file.write_text("")
