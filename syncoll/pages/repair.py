@@ -11,7 +11,7 @@ from syncoll.repairing.known import KEPT, MENDED
 from syncoll.repairing.losses import Loss, percent
 from syncoll.repairing.repair import Repair
 from syncoll.repairing.survey import Survey
-from syncoll.wording import counted, nearness
+from syncoll.wording import argument, counted, nearness
 
 __all__ = ["repair_page", "survey_page"]
 
@@ -102,7 +102,7 @@ def survey_page(survey: Survey) -> Page:
     lines += [(one.words, one.failure.images, "left out", *[""] * 6) for one in survey.left_out]
     known = {*survey.fatal, *survey.left_out}
     waiting = [one for one in survey.surveyed if one.repair is None and one not in known]
-    lines += [(one.words, one.failure.images, "-", *[""] * 6) for one in waiting]
+    lines += [(one.words, one.failure.images, "not yet", *[""] * 6) for one in waiting]
     page.table(columns, lines)
     page.text(
         "R/C: the least found with any number of steps; alike: failures that a symmetry takes to "
@@ -118,9 +118,18 @@ def survey_page(survey: Survey) -> Page:
         page.text(f"{one.words}: {one.refused}")
     for one in survey.left_out:
         page.text(f"{one.words}: left out, which proves nothing: {one.left_out}")
+    vain = [one for one in survey.worst if one.any_steps is None or one.any_steps.now is None]
+    if vain:
+        page.text(
+            f"R/C now -: of {counted(len(vain), 'failure')} nothing was found in the time for each "
+            f"({argument('search_limit')}), which does not mean that there is nothing"
+        )
     if waiting:
-        why = "it was interrupted" if survey.interrupted else "the time was over"
-        page.text(f"not everything was looked at: {why}")
+        limit = f"the time for all of them ({argument('time_limit')}) was over"
+        page.text(
+            f"not yet: {counted(len(waiting), 'failure')} of {len(survey.surveyed)} had no turn, "
+            f"as {'it was interrupted' if survey.interrupted else limit}"
+        )
     return page
 
 
@@ -144,4 +153,4 @@ def _add_worst(page: Page, survey: Survey) -> None:
             never, none, share, words = max(lost, key=lambda one: one[:3])
             cost = "nothing is found" if none else percent(Fraction(share))
             cost = "there is no such algorithm any more" if never else cost
-            page.text(f"With at most {counted(steps, 'step')} it is {words}: {cost}.")
+            page.text(f"With at most {counted(steps, 'step')} the worst is {words}: {cost}.")
