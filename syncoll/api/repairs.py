@@ -147,7 +147,7 @@ def repair(
         whole = frontier_of(source)
         meant = collective_meant(session, whole, collective)
         machine, rest = left(whole.topology, damages, meant, session.collective)
-        seeds = known_seeds(machine, meant, rest, whole.points)
+        seeds = known_seeds(machine, meant, rest, whole.points, whole.families)
     request = SearchRequest(machine.topology, rest, **limits)
     found = searched(session, request, until, output, None, progress, also=seeds)
     return RepairResult(machine, whole, found)

@@ -16,10 +16,12 @@ from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits, SeedRecor
 from syncoll.repairing.damaged import Damaged
 from syncoll.repairing.mending import Clock, mended
 from syncoll.repairing.remaining import Broken, carried_over
+from syncoll.results import Family, Part
 from syncoll.results.frontier import Costs
 from syncoll.searching import ChosenSeed
 from syncoll.searching.seeding import is_small
 from syncoll.trust import violations
+from syncoll.trust.families import require_family
 
 __all__ = ["KEPT", "MENDED", "known_seeds"]
 
@@ -43,11 +45,13 @@ class _Known:
     Args:
         topology: the damaged one, or that with its links turned round.
         collective: what is asked there.
+        families: that still work.
     """
 
     topology: Topology
     collective: Collective
     broken: Sequence[Broken]
+    families: Sequence[Family] = ()
 
     def is_asked(self, topology: Topology, collective: Collective) -> bool:
         """Whether these are algorithms of what is asked for."""
@@ -55,7 +59,11 @@ class _Known:
 
 
 def known_seeds(
-    machine: Damaged, whole: Collective, rest: Collective, points: Iterable[Costs]
+    machine: Damaged,
+    whole: Collective,
+    rest: Collective,
+    points: Iterable[Costs],
+    families: Sequence[Family] = (),
 ) -> tuple[ChosenSeed, ...]:
     """The seeds of a repair.
 
@@ -63,14 +71,17 @@ def known_seeds(
         whole: the collective on the whole machine.
         rest: that on the damaged one.
         points: verified, on the whole machine.
+        families: likewise.
     """
     listed = sorted(points, key=lambda point: point.steps)
-    known = [_known(machine, rest, listed)]
+    known = [_known(machine, rest, listed, families)]
     if rest.dual is not None and whole.dual is not None:
         turned = replace(
             machine, whole=machine.whole.reversed(), topology=machine.topology.reversed()
         )
-        known.append(_known(turned, rest.dual, _inverted(listed, whole.dual)))
+        dual = whole.dual.name
+        backwards = [one.inverted(lambda part: _turned(part, dual)) for one in families]
+        known.append(_known(turned, rest.dual, _inverted(listed, whole.dual), backwards))
 
     def begun_with(topology: Topology, collective: Collective) -> Sequence[Proposal]:
         asked = (one for one in known if one.is_asked(topology, collective))
@@ -83,9 +94,43 @@ def known_seeds(
     return replace(kept, known=begun_with), mended_ones
 
 
-def _known(machine: Damaged, rest: Collective, points: Iterable[Costs]) -> _Known:
+def _known(
+    machine: Damaged, rest: Collective, points: Iterable[Costs], families: Iterable[Family]
+) -> _Known:
     carried = (carried_over(point, machine, rest) for point in points)
-    return _Known(machine.topology, rest, [one for one in carried if one is not None])
+    kept = (_carried_family(family, machine) for family in families)
+    return _Known(
+        machine.topology,
+        rest,
+        [one for one in carried if one is not None],
+        [one for one in kept if one is not None],
+    )
+
+
+def _carried_family(family: Family, machine: Damaged) -> Family | None:
+    """A family on the damaged machine; None where it does not work there, or nodes are gone."""
+
+    def there(part: Part) -> Part:
+        return Part(replace(part.instance, topology=machine.topology), part.algorithm)
+
+    if machine.lost_nodes:
+        return None
+    try:
+        kept = replace(
+            family,
+            wave=there(family.wave),
+            head=None if family.head is None else there(family.head),
+            tail=None if family.tail is None else there(family.tail),
+        )
+        require_family(kept)
+    except SyncollError:
+        return None
+    return kept
+
+
+def _turned(part: Part, dual: str) -> Part:
+    """A part as one of the dual, on the machine with its links turned round."""
+    return Part(*invert(part.instance, part.algorithm, dual))
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,8 +148,7 @@ def _inverted(points: Iterable[Costs], dual: Collective) -> Iterator[Costs]:
             continue
 
 
-_Made = Iterator[tuple[Broken, Algorithm]]
-_Make = Callable[[Sequence[Broken], Clock], _Made]
+_Make = Callable[[_Known, Clock], Iterator[Proposal]]
 
 
 def _works(broken: Broken) -> bool:
@@ -124,14 +168,20 @@ def _works(broken: Broken) -> bool:
     return not violations(instance, broken.algorithm)
 
 
-def _kept(several: Sequence[Broken], _clock: Clock) -> _Made:
+def _kept(known: _Known, _clock: Clock) -> Iterator[Proposal]:
     """Those that still work, as they are."""
-    yield from ((one, one.algorithm) for one in several if _works(one))
+    for one in known.broken:
+        if _works(one):
+            yield Proposal(one.chunks, one.algorithm)
+    for family in known.families:
+        first = family.member(family.first)
+        yield Proposal(first.chunks, first.algorithm, family=family)
 
 
-def _mended(several: Sequence[Broken], clock: Clock) -> _Made:
+def _mended(known: _Known, clock: Clock) -> Iterator[Proposal]:
     """The others, with ways around what is broken."""
-    yield from mended([one for one in several if not _works(one)], clock)
+    for broken, algorithm in mended([one for one in known.broken if not _works(one)], clock):
+        yield Proposal(broken.chunks, algorithm)
 
 
 class _Seed:
@@ -151,8 +201,8 @@ class _Seed:
         clock = Clock(limits.deadline())
         for known in self._known:
             if known.is_asked(topology, collective):
-                for broken, algorithm in self._make(known.broken, clock):
-                    sent: SeedLimits | None = yield Proposal(broken.chunks, algorithm)
+                for proposal in self._make(known, clock):
+                    sent: SeedLimits | None = yield proposal
                     if sent is not None:
                         clock.until = sent.deadline()
                 return

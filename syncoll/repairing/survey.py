@@ -188,8 +188,7 @@ def _surveyed(
         known = None if work.folder is None else work.folder.read(machine.topology, rest)
     if known is not None and known.complete and known.points:
         return Surveyed(failure, Repair(machine, whole, known))
-    points = [*whole.points]
-    seeds = known_seeds(machine, collective, rest, points)
+    seeds = known_seeds(machine, collective, rest, whole.points, whole.families)
     frontier = work.search(machine.topology, rest, work.until.sooner(work.seconds), seeds)
     if work.folder is not None and (frontier.points or frontier.complete):
         work.folder.write(frontier)

@@ -171,6 +171,26 @@ def test_a_matrix_without_a_file_is_given_again(tmp_path: Path) -> None:
     assert [(one.whole, one.now) for one in done.losses] == [(2, 4), (2, 4)]
 
 
+@pytest.mark.parametrize(
+    ("collective", "kept", "gone"),
+    [("broadcast", "1->0", "0->1"), ("reduce", "0->1", "1->0")],
+)
+def test_pipelines_that_still_work_are_kept(collective: str, kept: str, gone: str) -> None:
+    """A broadcast never sends to its root."""
+    whole = syncoll.pareto(
+        "ring(4)", collective, backend="pipelines", progress="none", time_limit=3
+    )
+    (family,) = whole.families
+    done = syncoll.repair(whole, kept, backend="ring", progress="none")
+    (same,) = done.frontier.families
+    assert (same.words, same.found_by) == (family.words, "kept")
+    done.frontier.check(collective)
+    assert (done.losses[-1].now, done.losses[-1].found_by) == (family.limit, "kept")
+    assert not syncoll.repair(whole, gone, backend="ring", progress="none").frontier.families
+    slower = syncoll.repair(whole, slow=f"{gone} by 2", backend="ring", progress="none")
+    assert not slower.frontier.families
+
+
 def test_other_files_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "x.json"
     for content, words in (("{", "not JSON"), ('{"schema": "x"}', "schema"), (None, "No such")):
