@@ -115,6 +115,7 @@ class _DualRun(SeedRun):
 
     def __init__(self, run: SeedRun, request: SearchRequest) -> None:
         self._run, self._request = run, request
+        self.begun_with = run.begun_with
 
     @property
     def waiting(self) -> tuple[str, ...]:

@@ -68,9 +68,11 @@ class SeedRun:
 
     Attributes:
         families: of which proposals were members, verified.
+        begun_with: what they may begin with.
     """
 
     families: Sequence[Family] = ()
+    begun_with: tuple[Proposal, ...] = ()
 
     def __init__(
         self,
@@ -82,7 +84,7 @@ class SeedRun:
         proposes: Callable[[str], None] = lambda _: None,
         known: tuple[Proposal, ...] = (),
     ) -> None:
-        self.topology, self.collective, self._begun_with = topology, collective, known
+        self.topology, self.collective, self.begun_with = topology, collective, known
         self._seats = [Seat(seed) for seed in seeds]
         self._seen: list[tuple[Family, Family]] = []
         self._seconds = math.inf
@@ -171,7 +173,7 @@ class SeedRun:
         if not leaving or self._process is not None:
             return
         seeds = tuple(seat.seed for seat in leaving)
-        own = replace(limits, seconds=None, until=until, known=self._begun_with)
+        own = replace(limits, seconds=None, until=until, known=self.begun_with)
         request = SeedRequest(seeds, self.topology, self.collective, own)
         if not SeedProcess.is_possible(request):
             return
@@ -309,7 +311,7 @@ class SeedRun:
         if seat.turns is None:
             with interrupted_at(cut_short or until):
                 seed = record.load()
-                begun = replace(own, known=self._begun_with)
+                begun = replace(own, known=self.begun_with)
                 made = seed.propose(self._known(record), self.collective, begun, seat.seed.options)
                 seat.turns = cast("Proposals", made)
         while True:

@@ -50,6 +50,9 @@ _SHARE_OF_ALL = 0.95
 _LONG_SECONDS = 10.0
 """With so much time they work beside a search for what combines data on a small machine, too."""
 
+_KNOWING_SECONDS = 5.0
+"""With so much they do where they know something to begin with: then they are soon of use."""
+
 _LATE_SECONDS = 1.5
 """Before the end, so that what seeds have in hand beside the search still comes in time."""
 
@@ -160,9 +163,10 @@ def first_round(
     patience = min(_SEED_SECONDS[0] if soon else _PATIENCE_SECONDS, left * _SHARE_OF_PATIENCE)
     ends, wait = ends or deadline, 0.0
     hard = request.collective.combining and _LONG_SECONDS <= ends.left() < math.inf
-    if alone or not proving or (soon and not hard):
+    begun = run.begun_with and _KNOWING_SECONDS <= ends.left() < math.inf
+    if alone or not proving or (soon and not (hard or begun)):
         return run.points(limits, patience, slowest)
-    if not run.is_aside:
+    if not run.is_aside and (hard or not soon):
         wait = min(_PATIENCE_SECONDS, deadline.left(), ends.left() * _SHARE_OF_WAIT)
     return run.points(limits, patience, slowest, aside=ends.before(_LATE_SECONDS), wait=wait)
 
