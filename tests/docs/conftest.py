@@ -148,14 +148,14 @@ def words(command: str) -> list[str]:
 
 def plain(output: str) -> list[str]:
     """What a command printed, apart from times, from where equally good algorithms have their
-    rounds, and from which of the solvers and seeds was the first."""
+    rounds, from how many sends they have, and from which of the solvers and seeds was the first."""
     found = []
     for line in output.rstrip().splitlines():
         text = re.sub(r"\b\d+(\.\d+)? s\b", "some s", line.strip())
         if re.search(r"(seed|step|partial|path)/\w+ +\d", text):
             cells = re.split(r"  +", text)
             cells[6] = str(sum(int(rounds) for rounds in cells[6].split()))
-            text = "  ".join(cells[:-2])
+            text = "  ".join(cells[:-3])
         found.append(re.sub(r"─+", "─", re.sub(r" +", " ", text)))
     return found
 
