@@ -113,7 +113,9 @@ class FrontierRecord(FileRecord, frozen=True, kw_only=True):
         digest: SHA-256 of the document without this entry, as JSON with sorted keys and no spaces.
     """
 
-    schema: Literal["syncoll/frontier/1", "syncoll/frontier/2", "syncoll/frontier/3"]
+    schema: Literal[
+        "syncoll/frontier/1", "syncoll/frontier/2", "syncoll/frontier/3", "syncoll/frontier/4"
+    ]
     bounds: BoundsRecord
     search: Annotated[
         dict[str, Any],
@@ -151,9 +153,10 @@ def frontier_document(frontier: Frontier) -> dict[str, Any]:
     evidence, nodes = frontier.evidence, frontier.topology.num_nodes
     at_points = {point.steps for point in frontier.points}
     algorithms = [point.algorithm for point in frontier.points]
+    version = 4 if frontier.families and frontier.counts_members else 1
     record = FrontierRecord.of(
         frontier,
-        **file_entries("frontier", frontier.topology, frontier.collective, algorithms),
+        **file_entries("frontier", frontier.topology, frontier.collective, algorithms, version),
         bounds=BoundsRecord(frontier.least_steps, frontier.least_bandwidth, frontier.max_chunks),
         search={**frontier.settings, "scope": frontier.scope},
         points=tuple(_point_record(point, frontier) for point in frontier.points),
@@ -226,6 +229,7 @@ def frontier_of(record: FrontierRecord, topology: Topology, solved: Sequence[Cos
         _evidence(record),
         left_out=tuple((one.chunks, one.reason) for one in record.left_out or ()),
         families=_families(record, topology),
+        counts_members=int(record.schema.rpartition("/")[2]) >= 4,
     )
     stated = frontier.max_chunks if bounds.max_chunks is UNSET else bounds.max_chunks
     if stated != frontier.max_chunks:

@@ -49,7 +49,7 @@ __all__ = [
     "topology_of",
 ]
 
-VERSION = 3
+VERSION = 4
 """The newest version of all kinds of files; what says nothing new is written as version 1."""
 
 _MOST_NODES = 10_000
@@ -218,22 +218,27 @@ class ProblemFileRecord(ProblemRecord, frozen=True, kw_only=True):
 
 
 def file_entries(
-    kind: str, topology: Topology, collective: str, algorithms: Iterable[Algorithm] = ()
+    kind: str,
+    topology: Topology,
+    collective: str,
+    algorithms: Iterable[Algorithm] = (),
+    version: int = 1,
 ) -> dict[str, Any]:
     """What every file begins with.
 
     Files are of version 1, which older syncolls read, unless they have carriers or runs of nodes;
-    of version 3 where switches copy or add up.
+    of version 3 where switches copy or add up, of version 4 where claims count what families have.
 
     Args:
         algorithms: those in the file.
+        version: the least that brings what else is in it.
     """
     runs = topology.num_nodes > MOST_LISTED_NODES
     new = runs or any(isinstance(one, OrbitAlgorithm) for one in algorithms)
     fabric = topology.fabric
     copied = topology.counts_copies or (fabric is not None and fabric.copies)
     return {
-        "schema": f"syncoll/{kind}/{3 if copied else 2 if new else 1}",
+        "schema": f"syncoll/{kind}/{max(version, 3 if copied else 2 if new else 1)}",
         "version": syncoll.__version__,
         "topology": topology.name,
         "collective": collective,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from syncoll.pages.page import Page
-from syncoll.results import Family, Frontier, Growth, OpenClaim, Point, Proof
+from syncoll.results import Family, Frontier, Growth, OpenClaim, Point, Proof, Scope
 from syncoll.wording import in_short, nearness
 
 __all__ = ["add_families", "member_of", "open_words", "optimal_for"]
@@ -59,7 +59,7 @@ def optimal_for(point: Point, proof: Proof | None) -> str:
     scope = "open" if proof is None else proof.scope_text
     if scope == "all":
         return "every C"
-    words = [scope.replace("chunks<=", "C <= ").replace("rounds<=", "R <= ")]
+    words = ["open" if proof is None else _limits(proof)]
     if point.bound and point.bound < point.bandwidth:
         words.append(nearness(point.bandwidth, point.bound))
     words = [word for word in words if word != "open"]
@@ -67,15 +67,27 @@ def optimal_for(point: Point, proof: Proof | None) -> str:
 
 
 def _proved(family: Family, frontier: Frontier) -> Iterator[str]:
-    """What is proved about the members that are points of the frontier."""
-    found: dict[str, list[int]] = {}
-    for point in frontier.points:
-        if member_of(point, frontier) is family:
-            words = optimal_for(point, frontier.proof(point))
-            found.setdefault(words, []).append(point.steps)
-    of = "" if len(frontier.families) == 1 else f" of C = {family.chunks}"
-    for words, steps in found.items():
-        yield f"  Optimal{of} for S = {_ranges(steps)}: {words}."
+    """How near the members are to what is proved for their S, and up to which S something is; not
+    those that cost more than something else."""
+    best = "optimal for every C"
+    found: dict[str, list[int]] = {best: []}
+    for proof in () if frontier.evidence is None else frontier.evidence.proofs:
+        if proof.best is None or not family.is_member(proof.steps, proof.best):
+            continue
+        words = best if proof.scope is Scope.ALL else nearness(proof.best, proof.bound)
+        if proof.scope is Scope.CHUNKS:
+            words += f" (optimal for {_limits(proof)})"
+        found.setdefault(words, []).append(proof.steps)
+    last = max((max(steps) for steps in found.values() if steps), default=None)
+    if last is not None:
+        of = "" if len(frontier.families) == 1 else f" of C = {family.chunks}"
+        told = "; ".join(f"S = {_ranges(steps)} {words}" for words, steps in found.items() if steps)
+        yield f"  Proved{of} up to S = {last}: {told}."
+
+
+def _limits(proof: Proof) -> str:
+    """The limits of a scope."""
+    return proof.scope_text.replace("chunks<=", "C <= ").replace("rounds<=", "R <= ")
 
 
 def _ranges(numbers: Iterable[int]) -> str:
@@ -90,14 +102,12 @@ def _ranges(numbers: Iterable[int]) -> str:
 
 
 def open_words(claim: OpenClaim, frontier: Frontier) -> str:
-    """What is open, where a family may have less than the points."""
-    if claim.most_steps is None:
-        for family in frontier.families:
-            cost = family.cost_within(claim.least_steps)
-            if cost is not None and (claim.high is None or cost < claim.high):
-                return (
-                    f"{claim.least_steps} or more steps, bandwidth cost from {claim.low} to below "
-                    f"that of the pipeline, {cost} with {claim.least_steps} steps "
-                    f"({nearness(cost, claim.low)}, nearer with more): {claim.reason}"
-                )
-    return str(claim)
+    """What is open, where the members of a family have less with every step more."""
+    costs = [family.cost_within(claim.least_steps) for family in frontier.families]
+    cost = min((cost for cost in costs if cost is not None), default=None)
+    if cost is None or claim.high is None or cost > claim.high:
+        return str(claim)
+    if claim.most_steps == claim.least_steps:
+        return str(claim)
+    known = f"{cost} with {claim.least_steps} steps ({nearness(cost, claim.low)}, nearer with more)"
+    return str(claim).replace(f"below {claim.high}:", f"below that of the pipeline, {known}:", 1)

@@ -14,7 +14,7 @@ from syncoll.documents import StoredAlgorithm
 from syncoll.planning.plan import CostModel
 from syncoll.results import Family, Frontier
 
-__all__ = ["MOST_MEMBER_SENDS", "members_for", "stored_member"]
+__all__ = ["MOST_MEMBER_SENDS", "fastest_member", "members_for", "stored_member"]
 
 _SIZES = tuple(1 << bits for bits in range(10, 31, 2))
 """Sizes of one node's data, unless others are asked for."""
@@ -35,6 +35,31 @@ def stored_member(family: Family, number: int, m: int) -> StoredAlgorithm:
     return StoredAlgorithm(member.instance, member.algorithm, where)
 
 
+def fastest_member(family: Family, step: Fraction, size: Fraction) -> int:
+    """The m for which ``S * step + R/C * size`` is the least.
+
+    Args:
+        step: what a step takes; above 0.
+        size: what R/C is multiplied with.
+
+    R/C is a constant and a multiple of 1/C, so that the time is convex in m: it is enough to look
+    for the first m after which it grows.
+    """
+
+    def grows(m: int) -> bool:
+        gain = family.bandwidth(m) - family.bandwidth(m + 1)
+        return family.interval * step >= gain * size
+
+    low, width = family.first, 1
+    while not grows(low + width - 1):
+        low, width = low + width, 2 * width
+    high = low + width - 1  # the least m that grows is from low to high
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if grows(middle) else (middle + 1, high)
+    return low
+
+
 def members_for(
     frontier: Frontier, model: CostModel, sizes: Sequence[int] = ()
 ) -> list[StoredAlgorithm]:
@@ -51,7 +76,7 @@ def members_for(
         for size in sizes or _SIZES:
             m = most
             if model.alpha:
-                m = min(m, family.fastest(model.alpha, Fraction(size) / model.bandwidth))
+                m = min(m, fastest_member(family, model.alpha, Fraction(size) / model.bandwidth))
             chosen.add(m)
         costs = {(point.steps, point.bandwidth) for point in frontier.points}
         found += [

@@ -13,7 +13,6 @@ a wave over its chunks.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -179,29 +178,6 @@ class Family:
         cost = self.bandwidth(m)
         return cost < bandwidth or (cost == bandwidth and self.steps.at(m) < steps)
 
-    def fastest(self, step: Fraction, size: Fraction) -> int:
-        """The m for which ``S * step + R/C * size`` is the least.
-
-        Args:
-            step: what a step takes; above 0.
-            size: what R/C is multiplied with.
-
-        R/C is a constant and a multiple of 1/C, so that the time is convex in m: it is enough to
-        look for the first m after which it grows.
-        """
-
-        def grows(m: int) -> bool:
-            return self.interval * step >= (self.bandwidth(m) - self.bandwidth(m + 1)) * size
-
-        low, width = self.first, 1
-        while not grows(low + width - 1):
-            low, width = low + width, 2 * width
-        high = low + width - 1  # the least m that grows is from low to high
-        while low < high:
-            middle = (low + high) // 2
-            low, high = (low, middle) if grows(middle) else (middle + 1, high)
-        return low
-
     def rounds_of(self, m: int) -> tuple[int, ...]:
         """The rounds of each step of a member."""
         steps = self.steps.at(m)
@@ -245,21 +221,3 @@ class Family:
             post=np.concatenate([part.instance.post for part, _ in placed]),
         )
         return Point(instance, algorithm, "family", self.found_by, 0.0)
-
-    def inverted(self, invert: Callable[[Part], Part]) -> Family:
-        """The family of the inverse collective: everything runs backwards.
-
-        Args:
-            invert: a part.
-        """
-        last = self.wave.steps - 1
-        return Family(
-            invert(self.wave),
-            tuple(self.rounds[(last - step) % self.interval] for step in range(self.interval)),
-            self.first,
-            self.ramp_down[::-1],
-            self.ramp_up[::-1],
-            None if self.tail is None else invert(self.tail),
-            None if self.head is None else invert(self.head),
-            self.found_by,
-        )

@@ -125,6 +125,8 @@ class Frontier:
         left_out: C for which the collective is said to be defined but makes no sense, each with the
             reason: no algorithm was looked for.
         families: algorithms for every m, in closed form; the points are not beaten by any of them.
+        counts_members: whether what is said to be known, and so what is open, counts their members;
+            in files before version 4 it does not.
 
     Examples:
         >>> from syncoll.api import Algorithm, Instance, Topology
@@ -155,6 +157,7 @@ class Frontier:
     refuted: tuple[Refuted, ...] = ()
     left_out: tuple[tuple[int, str], ...] = ()
     families: tuple[Family, ...] = ()
+    counts_members: bool = True
 
     @property
     def max_chunks(self) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
@@ -13,6 +14,7 @@ from syncoll.results.family import Family
 from syncoll.results.frontier import Frontier, OpenClaim, Point
 from syncoll.results.proof import Proof, Refuted, Scope, covers
 from syncoll.searching.candidates import CandidateSource
+from syncoll.searching.families import known_cost
 from syncoll.searching.request import Strategy
 from syncoll.searching.seeding import is_small
 
@@ -31,10 +33,10 @@ def with_claims(
     """The same with everything that is proved about it, and what is left open.
 
     Args:
-        frontier: points, and what a solver ruled out.
+        frontier: points and families, and what a solver ruled out.
         why_open: why an S was not settled (None: those beyond all others), in words.
     """
-    evidence = evidence_of(source, frontier.points, frontier.refuted, steps)
+    evidence = evidence_of(source, frontier, steps)
     least, low = source.least_steps, source.least_bandwidth
 
     def reason(s: int | None) -> str:
@@ -42,21 +44,29 @@ def with_claims(
             return why_open(s)
         return f"{why_open(s)}; {_ONLY_CUTS if s is None else _NO_BOUND}"
 
+    def known(steps: int) -> Fraction | None:
+        return known_cost(steps, frontier.points, frontier.families)
+
+    def is_met(steps: int, bound: Fraction) -> bool:
+        best = known(steps)
+        return best is not None and best <= bound
+
     claims = []
-    next_steps, best = least, None
+    next_steps = least
     for proof in evidence.proofs:
-        # What is said of an S holds for those before it that were not searched.
-        if proof.steps > next_steps and (best is None or proof.bound < best):
-            last = proof.steps - 1
+        # What is said of an S holds for those before it that were not searched, as far as no member
+        # of a family among them meets it.
+        between = range(next_steps, proof.steps)
+        count = bisect_left(between, True, key=lambda s: is_met(s, proof.bound))
+        if count:
+            last, best = between[count - 1], known(next_steps)
             claims.append(OpenClaim(next_steps, last, proof.bound, best, reason(next_steps)))
         if proof.low is not None and not proof.is_closed:
             why = reason(proof.steps)
             claims.append(OpenClaim(proof.steps, proof.steps, proof.low, proof.best, why))
-        next_steps, best = proof.steps + 1, proof.best
-    best = min((p.bandwidth for p in frontier.points), default=None)
-    if best is None or best > low:
-        after = max((p.steps for p in evidence.proofs), default=least - 1)
-        claims.append(OpenClaim(after + 1, None, low, best, reason(None)))
+        next_steps = proof.steps + 1
+    if not is_met(next_steps, low):
+        claims.append(OpenClaim(next_steps, None, low, known(next_steps), reason(None)))
     bounds = {proof.steps: proof.bound for proof in evidence.proofs}
     return replace(
         frontier,
@@ -71,21 +81,20 @@ def with_claims(
 
 def evidence_of(
     source: CandidateSource,
-    points: Sequence[Point],
-    refuted: Iterable[Refuted],
+    frontier: Frontier,
     steps: Iterable[int],
 ) -> Evidence:
-    """Everything that is proved."""
-    bounds = source.bounds
+    """Everything that is proved about points and families."""
+    bounds, points = source.bounds, frontier.points
     admitted = list(source.admitted())
-    answers = sorted(refuted, key=lambda one: (-one.steps, one.chunks, -one.rounds))
+    answers = sorted(frontier.refuted, key=lambda one: (-one.steps, one.chunks, -one.rounds))
     # The points of a composition may have more chunks than the limit.
     known = {*admitted, *(point.chunks for point in points)}
     for chunks in sorted(known):
         bounds.shape(chunks)
     proofs = []
     for s in steps:
-        best = min((p.bandwidth for p in points if p.steps <= s), default=None)
+        best = known_cost(s, points, frontier.families)
         proofs.append(_Proving(source, s, answers).proof(best))
     scales = None if bounds.irregular else BY_CUTTING
     shapes = tuple(
@@ -113,18 +122,15 @@ def gaps_are_open(
     """
     if not points or points[0].steps > source.least_steps:
         return True
-    costs = [(p.steps, p.bandwidth) for p in points]
     last = source.request.max_steps
     if last is None:
-        last = costs[-1][0]
+        last = points[-1].steps
         ends_open = all(family.limit > source.least_bandwidth for family in families)
-        if ends_open and costs[-1][1] > source.least_bandwidth:
+        if ends_open and points[-1].bandwidth > source.least_bandwidth:
             return True
-    ends = [*(steps for steps, _ in costs[1:]), last + 1]
     return any(
-        cost > source.least_bandwidth_of(steps)
-        for (first, cost), end in zip(costs, ends, strict=True)
-        for steps in range(first, end)
+        (known_cost(steps, points, families) or 0) > source.least_bandwidth_of(steps)
+        for steps in range(source.least_steps, last + 1)
     )
 
 

@@ -26,8 +26,8 @@ from syncoll.searching.bounds_table import BoundsTable
 from syncoll.searching.candidates import CandidateSource
 from syncoll.searching.claims import gaps_are_open, with_claims
 from syncoll.searching.compositions import Compositions
-from syncoll.searching.driver import OUT_OF_MEMORY, OnPoints, merged, proofs_until, search_points
-from syncoll.searching.families import belonging, unbeaten
+from syncoll.searching.driver import OUT_OF_MEMORY, OnPoints, proofs_until, search_points
+from syncoll.searching.families import belonging, merged, unbeaten
 from syncoll.searching.parts import Part, same_problem, underlying
 from syncoll.searching.request import Observer, SearchRequest, Strategy
 from syncoll.searching.seed_run import within

@@ -28,7 +28,7 @@ from syncoll.searching.answers import AnswerSource
 from syncoll.searching.bounds_table import BoundsTable
 from syncoll.searching.candidates import CandidateSource
 from syncoll.searching.claims import gaps_are_open, with_claims
-from syncoll.searching.families import belonging, unbeaten
+from syncoll.searching.families import belonging, few_steps, merged, unbeaten
 from syncoll.searching.passes import LOOKS, Passes, StepState
 from syncoll.searching.request import Candidate, Observer, SearchRequest, Strategy
 from syncoll.searching.seed_run import SeedRun
@@ -39,7 +39,7 @@ from syncoll.searching.turns import SeedTurns
 from syncoll.searching.windows import WindowSearch
 from syncoll.trust import require_valid
 
-__all__ = ["OUT_OF_MEMORY", "OnPoints", "merged", "proofs_until", "search_points"]
+__all__ = ["OUT_OF_MEMORY", "OnPoints", "proofs_until", "search_points"]
 
 OUT_OF_MEMORY = "out of memory"
 """Why a search ended before its time, in an open claim."""
@@ -164,6 +164,7 @@ class _Search:
         if seeds is None:
             seeds = answers.seeding.run(request.topology, request.collective), request
         self.seeds = SeedTurns(*seeds, deadline, self._take)
+        self.grown: list[Family] = []
         self.told: dict[int | None, Fraction] = {}
         self.proving, self.stopped = True, ""
 
@@ -204,8 +205,7 @@ class _Search:
         saved, new = time.perf_counter(), False
         for point in points:
             self.trials.known.add(point)
-            most = self.source.most_rounds(point.steps)
-            if (most is None or point.rounds <= most) and self.source.covers(point.chunks):
+            if self._admits(point):
                 merged_it = self._merge(point)
                 new |= merged_it
                 least = self.source.least_chunks  # whose shape stands for every C, also in files
@@ -217,7 +217,23 @@ class _Search:
                 with self.bounds.at_once():  # what is proved comes later
                     self._report()
                 saved = time.perf_counter()
-        return new
+        return self._take_members() or new
+
+    def _take_members(self) -> bool:
+        """Puts members of few steps of families that are new on the frontier; whether one is new.
+
+        Of those that seeds propose it depends on the time how many come.
+        """
+        grown = [family for family in self.seeds.families if family not in self.grown]
+        self.grown += grown
+        members = few_steps(grown, self.request)
+        new = [self._merge(point) for point in members if self._admits(point)]
+        return any(new)
+
+    def _admits(self, point: Point) -> bool:
+        """Whether a point keeps the limits, and is among what is proved."""
+        most, source = self.source.most_rounds(point.steps), self.source
+        return (most is None or point.rounds <= most) and source.covers(point.chunks)
 
     def _gaps_are_open(self) -> bool:
         """Whether a point of any S may be better than what is known."""
@@ -326,12 +342,7 @@ class _Search:
 
     def _shorten(self) -> None:
         """Looks for shorter ones near known algorithms, in windows of a few steps."""
-        source = self.source
-        points = []
-        for point in self.trials.known.points:
-            most = source.most_rounds(point.steps)
-            if (most is None or point.rounds <= most) and source.covers(point.chunks):
-                points.append(point)
+        points = [point for point in self.trials.known.points if self._admits(point)]
         until = self.deadline.share(_SHARE_OF_WINDOWS).sooner(_SYMMETRY_SECONDS)
         with closing(self.windows.solutions(points, until)) as solutions:
             for solution in solutions:
@@ -488,22 +499,6 @@ class _Search:
         if not whys and not self._may_serve(step.steps):
             return "of no use for the sizes asked for"
         return "; ".join(whys) or "too many candidates were not decided at once"
-
-
-def merged(points: list[Point], point: Point) -> list[Point]:
-    """The points with one more, without what is dominated; the same list where that is the one.
-
-    Of points of the same cost the one with fewer chunks stays.
-    """
-    if any(p.dominates(point) and not _is_finer(p, point) for p in points):
-        return points
-    kept = [p for p in points if not point.dominates(p)]
-    return sorted([*kept, point], key=lambda p: p.steps)
-
-
-def _is_finer(one: Point, other: Point) -> bool:
-    """Whether a point costs the same as another, and cuts the data into more chunks."""
-    return other.dominates(one) and other.chunks < one.chunks
 
 
 def proofs_until(limit: Deadline) -> Deadline:

@@ -179,6 +179,16 @@ def inverted_family(family: Family, request: SearchRequest) -> Family:
         solved = part.instance, part.algorithm
         return Part(*inverted(solved, request.collective, request.topology))
 
-    turned = family.inverted(invert)
+    last, interval = family.wave.steps - 1, family.interval
+    turned = Family(
+        invert(family.wave),
+        tuple(family.rounds[(last - step) % interval] for step in range(interval)),
+        family.first,
+        family.ramp_down[::-1],
+        family.ramp_up[::-1],
+        None if family.tail is None else invert(family.tail),
+        None if family.head is None else invert(family.head),
+        family.found_by,
+    )
     require_family(turned)
     return turned

@@ -1,29 +1,35 @@
-"""Which families belong on a frontier, and which points they leave there."""
+"""What belongs on a frontier, points and families that nothing beats, and what is known with it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from syncoll.results.family import Family
 from syncoll.results.frontier import Point
-from syncoll.searching.request import SearchRequest
+from syncoll.searching.request import SearchRequest, Strategy
+from syncoll.searching.seed_run import within
 
-__all__ = ["belonging", "unbeaten"]
+__all__ = ["belonging", "few_steps", "known_cost", "merged", "unbeaten"]
 
 _LOOKED_AT = 64
 """Up to so many steps members are compared one by one; beyond it what R/C comes near to counts."""
+
+_FEW_STEPS = 12
+"""Members of up to so many steps are points, each with what is proved for its S."""
 
 
 def belonging(families: Sequence[Family], request: SearchRequest) -> tuple[Family, ...]:
     """The families of which a member is not beaten by those of the others.
 
     Of a search that is limited in S, R or C there are none: members beyond any limit are not what
-    was asked for.
+    was asked for.  Nor of a collective whose chunks are not in proportion to C: what is proved for
+    some C says nothing about members of more.
     """
-    if not all(most is None for most in (request.max_steps, request.max_rounds)):
+    limits = request.max_steps, request.max_rounds, request.max_chunks, request.k
+    if any(most is not None for most in limits) or request.strategy is Strategy.PAPER:
         return ()
-    if request.max_chunks is not None:
+    if request.collective.irregular:
         return ()
     kept: list[Family] = []
     for family in sorted(families, key=_in_the_end):
@@ -56,3 +62,39 @@ def unbeaten(points: Sequence[Point], families: Sequence[Family]) -> tuple[Point
         for point in points
         if not any(family.beats(point.steps, point.bandwidth) for family in families)
     )
+
+
+def known_cost(steps: int, points: Sequence[Point], families: Sequence[Family]) -> Fraction | None:
+    """The least R/C of a point or a member of at most so many steps; None where there is none."""
+    costs = [point.bandwidth for point in points if point.steps <= steps]
+    costs += [cost for one in families if (cost := one.cost_within(steps)) is not None]
+    return min(costs, default=None)
+
+
+def few_steps(families: Sequence[Family], request: SearchRequest) -> Iterator[Point]:
+    """The members of few steps that keep the limits of a search; where it has none the first of a
+    family that has none so short."""
+    most = _FEW_STEPS if request.max_steps is None else min(request.max_steps, _LOOKED_AT)
+    for family in families:
+        last = family.within(most)
+        if last is None and request.max_steps is None:
+            last = family.first
+        for m in range(family.first, 0 if last is None else last + 1):
+            if family.steps.at(m) and within(member := family.member(m), request):
+                yield member
+
+
+def merged(points: list[Point], point: Point) -> list[Point]:
+    """The points with one more, without what is dominated; the same list where that is the one.
+
+    Of points of the same cost the one with fewer chunks stays.
+    """
+    if any(p.dominates(point) and not _is_finer(p, point) for p in points):
+        return points
+    kept = [p for p in points if not point.dominates(p)]
+    return sorted([*kept, point], key=lambda p: p.steps)
+
+
+def _is_finer(one: Point, other: Point) -> bool:
+    """Whether a point costs the same as another, and cuts the data into more chunks."""
+    return other.dominates(one) and other.chunks < one.chunks

@@ -5,8 +5,9 @@ algorithms and certificates, and must be the one that the file states:
 
 * the least number of steps, by distances;
 * each certificate, and with them the bound for each number of steps;
-* for each number of steps the best bandwidth cost, and whether bound and refutations leave room for
-  a better one: for each C the largest R that would be better must be ruled out;
+* for each number of steps the best bandwidth cost of points and families, and whether bound and
+  refutations leave room for a better one: for each C the largest R that would be better must be
+  ruled out;
 * what is said to be open.
 
 The code is apart from the one that makes the claims, `syncoll.searching.claims`.
@@ -20,6 +21,7 @@ looked at.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -127,6 +129,7 @@ class _Check:
     def __init__(self, frontier: Frontier, evidence: Evidence) -> None:
         self.frontier, self.evidence = frontier, evidence
         self.topology = frontier.topology
+        self.families = frontier.families if frontier.counts_members else ()
         self.least_steps = {
             one.shape: _least_steps(one.shape, self.topology) for one in evidence.shapes
         }
@@ -258,7 +261,8 @@ class _Check:
         )
 
     def _best(self, steps: int) -> Fraction | None:
-        costs = (p.bandwidth for p in self.frontier.points if p.steps <= steps)
+        costs = [p.bandwidth for p in self.frontier.points if p.steps <= steps]
+        costs += [c for one in self.families if (c := one.cost_within(steps)) is not None]
         return min(costs, default=None)
 
     def _proof(self, proof: Proof) -> None:
@@ -285,6 +289,19 @@ class _Check:
 
     def _contradictions(self, proof: Proof) -> None:
         """No algorithm of the file is among those that a solver is said to have ruled out."""
+        for answer, family in product(proof.refuted, self.frontier.families):
+            last = family.within(answer.steps)
+            if last is None:
+                continue
+            last = min(last, answer.rounds)  # a member has as many rounds as waves at least
+            _require(last - family.first <= _MOST_RATIOS, "too many members to look at one by one")
+            for m in range(family.first, last + 1):
+                times = -(-answer.chunks // family.chunks.at(m))
+                _require(
+                    family.rounds_needed.at(m) * times > answer.rounds,
+                    f"S = {answer.steps}, R = {answer.rounds}, C = {answer.chunks} is said to be "
+                    f"impossible, but a family has the member {m}",
+                )
         for answer, point in product(proof.refuted, self.frontier.points):
             asked, had = self._shape(answer.chunks), self._shape(point.chunks)
             copies = _copies(asked, had)
@@ -390,23 +407,31 @@ class _Check:
     def _open(self) -> None:
         """What is said to be open is what the proofs leave open."""
         expected: list[tuple[int, int | None, Fraction, Fraction | None]] = []
-        first: int = self.frontier.least_steps
-        best: Fraction | None = None
+        first, least = self.frontier.least_steps, self.frontier.least_bandwidth
         for proof in self.evidence.proofs:
             # What is proved about more steps is all that is known about those in between.
-            if first < proof.steps and (best is None or proof.bound < best):
-                expected.append((first, proof.steps - 1, proof.bound, best))
+            last = self._last_open(first, proof.steps - 1, proof.bound)
+            if last >= first:
+                expected.append((first, last, proof.bound, self._best(first)))
             if proof.low is not None and proof.low != proof.best:
                 expected.append((proof.steps, proof.steps, proof.low, proof.best))
-            first, best = proof.steps + 1, proof.best
-        best = min((p.bandwidth for p in self.frontier.points), default=None)
-        if best is None or best > self.frontier.least_bandwidth:
-            expected.append((first, None, self.frontier.least_bandwidth, best))
+            first = proof.steps + 1
+        if self._last_open(first, first, least) == first:
+            expected.append((first, None, least, self._best(first)))
         stated = [(c.least_steps, c.most_steps, c.low, c.high) for c in self.frontier.open]
         _require(
             stated == expected,
             f"what is open is stated as {_shown(stated)}; the proofs leave open {_shown(expected)}",
         )
+
+    def _last_open(self, first: int, last: int, bound: Fraction) -> int:
+        """The last of these S for which the best found costs more than a bound; else first - 1."""
+
+        def is_met(steps: int) -> bool:
+            best = self._best(steps)
+            return best is not None and best <= bound
+
+        return first - 1 + bisect_left(range(first, last + 1), True, key=is_met)
 
 
 def _equal(what: str, stated: object, computed: object) -> None:

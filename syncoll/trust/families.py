@@ -67,8 +67,6 @@ def require_family(family: Family) -> None:
 def require_consistent(frontier: Frontier) -> None:
     """Passes a frontier none of whose families beats what is proved, nor a point.
 
-    That a member is optimal is claimed only of those that are points, with the proof for their S.
-
     Raises:
         VerificationError: naming what contradicts what.
     """

@@ -54,7 +54,7 @@ def digest(document: Json) -> str:
 
 class _File:
     def __init__(self, document: Json) -> None:
-        versions = [f"syncoll/frontier/{n}" for n in (1, 2, 3)]
+        versions = [f"syncoll/frontier/{n}" for n in (1, 2, 3, 4)]
         require(document["schema"] in versions, "the schema")
         self.document, self.machine = document, Machine.read(document)
         self.evidence, self.bounds = document["evidence"], document["bounds"]
@@ -68,6 +68,8 @@ class _File:
             (count(p["steps"]), Fraction(count(p["rounds"]), count(p["chunks"])), p)
             for p in document["points"]
         ]
+        self.families = [_Family(one) for one in document.get("families", [])]
+        self.counted = self.families if document["schema"] == versions[-1] else []
         self.proofs = sorted(
             [(one["steps"], one["proof"]) for one in document["between"]]
             + [(s, point["proof"]) for s, _, point in self.points],
@@ -102,6 +104,7 @@ class _File:
         for steps, proof in self.proofs:
             self._proof(steps, proof)
         self._open()
+        self._families()
         return set(self._not_checked())
 
     def _shapes(self) -> None:
@@ -125,13 +128,15 @@ class _File:
         require(ascending(left_out), "left_out")
         require(all(1 <= c <= self.limit and c not in self.of for c in left_out), "left_out")
         for _, _, point in self.points:
-            chunks: Counter[tuple[Nodes, Nodes]] = Counter()
-            for one in point["chunk_classes"]:
-                pre, post = (sorted({*node_set(one[k], self.machine.nodes)}) for k in ENDS)
-                chunks[tuple(pre), tuple(post)] += len(one["chunks"])
-            shape = self.of[point["chunks"]]
-            require(+chunks == shape.scaled(point["chunks"]), "other chunks")
-            require(point.get("combining", False) is shape.combining, "combining")
+            self._require_chunks(point, self.of[point["chunks"]])
+
+    def _require_chunks(self, point: Json, shape: Shape) -> None:
+        chunks: Counter[tuple[Nodes, Nodes]] = Counter()
+        for one in point["chunk_classes"]:
+            pre, post = (sorted({*node_set(one[k], self.machine.nodes)}) for k in ENDS)
+            chunks[tuple(pre), tuple(post)] += len(one["chunks"])
+        require(+chunks == shape.scaled(point["chunks"]), "other chunks")
+        require(point.get("combining", False) is shape.combining, "combining")
 
     def _possible(self, chunks: int) -> bool:
         return not self.scales or self.shapes[0].allows(chunks)
@@ -166,7 +171,7 @@ class _File:
 
     def _proof(self, steps: int, proof: Json) -> None:
         """Steps 9 to 11."""
-        best = min((cost for s, cost, _ in self.points if s <= steps), default=None)
+        best = self._known(steps)
         bound = self._bound(self._chosen(proof["certificates"]), steps)
         stated = ratio(proof["bound"]), maybe_ratio(proof["best"])
         require(stated == (bound, best), f"S = {steps}: bound {bound}, best {best}")
@@ -190,6 +195,12 @@ class _File:
         else:
             self._contradictions(proof)
             self._better(steps, proof, best, bound)
+
+    def _known(self, steps: int) -> Fraction | None:
+        """The best known for so many steps."""
+        costs = [cost for s, cost, _ in self.points if s <= steps]
+        costs += [cost for one in self.counted if (cost := one.within(steps)) is not None]
+        return min(costs, default=None)
 
     def _method(self, proof: Json) -> str:
         kinds = {c.method for c in self._chosen(proof["certificates"]) if c.rounds}
@@ -253,6 +264,11 @@ class _File:
                 m = max([1, *(-(-n // had[key]) for key, n in moving)])
                 possible = s <= one["steps"] and m * point["rounds"] <= one["rounds"]
                 require(not possible, "a point is what is said to be impossible")
+        for one, family in product(proof["refuted"], self.families):
+            for m in range(family.first, family.first + one["rounds"] + 1):
+                s, r, c = family.costs(m)
+                possible = s <= one["steps"] and r * -(-one["chunks"] // c) <= one["rounds"]
+                require(not possible, "a member is what is said to be impossible")
 
     def _scaled(self, chunks: Any) -> dict[tuple[Nodes, Nodes], int]:
         if self.scales:
@@ -262,24 +278,48 @@ class _File:
     def _open(self) -> None:
         """Step 12."""
         expected: list[tuple[int, int | None, Fraction, Fraction | None]] = []
-        first, best = self.bounds["steps"], None
+        first, least = self.bounds["steps"], ratio(self.bounds["bandwidth"])
+
+        def is_open(steps: int, bound: Fraction) -> bool:
+            best = self._known(steps)
+            return best is None or best > bound
+
         for s, proof in self.proofs:
             bound, low, found = (maybe_ratio(proof[key]) for key in ("bound", "low", "best"))
             assert bound is not None
-            if s > first and (best is None or best > bound):
-                expected.append((first, s - 1, bound, best))
+            between = [t for t in range(first, s) if is_open(t, bound)]
+            if between:
+                expected.append((first, between[-1], bound, self._known(first)))
             if low is not None and low != found:
                 expected.append((s, s, low, found))
-            first, best = s + 1, found
-        best, least = min((c for _, c, _ in self.points), default=None), self.bounds["bandwidth"]
-        if best is None or best > ratio(least):
-            expected.append((first, None, ratio(least), best))
+            first = s + 1
+        if is_open(first, least):
+            expected.append((first, None, least, self._known(first)))
         stated = [
             (count(s), maybe_count(t), ratio(low), maybe_ratio(high))
             for one in self.document["open"]
             for (s, t), (low, high) in [(one["steps"], one["bandwidth"])]
         ]
         require(stated == expected, f"open: {stated}, not {expected}")
+
+    def _families(self) -> None:
+        """Step 13."""
+        for one in self.families:
+            require(self.scales, "a family of what does not scale")
+            for part in one.parts:
+                self._require_chunks(part, self.shapes[0])
+                _Replay(part, self.machine).run()
+            for member in one.members():
+                _Replay(member, self.machine).run()
+            require(one.costs(one.first)[0] >= self.bounds["steps"], "fewer steps than the least")
+            require(one.limit >= ratio(self.bounds["bandwidth"]), "below the bound")
+            for steps, proof in self.proofs:
+                cost = one.within(steps)
+                require(cost is None or cost >= ratio(proof["bound"]), "below a proof's bound")
+            for steps, cost, _ in self.points:
+                at_most, sooner = one.within(steps), one.within(steps - 1)
+                require(at_most is None or at_most >= cost, "a member costs less than a point")
+                require(sooner is None or sooner > cost, "a member as good with fewer steps")
 
     def _not_checked(self) -> Iterator[str]:
         if self.scales:
@@ -326,6 +366,84 @@ def _words(steps: int, proof: Json) -> str:
     text += f"; none with {' and '.join(limits)} "
     text += "exists" if best is None else f"has one below {best}"
     return text + (", on the word of a solver" if proof["refuted"] else "")
+
+
+class _Family:
+    """A family as the page says what it is."""
+
+    def __init__(self, family: Json) -> None:
+        self.first, self.usual = count(family["first"]), family["rounds_per_interval"]
+        self.wave = family["wave"]
+        self.fixed = [family[key] for key in ("head", "tail") if key in family]
+        self.parts = [self.wave, *self.fixed]
+        self.up, self.down = family.get("ramp_up", []), family.get("ramp_down", [])
+        every = [*self.usual, *self.up, *self.down]
+        require(bool(self.usual) and all(count(r) >= 1 for r in every), "rounds of a family")
+        self.grows = {
+            key: (family[key]["base"], count(family[key]["each"]))
+            for key in ("steps", "rounds", "chunks")
+        }
+        self.tails = "tail" in family
+        self.limit = ratio(family["limit"])
+        for m in (self.first, self.first + 1):
+            member = self.member(m)
+            stated = member["steps"], member["rounds"], member["chunks"]
+            require(stated == self.costs(m), "the closed form")
+        _, rounds, chunks = (self.grows[key] for key in ("steps", "rounds", "chunks"))
+        require(self.limit == Fraction(rounds[1], chunks[1]), "the limit")
+        require(rounds[0] * chunks[1] > chunks[0] * rounds[1], "R/C does not fall")
+
+    def costs(self, m: int) -> tuple[int, int, int]:
+        """S, R, C."""
+        s, r, c = (base + each * m for base, each in self.grows.values())
+        return s, r, c
+
+    def within(self, steps: int) -> Fraction | None:
+        """The least R/C with at most so many steps."""
+        base, each = self.grows["steps"]
+        m = (steps - base) // each
+        return None if m < self.first else Fraction(*self.costs(m)[1:])
+
+    def members(self) -> Iterator[Json]:
+        """Those that have to be looked at."""
+        depth = self.wave["steps"]
+        fixed = [part["steps"] for part in self.fixed]
+        head, tail = (fixed[:-1], fixed[-1:]) if self.tails else (fixed, [])
+        begins = max(depth, len(self.up), *head)
+        ends = max(depth, len(self.down), *tail)
+        m = self.first
+        yield self.member(m)
+        while depth + (m - 1) * len(self.usual) < begins + ends + len(self.usual):
+            m += 1
+            yield self.member(m)
+
+    def member(self, m: int) -> Json:
+        """As a point."""
+        steps = self.wave["steps"] + (m - 1) * len(self.usual)
+        placed = [(self.wave, k * len(self.usual)) for k in range(m)]
+        for part in self.fixed:
+            last = self.tails and part is self.fixed[-1]
+            placed.append((part, steps - part["steps"] if last else 0))
+        require(all(start >= 0 for _, start in placed), "a tail before the first step")
+        rounds = [self.usual[t % len(self.usual)] for t in range(steps)]
+        rounds[: len(self.up)] = self.up
+        rounds[steps - len(self.down) :] = self.down
+        require(len(rounds) == steps, "ramps without room")
+        algorithm: Json = {"rounds_per_step": rounds, "sends": []}
+        member = {"steps": steps, "rounds": sum(rounds), "algorithm": algorithm}
+        classes: list[Json] = []
+        before, chunks = 0, 0
+        for part, start in placed:
+            own = part["algorithm"]
+            algorithm["sends"] += [[c + before, a, b, t + start] for c, a, b, t in own["sends"]]
+            if "contributions" in own:
+                algorithm.setdefault("contributions", []).extend(own["contributions"])
+            for one in part["chunk_classes"]:
+                classes.append({**one, "chunks": [c + before for c in one["chunks"]]})
+            before += sum(len(one["chunks"]) for one in part["chunk_classes"])
+            chunks += part["chunks"]
+        combining = self.wave.get("combining", False)
+        return {**member, "chunks": chunks, "chunk_classes": classes, "combining": combining}
 
 
 class _Replay:

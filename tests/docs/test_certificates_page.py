@@ -60,6 +60,8 @@ COMMANDS = {
     "line(3) odd": "--backend pysat --max-chunks 2 --max-steps 3",
     "line(3) gap": "--backend pysat --max-chunks 3 --max-steps 3",
     "line(3) allreduce": "--backend ring --max-steps 3",
+    "line(3) broadcast": "--backend pipelines --backend-option steps=3",
+    "line(4) reduce": "--backend pipelines --backend-option steps=3",
 }
 """Frontiers by what is searched, with the options of the search."""
 
@@ -280,6 +282,12 @@ def widen(content: Json) -> None:
     proof["words"] = words + "whatever its chunks and rounds"
 
 
+def cheaper(family: Json) -> None:
+    """One chunk more in the closed form, and in the tail that it does not have."""
+    family["chunks"]["base"] += 1
+    family["tail"] = copy.deepcopy(family["wave"])
+
+
 def stand_for_every(content: Json) -> None:
     """Keeps one of several shapes and says that it stands for every C."""
     shape = content["evidence"]["shapes"][0]
@@ -370,6 +378,27 @@ WRONG: dict[str, tuple[str, Change]] = {
         lambda d: d.update(left_out=[{"chunks": 2, "reason": "no reason"}]),
     ),
     "nothing is open": ("line(3) allreduce", lambda d: d.update(open=[])),
+    "a member that is not known": (
+        "line(3) broadcast",
+        lambda d: d["open"][-1].update(bandwidth=["1", "12/11"]),
+    ),
+    "more known than a member": (
+        "line(4) reduce",
+        lambda d: d["open"][-1].update(bandwidth=["1", "15/13"]),
+    ),
+    "a member that is open at last": (
+        "line(3) broadcast",
+        lambda d: d["open"][-1].update(steps=[14, None], bandwidth=["1", "14/13"]),
+    ),
+    "a cheaper family": ("line(3) broadcast", lambda d: cheaper(d["families"][0])),
+    "a family that begins too soon": (
+        "line(4) reduce",
+        lambda d: d["families"][0].update(first=0),
+    ),
+    "a family's member left out": (
+        "line(3) broadcast",
+        lambda d: d.update(schema="syncoll/frontier/3"),
+    ),
     "a send": ("bus(3) allreduce", lambda d: d["points"][1]["algorithm"]["sends"][0].reverse()),
     "whose contribution": (
         "bus(3) allreduce",
@@ -400,6 +429,7 @@ def test_certificates_of_another_frontier(document: Callable[[str], Json]) -> No
 def numbers(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     """The places of everything that claims consist of."""
     record = ("search", "seconds", "label", "encoding", "backend", "reason", "file", "scales")
+    record += ("version", "found_by", "fabric")  # what is for people
     if isinstance(value, dict | list):
         for key, child in value.items() if isinstance(value, dict) else enumerate(value):
             if key not in record:

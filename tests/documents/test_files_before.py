@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from syncoll.documents import frontier_document, read_file
 from syncoll.documents.document import digest
+from syncoll.errors import VerificationError
 from syncoll.proofs.refutation import check_refutation
+from syncoll.trust.claims import check_claims
 
 BEFORE = Path(__file__).parent / "before"
 FRONTIERS = sorted(BEFORE.glob("frontier_*.json"))
@@ -26,6 +29,12 @@ def test_a_frontier_is_read_and_would_be_written_again(path: Path) -> None:
         point.pop("variables", None)
         point.pop("constraints", None)
     assert again == {**before, "digest": digest(before)}
+    if stored.claims().evidence is not None:  # of a family no member counted as known
+        check_claims(stored.claims())
+        newer = replace(stored.claims(), counts_members=True)
+        if newer.families:
+            with pytest.raises(VerificationError, match="what is open"):
+                check_claims(newer)
 
 
 def test_outcomes_are_read() -> None:

@@ -18,12 +18,19 @@ from syncoll.documents import read_file
 from syncoll.errors import FileFormatError, ModelError, UsageError, VerificationError
 from syncoll.formula import Limits
 from syncoll.model import Algorithm, Collective, Topology
+from syncoll.planning.members import fastest_member
 from syncoll.plugins import PluginManager, SeedLimits, resolve_options
-from syncoll.results import Family, Growth, Part, Scope
+from syncoll.results import Family, Frontier, Growth, Part, Refuted, Scope
 from syncoll.searching import SearchRequest, search
+from syncoll.searching.bounds_table import BoundsTable
+from syncoll.searching.candidates import CandidateSource
+from syncoll.searching.claims import with_claims
+from syncoll.searching.families import belonging
+from syncoll.searching.request import Strategy
 from syncoll.session import Session
 from syncoll.solving import Solver
 from syncoll.trust import require_valid
+from syncoll.trust.claims import check_claims
 from syncoll.trust.families import require_family
 from syncoll_pipelines import RECORD
 
@@ -69,7 +76,7 @@ def test_closed_form_and_members_agree_up_to_the_bandwidth_bound(cube: Family) -
 def test_the_fastest_member_is_the_fastest_of_all_members(cube: Family) -> None:
     for size in (0, 1, 10, 100, 1000, 12345):
         times = [cube.steps.at(m) + cube.bandwidth(m) * size for m in range(200)]
-        m = cube.fastest(Fraction(1), Fraction(size))
+        m = fastest_member(cube, Fraction(1), Fraction(size))
         assert times[m] == min(times)
 
 
@@ -189,8 +196,9 @@ def test_a_frontier_shows_keeps_and_checks_a_family_once(
     shown = capsys.readouterr().out
     assert "3 m + 3" in shown
     assert "1/3, the bound" in shown
-    assert "every C" in shown
-    assert "Optimal for S = 4, 6, 8, 10, 12: every C." in shown
+    assert "Proved up to S = 12: S = 4, 6, 8, 10, 12 optimal for every C; S = 3 within" in shown
+    assert "; S = 7 within 1.8 % (optimal for C <= " in shown
+    assert "that of the pipeline, 13/33 with 13 steps (within 18 %, nearer with more)" in shown
     frontier = read_file(saved).claims()
     (family,) = frontier.families
     costs = {p.steps: p.bandwidth for p in frontier.points}
@@ -225,12 +233,91 @@ def test_a_changed_family_in_a_file_is_refused(saved: Path, tmp_path: Path) -> N
         read(lambda family: family["tail"]["chunk_classes"][0]["chunks"].append(3))
 
 
+@pytest.fixture(scope="module")
+def every_second() -> Family:
+    """A broadcast on line(3) with a member for every second S: S = R = 2 m + 1, C = 2 m."""
+    topology, collective = SESSION.topology("line(3)"), SESSION.collective("broadcast")
+    algorithm = Algorithm((1, 1, 1), [[0, 0, 1, 0], [0, 1, 2, 1], [1, 0, 1, 1], [1, 1, 2, 2]])
+    instance = collective.instantiate(topology, chunks=2, steps=3, rounds=3)
+    return Family(Part(instance, algorithm), (1, 1), 1, found_by="hand")
+
+
+def claimed(family: Family, steps: list[int]) -> Frontier:
+    """A frontier of its first member, with what is proved for some S."""
+    topology, collective = family.topology, SESSION.collective("broadcast")
+    request = SearchRequest(topology, collective)
+    source = CandidateSource(request, BoundsTable(topology, collective))
+    bare = Frontier(topology, collective.name, (family.member(1),), (), "", families=(family,))
+    return with_claims(bare, source, steps, lambda _: "")
+
+
+def test_what_is_known_between_members_and_after_the_last_proof_is_of_members(
+    every_second: Family,
+) -> None:
+    frontier = claimed(every_second, [3, 6, 12])
+    check_claims(frontier)
+    ratios = [(one.low, one.high) for one in frontier.open]
+    assert [(one.least_steps, one.most_steps) for one in frontier.open] == [
+        *((2, 2), (4, 5), (6, 6), (7, 11), (12, 12), (13, None))
+    ]
+    assert ratios == [
+        (Fraction(3, 2), None),
+        (Fraction(6, 5), Fraction(3, 2)),  # of 4 steps that of 3 is known, of 5 less
+        (Fraction(6, 5), Fraction(5, 4)),
+        (Fraction(12, 11), Fraction(7, 6)),
+        (Fraction(12, 11), Fraction(11, 10)),
+        (Fraction(1), Fraction(13, 12)),
+    ]
+    assert frontier.evidence is not None
+    assert [proof.best for proof in frontier.evidence.proofs] == [ratios[k][1] for k in (1, 2, 4)]
+
+
+def test_claims_that_ignore_or_overstate_a_member_are_refused(every_second: Family) -> None:
+    frontier = claimed(every_second, [3, 6, 12])
+    evidence = frontier.evidence
+    assert evidence is not None
+    for i, high in ((1, "5/4"), (3, "5/4"), (3, "12/11"), (4, "7/6"), (5, "3/2"), (5, "14/13")):
+        claims = list(frontier.open)
+        claims[i] = replace(claims[i], high=Fraction(high))
+        with pytest.raises(VerificationError, match="what is open is stated as"):
+            check_claims(replace(frontier, open=tuple(claims)))
+    for best in ("3/2", "11/10", None):
+        proof = evidence.proofs[1]
+        wrong = replace(proof, best=None if best is None else Fraction(best))
+        proofs = (evidence.proofs[0], wrong, evidence.proofs[2])
+        with pytest.raises(VerificationError, match="best cost found is 5/4"):
+            check_claims(replace(frontier, evidence=replace(evidence, proofs=proofs)))
+    with pytest.raises(VerificationError, match="best cost found"):
+        check_claims(replace(frontier, counts_members=False))
+    with pytest.raises(VerificationError, match=r"best cost found|what is open"):
+        check_claims(replace(frontier, families=()))
+
+
+def test_a_refutation_that_a_member_contradicts(every_second: Family) -> None:
+    """Said to be impossible: S = 7, R = 7, C = 6, the member of three waves, or copies of it."""
+    frontier = claimed(every_second, [3, 8])
+    evidence = frontier.evidence
+    assert evidence is not None
+    for rounds, chunks in ((7, 6), (7, 5), (14, 12), (10, 8)):
+        said = Refuted(8, rounds, chunks, "step", "cpsat")
+        last = replace(evidence.proofs[-1], refuted=(said,))
+        proofs = (evidence.proofs[0], last)
+        with pytest.raises(VerificationError, match="but a family has the member"):
+            check_claims(replace(frontier, evidence=replace(evidence, proofs=proofs)))
+
+
 def test_limits_leave_no_family() -> None:
     found = syncoll.pareto(
         "hypercube(3)", "broadcast", backend="pipelines", max_steps=5, time_limit=2
     )
     assert not found.families
     assert max(p.steps for p in found.points) == 5
+    topology, collective = SESSION.topology("hypercube(3)"), SESSION.collective("broadcast")
+    asked = SearchRequest(topology, collective)
+    family = families(topology, collective)[-1]
+    assert belonging([family], asked) == (family,)
+    for limited in ({"k": 0}, {"strategy": Strategy.PAPER}, {"max_chunks": 5}, {"max_rounds": 9}):
+        assert not belonging([family], replace(asked, **limited))
 
 
 def test_plans_runs_and_exports_members(
