@@ -17,6 +17,7 @@ from syncoll.repairing.damaged import Damaged
 from syncoll.repairing.mending import Clock, mended
 from syncoll.repairing.remaining import Broken, carried_over
 from syncoll.results import Family, Part
+from syncoll.results.backwards import backwards
 from syncoll.results.frontier import Costs
 from syncoll.searching import ChosenSeed
 from syncoll.searching.seeding import is_small
@@ -80,8 +81,8 @@ def known_seeds(
             machine, whole=machine.whole.reversed(), topology=machine.topology.reversed()
         )
         dual = whole.dual.name
-        backwards = [one.inverted(lambda part: _turned(part, dual)) for one in families]
-        known.append(_known(turned, rest.dual, _inverted(listed, whole.dual), backwards))
+        turned_round = [backwards(one, lambda part: _turned(part, dual)) for one in families]
+        known.append(_known(turned, rest.dual, _inverted(listed, whole.dual), turned_round))
 
     def begun_with(topology: Topology, collective: Collective) -> Sequence[Proposal]:
         asked = (one for one in known if one.is_asked(topology, collective))

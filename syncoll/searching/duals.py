@@ -12,6 +12,7 @@ from syncoll.errors import ModelError
 from syncoll.model import Algorithm, Collective, Instance, Topology
 from syncoll.model.derived import dual_instance, dual_of
 from syncoll.plugins import SeedLimits
+from syncoll.results.backwards import backwards
 from syncoll.results.family import Family, Part
 from syncoll.results.frontier import Point
 from syncoll.searching.answers import AnswerSource, PendingAnswer
@@ -179,16 +180,6 @@ def inverted_family(family: Family, request: SearchRequest) -> Family:
         solved = part.instance, part.algorithm
         return Part(*inverted(solved, request.collective, request.topology))
 
-    last, interval = family.wave.steps - 1, family.interval
-    turned = Family(
-        invert(family.wave),
-        tuple(family.rounds[(last - step) % interval] for step in range(interval)),
-        family.first,
-        family.ramp_down[::-1],
-        family.ramp_up[::-1],
-        None if family.tail is None else invert(family.tail),
-        None if family.head is None else invert(family.head),
-        family.found_by,
-    )
+    turned = backwards(family, invert)
     require_family(turned)
     return turned
