@@ -1,9 +1,11 @@
-"""Routes of least congestion for uneven exchanges: each chunk goes from one node to one.
+"""Routes for uneven exchanges: each chunk goes from one node to one.
 
-The amounts from node to node are cut into parts that are routed one after the other, each on the
-cheapest ways of the moment, where links are the dearer the more they carry: the multiplicative
-weights of Garg and Koenemann (FOCS 1998) and Young (FOCS 2001), with whole chunks.  On machines of
-boxes that balances what leaves a box over its network cards, as schedulers for uneven alltoalls do.
+On machines of boxes what leaves a box is balanced over its network cards, and what enters another
+over the cards there; inside there is time for the rest (`tiers`).  Elsewhere the amounts from node
+to node are cut into parts that are routed one after the other, each on the cheapest ways of the
+moment, where links are the dearer the more they carry: the multiplicative weights of Garg and
+Koenemann (FOCS 1998) and Young (FOCS 2001), with whole chunks (`congestion`).  What then goes when
+is a timetable's matter (`syncoll.scheduling.timetable`).
 """
 
 from __future__ import annotations
@@ -33,14 +35,14 @@ def _fits(topology: Topology, collective: Collective) -> Answer:
 
 RECORD = SeedRecord(
     name="routes",
-    summary="routes of least congestion for uneven exchanges from node to node",
+    summary="balanced routes for uneven exchanges from node to node",
     load=load,
     options=(
         Option("parts", 24, "into how many parts amounts are cut that are routed apart", low=1),
         Option("passes", 6, "how often each part is routed anew", low=1),
     ),
     fits=_fits,
-    first_seconds=1.0,
+    first_seconds=0.3,
     weight=4.0,
 )
 

@@ -17,7 +17,7 @@ from syncoll.deadline import Deadline
 from syncoll.model import Topology
 from syncoll.scheduling.link_sets import LinkSets
 
-__all__ = ["Routes", "Routing"]
+__all__ = ["Routes", "Routing", "merged"]
 
 IntArray = npt.NDArray[np.int64]
 Narrow = npt.NDArray[np.float32]
@@ -118,7 +118,13 @@ class Routing:
             if until.passed:
                 break
         assert best is not None
-        return self._merged(best[1], shares, best[0])
+        width = max(links.shape[1] for links in best[1])
+        padded = [
+            np.pad(links, ((0, 0), (0, width - links.shape[1])), constant_values=-1)
+            for links in best[1]
+        ]
+        pair = np.tile(np.arange(len(amounts)), parts)
+        return merged(sets, pair, shares.ravel(), np.concatenate(padded))
 
     def _cheapest(self, price: FloatArray, rows: IntArray) -> IntArray:
         """For some pairs the links of a cheapest way ``[N, H]``; -1 behind the last."""
@@ -176,22 +182,27 @@ class Routing:
         found = np.bincount(used.ravel(), weights, len(cost)) * cost
         return np.asarray(found)
 
-    @staticmethod
-    def _merged(taken: list[IntArray], shares: IntArray, rounds: float) -> Routes:
-        """Parts of one pair that take the same way as one."""
-        width = max(links.shape[1] for links in taken)
-        padded = [
-            np.pad(links, ((0, 0), (0, width - links.shape[1])), constant_values=-1)
-            for links in taken
-        ]
-        pair = np.tile(np.arange(shares.shape[1]), len(taken))
-        rows = np.column_stack([pair, np.concatenate(padded)])
-        amount = shares.ravel()
-        rows, amount = rows[amount > 0], amount[amount > 0]
-        order = np.lexsort(rows.T[::-1])
-        rows, amount = rows[order], amount[order]
-        new = np.ones(len(rows), dtype=bool)
-        new[1:] = (rows[1:] != rows[:-1]).any(axis=1)
-        first = np.flatnonzero(new)
-        total = np.add.reduceat(amount, first) if len(first) else amount
-        return Routes(rows[first, 0], total, rows[first, 1:], rounds)
+
+def merged(sets: LinkSets, pair: IntArray, amount: IntArray, links: IntArray) -> Routes:
+    """Ways in order of their pairs; those of one pair over the same links are one.
+
+    Args:
+        sets: of the topology whose links these are.
+        pair: ``[W]``.
+        amount: ``[W]``; ways of none are left out.
+        links: ``[W, H]``; -1 at any place for none.
+    """
+    some = amount > 0
+    pair, amount, links = pair[some], amount[some], links[some]
+    links = np.take_along_axis(links, np.argsort(links < 0, axis=1, kind="stable"), axis=1)
+    links = links[:, : max(1, int((links >= 0).sum(axis=1).max(initial=1)))]
+    rows = np.column_stack([pair, links])
+    order = np.lexsort(rows.T[::-1])
+    rows, amount = rows[order], amount[order]
+    new = np.ones(len(rows), dtype=bool)
+    new[1:] = (rows[1:] != rows[:-1]).any(axis=1)
+    first = np.flatnonzero(new)
+    total = np.add.reduceat(amount, first) if len(first) else amount
+    rows = rows[first]
+    way, place = np.nonzero(rows[:, 1:] >= 0)
+    return Routes(rows[:, 0], total, rows[:, 1:], sets.busiest(rows[way, place + 1], total[way]))

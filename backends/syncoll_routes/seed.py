@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from math import ceil
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from syncoll.deadline import Deadline
 from syncoll.errors import ModelError
 from syncoll.model import Collective, RelationTable, Topology, ranges
 from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits
 from syncoll.scheduling import MOST_SENDS, StreamClass, Streams, schedule_streams
 from syncoll_routes.congestion import Routes, Routing
+from syncoll_routes.tiers import Tiers
 
 __all__ = ["RouteSeed", "fits"]
 
@@ -26,15 +29,17 @@ _SHARE_OF_ROUTING = 0.4
 _PARTS_IN_ALL, _MOST_PARTS = 1000, 48
 """Few amounts are cut into more parts than others, so that these are small beside a link's load."""
 
-_FINE = 400
-"""Rounds with which a chunk is a fraction of a percent: C grows to that where sends allow it."""
+_FINE, _MANY_SENDS = 1000, 1 << 18
+"""Rounds with which a chunk is a thousandth: C grows to that unless it makes so many sends."""
+
+_MANY = 1 << 62
 
 _MORE_STEPS = (0, 1, 2, 3, 5, 8, 13, 21)
 """Beyond the length of the longest way."""
 
 
 def fits(topology: Topology, collective: Collective) -> Answer:
-    """Whether each chunk goes from one node to one, and not as many from each to each."""
+    """Whether each chunk goes from one node to one; as many from each to each only in two tiers."""
     if collective.combining:
         return Answer(False, "it combines; routes move data")
     least = collective.least_chunks(topology.num_nodes)
@@ -47,7 +52,7 @@ def fits(topology: Topology, collective: Collective) -> Answer:
     if len(set(starts.tolist())) == 1 or len(set(ends.tolist())) == 1:
         return Answer(False, "all chunks start, or end, at one node")
     whole = len(counts) in (topology.num_nodes**2, topology.num_nodes * (topology.num_nodes - 1))
-    if whole and (counts == counts[0]).all():
+    if whole and (counts == counts[0]).all() and Tiers.of(topology) is None:
         return Answer(False, "as many chunks go from each node to each, which others do better")
     return Answer(True)
 
@@ -75,32 +80,74 @@ class RouteSeed:
             return
         pairs = np.array([(kind.starts[0], kind.needed[0]) for kind in kinds], dtype=np.int64)
         amounts = np.array([len(kind.chunks) for kind in kinds], dtype=np.int64)
-        routing = Routing(topology, pairs)
-        parts, passes = int(options["parts"]), int(options["passes"])
-        parts = max(parts, min(_MOST_PARTS, _PARTS_IN_ALL // len(pairs)))
-        first = routing.routes(topology, amounts, parts, 1, until)
-        sends = int((first.amount * (first.links >= 0).sum(axis=1)).sum())
-        most = min(ceil(_FINE / max(1.0, first.rounds)), MOST_SENDS // (2 * max(1, sends)))
-        if limits.max_chunks is not None:
-            most = min(most, limits.max_chunks // least)
-        chunks = next(
-            (
-                c * least
-                for c in range(most, 0, -1)
-                if collective.admits(topology.num_nodes, c * least)
-            ),
-            least,
-        )
-        if sends > MOST_SENDS or (limits.max_chunks is not None and chunks > limits.max_chunks):
+        tiers = Tiers.of(topology)
+        ways: _Ways = _Congestion(topology, pairs, options) if tiers is None else tiers
+        first = ways.routes(pairs, amounts, until, quick=True)
+        if first is None:
+            return
+        chunks = _chunks(collective, topology.num_nodes, first, least, limits)
+        if chunks is None:
             return
         kinds = _pairs(collective.tabulate(topology.num_nodes, chunks))
         share = until.share(_SHARE_OF_ROUTING)
-        routes = routing.routes(topology, amounts * (chunks // least), parts, passes, share)
+        routes = ways.routes(pairs, amounts * (chunks // least), share)
+        if routes is None:
+            return
         streams = _streams(kinds, routes)
         note = f"{len(streams.chunks)} ways of at most {streams.height} links"
         steps = [streams.height + more for more in _MORE_STEPS]
         for made in schedule_streams(topology, streams, chunks, limits, steps, note):
             yield Proposal(made.chunks, made.algorithm, made.note)
+
+
+class _Ways(Protocol):
+    """What finds ways: the tiers of a machine, or congestion on any."""
+
+    def routes(
+        self, pairs: IntArray, amounts: IntArray, until: Deadline, *, quick: bool = False
+    ) -> Routes | None:
+        """Ways of whole amounts; None where the time was over before there were any."""
+
+
+class _Congestion:
+    """Ways of least congestion on any machine.
+
+    Args:
+        pairs: those that are asked for.
+    """
+
+    def __init__(
+        self, topology: Topology, pairs: IntArray, options: Mapping[str, OptionValue]
+    ) -> None:
+        self._topology, self._routing = topology, Routing(topology, pairs)
+        parts = max(int(options["parts"]), min(_MOST_PARTS, _PARTS_IN_ALL // len(pairs)))
+        self._parts, self._passes = parts, int(options["passes"])
+
+    def routes(
+        self, pairs: IntArray, amounts: IntArray, until: Deadline, *, quick: bool = False
+    ) -> Routes:
+        """See `_Ways`."""
+        passes = 1 if quick else self._passes
+        return self._routing.routes(self._topology, amounts, self._parts, passes, until)
+
+
+def _chunks(
+    collective: Collective, nodes: int, routes: Routes, least: int, limits: SeedLimits
+) -> int | None:
+    """A C for which whole chunks lose little; None where none is within the limits.
+
+    Args:
+        routes: those of the least C.
+    """
+    sends = int((routes.amount * (routes.links >= 0).sum(axis=1)).sum())
+    allowed = _MANY if limits.max_chunks is None else limits.max_chunks // least
+    if sends > MOST_SENDS or not allowed:
+        return None
+    fine = ceil(_FINE / max(1.0, routes.rounds))
+    most = min(allowed, max(1, min(fine, _MANY_SENDS // max(1, sends))))
+    return next(
+        (c * least for c in range(most, 0, -1) if collective.admits(nodes, c * least)), least
+    )
 
 
 def _pairs(table: RelationTable) -> list[StreamClass]:

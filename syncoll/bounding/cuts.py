@@ -20,6 +20,7 @@ from syncoll.certificates.classes import Demand, DemandList
 from syncoll.certificates.cuts import CutCertificate
 from syncoll.certificates.prices import PriceCertificate
 from syncoll.model import BoolArray, Topology
+from syncoll.model.boxes import boxes_by_width
 
 __all__ = ["around_boxes", "around_nodes", "find_cut", "least_cover"]
 
@@ -160,27 +161,12 @@ def around_boxes(topology: Topology, demands: Sequence[Demand]) -> CutCertificat
 
 def _boxes(topology: Topology) -> BoolArray:
     """What links of each width and wider connect, and all else: sets ``[candidate, node]``."""
-    nodes = topology.num_nodes
-    width = np.full(len(topology.links), np.inf)
-    for bound, members in zip(topology.bounds, topology.bound_links, strict=True):
-        width[members] = np.minimum(width[members], float(bound.chunks_per_round))
-    ends = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
-    found: list[BoolArray] = []
-    for least in np.unique(width)[1:][-_MOST_WIDTHS:].tolist():
-        label = np.arange(nodes)
-        joined = ends[width >= least]
-        while True:  # the least number on either end of a link, until nothing changes
-            nearer = label.copy()
-            np.minimum.at(nearer, joined[:, 0], label[joined[:, 1]])
-            np.minimum.at(nearer, joined[:, 1], label[joined[:, 0]])
-            if np.array_equal(nearer, label):
-                break
-            label = nearer
-        boxes = np.unique(label)
-        if 1 < len(boxes) < nodes:
-            found.append(label[None, :] == boxes[:, None])
+    found = [
+        label[None, :] == np.unique(label)[:, None]
+        for label in boxes_by_width(topology, _MOST_WIDTHS)
+    ]
     if not found:
-        return np.zeros((0, nodes), dtype=bool)
+        return np.zeros((0, topology.num_nodes), dtype=bool)
     sides = np.concatenate(found)
     return np.concatenate([sides, ~sides])
 

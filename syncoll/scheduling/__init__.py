@@ -11,6 +11,7 @@ send goes in which step.  In reading order:
 - ``windows``: lower bounds on R, and the round budgets that respect them.
 - ``list_scheduler``: a plan for given budgets and priorities, fast at any size.
 - ``step_program``: the plan of the fewest rounds, by integer programming, at moderate size.
+- ``timetable``: a plan for paths, fast for very many.
 - ``assignment``: chooses between the two, and what to try.
 - ``schedule``: which S and which numbers of segments are tried; plans become algorithms.
 """

@@ -77,6 +77,10 @@ class LinkSets:
         """The fewest rounds of a step with loads ``[sets + 1]``."""
         return int((-(-load[:-1] * self._down // self._up)).max(initial=0))
 
+    def busiest(self, link: IntArray, sends: IntArray) -> float:
+        """The rounds that the fullest set needs for so many sends over links, not rounded up."""
+        return float((self.load(link, sends) * self.rounds_per_send).max(initial=0.0))
+
     def rounds_of(self, sets: IntArray, load: IntArray) -> IntArray:
         """The fewest rounds for loads ``[sets, …]`` of some sets, each by itself."""
         shape = (-1, *(1,) * (load.ndim - 1))

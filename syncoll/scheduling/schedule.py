@@ -24,6 +24,7 @@ from syncoll.scheduling.assignment import Assigner
 from syncoll.scheduling.link_sets import LinkSets
 from syncoll.scheduling.packing import StepTree, TreePacking
 from syncoll.scheduling.streams import SendPlan, Streams
+from syncoll.scheduling.timetable import Timetable
 
 __all__ = [
     "MOST_SENDS",
@@ -46,6 +47,12 @@ _MOST_WASTED = 3.0
 _LEAST_GAIN = 64
 """Between the fewest steps and those for which the rounds can be least, steps are tried only if
 they may save more than one in so many rounds."""
+
+_NEAR = 1e-3
+"""No more steps are tried where so small a part of the rounds could be saved."""
+
+_MOST_LISTED = 4_000
+"""Entries times steps of streams for which there is list scheduling beside a timetable."""
 
 _MANY = 1 << 62
 _TOLERANCE = 1e-4
@@ -176,27 +183,37 @@ def schedule_streams(
     steps: Iterable[int],
     note: str,
 ) -> Iterator[Scheduled]:
-    """Algorithms of streams that are dealt already, each better than those before it.
+    """Algorithms of streams that are dealt already and are paths, each better than those before it.
+
+    A timetable says what goes when; where that leaves a gap, and there are few streams, list
+    scheduling has a try as well.
 
     Args:
         chunks: C.
         steps: the S to try, from few to many; those below the height are passed over.
 
     Yields:
-        An algorithm of fewer rounds each; none after one that needs no more than any could.
+        An algorithm of fewer rounds each; none after one that needs hardly more than any could.
     """
     until = limits.deadline()
     sets = LinkSets(topology, streams.num_sends)
-    assigner = Assigner(streams, sets)
+    timetable = Timetable(streams, sets)
+    assigner: Assigner | None = None
+    least = ceil(timetable.least_rounds - _TOLERANCE)
     most = _MANY if limits.max_rounds is None else limits.max_rounds
     for number in steps:
         if number < streams.height:
             continue
         over = limits.max_steps is not None and number > limits.max_steps
-        if over or until.passed or most < assigner.least_rounds:
+        if over or until.passed or most < least * (1 + _NEAR):
             return
-        plan = assigner.best(number, most, until, False)
-        if plan is not None:
+        plan = timetable.plan(number, until)
+        if plan is None:
+            return
+        if plan.total > least * (1 + _NEAR) and len(streams.link) * number <= _MOST_LISTED:
+            assigner = assigner or Assigner(streams, sets)
+            plan = assigner.best(number, plan.total - 1, until, False) or plan
+        if plan.total <= most:
             most = plan.total - 1
             yield Scheduled(chunks, _algorithm(topology, streams, plan.merged(streams, sets)), note)
 

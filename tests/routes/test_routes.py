@@ -76,24 +76,6 @@ def test_what_it_proposes_is_right_and_gets_better() -> None:
         assert best == sorted(best, reverse=True)
 
 
-@pytest.mark.parametrize("kind", ["skewed", "one to one"])
-def test_between_boxes_it_is_near_the_bound(kind: str) -> None:
-    topology = syncoll.topology("a100(boxes=2)")
-    sizes = np.zeros((16, 16), dtype=int)
-    if kind == "skewed":
-        shares = 1 / np.arange(1, 17) ** 1.2
-        rng = np.random.default_rng(1)
-        for row in sizes:
-            row += np.bincount(rng.choice(16, 64, p=shares / shares.sum()), minlength=16)
-    else:
-        sizes[np.arange(16), (np.arange(16) + 8) % 16] = 16
-    collective = syncoll.collective("alltoallv", sizes)
-    bound = syncoll.bounds(topology, collective, max_steps=3, time_limit=20).bandwidth
-    limits = SeedLimits(seconds=4)
-    made = list(RouteSeed().propose(topology, collective, limits, OPTIONS))[-1]
-    assert made.algorithm.rounds <= Fraction(21, 20) * bound * made.chunks
-
-
 def test_limits_are_kept() -> None:
     topology, collective = ring(5), uneven(5, 1)
     limits = SeedLimits(seconds=2, max_steps=3, max_chunks=2)

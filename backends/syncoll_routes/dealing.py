@@ -1,0 +1,117 @@
+"""Whole numbers: amounts laid beside one another, and shares that are rounded."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["dealt", "overlaps"]
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+_TURNS = 60
+_BUSY = 0.5
+"""Sets that are loaded by a smaller part of the fullest one's load are let alone."""
+
+
+def overlaps(
+    mine: IntArray, amount: IntArray, its: IntArray, room: IntArray
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Amounts and rooms of the same keys, laid beside each other in order.
+
+    Args:
+        mine: ``[N]``, the key of each amount.
+        amount: ``[N]``, from 0.
+        its: ``[M]``, the key of each room.
+        room: ``[M]``, from 0.
+
+    Returns:
+        Positions in the amounts and in the rooms, and how much of the one goes into the other,
+        above 0: of every key as much as both have.
+    """
+    order, other = np.argsort(mine, kind="stable"), np.argsort(its, kind="stable")
+    keys = np.unique(np.concatenate([mine, its]))
+    first, second = np.searchsorted(keys, mine[order]), np.searchsorted(keys, its[other])
+    totals = np.maximum(
+        np.bincount(first, amount[order], len(keys)), np.bincount(second, room[other], len(keys))
+    ).astype(np.int64)
+    begins = np.cumsum(totals) - totals  # where each key's stretch of the line begins
+    low, high = _laid(first, amount[order], begins)
+    below, above = _laid(second, room[other], begins)
+    points = np.unique(np.concatenate([low, high, below, above]))
+    point, length = points[:-1], np.diff(points)
+    i = np.searchsorted(low, point, side="right") - 1
+    j = np.searchsorted(below, point, side="right") - 1
+    both = (i >= 0) & (j >= 0)
+    point, length, i, j = point[both], length[both], i[both], j[both]
+    both = (point < high[i]) & (point < above[j])
+    return order[i[both]], other[j[both]], length[both]
+
+
+def _laid(key: IntArray, amount: IntArray, begins: IntArray) -> tuple[IntArray, IntArray]:
+    """From where to where amounts lie, those of each key one behind the other from its begin."""
+    sums = np.cumsum(amount)
+    before = np.concatenate([np.zeros(1, dtype=np.int64), sums])[np.searchsorted(key, key)]
+    high = begins[key] + sums - before
+    return high - amount, high
+
+
+def dealt(
+    group: IntArray, shares: FloatArray, sets: IntArray, rounds_per_send: FloatArray
+) -> IntArray:
+    """Whole numbers near shares, with the same sum for each group, that load no set much more.
+
+    Args:
+        group: ``[N]``.
+        shares: ``[N]``, from 0, of a whole sum for each group.
+        sets: ``[N, K]``, which sets each share loads.
+        rounds_per_send: ``[sets]``, and how much; 0 for a set that has no limit.
+
+    Single pieces then move within groups, from sets that have more than their shares say to those
+    that have less, many at a time, as long as that brings anything.
+    """
+    numbered = np.unique(group, return_inverse=True)[1].reshape(-1)
+    whole = np.floor(shares + 1e-9).astype(np.int64)
+    rest = shares - whole
+    missing = np.rint(np.bincount(numbered, rest)).astype(np.int64)
+    rng = np.random.default_rng(len(shares))
+    order = np.lexsort((-rest + 1e-6 * rng.random(len(rest)), numbered))
+    begin = np.searchsorted(numbered[order], np.arange(len(missing)))
+    rank = np.arange(len(order)) - begin[numbered[order]]
+    whole[order] += rank < missing[numbered[order]]
+    ideal = _loads(sets, shares, len(rounds_per_send))
+    in_rounds = ideal * rounds_per_send
+    weight = np.where(in_rounds > _BUSY * in_rounds.max(initial=0), rounds_per_send, 0.0)
+    for _ in range(_TURNS):
+        off = (_loads(sets, whole, len(weight)) - ideal) * weight
+        push = weight[sets].sum(axis=1)
+        pull = 2 * off[sets].sum(axis=1)
+        down = np.where(whole > 0, push - pull, np.inf)  # what is gained or lost by one less
+        up = push + pull
+        giver, taker = _least(numbered, down), _least(numbered, up)
+        gain = -(down[giver] + up[taker])
+        moving = np.flatnonzero((gain > 1e-9) & (giver != taker))
+        if not len(moving):
+            break
+        # Of those that meet at a set only the one that gains most moves.
+        touched = np.concatenate([sets[giver[moving]], sets[taker[moving]]], axis=1)
+        best = np.zeros(len(weight))
+        merit = gain[moving] * (1 + 1e-3 * rng.random(len(moving)))
+        limited = weight[touched] > 0
+        np.maximum.at(best, touched, np.where(limited, merit[:, None], 0))
+        alone = ((best[touched] <= merit[:, None]) | ~limited).all(axis=1)
+        whole[giver[moving[alone]]] -= 1
+        whole[taker[moving[alone]]] += 1
+    return whole
+
+
+def _loads(sets: IntArray, amounts: IntArray | FloatArray, size: int) -> FloatArray:
+    weights = np.repeat(amounts, sets.shape[1])
+    return np.asarray(np.bincount(sets.ravel(), weights, size), dtype=np.float64)
+
+
+def _least(group: IntArray, value: FloatArray) -> IntArray:
+    """For each group the position of its least value."""
+    order = np.lexsort((value, group))
+    return order[np.searchsorted(group[order], np.arange(int(group.max(initial=-1)) + 1))]

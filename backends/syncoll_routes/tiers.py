@@ -1,0 +1,268 @@
+"""Ways on machines of two tiers: boxes with fast links inside, and cards between them.
+
+What has to get from one box to another is balanced over the cards of both, whoever has it and
+whoever needs it: one linear program over what boxes send each other, in which the cards of a box
+that are alike are one (`LinearProgram` merges them).  No way over other boxes is looked at; none is
+of use where cards are what is scarce.  Inside the boxes there is time for the rest: what does
+not leave by its own node's card goes to the node whose card has room, and what arrives elsewhere
+goes on, over links of the box alone.
+
+FAST (Lei et al., arXiv 2505.09764) balances like that within servers, and sends between them in
+rounds of one-to-one transfers, by Birkhoff's decomposition, against incast.  A step here bounds
+what each card sends and what it receives; loads within these bounds are a sum of such rounds
+(Koenig), so that loads are all there is to decide.
+
+First what can go from its start to its end at once does, then what has to travel inside one of the
+two boxes only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.deadline import Deadline
+from syncoll.linear import LinearProgram
+from syncoll.model import BandwidthBound, Topology
+from syncoll.model.boxes import boxes_by_width
+from syncoll.scheduling.link_sets import LinkSets
+from syncoll_routes.congestion import Routes, Routing, merged
+from syncoll_routes.dealing import dealt, overlaps
+
+__all__ = ["Tiers"]
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+
+_MOST_WIDTHS = 8
+_PARTS, _PASSES = 24, 4
+"""Of ways inside boxes where links from node to node are not enough."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tiers:
+    """The boxes of a machine.
+
+    Args:
+        box: ``[P]``, numbers from 0.
+        between: ``[links]``, whether a link leads from box to box.
+        near: ``[links]``, whether it is inside a box and shares no bound with those between.
+    """
+
+    topology: Topology
+    box: IntArray
+    between: BoolArray
+    near: BoolArray
+
+    @classmethod
+    def of(cls, topology: Topology) -> Tiers | None:
+        """The largest boxes such that links lead from each to each, and inside one, over links that
+        share nothing with those between, from each node to each; None where there are none.
+        """
+        ends = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
+        for label in boxes_by_width(topology, _MOST_WIDTHS):
+            box = np.unique(label, return_inverse=True)[1].reshape(-1)
+            count = int(box.max()) + 1
+            from_to = box[ends]
+            between = from_to[:, 0] != from_to[:, 1]
+            pairs = np.unique(from_to[between] @ [count, 1])
+            if len(pairs) < count * (count - 1):
+                continue
+            near = ~between
+            for members in topology.bound_links:
+                if between[members].any():
+                    near[members] = False
+            found = cls(topology, box, between, near)
+            if found._connected:
+                return found
+        return None
+
+    @property
+    def _connected(self) -> bool:
+        """Whether links inside a box lead from each of its nodes to each."""
+        within = self.inside.distances[self.box[:, None] == self.box[None, :]]
+        return bool((within < self.topology.num_nodes).all())
+
+    @cached_property
+    def ends(self) -> IntArray:
+        """``[links, 2]``."""
+        return np.array(self.topology.links, dtype=np.int64).reshape(-1, 2)
+
+    @cached_property
+    def inside(self) -> Topology:
+        """The links within boxes alone."""
+        kept = {link for link, near in zip(self.topology.links, self.near, strict=True) if near}
+        bounds = []
+        for bound, members in zip(self.topology.bounds, self.topology.bound_links, strict=True):
+            if self.near[members].any():
+                links = tuple(link for link in bound.links if link in kept)
+                bounds.append(BandwidthBound(links, bound.chunks_per_round))
+        name, nodes = f"{self.topology.name} inside", self.topology.num_nodes
+        return Topology(name, nodes, tuple(sorted(kept)), tuple(bounds))
+
+    def routes(
+        self, pairs: IntArray, amounts: IntArray, until: Deadline, *, quick: bool = False
+    ) -> Routes | None:
+        """Ways of whole amounts; None where the time was over.
+
+        Args:
+            pairs: ``[N, 2]``, different nodes.
+            amounts: ``[N]``.
+            quick: makes no difference: all of it is.
+        """
+        sets = LinkSets(self.topology, 8 * int(amounts.sum()) + 1)
+        boxes = int(self.box.max()) + 1
+        from_to = self.box[pairs]
+        key = from_to @ [boxes, 1]
+        leaves = from_to[:, 0] != from_to[:, 1]
+        links = np.flatnonzero(self.between)
+        link_key = self.box[self.ends[links]] @ [boxes, 1]
+        crossing = np.bincount(key[leaves], amounts[leaves], boxes * boxes).astype(np.int64)
+        used = crossing[link_key] > 0
+        links, link_key = links[used], link_key[used]
+        carried: IntArray = np.zeros(0, dtype=np.int64)
+        if len(links):
+            shares = self._shares(sets, links, link_key, crossing, until)
+            if shares is None:
+                return None
+            carried = dealt(link_key, shares, sets.of_link[links], sets.rounds_per_send)
+        over, pair, amount = self._assigned(pairs, amounts, leaves, links, carried)
+        # What has not left its box, link -1, goes inside.
+        near = np.flatnonzero(~leaves)
+        over = np.concatenate([over, np.full(len(near), -1)])
+        pair, amount = np.concatenate([pair, near]), np.concatenate([amount, amounts[near]])
+        return self._joined(sets, pairs, pair, amount, over, until)
+
+    def _shares(
+        self,
+        sets: LinkSets,
+        links: IntArray,
+        key: IntArray,
+        crossing: IntArray,
+        until: Deadline,
+    ) -> FloatArray | None:
+        """``[links]``: what each carries between boxes, that the fullest set has the least."""
+        needed, group = np.unique(key, return_inverse=True)
+        group = group.reshape(-1)
+        used, row = np.unique(sets.of_link[links], return_inverse=True)
+        row = row.reshape(len(links), -1)
+        count = len(links)
+        inside = used[row] < sets.size
+        column, place = np.nonzero(inside)
+        rows = np.concatenate(
+            [group, len(needed) + row[column, place], len(needed) + np.arange(len(used))]
+        )
+        columns = np.concatenate([np.arange(count), column, np.full(len(used), count)])
+        values = np.concatenate(
+            [
+                np.ones(count),
+                sets.rounds_per_send[used[row[column, place]]],
+                np.full(len(used), -1.0),
+            ]
+        )
+        amounts = crossing[needed].astype(np.float64)
+        optimum = LinearProgram(
+            np.append(np.zeros(count), 1.0),
+            rows,
+            columns,
+            values,
+            np.concatenate([amounts, np.full(len(used), -np.inf)]),
+            np.concatenate([amounts, np.zeros(len(used))]),
+        ).minimise(until.seconds)
+        return None if optimum is None else np.maximum(optimum.columns[:-1], 0)
+
+    def _assigned(
+        self,
+        pairs: IntArray,
+        amounts: IntArray,
+        leaves: BoolArray,
+        links: IntArray,
+        carried: IntArray,
+    ) -> tuple[IntArray, IntArray, IntArray]:
+        """Which pair has how much of what each link carries: (link, pair, amount)."""
+        nodes = self.topology.num_nodes
+        left: IntArray = np.where(leaves, amounts, 0)
+        room = carried.copy()
+        start, end = self.ends[links].T
+        found: list[tuple[IntArray, IntArray, IntArray]] = []
+        first, last, box = pairs[:, 0], pairs[:, 1], self.box
+        keys: list[tuple[IntArray, IntArray]] = [
+            (first * nodes + last, start * nodes + end),
+            (first * nodes + box[last], start * nodes + box[end]),
+            (box[first] * nodes + last, box[start] * nodes + end),
+            (box[first] * nodes + box[last], box[start] * nodes + box[end]),
+        ]
+        for mine, its in keys:
+            pair, slot, amount = overlaps(mine, left, its, room)
+            np.subtract.at(left, pair, amount)
+            np.subtract.at(room, slot, amount)
+            found.append((links[slot], pair, amount))
+        over, whose, parts = zip(*found, strict=True)
+        return np.concatenate(over), np.concatenate(whose), np.concatenate(parts)
+
+    def _joined(
+        self,
+        sets: LinkSets,
+        pairs: IntArray,
+        pair: IntArray,
+        amount: IntArray,
+        over: IntArray,
+        until: Deadline,
+    ) -> Routes:
+        """Whole ways: inside, over a link between boxes, and inside again."""
+        nodes = self.topology.num_nodes
+        crossing = over >= 0
+        first = np.where(crossing, self.ends[over, 0], pairs[pair, 1])
+        last = np.where(crossing, self.ends[over, 1], pairs[pair, 1])
+        legs = (pairs[pair, 0] * nodes + first, last * nodes + pairs[pair, 1])
+        key = np.concatenate(legs)
+        moving = key // nodes != key % nodes
+        needed, which = np.unique(key[moving], return_inverse=True)
+        total = np.bincount(which.reshape(-1), np.tile(amount, 2)[moving], len(needed))
+        ends = np.stack([needed // nodes, needed % nodes], axis=1)
+        inner = self._inside(sets, ends, total.astype(np.int64), over, amount, until)
+        room, inner_key = inner.amount.copy(), needed[inner.pair]
+        rows = over[:, None]
+        for number in range(2):
+            leg = legs[number]
+            still = leg // nodes == leg % nodes
+            goes: IntArray = np.where(still, 0, amount)
+            own, way, part = overlaps(leg, goes, inner_key, room)
+            np.subtract.at(room, way, part)
+            kept = np.flatnonzero(still)
+            none = np.full((len(kept), inner.links.shape[1]), -1)
+            inside = np.concatenate([inner.links[way], none])
+            own = np.concatenate([own, kept])
+            amount = np.concatenate([part, amount[kept]])
+            rows = np.concatenate([inside, rows[own]][:: -1 if number else 1], axis=1)
+            pair, legs = pair[own], (legs[0][own], legs[1][own])
+        return merged(sets, pair, amount, rows)
+
+    def _inside(
+        self,
+        sets: LinkSets,
+        ends: IntArray,
+        total: IntArray,
+        over: IntArray,
+        amount: IntArray,
+        until: Deadline,
+    ) -> Routes:
+        """Ways inside boxes: over the link from end to end, if it is there and not too busy."""
+        direct = np.full((self.topology.num_nodes,) * 2, -1, dtype=np.int64)
+        near = np.flatnonzero(self.near)
+        direct[self.ends[near, 0], self.ends[near, 1]] = near
+        links = direct[ends[:, 0], ends[:, 1]]
+        found: Routes | None = None
+        if (links >= 0).all():
+            found = merged(sets, np.arange(len(ends)), total, links[:, None])
+            crossing = over >= 0
+            if found.rounds <= sets.busiest(over[crossing], amount[crossing]):
+                return found
+        routes = Routing(self.inside, ends).routes(self.inside, total, _PARTS, _PASSES, until)
+        links = np.where(routes.links >= 0, near[routes.links], -1)
+        other = merged(sets, routes.pair, routes.amount, links)
+        return other if found is None or other.rounds < found.rounds else found

@@ -1,0 +1,260 @@
+"""A timetable of paths: kinds of paths share out their sends over the steps, by a linear program.
+
+List scheduling decides send by send, and hardly evens out loads when thousands of streams meet.
+Here streams are of one kind that take links of the same speeds in the same order: over a card at
+once, say, or inside the box first.  All streams of a kind are spread over the steps alike.  Let
+f(k, h, t) be the part of the h-th sends of kind k that takes place in step t, F its sum up to t,
+and W(k, h, L) the rounds that these sends need on a link set L of B:
+
+    minimise    sum of r(t)
+    subject to  sum over t of f(k, h, t) = 1
+                F(k, h, t) <= F(k, h - 1, t - 1)
+                sum over k and h of W(k, h, L) f(k, h, t) <= r(t)    for every L and t
+
+The size does not depend on how many streams there are, and few L need be looked at: rows are added
+for those that a solution overloads.  The optimum is at most what the busiest L needs, and the rest
+is filling and draining, ever less with more steps.
+
+Whole chunks: n chunks of a stream have taken their h-th send after step t when floor(n F + u) has
+come, with one u in [0, 1) for all sends of the stream, so that none goes before it has arrived.
+Each stream takes the u of a few that leaves the loads nearest to what the program says.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.deadline import Deadline
+from syncoll.linear import GrowingProgram
+from syncoll.model import ranges
+from syncoll.scheduling.link_sets import LinkSets
+from syncoll.scheduling.streams import SendPlan, Streams
+
+__all__ = ["Timetable"]
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+_MOST_KINDS = 48
+"""With more kinds only the lengths of paths tell them apart."""
+
+_ADDED, _ROUNDS_OF_ROWS = 48, 12
+"""So many link sets get rows at once, and so often."""
+
+_ENOUGH = 1 + 1e-3
+"""A set that is overloaded by less needs no rows."""
+
+_OFFSETS = 8
+"""How many values of u a stream has to choose from."""
+
+_BLOCKS, _SWEEPS = 48, 3
+"""Streams choose block by block, and so often."""
+
+_LEAST_BLOCK = 16
+_BUSY = 0.6
+"""Sets that are loaded by a smaller part of what the step has room for are let alone."""
+
+
+class Timetable:
+    """Plans for streams each of which is a path.
+
+    Raises:
+        ValueError: when one is not.
+    """
+
+    def __init__(self, streams: Streams, sets: LinkSets) -> None:
+        self._streams, self._sets = streams, sets
+        entries = len(streams.link)
+        self._first = np.flatnonzero(np.diff(streams.stream, prepend=-1))
+        self._hops = np.diff(np.append(self._first, entries))
+        self._place = np.arange(entries) - np.repeat(self._first, self._hops)
+        above = np.where(self._place > 0, np.arange(entries) - 1, -1)
+        if not np.array_equal(above, streams.parent):
+            raise ValueError("a stream that is no path")
+        self._column, self._place_of, self._left_of = self._columns()
+        self._work = self._needed()
+
+    def _columns(self) -> tuple[IntArray, IntArray, IntArray]:
+        """For each entry its (kind, place); for each of these the sends before it and after."""
+        sets, width = self._sets, int(self._hops.max(initial=1))
+        pace = sets.rounds_per_send[sets.of_link[self._streams.link]].max(axis=1)
+        class_of = np.unique(pace, return_inverse=True)[1].reshape(-1)
+        rows = np.full((len(self._first), width), -1, dtype=np.int64)
+        stream = np.repeat(np.arange(len(self._first)), self._hops)
+        rows[stream, self._place] = class_of
+        kinds, kind = np.unique(rows, axis=0, return_inverse=True)
+        if len(kinds) > _MOST_KINDS:
+            lengths, kind = np.unique(self._hops, return_inverse=True)
+        else:
+            lengths = (kinds >= 0).sum(axis=1)
+        start = np.cumsum(lengths) - lengths
+        place = np.concatenate([np.arange(n) for n in lengths.tolist()])
+        left = np.repeat(lengths, lengths) - 1 - place
+        column = start[kind.reshape(-1)[stream]] + self._place
+        return column, place, left
+
+    def _needed(self) -> FloatArray:
+        """``[L, columns]``: the rounds that the sends of each column need on each set; no row
+        twice."""
+        sets, size = self._sets, len(self._place_of)
+        work = np.zeros(sets.size * size)
+        for of_link in sets.of_link.T:
+            used = of_link[self._streams.link]
+            inside = used < sets.size
+            place = used[inside] * size + self._column[inside]
+            work += np.bincount(place, self._streams.count[inside], len(work))
+        rounds = work.reshape(sets.size, size) * sets.rounds_per_send[:-1, None]
+        rounds = rounds[rounds.any(axis=1)]
+        return np.asarray(np.unique(np.round(rounds, 9), axis=0))
+
+    @property
+    def least_rounds(self) -> float:
+        """What the busiest set needs: no plan has fewer rounds."""
+        return float(self._work.sum(axis=1).max(initial=0.0))
+
+    def plan(self, steps: int, until: Deadline) -> SendPlan | None:
+        """A plan of so many steps; None where the time was over.
+
+        Args:
+            steps: S, at least the height.
+        """
+        parts = self._parts(steps, until)
+        if parts is None:
+            return None
+        sent = self._whole(parts, until)
+        entry, step = np.nonzero(sent)
+        return SendPlan.of(self._streams, self._sets, steps, entry, step, sent[entry, step])
+
+    def _parts(self, steps: int, until: Deadline) -> FloatArray | None:
+        """``[columns, S]``: the part of each column's sends that is over after each step."""
+        place, left, size = self._place_of, self._left_of, len(self._place_of)
+        free = steps - place - left
+        start = np.cumsum(free) - free
+        column = np.repeat(np.arange(size), free)
+        step = place[column] + np.arange(len(column)) - start[column]
+        number = np.full((size, steps), -1, dtype=np.int64)
+        number[column, step] = np.arange(len(column))
+        program = GrowingProgram(np.concatenate([np.zeros(len(column)), np.ones(steps)]))
+        program.add_rows(
+            np.ones(size), np.ones(size), (free, np.arange(len(column)), _ones(column))
+        )
+        for one in np.flatnonzero(place > 0).tolist():
+            own, before = number[one], number[one - 1]
+            for t in range(int(place[one]), steps - 1 - int(left[one])):
+                mine, its = own[place[one] : t + 1], before[place[one] - 1 : t]
+                program.add_rows(
+                    [-np.inf],
+                    [0.0],
+                    (
+                        [len(mine) + len(its)],
+                        np.concatenate([mine, its]),
+                        np.concatenate([_ones(mine), -_ones(its)]),
+                    ),
+                )
+        loads = self._work[:, column]
+        chosen = np.zeros(len(self._work), dtype=bool)
+        wanted = np.append(self._work.argmax(axis=0), self._work.sum(axis=1).argsort()[-_ADDED:])
+        found: FloatArray = np.zeros((size, steps))
+        for _ in range(_ROUNDS_OF_ROWS):
+            chosen[wanted] = True
+            for row in np.unique(wanted).tolist():
+                self._limit(program, loads[row], number, steps)
+            if not program.run(until.seconds):
+                return None
+            solution = program.optimum().columns
+            found = np.zeros((size, steps))
+            found[column, step] = np.maximum(solution[: len(column)], 0)
+            over = (self._work @ found) / np.maximum(solution[len(column) :], 1e-9)
+            over = np.where(self._work @ found > 1e-6 * self.least_rounds, over, 0).max(axis=1)
+            over[chosen] = 0
+            wanted = np.argsort(-over)[:_ADDED]
+            wanted = wanted[over[wanted] > _ENOUGH]
+            if not len(wanted):
+                break
+        return self._ordered(found)
+
+    def _limit(
+        self, program: GrowingProgram, load: FloatArray, number: IntArray, steps: int
+    ) -> None:
+        """A set's rows, one for each step."""
+        rounds_at = int(number.max()) + 1
+        sizes: list[int] = []
+        columns: list[IntArray] = []
+        values: list[FloatArray] = []
+        for t in range(steps):
+            own = number[:, t][number[:, t] >= 0]
+            own = own[load[own] > 0]
+            sizes.append(len(own) + 1)
+            columns += [own, np.array([rounds_at + t])]
+            values += [load[own], -np.ones(1)]
+        program.add_rows(
+            np.full(steps, -np.inf),
+            np.zeros(steps),
+            (sizes, np.concatenate(columns), np.concatenate(values)),
+        )
+
+    def _ordered(self, parts: FloatArray) -> FloatArray:
+        """The sums over the steps, where tolerances let nothing go before it has come."""
+        sums = np.minimum(parts.cumsum(axis=1), 1.0)
+        steps = parts.shape[1]
+        for one, (place, left) in enumerate(
+            zip(self._place_of.tolist(), self._left_of.tolist(), strict=True)
+        ):
+            sums[one, :place] = 0
+            sums[one, steps - 1 - left :] = 1
+            if place:
+                sums[one, 1:] = np.minimum(sums[one, 1:], sums[one - 1, :-1])
+        return np.asarray(np.maximum.accumulate(sums, axis=1))
+
+    def _whole(self, parts: FloatArray, until: Deadline) -> IntArray:
+        """``[E, S]``: whole numbers of chunks, given the sums of the parts."""
+        streams, sets = self._streams, self._sets
+        count, mine = streams.count, self._column
+        ideal = np.diff(parts, axis=1, prepend=0)
+        load = self._loaded(np.arange(len(count)), count[:, None] * ideal[mine])
+        in_rounds = load * sets.rounds_per_send[:, None]
+        room = in_rounds.max(axis=0, initial=0)
+        weight = np.where(in_rounds > _BUSY * room, sets.rounds_per_send[:, None], 0.0)
+        offsets = (np.arange(_OFFSETS) + 0.5) / _OFFSETS + 1e-9
+        chance = np.random.default_rng(parts.shape[1])
+        order = chance.permutation(len(self._first))
+        blocks = np.array_split(order, max(1, min(_BLOCKS, len(order) // _LEAST_BLOCK)))
+        beyond = np.zeros_like(load)  # what the sends decided so far are above their ideal
+        sent = np.zeros((len(count), parts.shape[1]), dtype=np.int64)
+        for sweep in range(_SWEEPS):
+            if sweep and until.passed:
+                break
+            for own in blocks:
+                entry = ranges(self._first[own], self._hops[own])
+                stream = np.repeat(np.arange(len(own)), self._hops[own])
+                fluid = count[entry, None] * ideal[mine[entry]]
+                if sweep:
+                    beyond -= self._loaded(entry, sent[entry] - fluid)
+                sums = np.floor(count[entry, None, None] * parts[mine[entry], :, None] + offsets)
+                whole = np.diff(sums, axis=1, prepend=0)  # [entries, S, offsets]
+                more = whole - fluid[:, :, None]
+                used = sets.of_link[streams.link[entry]]
+                slope = (weight * beyond)[used].sum(axis=1)[:, :, None]
+                cost = ((2 * slope + weight[used].sum(axis=1)[:, :, None] * more) * more).sum(
+                    axis=1
+                )
+                begins = np.cumsum(self._hops[own]) - self._hops[own]
+                total = np.add.reduceat(cost, begins, axis=0)
+                choice = (total + 1e-6 * chance.random(total.shape)).argmin(axis=1)
+                sent[entry] = whole[np.arange(len(entry)), :, choice[stream]]
+                beyond += self._loaded(entry, sent[entry] - fluid)
+        return sent
+
+    def _loaded(self, entry: IntArray, sends: FloatArray) -> FloatArray:
+        """``[sets + 1, S]``: what sends ``[entries, S]`` load the sets with."""
+        sets, steps = self._sets, sends.shape[1]
+        load = np.zeros((sets.size + 1) * steps)
+        for of_link in sets.of_link.T:
+            place = of_link[self._streams.link[entry]][:, None] * steps + np.arange(steps)
+            load += np.bincount(place.ravel(), sends.ravel(), len(load))
+        return load.reshape(-1, steps)
+
+
+def _ones(like: IntArray) -> FloatArray:
+    return np.ones(len(like))
