@@ -8,7 +8,7 @@ from syncoll.pages.page import Page
 from syncoll.results import Family, Frontier, Growth, OpenClaim, Point, Proof, Scope
 from syncoll.wording import in_short, nearness
 
-__all__ = ["add_families", "member_of", "open_words", "optimal_for"]
+__all__ = ["add_families", "member_of", "open_words", "optimal_for", "proved_of"]
 
 
 def member_of(point: Point, frontier: Frontier) -> Family | None:
@@ -50,8 +50,8 @@ def add_families(page: Page, frontier: Frontier) -> None:
     columns = (">steps S", ">rounds R", ">chunks C", "for", "R/C falls to")
     page.table((*columns, "R by step", ">sends", "found by"), rows)
     for family in frontier.families:
-        for line in _proved(family, frontier):
-            page.text(line)
+        for line in proved_of(family, frontier):
+            page.text(f"  {line}")
 
 
 def optimal_for(point: Point, proof: Proof | None) -> str:
@@ -66,7 +66,7 @@ def optimal_for(point: Point, proof: Proof | None) -> str:
     return "; ".join(words) or "not proved"
 
 
-def _proved(family: Family, frontier: Frontier) -> Iterator[str]:
+def proved_of(family: Family, frontier: Frontier) -> Iterator[str]:
     """How near the members are to what is proved for their S, and up to which S something is; not
     those that cost more than something else."""
     best = "optimal for every C"
@@ -82,7 +82,7 @@ def _proved(family: Family, frontier: Frontier) -> Iterator[str]:
     if last is not None:
         of = "" if len(frontier.families) == 1 else f" of C = {family.chunks}"
         told = "; ".join(f"S = {_ranges(steps)} {words}" for words, steps in found.items() if steps)
-        yield f"  Proved{of} up to S = {last}: {told}."
+        yield f"Proved{of} up to S = {last}: {told}."
 
 
 def _limits(proof: Proof) -> str:

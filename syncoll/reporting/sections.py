@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import syncoll
 from syncoll.documents import VERSION
-from syncoll.pages.families import open_words
+from syncoll.pages.families import open_words, proved_of
 from syncoll.reporting.markup import (
     Markup,
     code,
@@ -123,6 +123,8 @@ def points(subject: Subject) -> Markup:
         ]
         names = (">S", ">R", ">C", "for", ">R/C falls to", "found by")
         parts.append(table(names, rows_of, "Pipelines: an algorithm for every m, in closed form"))
+        assert subject.frontier is not None
+        parts += [paragraph(line) for f in families for line in proved_of(f, subject.frontier)]
     return joined(parts)
 
 
@@ -222,6 +224,8 @@ def _options(frontier: Frontier) -> Iterator[str]:
     settings, most = dict(frontier.settings), frontier.settings.get("max_chunks")
     if isinstance(most, int) and any(point.chunks > most for point in frontier.points):
         del settings["max_chunks"]  # the search chose it, and went beyond it
+    if frontier.families:  # a search that is given limits shows none
+        settings |= {"max_steps": None, "max_chunks": None}
     for name in _OPTIONS:
         value = settings.get(name)
         if value is not None and value != usual.get(name):

@@ -28,7 +28,7 @@ from syncoll.searching.answers import AnswerSource
 from syncoll.searching.bounds_table import BoundsTable
 from syncoll.searching.candidates import CandidateSource
 from syncoll.searching.claims import gaps_are_open, with_claims
-from syncoll.searching.families import belonging, few_steps, merged, unbeaten
+from syncoll.searching.families import FEW_STEPS, belonging, few_steps, merged, unbeaten
 from syncoll.searching.passes import LOOKS, Passes, StepState
 from syncoll.searching.request import Candidate, Observer, SearchRequest, Strategy
 from syncoll.searching.seed_run import SeedRun
@@ -459,6 +459,8 @@ class _Search:
         families = self._families
         points = unbeaten(self.points, families)
         searched = {step.steps for step in self.steps} | {p.steps for p in points}
+        if families:
+            searched.update(range(source.least_steps, FEW_STEPS + 1))
         scope = source.scope
         if self.answers.solver is None:
             scope = f"nothing, only what {self.answers.backend_name} constructs"

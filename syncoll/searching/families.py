@@ -10,13 +10,13 @@ from syncoll.results.frontier import Point
 from syncoll.searching.request import SearchRequest, Strategy
 from syncoll.searching.seed_run import within
 
-__all__ = ["belonging", "few_steps", "known_cost", "merged", "unbeaten"]
+__all__ = ["FEW_STEPS", "belonging", "few_steps", "known_cost", "merged", "unbeaten"]
 
 _LOOKED_AT = 64
 """Up to so many steps members are compared one by one; beyond it what R/C comes near to counts."""
 
-_FEW_STEPS = 12
-"""Members of up to so many steps are points, each with what is proved for its S."""
+FEW_STEPS = 12
+"""Members of up to so many steps are points, and what is proved is said for each of these S."""
 
 
 def belonging(families: Sequence[Family], request: SearchRequest) -> tuple[Family, ...]:
@@ -74,7 +74,7 @@ def known_cost(steps: int, points: Sequence[Point], families: Sequence[Family]) 
 def few_steps(families: Sequence[Family], request: SearchRequest) -> Iterator[Point]:
     """The members of few steps that keep the limits of a search; where it has none the first of a
     family that has none so short."""
-    most = _FEW_STEPS if request.max_steps is None else min(request.max_steps, _LOOKED_AT)
+    most = FEW_STEPS if request.max_steps is None else min(request.max_steps, _LOOKED_AT)
     for family in families:
         last = family.within(most)
         if last is None and request.max_steps is None:

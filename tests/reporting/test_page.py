@@ -151,6 +151,15 @@ def test_a_frontier_of_families_shows_some_members() -> None:
     assert data["frontier"]["families"][0]["limit"] == str(family().limit)
 
 
+def test_a_frontier_with_a_family_says_what_is_proved_of_its_members() -> None:
+    found = syncoll.pareto("line(3)", "broadcast", backend="pipelines")
+    plain = syncoll.report(found).html
+    assert "Proved up to S = 12: S = 2 to 12 optimal for every C." in plain
+    assert "13/12 with 13 steps (within 8.3 %, nearer with more)" in plain
+    (command,) = re.findall(r"syncoll pareto [^<\n]*", plain)
+    assert "--max" not in command
+
+
 def test_a_frontier_without_anything() -> None:
     topology = syncoll.topology("ring(4)")
     html = shown(Subject.of_frontier(Frontier(topology, "allgather", (), (), "C <= 1"), None))

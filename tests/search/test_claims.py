@@ -131,7 +131,9 @@ def refuted(frontier: Frontier, steps: int, rounds: int, chunks: int) -> str | N
         optimal = proof.scope is Scope.ALL or (proof.scope is Scope.CHUNKS and in_scope)
         if optimal and (proof.best is None or cost < proof.best):
             return proof.words
-    best = min((p.bandwidth for p in frontier.points if p.steps <= steps), default=None)
+    known = [p.bandwidth for p in frontier.points if p.steps <= steps]
+    known += [c for one in frontier.families if (c := one.cost_within(steps)) is not None]
+    best = min(known, default=None)
     better = best is None or cost < best
     is_open = any(
         claim.least_steps <= steps
