@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from syncoll.pages.page import Page
 from syncoll.results import Family, Frontier, Growth, OpenClaim, Point, Proof, Scope
-from syncoll.wording import in_short, nearness
+from syncoll.wording import counted, in_short, nearness
 
-__all__ = ["add_families", "member_of", "open_words", "optimal_for", "proved_of"]
+__all__ = ["add_families", "member_of", "open_lines", "optimal_for", "proved_of"]
 
 
 def member_of(point: Point, frontier: Frontier) -> Family | None:
@@ -101,13 +102,50 @@ def _ranges(numbers: Iterable[int]) -> str:
     return ", ".join(str(a) if a == b else f"{a} to {b}" for a, b in runs)
 
 
-def open_words(claim: OpenClaim, frontier: Frontier) -> str:
-    """What is open, where the members of a family have less with every step more."""
+def open_lines(frontier: Frontier) -> Iterator[str]:
+    """What is open, a line for each claim; but one for several S of which a pipeline has the best,
+    and the same is proved.
+    """
+    claims = list(frontier.open)
+    while claims:
+        first = claims.pop(0)
+        last = first
+        while claims and _is_alike(last, claims[0], frontier):
+            last = claims.pop(0)
+        yield _words(first, last, frontier)
+
+
+def _is_alike(claim: OpenClaim, later: OpenClaim, frontier: Frontier) -> bool:
+    """Whether two claims, each of one S, are of members of families and differ in nothing else."""
+    steps = claim.least_steps
+    return (
+        (claim.most_steps, later.least_steps, later.most_steps) == (steps, steps + 1, steps + 1)
+        and (claim.low, claim.reason) == (later.low, later.reason)
+        and _is_of_member(claim, frontier)
+        and _is_of_member(later, frontier)
+    )
+
+
+def _is_of_member(claim: OpenClaim, frontier: Frontier) -> bool:
+    """Whether the best that is known is that of a member of a family (or, in files before version
+    4, less than what is said)."""
     costs = [family.cost_within(claim.least_steps) for family in frontier.families]
-    cost = min((cost for cost in costs if cost is not None), default=None)
-    if cost is None or claim.high is None or cost > claim.high:
+    high = claim.high
+    return high is not None and any(cost is not None and cost <= high for cost in costs)
+
+
+def _words(claim: OpenClaim, last: OpenClaim, frontier: Frontier) -> str:
+    """Claims from one to another, where the members of a family have less with every step more."""
+    most = last.most_steps
+    if most == claim.least_steps or not _is_of_member(claim, frontier):
         return str(claim)
-    if claim.most_steps == claim.least_steps:
-        return str(claim)
-    known = f"{cost} with {claim.least_steps} steps ({nearness(cost, claim.low)}, nearer with more)"
-    return str(claim).replace(f"below {claim.high}:", f"below that of the pipeline, {known}:", 1)
+
+    def known(steps: int) -> str:
+        costs = (family.cost_within(steps) for family in frontier.families)
+        cost = min(cost for cost in costs if cost is not None)
+        return f"{cost} with {counted(steps, 'step')} ({nearness(cost, claim.low)}"
+
+    told = known(claim.least_steps)
+    told += ", nearer with more)" if most is None else f") to {known(most)})"
+    whole = replace(claim, most_steps=most)
+    return str(whole).replace(f"below {claim.high}:", f"below that of the pipeline, {told}:", 1)

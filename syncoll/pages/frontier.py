@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from syncoll.documents import StoredFile
 from syncoll.pages.algorithm import algorithm_page
-from syncoll.pages.families import add_families, member_of, open_words, optimal_for
+from syncoll.pages.families import add_families, member_of, open_lines, optimal_for
 from syncoll.pages.page import Page
 from syncoll.results import Frontier
 from syncoll.results.lower_bounds import BOUNDS_ALONE
@@ -72,8 +72,8 @@ def frontier_page(frontier: Frontier) -> Page:
         page.text(f"No algorithm{among} has {' or '.join(ruled_out)}.")
     if frontier.open and not alone:
         page.text("Not settled:" if most is None else f"Not settled, with C <= {most}:")
-        for claim in frontier.open:
-            page.text(f"  {open_words(claim, frontier)}")
+        for line in open_lines(frontier):
+            page.text(f"  {line}")
     if most is not None:
         page.text(
             f"Nothing is known about larger C: what {frontier.collective} asks for depends on C."

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import syncoll
 from syncoll.documents import VERSION
-from syncoll.pages.families import open_words, proved_of
+from syncoll.pages.families import open_lines, proved_of
 from syncoll.reporting.markup import (
     Markup,
     code,
@@ -150,7 +150,7 @@ def assumptions(subject: Subject, times: Times) -> Markup:
     parts = [items(entries)]
     if frontier is not None and frontier.open and frontier.scope != BOUNDS_ALONE:
         parts.append(element("h3", "Not settled"))
-        parts.append(items(open_words(claim, frontier) for claim in frontier.open))
+        parts.append(items(open_lines(frontier)))
     return joined(parts)
 
 

@@ -18,9 +18,10 @@ from syncoll.documents import read_file
 from syncoll.errors import FileFormatError, ModelError, UsageError, VerificationError
 from syncoll.formula import Limits
 from syncoll.model import Algorithm, Collective, Topology
+from syncoll.pages.families import open_lines
 from syncoll.planning.members import fastest_member
 from syncoll.plugins import PluginManager, SeedLimits, resolve_options
-from syncoll.results import Family, Frontier, Growth, Part, Refuted, Scope
+from syncoll.results import Family, Frontier, Growth, OpenClaim, Part, Refuted, Scope
 from syncoll.searching import SearchRequest, search
 from syncoll.searching.bounds_table import BoundsTable
 from syncoll.searching.candidates import CandidateSource
@@ -270,6 +271,28 @@ def test_what_is_known_between_members_and_after_the_last_proof_is_of_members(
     ]
     assert frontier.evidence is not None
     assert [proof.best for proof in frontier.evidence.proofs] == [ratios[k][1] for k in (1, 2, 4)]
+
+
+def test_what_is_open_of_members_is_told_in_one_line(every_second: Family) -> None:
+    frontier = claimed(every_second, [3, 5])
+    told = [(2, 2, None), (4, 4, "3/2"), (5, 5, "5/4"), (6, 6, "5/4"), (8, 8, "7/6"), (9, 9, "9/8")]
+    claims = [
+        OpenClaim(a, b, Fraction(1), None if high is None else Fraction(high), "why")
+        for a, b, high in told
+    ]
+    claims += [OpenClaim(10, 11, Fraction(1), Fraction(9, 8), "why")]
+    claims += [OpenClaim(12, None, Fraction(1), Fraction(11, 10), "who knows")]
+    assert list(open_lines(replace(frontier, open=tuple(claims)))) == [
+        "2 steps, bandwidth cost from 1: why",
+        "4 to 6 steps, bandwidth cost from 1 to below that of the pipeline, 3/2 with 4 steps "
+        "(within 50 %) to 5/4 with 6 steps (within 25 %): why",
+        "8 to 9 steps, bandwidth cost from 1 to below that of the pipeline, 7/6 with 8 steps "
+        "(within 17 %) to 9/8 with 9 steps (within 12 %): why",
+        "10 to 11 steps, bandwidth cost from 1 to below that of the pipeline, 9/8 with 10 steps "
+        "(within 12 %) to 11/10 with 11 steps (within 10 %): why",
+        "12 or more steps, bandwidth cost from 1 to below that of the pipeline, 11/10 with "
+        "12 steps (within 10 %, nearer with more): who knows",
+    ]
 
 
 def test_claims_that_ignore_or_overstate_a_member_are_refused(every_second: Family) -> None:
