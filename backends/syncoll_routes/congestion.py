@@ -77,9 +77,19 @@ class Routing:
         self._random = np.random.default_rng(seed)
 
     def routes(
-        self, topology: Topology, amounts: IntArray, parts: int, passes: int, until: Deadline
+        self,
+        topology: Topology,
+        amounts: IntArray,
+        parts: int,
+        passes: int,
+        until: Deadline,
+        enough: float = 0.0,
     ) -> Routes:
-        """Routes for ``[N]`` amounts, the best of all passes."""
+        """Routes for ``[N]`` amounts, the best of all passes.
+
+        Args:
+            enough: rounds that do no harm, for which no way need be longer.
+        """
         sets = LinkSets(topology, int(amounts.sum()) * self._nodes)
         cost = np.append(sets.rounds_per_send[: sets.size], 0.0)
         turn = (np.arange(parts + 1)[:, None] + self._random.random(len(amounts))[None, :]) / parts
@@ -100,7 +110,7 @@ class Routing:
                         continue
                     own = shares[part][rows]
                     load -= self._load(sets, taken[part][rows], own, cost)
-                    fullest = max(load.max(), 1e-9)
+                    fullest = max(load.max(), enough, 1e-9)
                     price = cost * (np.exp(steep * (load / fullest - 1)) + _PER_HOP)
                     price[-1] = 0.0
                     found = self._cheapest(price[sets.of_link].sum(axis=1), rows)

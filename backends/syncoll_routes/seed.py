@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from math import ceil
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -13,8 +12,9 @@ from syncoll.deadline import Deadline
 from syncoll.errors import ModelError
 from syncoll.model import Collective, RelationTable, Topology, ranges
 from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits
-from syncoll.scheduling import MOST_SENDS, StreamClass, Streams, schedule_streams
+from syncoll.scheduling import MOST_SENDS, Streams, schedule_streams
 from syncoll_routes.congestion import Routes, Routing
+from syncoll_routes.flows import MOST_COLUMNS, Flows
 from syncoll_routes.tiers import Tiers
 
 __all__ = ["RouteSeed", "fits"]
@@ -75,42 +75,33 @@ class RouteSeed:
         until = limits.deadline()
         if until.is_never:
             until = until.sooner(_SECONDS)
-        kinds = _pairs(collective.tabulate(topology.num_nodes, least))
-        if not kinds:
+        pairs, amounts, chunks_of = _pairs(collective.tabulate(topology.num_nodes, least))
+        if not len(pairs):
             return
-        pairs = np.array([(kind.starts[0], kind.needed[0]) for kind in kinds], dtype=np.int64)
-        amounts = np.array([len(kind.chunks) for kind in kinds], dtype=np.int64)
-        tiers = Tiers.of(topology)
-        ways: _Ways = _Congestion(topology, pairs, options) if tiers is None else tiers
-        first = ways.routes(pairs, amounts, until, quick=True)
+        ways = _Ways(topology, pairs, options)
+        first = ways.routes(amounts, until, quick=True)
         if first is None:
             return
         chunks = _chunks(collective, topology.num_nodes, first, least, limits)
         if chunks is None:
             return
-        kinds = _pairs(collective.tabulate(topology.num_nodes, chunks))
-        share = until.share(_SHARE_OF_ROUTING)
-        routes = ways.routes(pairs, amounts * (chunks // least), share)
+        routes: Routes | None = first
+        if chunks > least or not ways.is_quick:
+            chunks_of = _pairs(collective.tabulate(topology.num_nodes, chunks))[2]
+            share = until.share(_SHARE_OF_ROUTING)
+            routes = ways.routes(amounts * (chunks // least), share)
         if routes is None:
             return
-        streams = _streams(kinds, routes)
+        streams = _streams(chunks_of, routes)
         note = f"{len(streams.chunks)} ways of at most {streams.height} links"
         steps = [streams.height + more for more in _MORE_STEPS]
         for made in schedule_streams(topology, streams, chunks, limits, steps, note):
             yield Proposal(made.chunks, made.algorithm, made.note)
 
 
-class _Ways(Protocol):
-    """What finds ways: the tiers of a machine, or congestion on any."""
-
-    def routes(
-        self, pairs: IntArray, amounts: IntArray, until: Deadline, *, quick: bool = False
-    ) -> Routes | None:
-        """Ways of whole amounts; None where the time was over before there were any."""
-
-
-class _Congestion:
-    """Ways of least congestion on any machine.
+class _Ways:
+    """What finds ways: boxes, where cards between them are what is scarce; or flows; or congestion,
+    where there are too many flows.
 
     Args:
         pairs: those that are asked for.
@@ -119,16 +110,35 @@ class _Congestion:
     def __init__(
         self, topology: Topology, pairs: IntArray, options: Mapping[str, OptionValue]
     ) -> None:
-        self._topology, self._routing = topology, Routing(topology, pairs)
+        self._topology, self._pairs = topology, pairs
+        self._tiers, self._flows = Tiers.of(topology), Flows(topology, pairs)
         parts = max(int(options["parts"]), min(_MOST_PARTS, _PARTS_IN_ALL // len(pairs)))
         self._parts, self._passes = parts, int(options["passes"])
 
-    def routes(
-        self, pairs: IntArray, amounts: IntArray, until: Deadline, *, quick: bool = False
-    ) -> Routes:
-        """See `_Ways`."""
-        passes = 1 if quick else self._passes
-        return self._routing.routes(self._topology, amounts, self._parts, passes, until)
+    @property
+    def is_quick(self) -> bool:
+        """Whether those made quickly are as good as others."""
+        return self._tiers is not None or self._flows.num_columns <= MOST_COLUMNS
+
+    def routes(self, amounts: IntArray, until: Deadline, *, quick: bool = False) -> Routes | None:
+        """Ways of whole amounts; None where the time was over before there were any.
+
+        Args:
+            quick: whether it is only to learn about how many rounds they need.
+        """
+        found: Routes | None = None
+        if self._tiers is not None:
+            found = self._tiers.routes(self._pairs, amounts, until)
+            if found is None or self._tiers.is_met(found):
+                return found
+        other: Routes | None = None
+        if self._flows.num_columns <= MOST_COLUMNS:
+            other = self._flows.routes(amounts, until)
+        elif found is None:
+            passes = 1 if quick else self._passes
+            routing = Routing(self._topology, self._pairs)
+            other = routing.routes(self._topology, amounts, self._parts, passes, until)
+        return min((one for one in (found, other) if one), key=lambda one: one.rounds, default=None)
 
 
 def _chunks(
@@ -150,33 +160,27 @@ def _chunks(
     )
 
 
-def _pairs(table: RelationTable) -> list[StreamClass]:
-    """The chunks from each node to each other, in order of the nodes."""
+def _pairs(table: RelationTable) -> tuple[IntArray, IntArray, IntArray]:
+    """From which node to which other chunks go ``[N, 2]``, how many ``[N]``, and their numbers, in
+    the order of the pairs.
+    """
     source = table.starts.sets.argmax(axis=1)[table.starts.number]
     end = table.ends.sets.argmax(axis=1)[table.ends.number]
     moving = np.flatnonzero(source != end)
-    if not len(moving):
-        return []
     key = source[moving] * table.num_nodes + end[moving]
     order = np.argsort(key, kind="stable")
-    keys, first = np.unique(key[order], return_index=True)
-    parts = np.split(moving[order], first[1:])
-    nodes = table.num_nodes
-    return [
-        StreamClass(np.array([one // nodes]), np.array([one % nodes]), part)
-        for one, part in zip(keys.tolist(), parts, strict=True)
-    ]
+    amounts = np.bincount(key, minlength=1)
+    keys = np.flatnonzero(amounts)
+    return np.stack(np.divmod(keys, table.num_nodes), axis=1), amounts[keys], moving[order]
 
 
-def _streams(kinds: list[StreamClass], routes: Routes) -> Streams:
-    """The chunks of each pair, dealt to its ways in order."""
+def _streams(chunks: IntArray, routes: Routes) -> Streams:
+    """The chunks of each pair, in the order of pairs, dealt to its ways."""
     hops = (routes.links >= 0).sum(axis=1)
     stream = np.repeat(np.arange(len(hops)), hops)
     place = ranges(np.zeros(len(hops), dtype=np.int64), hops)
     link = routes.links[stream, place]
     parent = np.where(place > 0, np.arange(len(link)) - 1, -1)
-    chunks: list[IntArray] = []
-    bounds = np.flatnonzero(np.diff(routes.pair, prepend=-1))
-    for number, amounts in enumerate(np.split(routes.amount, bounds[1:])):
-        chunks += np.split(kinds[number].chunks, np.cumsum(amounts)[:-1])
-    return Streams(link, parent, stream, tuple(chunks), tuple(range(len(hops))))
+    ends = np.cumsum(routes.amount).tolist()
+    own = tuple(chunks[a:b] for a, b in zip([0, *ends[:-1]], ends, strict=True))
+    return Streams(link, parent, stream, own, tuple(range(len(hops))))

@@ -39,6 +39,13 @@ FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 
 _MOST_WIDTHS = 8
+_MET = 1.01
+"""Boxes that need only this part more inside than between them are as good as can be."""
+
+_ENOUGH = 0.6
+"""The part of what cards take for which ways inside boxes get no longer: the steps of what comes
+before and after the cards are the shorter the less it is."""
+
 _PARTS, _PASSES = 24, 4
 """Of ways inside boxes where links from node to node are not enough."""
 
@@ -104,15 +111,20 @@ class Tiers:
         name, nodes = f"{self.topology.name} inside", self.topology.num_nodes
         return Topology(name, nodes, tuple(sorted(kept)), tuple(bounds))
 
-    def routes(
-        self, pairs: IntArray, amounts: IntArray, until: Deadline, *, quick: bool = False
-    ) -> Routes | None:
+    def is_met(self, routes: Routes) -> bool:
+        """Whether what has to leave boxes or to enter them is what takes longest."""
+        used = routes.links >= 0
+        over = used & self.between[routes.links]
+        sets = LinkSets(self.topology, int(routes.amount.sum()) * routes.links.shape[1] + 1)
+        amount = np.broadcast_to(routes.amount[:, None], over.shape)
+        return routes.rounds <= sets.busiest(routes.links[over], amount[over]) * _MET
+
+    def routes(self, pairs: IntArray, amounts: IntArray, until: Deadline) -> Routes | None:
         """Ways of whole amounts; None where the time was over.
 
         Args:
             pairs: ``[N, 2]``, different nodes.
             amounts: ``[N]``.
-            quick: makes no difference: all of it is.
         """
         sets = LinkSets(self.topology, 8 * int(amounts.sum()) + 1)
         boxes = int(self.box.max()) + 1
@@ -256,13 +268,15 @@ class Tiers:
         near = np.flatnonzero(self.near)
         direct[self.ends[near, 0], self.ends[near, 1]] = near
         links = direct[ends[:, 0], ends[:, 1]]
+        crossing = over >= 0
+        most = sets.busiest(over[crossing], amount[crossing])
         found: Routes | None = None
         if (links >= 0).all():
             found = merged(sets, np.arange(len(ends)), total, links[:, None])
-            crossing = over >= 0
-            if found.rounds <= sets.busiest(over[crossing], amount[crossing]):
+            if found.rounds <= most:
                 return found
-        routes = Routing(self.inside, ends).routes(self.inside, total, _PARTS, _PASSES, until)
+        routing, enough = Routing(self.inside, ends), most * _ENOUGH
+        routes = routing.routes(self.inside, total, _PARTS, _PASSES, until, enough)
         links = np.where(routes.links >= 0, near[routes.links], -1)
         other = merged(sets, routes.pair, routes.amount, links)
         return other if found is None or other.rounds < found.rounds else found

@@ -105,8 +105,9 @@ class NodeSets:
 
     def take(self, chunks: IntArray) -> NodeSets:
         """The sets of some chunks, in this order; sets that none has are left out."""
-        used, number = np.unique(self.number[chunks], return_inverse=True)
-        return NodeSets(_frozen(self.sets[used]), _frozen(number))
+        taken = self.number[chunks]
+        used = np.bincount(taken, minlength=len(self.sets)) > 0
+        return NodeSets(_frozen(self.sets[used]), _frozen((np.cumsum(used) - 1)[taken]))
 
     def pruned(self) -> NodeSets:
         """The same without sets that no chunk has."""

@@ -82,10 +82,12 @@ class _Sized:
     spec: _CollectiveSpec
     _known: dict[int, tuple[RelationTable, IntArray]] = field(init=False, default_factory=dict)
 
-    def admits(self, nodes: int, _chunks: int) -> bool:
-        """Whether it has a meaning on so many nodes, with which all C are admitted."""
-        self._described(nodes)
-        return True
+    def admits(self, nodes: int, chunks: int) -> bool:
+        """Whether it has a meaning on so many nodes, and its chunks can be written out with this C;
+        with 1 piece of a unit it is not asked, so that `tabulate` says why they cannot.
+        """
+        _, sizes = self._described(nodes)
+        return chunks == 1 or int(sizes.sum()) * chunks <= limits.MAX_CHUNKS
 
     def tabulate(self, nodes: int, chunks: int) -> RelationTable:
         """The chunks that are there, in pieces, those of each next to one another."""

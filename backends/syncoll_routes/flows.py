@@ -1,0 +1,211 @@
+"""Routes from a flow: the least load that any division over ways has, on any machine.
+
+What starts at a node is one flow to all its ends, or what ends at one a flow from all its starts,
+whichever are fewer; all share the bounds (the multicommodity flow problem, aggregated by source):
+
+    minimise    x + w * sum of f / b over all links
+    subject to  f(s, into v) - f(s, out of v) = what v needs of s
+                sum over s and the links of L of f(s, e) <= b x    for every (L, b) of B
+
+The weight w is so small that x hardly grows for it; it keeps ways short.  A flow from one node is a
+sum of ways, found one after the other, so nothing is lost when it is divided among the pairs; their
+whole numbers are rounded in the end.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.deadline import Deadline
+from syncoll.linear import LinearProgram
+from syncoll.model import Topology
+from syncoll.scheduling.link_sets import LinkSets
+from syncoll_routes.congestion import Routes, merged
+from syncoll_routes.dealing import dealt
+
+__all__ = ["MOST_COLUMNS", "Flows"]
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+MOST_COLUMNS = 100_000
+"""Links times nodes that send; larger programs take minutes."""
+
+_SHORT = 0.005
+"""By so small a part x may grow for ways that are shorter."""
+
+_NOTHING = 1e-7
+"""What of a flow is no more than this part of its largest amount is the solver's tolerance."""
+
+
+class Flows:
+    """Flows on a topology.
+
+    Args:
+        pairs: ``[N, 2]``, different nodes, in order.
+    """
+
+    def __init__(self, topology: Topology, pairs: IntArray) -> None:
+        self._topology, self._pairs = topology, pairs
+        ends = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
+        starts, stops = np.unique(pairs[:, 0]), np.unique(pairs[:, 1])
+        self._turned = len(stops) < len(starts)
+        """Whether flows run backwards, from where chunks end."""
+        self._roots = stops if self._turned else starts
+        self._from, self._to = ends.T[::-1] if self._turned else ends.T
+        self._root, self._leaf = pairs.T[::-1] if self._turned else pairs.T
+        self._solved: tuple[IntArray, FloatArray] | None = None
+
+    @property
+    def num_columns(self) -> int:
+        """How many variables the program has."""
+        return len(self._roots) * len(self._from)
+
+    def routes(self, amounts: IntArray, until: Deadline) -> Routes | None:
+        """Ways of whole amounts; None where the time was over."""
+        topology = self._topology
+        sets = LinkSets(topology, 8 * int(amounts.sum()) * topology.num_nodes + 1)
+        flow = self._flow(sets, amounts, until)
+        if flow is None:
+            return None
+        pair, share, links = self._ways(flow, amounts)
+        of_link = np.vstack([sets.of_link, np.full((1, sets.of_link.shape[1]), sets.size)])
+        used = of_link[links].reshape(len(links), -1)
+        whole = dealt(pair, share, used, sets.rounds_per_send)
+        return merged(sets, pair, whole, links)
+
+    def _flow(self, sets: LinkSets, amounts: IntArray, until: Deadline) -> FloatArray | None:
+        """``[roots, links]``; a program is solved once, for other multiples it is scaled."""
+        total = int(amounts.sum())
+        if self._solved is not None:
+            return self._solved[1] * (total / int(self._solved[0].sum()))
+        roots, links, nodes = len(self._roots), len(self._from), self._topology.num_nodes
+        row_of = np.searchsorted(self._roots, self._root)
+        needed = np.zeros((roots, nodes))
+        np.add.at(needed, (row_of, self._leaf), amounts)
+        needed[np.arange(roots), self._roots] = -needed.sum(axis=1)
+        flow, link = np.divmod(np.arange(roots * links), links)
+        column = np.arange(roots * links)
+        pace = sets.rounds_per_send[sets.of_link]
+        inside = sets.of_link[link] < sets.size
+        loaded, place = np.nonzero(inside)
+        last = roots * links
+        rows = np.concatenate(
+            [
+                flow * nodes + self._to[link],
+                flow * nodes + self._from[link],
+                roots * nodes + sets.of_link[link[loaded], place],
+                roots * nodes + np.arange(sets.size),
+            ]
+        )
+        columns = np.concatenate([column, column, loaded, np.full(sets.size, last)])
+        values = np.concatenate(
+            [
+                np.ones(last),
+                -np.ones(last),
+                pace[link[loaded], place],
+                np.full(sets.size, -1.0),
+            ]
+        )
+        scale = max(1.0, total / max(1, roots))
+        amounts_in = needed.ravel() / scale
+        program = LinearProgram(
+            np.append(_SHORT / links * pace.max(axis=1)[link], 1.0),
+            rows,
+            columns,
+            values,
+            np.concatenate([amounts_in, np.full(sets.size, -np.inf)]),
+            np.concatenate([amounts_in, np.zeros(sets.size)]),
+        )
+        optimum = program.minimise(until.seconds)
+        if optimum is None:
+            return None
+        found = np.maximum(optimum.columns[:-1], 0).reshape(roots, links) * scale
+        self._solved = amounts, found
+        return found
+
+    def _ways(self, flow: FloatArray, amounts: IntArray) -> tuple[IntArray, FloatArray, IntArray]:
+        """Flows as ways: whose, how much, and ``[W, H]`` links in order, -1 behind the last."""
+        pairs: list[int] = []
+        shares: list[float] = []
+        ways: list[list[int]] = []
+        of_root = np.searchsorted(self._roots, self._root)
+        for number, root in enumerate(self._roots.tolist()):
+            own = np.flatnonzero(of_root == number)
+            wanted = {int(self._leaf[i]): (int(i), float(amounts[i])) for i in own}
+            for pair, share, way in _peeled(root, flow[number], self._from, self._to, wanted):
+                pairs.append(pair)
+                shares.append(share)
+                ways.append(way[::-1] if self._turned else way)
+        width = max(map(len, ways))
+        links = np.array([way + [-1] * (width - len(way)) for way in ways], dtype=np.int64)
+        whose = np.array(pairs, dtype=np.int64)
+        found: FloatArray = np.array(shares)
+        # What tolerances left out is made up for in proportion.
+        found *= (amounts / np.bincount(whose, found, len(amounts)))[whose]
+        return whose, found, links
+
+
+def _peeled(
+    root: int,
+    flow: FloatArray,
+    start: IntArray,
+    end: IntArray,
+    wanted: dict[int, tuple[int, float]],
+) -> list[tuple[int, float, list[int]]]:
+    """One flow as (pair, amount, links in order) of ways from the root, the widest way first.
+
+    Args:
+        wanted: for each end the pair, and its amount.
+    """
+    least = _NOTHING * max(1.0, float(flow.max(initial=0)))
+    left = {int(e): float(flow[e]) for e in np.flatnonzero(flow > least)}
+    into: dict[int, list[int]] = {}
+    for e in left:
+        into.setdefault(int(end[e]), []).append(e)
+    found: list[tuple[int, float, list[int]]] = []
+    for leaf, (pair, amount) in wanted.items():
+        missing = amount
+        while missing > least:
+            way = _back(root, leaf, left, into, start, end, least)
+            if way is None:
+                break
+            share = min(missing, min(left[e] for e in way))
+            for e in way:
+                left[e] -= share
+            missing -= share
+            found.append((pair, share, way))
+        if missing == amount:
+            raise ValueError(f"no flow from {root} to {leaf}")
+    return found
+
+
+def _back(
+    root: int,
+    leaf: int,
+    left: dict[int, float],
+    into: dict[int, list[int]],
+    start: IntArray,
+    end: IntArray,
+    least: float,
+) -> list[int] | None:
+    """The links of a shortest way on which some flow is left, looked for from its end."""
+    onward: dict[int, int] = {leaf: -1}
+    queue = deque([leaf])
+    while queue:
+        node = queue.popleft()
+        for e in sorted(into.get(node, ()), key=lambda e: -left[e]):
+            before = int(start[e])
+            if left[e] <= least or before in onward:
+                continue
+            onward[before] = e
+            if before == root:
+                way = [e]
+                while int(end[way[-1]]) != leaf:
+                    way.append(onward[int(end[way[-1]])])
+                return way
+            queue.append(before)
+    return None
