@@ -32,6 +32,9 @@ _PARTS_IN_ALL, _MOST_PARTS = 1000, 48
 _FINE, _MANY_SENDS = 1000, 1 << 18
 """Rounds with which a chunk is a thousandth: C grows to that unless it makes so many sends."""
 
+_NEAR = 1.01
+"""So little more is nothing beside ways that are short."""
+
 _MANY = 1 << 62
 
 _MORE_STEPS = (0, 1, 2, 3, 5, 8, 13, 21)
@@ -129,7 +132,7 @@ class _Ways:
         found: Routes | None = None
         if self._tiers is not None:
             found = self._tiers.routes(self._pairs, amounts, until)
-            if found is None or self._tiers.is_met(found):
+            if found is None or self._tiers.suits(found):
                 return found
         other: Routes | None = None
         if self._flows.num_columns <= MOST_COLUMNS:
@@ -138,7 +141,9 @@ class _Ways:
             passes = 1 if quick else self._passes
             routing = Routing(self._topology, self._pairs)
             other = routing.routes(self._topology, amounts, self._parts, passes, until)
-        return min((one for one in (found, other) if one), key=lambda one: one.rounds, default=None)
+        if found is not None and (other is None or found.rounds * _NEAR < other.rounds):
+            return found
+        return other
 
 
 def _chunks(

@@ -42,6 +42,9 @@ _MOST_WIDTHS = 8
 _MET = 1.01
 """Boxes that need only this part more inside than between them are as good as can be."""
 
+_SHORT = 3
+"""A link inside a box, one between, and another inside."""
+
 _ENOUGH = 0.6
 """The part of what cards take for which ways inside boxes get no longer: the steps of what comes
 before and after the cards are the shorter the less it is."""
@@ -111,8 +114,10 @@ class Tiers:
         name, nodes = f"{self.topology.name} inside", self.topology.num_nodes
         return Topology(name, nodes, tuple(sorted(kept)), tuple(bounds))
 
-    def is_met(self, routes: Routes) -> bool:
-        """Whether what has to leave boxes or to enter them is what takes longest."""
+    def suits(self, routes: Routes) -> bool:
+        """Whether these are as good as any: short, and what crosses is what takes longest."""
+        if routes.links.shape[1] > _SHORT:
+            return False
         used = routes.links >= 0
         over = used & self.between[routes.links]
         sets = LinkSets(self.topology, int(routes.amount.sum()) * routes.links.shape[1] + 1)

@@ -12,6 +12,7 @@ send goes in which step.  In reading order:
 - ``list_scheduler``: a plan for given budgets and priorities, fast at any size.
 - ``step_program``: the plan of the fewest rounds, by integer programming, at moderate size.
 - ``timetable``: a plan for paths, fast for very many.
+- ``best_responses``: better times for each, where they are too different.
 - ``assignment``: chooses between the two, and what to try.
 - ``schedule``: which S and which numbers of segments are tried; plans become algorithms.
 """

@@ -28,6 +28,7 @@ import numpy.typing as npt
 from syncoll.deadline import Deadline
 from syncoll.linear import GrowingProgram
 from syncoll.model import ranges
+from syncoll.scheduling.best_responses import BestResponses
 from syncoll.scheduling.link_sets import LinkSets
 from syncoll.scheduling.streams import SendPlan, Streams
 
@@ -37,7 +38,8 @@ IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
 _MOST_KINDS = 48
-"""With more kinds only the lengths of paths tell them apart."""
+"""With more kinds only the lengths of paths tell them apart, and each then finds better times by
+itself (`best_responses`)."""
 
 _ADDED, _ROUNDS_OF_ROWS = 48, 12
 """So many link sets get rows at once, and so often."""
@@ -84,7 +86,9 @@ class Timetable:
         stream = np.repeat(np.arange(len(self._first)), self._hops)
         rows[stream, self._place] = class_of
         kinds, kind = np.unique(rows, axis=0, return_inverse=True)
-        if len(kinds) > _MOST_KINDS:
+        self._merged = len(kinds) > _MOST_KINDS
+        """Whether only lengths tell kinds apart."""
+        if self._merged:
             lengths, kind = np.unique(self._hops, return_inverse=True)
         else:
             lengths = (kinds >= 0).sum(axis=1)
@@ -122,7 +126,10 @@ class Timetable:
         parts = self._parts(steps, until)
         if parts is None:
             return None
-        sent = self._whole(parts, until)
+        sums = self._streams.count[:, None] * parts[self._column]
+        if self._merged:
+            sums = self._each_alone(sums, until)
+        sent = self._whole(sums, until)
         entry, step = np.nonzero(sent)
         return SendPlan.of(self._streams, self._sets, steps, entry, step, sent[entry, step])
 
@@ -207,31 +214,41 @@ class Timetable:
                 sums[one, 1:] = np.minimum(sums[one, 1:], sums[one - 1, :-1])
         return np.asarray(np.maximum.accumulate(sums, axis=1))
 
-    def _whole(self, parts: FloatArray, until: Deadline) -> IntArray:
-        """``[E, S]``: whole numbers of chunks, given the sums of the parts."""
+    def _each_alone(self, sums: FloatArray, until: Deadline) -> FloatArray:
+        """The sums where streams of one length need not be alike."""
+        responses = BestResponses(self._streams, self._sets, self._first, self._hops)
+        sent = responses.improved(np.diff(sums, axis=1, prepend=0), until)
+        found: FloatArray = np.cumsum(sent, axis=1)
+        for place in range(1, int(self._hops.max())):
+            own = np.flatnonzero(self._place == place)
+            found[own, 0] = 0
+            found[own, 1:] = np.minimum(found[own, 1:], found[own - 1, :-1])
+        return found
+
+    def _whole(self, done: FloatArray, until: Deadline) -> IntArray:
+        """``[E, S]``: whole numbers of chunks, given the sums up to each step."""
         streams, sets = self._streams, self._sets
-        count, mine = streams.count, self._column
-        ideal = np.diff(parts, axis=1, prepend=0)
-        load = self._loaded(np.arange(len(count)), count[:, None] * ideal[mine])
+        ideal = np.diff(done, axis=1, prepend=0)
+        load = self._loaded(np.arange(len(done)), ideal)
         in_rounds = load * sets.rounds_per_send[:, None]
         room = in_rounds.max(axis=0, initial=0)
         weight = np.where(in_rounds > _BUSY * room, sets.rounds_per_send[:, None], 0.0)
         offsets = (np.arange(_OFFSETS) + 0.5) / _OFFSETS + 1e-9
-        chance = np.random.default_rng(parts.shape[1])
+        chance = np.random.default_rng(done.shape[1])
         order = chance.permutation(len(self._first))
         blocks = np.array_split(order, max(1, min(_BLOCKS, len(order) // _LEAST_BLOCK)))
         beyond = np.zeros_like(load)  # what the sends decided so far are above their ideal
-        sent = np.zeros((len(count), parts.shape[1]), dtype=np.int64)
+        sent: IntArray = np.zeros(done.shape, dtype=np.int64)
         for sweep in range(_SWEEPS):
             if sweep and until.passed:
                 break
             for own in blocks:
                 entry = ranges(self._first[own], self._hops[own])
                 stream = np.repeat(np.arange(len(own)), self._hops[own])
-                fluid = count[entry, None] * ideal[mine[entry]]
+                fluid = ideal[entry]
                 if sweep:
                     beyond -= self._loaded(entry, sent[entry] - fluid)
-                sums = np.floor(count[entry, None, None] * parts[mine[entry], :, None] + offsets)
+                sums = np.floor(done[entry][:, :, None] + offsets)
                 whole = np.diff(sums, axis=1, prepend=0)  # [entries, S, offsets]
                 more = whole - fluid[:, :, None]
                 used = sets.of_link[streams.link[entry]]

@@ -83,3 +83,19 @@ def test_a_tree_has_no_timetable() -> None:
     )
     with pytest.raises(ValueError, match="no path"):
         Timetable(tree, LinkSets(star, 6))
+
+
+def test_streams_of_too_many_kinds_find_times_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Ways of two links one behind the other: those from 0 must go first, those from 3 last.
+    line = Topology.from_links("line", 6, {(i, i + 1): 1 for i in range(5)})
+    ways = [([i, i + 1, i + 2], 30) for i in (0, 1, 2, 3)] + [([0, 1], 30), ([4, 5], 30)]
+    streams = paths(line, ways)
+    table = LinkSets(line, streams.num_sends)
+    alike = Timetable(streams, table).plan(4, NEVER)
+    monkeypatch.setattr("syncoll.scheduling.timetable._MOST_KINDS", 0)
+    alone = Timetable(streams, table).plan(4, NEVER)
+    assert alike is not None
+    assert alone is not None
+    assert alike.total > 66
+    assert alone.total <= 66
+    assert alone.total >= 60

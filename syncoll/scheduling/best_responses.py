@@ -1,0 +1,128 @@
+"""Times for single streams, where they are of too many kinds to be decided together.
+
+Rounds are a convex function of the loads: in each step what the fullest link set needs.  Frank and
+Wolfe's method (Naval Research Logistics Quarterly 3, 1956) lowers it by turns.  Every link set has
+a price in every step, which is high where it is nearly the fullest (the gradient of a smooth
+maximum).  Some streams, drawn at random, look for the cheapest steps for their sends, one after the
+other, which takes one pass over sends and steps; and a part of each, as much as is best for all,
+moves there.  Mixtures of orders that can be kept can be kept, so that no send ever goes before its
+chunk has come.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.deadline import Deadline
+from syncoll.scheduling.link_sets import LinkSets
+from syncoll.scheduling.streams import Streams
+
+__all__ = ["BestResponses"]
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+_WORK, _MOST_TURNS = 1 << 24, 300
+"""Sends times steps that are looked at in all turns."""
+
+_SHARPEST = 400.0
+_SHARP, _SHARPER = 20.0, 1.15
+"""How much a set that is a little less full costs less: at first, and after a turn in vain."""
+
+_PARTS = np.array([0.0, 0.01, 0.02, 0.04, 0.07, 0.1, 0.15, 0.25, 0.5, 1.0])
+_DRAWN = (1.0, 0.5, 0.25, 0.1)
+"""Of the streams of a turn so much moves, and of all streams so many have their turn."""
+
+_SMALL = 0.02
+"""Steps of a smaller part of the longest one's rounds count as if they had so many."""
+
+
+class BestResponses:
+    """Streams that are paths, each with its own times.
+
+    Args:
+        first: ``[W]``, the first entry of each stream.
+        hops: ``[W]``, how many it has, which follow.
+    """
+
+    def __init__(self, streams: Streams, sets: LinkSets, first: IntArray, hops: IntArray) -> None:
+        self._hops, self._amount = hops, streams.count[first].astype(np.float64)
+        place = np.arange(int(hops.max(initial=1)))
+        self._entry = np.where(place < hops[:, None], first[:, None] + place, len(streams.link))
+        none = np.full((1, sets.of_link.shape[1]), sets.size)
+        self._used = np.concatenate([sets.of_link[streams.link], none])
+        self._pace = sets.rounds_per_send
+
+    def improved(self, sent: FloatArray, until: Deadline) -> FloatArray:
+        """Sends ``[E, S]`` that need fewer rounds, where there are any.
+
+        Args:
+            sent: how many chunks take an entry in a step, in parts of chunks.
+        """
+        sent, (entries, steps) = sent.copy(), sent.shape
+        chance = np.random.default_rng(steps)
+        load = self._loaded(np.arange(entries), sent)
+        turns = min(_MOST_TURNS, _WORK // (self._entry.size * steps))
+        sharp = _SHARP
+        for turn in range(turns):
+            if until.passed or sharp > _SHARPEST:
+                break
+            rounds = load.max(axis=0)
+            scale = np.maximum(rounds, _SMALL * rounds.max()) / sharp
+            price = np.exp((load - rounds) / scale)
+            price *= self._pace[:, None] / price.sum(axis=0)
+            size = max(1, int(len(self._hops) * _DRAWN[turn % len(_DRAWN)]))
+            own = chance.permutation(len(self._hops))[:size]
+            entry, step = self._cheapest(price, own)
+            amount = np.repeat(self._amount[own], self._hops[own])
+            aim = np.zeros((len(entry), steps))
+            aim[np.arange(len(entry)), step] = amount
+            change = self._loaded(entry, aim - sent[entry])
+            moved = load + _PARTS[:, None, None] * change
+            most = moved.max(axis=1)
+            above = np.exp((moved - most[:, None]) / scale).sum(axis=1)
+            costs = (most + np.log(above) * scale).sum(axis=1)
+            part = _PARTS[int(costs.argmin())]
+            if not part:
+                sharp *= _SHARPER
+                continue
+            sent[entry] += part * (aim - sent[entry])
+            load += part * change
+        return sent
+
+    def _loaded(self, entry: IntArray, sent: FloatArray) -> FloatArray:
+        """``[sets + 1, S]``: the rounds that sends ``[entries, S]`` need."""
+        steps = sent.shape[1]
+        load = np.zeros(len(self._pace) * steps)
+        for used in self._used[entry].T:
+            place = used[:, None] * steps + np.arange(steps)
+            load += np.bincount(place.ravel(), sent.ravel(), len(load))
+        return np.asarray(load.reshape(-1, steps) * self._pace[:, None])
+
+    def _cheapest(self, price: FloatArray, own: IntArray) -> tuple[IntArray, IntArray]:
+        """For some streams their entries, in order, and the step that each takes."""
+        entry, hops = self._entry[own], self._hops[own]
+        count, height = entry.shape
+        steps = price.shape[1]
+        cost = price[self._used[entry]].sum(axis=2)
+        step = np.arange(steps)
+        best = np.zeros((count, steps))
+        when = np.zeros((count, height, steps), dtype=np.int64)
+        for place in range(height):
+            now = cost[:, place].copy()
+            if place:
+                now[:, 1:] += best[:, :-1]
+                now[:, 0] = np.inf
+            now[step > steps - (hops - place)[:, None]] = np.inf
+            least = np.minimum.accumulate(now, axis=1)
+            when[:, place] = np.maximum.accumulate(np.where(now <= least, step, 0), axis=1)
+            best = np.where((place < hops)[:, None], least, best)
+        chosen = np.zeros((count, height), dtype=np.int64)
+        last = np.full(count, steps - 1)
+        for place in range(height - 1, -1, -1):
+            inside = place < hops
+            chosen[:, place] = when[np.arange(count), place, last]
+            last = np.where(inside, chosen[:, place] - 1, last)
+        inside = np.arange(height) < hops[:, None]
+        return entry[inside], chosen[inside]
