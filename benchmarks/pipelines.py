@@ -7,7 +7,7 @@ bound for S.
 
 ::
 
-    python benchmarks/pipelines.py                 # into results, 60 s a row: about 12 minutes
+    python benchmarks/pipelines.py                 # into results, 60 s a row: about 8 minutes
     python benchmarks/pipelines.py --large         # larger machines too: 5 minutes more
     python benchmarks/pipelines.py --save now.json --before then.json   # with an earlier run's
     python benchmarks/pipelines.py --row torus --steps 12 -o torus.md
