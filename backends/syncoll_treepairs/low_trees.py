@@ -42,8 +42,9 @@ def _grown(costs: FloatArray, root: int, height: int) -> tuple[IntArray, IntArra
     cheapest, outside = costs[root].copy(), np.ones(nodes, dtype=bool)
     outside[root] = False
     while outside.any():
-        node = int(np.where(outside, cheapest, np.inf).argmin())
-        if not np.isfinite(cheapest[node]):
+        left = np.where(outside, cheapest, np.inf)
+        node = int(left.argmin())
+        if not np.isfinite(left[node]):
             return None
         outside[node] = False
         depths[node] = depths[parents[node]] + 1

@@ -14,7 +14,9 @@ from syncoll.deadline import NEVER, Deadline
 from syncoll.errors import ModelError
 from syncoll.model import Collective, Topology
 from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits
+from syncoll.results import Family
 from syncoll_treepairs.dealing import Dealt, algorithm_of, deal
+from syncoll_treepairs.families import family_of
 from syncoll_treepairs.machine import Machine
 from syncoll_treepairs.packing import Packing, whenever
 from syncoll_treepairs.waves import WavePacking, waves
@@ -100,7 +102,8 @@ class TreePairSeed:
             machine.order * max(1, _MOST_CONTRIBUTIONS // (2 * nodes * nodes)),
         )
         if most >= machine.order:
-            yield from _Run(machine, limits, until, most, int(options["chunks"])).proposals()
+            in_waves = int(options["chunks"])
+            yield from _Run(machine, collective, limits, until, most, in_waves).proposals()
 
 
 class _Run:
@@ -112,10 +115,17 @@ class _Run:
     """
 
     def __init__(
-        self, machine: Machine, limits: SeedLimits, until: Deadline, most: int, in_waves: int
+        self,
+        machine: Machine,
+        collective: Collective,
+        limits: SeedLimits,
+        until: Deadline,
+        most: int,
+        in_waves: int,
     ) -> None:
         self.machine, self.limits, self.until, self.most_chunks = machine, limits, until, most
-        self.in_waves = in_waves
+        self.collective, self.in_waves = collective, in_waves
+        self.families: list[Family] = []
         far = machine.topology.distances
         self.least_steps = int(far.max())
         radius = int(np.minimum(far.max(axis=0), far.max(axis=1)).min())
@@ -219,7 +229,11 @@ class _Run:
             yield from self._of_waves(self.grid, "combs")
             if self.grid.value <= self.machine.least * _NEAR_LEAST:
                 return
-        far = self.machine.topology.distances
+        far, nodes, end = self.machine.topology.distances, self.machine.num_nodes, 0.0
+        if nodes < _LARGE:  # soon the best of all; others have fewer steps
+            packing = self._packed(nodes)
+            end = packing.value
+            yield from self._of_waves(packing, "trees")
         least = int((far.max(axis=0) + far.max(axis=1)).min())
         for times in _DEEP:
             packing = WavePacking(self.machine, int(least * times))
@@ -229,24 +243,54 @@ class _Run:
             yield from self._of_waves(packing, "shortest-path trees")
             if packing.value <= self.machine.least * _NEAR_LEAST:
                 return
-        nodes, before = self.machine.num_nodes, np.inf
+        before = np.inf
         for links in (*_LOW, nodes):
-            if links > nodes or before <= self.machine.least * _NEAR_LEAST:
+            if links > nodes or before <= max(end, self.machine.least) * _NEAR_LEAST:
                 return
-            packing = WavePacking(self.machine, 2 * nodes, most_links=links)
-            packing.pack(self.until.working(max(_LEAST_SECONDS, self.until.left() * _SHARE)))
+            packing = self._packed(links)
             if packing.shared() and packing.value < before * _GAIN:
                 before = packing.value
                 yield from self._of_waves(packing, f"trees of height {links} at most")
 
+    def _packed(self, links: int) -> WavePacking:
+        """A packing of trees of at most so many links from the root to a leaf."""
+        packing = WavePacking(self.machine, 2 * self.machine.num_nodes, most_links=links)
+        packing.pack(self.until.working(max(_LEAST_SECONDS, self.until.left() * _SHARE)))
+        return packing
+
     def _of_waves(self, packing: WavePacking, trees: str) -> Turns:
+        if not packing.shared():
+            return
+        yield from self._of_family(packing, trees)
         part = self.until.sooner(_DEAL_SECONDS / 2)
         chunks = self.limits.max_chunks or self.in_waves
         for found in waves(packing, chunks, self.limits.max_steps, part):
             algorithm = found.algorithm
             cost = Fraction(algorithm.rounds, found.chunks)
-            known = min((b for s, b in self.best.items() if s <= algorithm.steps), default=None)
+            steps = algorithm.steps
+            costs = [b for s, b in self.best.items() if s <= steps]
+            costs += [b for one in self.families if (b := one.cost_within(steps)) is not None]
+            known = min(costs, default=None)
             if known is None or cost < known * Fraction(_GAIN):
-                self.best[algorithm.steps] = cost
+                self.best[steps] = cost
                 note = f"{found.count} waves of pairs of {trees}"
                 yield Proposal(found.chunks, algorithm, note + self._carried)
+
+    def _of_family(self, packing: WavePacking, trees: str) -> Turns:
+        """Waves of a packing for every number of them, if that comes to less than what is known."""
+        known = min((b for b in self.best.values()), default=None)
+        least = min((one.limit for one in self.families), default=known)
+        family = family_of(packing, self.collective, self.until.sooner(_DEAL_SECONDS))
+        if family is None or (least is not None and family.limit >= least * Fraction(_GAIN)):
+            return
+        m, limits = family.first, self.limits
+        for value, most in (
+            (family.steps.at(m), limits.max_steps),
+            (family.rounds_needed.at(m), limits.max_rounds),
+            (family.chunks.at(m), limits.max_chunks),
+        ):
+            if most is not None and value > most:
+                return
+        self.families.append(family)
+        note = f"{m} waves of pairs of {trees}"
+        yield Proposal(family.chunks.at(m), family.member(m).algorithm, note, family)

@@ -31,7 +31,7 @@ from syncoll_treepairs.low_trees import cheap_tree
 from syncoll_treepairs.machine import Links, Machine
 from syncoll_treepairs.pairs import Pair
 
-__all__ = ["WavePacking", "waves"]
+__all__ = ["WavePacking", "from_its_first_step", "waves"]
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
@@ -247,16 +247,13 @@ def waves(
     wave = deal(packing, max(machine.order, min(room, most_chunks // _LEAST_WAVES)), None, until)
     if wave is None:
         return
-    begins = min(int(pair.steps[0]) for pair, _ in wave.pairs)
-    pairs = tuple((pair.later(-begins), number) for pair, number in wave.pairs)
-    wave = Dealt(wave.chunks, wave.rounds, pairs)
-    depth = 1 + max(int(pair.steps[-1]) for pair, _ in pairs)
+    wave, depth = from_its_first_step(wave)
     most = min(most_chunks, _MOST_HELD // machine.num_nodes) // wave.chunks
     if most_steps is not None:
         most = min(most, most_steps - depth + 1)
     own = own_sends(machine, wave)
     load = sum(
-        (number * machine.load(pair.links, pair.steps, depth) for pair, number in pairs),
+        (number * machine.load(pair.links, pair.steps, depth) for pair, number in wave.pairs),
         np.zeros((len(machine.rates), depth), dtype=np.int64),
     )
     kept, before = [], np.inf
@@ -270,6 +267,14 @@ def waves(
     # What comes nearest is the first: on a large machine each takes its time.
     for count in (*kept[-1:], *kept[:-1]):
         yield Waves(wave.chunks * count, count, in_waves(machine, wave, own, count))
+
+
+def from_its_first_step(wave: Dealt) -> tuple[Dealt, int]:
+    """A wave that begins with step 0, and in how many steps it is over."""
+    begins = min(int(pair.steps[0]) for pair, _ in wave.pairs)
+    pairs = tuple((pair.later(-begins), number) for pair, number in wave.pairs)
+    depth = 1 + max(int(pair.steps[-1]) for pair, _ in pairs)
+    return Dealt(wave.chunks, wave.rounds, pairs), depth
 
 
 def _rounds(machine: Machine, load: IntArray, count: int) -> int:

@@ -214,7 +214,7 @@ class Composing:
     @property
     def _families(self) -> tuple[Family, ...]:
         """Those of seeds of the whole that belong on the frontier."""
-        return belonging(self.seeds.families, self.request)
+        return belonging(self.seeds.families, self.request, self.points)
 
     def _turn(self, seeds: Callable[[], object]) -> None:
         """A turn of seeds, unless the search was interrupted."""
@@ -413,6 +413,11 @@ class Composing:
         reason = "; ".join([why, *self.answers.losses])
         return with_claims(frontier, self.source, sorted(steps), lambda _: reason)
 
+    def _with(self, frontier: Frontier, points: Sequence[Point]) -> Frontier:
+        """The same with other points, and the families that belong beside them."""
+        families = belonging(self.seeds.families, self.request, points)
+        return replace(frontier, points=unbeaten(points, families), families=families)
+
     def _direct(self, found: Frontier) -> Frontier:
         """Looks for algorithms that are no compositions, where these leave room; seeds of the
         whole go on beside it.
@@ -427,8 +432,7 @@ class Composing:
 
         def on_points(frontier: Frontier) -> None:
             """What it proves is about fewer C than what is said of the whole."""
-            own = unbeaten(frontier.points, found.families)
-            better = replace(found, points=own, refuted=frontier.refuted)
+            better = replace(self._with(found, frontier.points), refuted=frontier.refuted)
             assert report is not None
             report(self._claimed(better))
 
@@ -453,8 +457,7 @@ class Composing:
         excused = deadline.is_never and OUT_OF_MEMORY not in self.answers.losses
         frontier = self._claimed(
             replace(
-                found,
-                points=unbeaten(direct.points, found.families),
+                self._with(found, direct.points),
                 refuted=direct.refuted,
                 scope=f"{found.scope}, and directly {direct.scope}",
                 interrupted=direct.interrupted,

@@ -250,7 +250,7 @@ class _Search:
     @property
     def _families(self) -> tuple[Family, ...]:
         """Those that belong on the frontier."""
-        return belonging(self.seeds.families, self.request)
+        return belonging(self.seeds.families, self.request, self.points)
 
     def run(self) -> None:
         """Asks for one number of steps after the other."""

@@ -8,7 +8,6 @@ from fractions import Fraction
 from syncoll.results.family import Family
 from syncoll.results.frontier import Point
 from syncoll.searching.request import SearchRequest, Strategy
-from syncoll.searching.seed_run import within
 
 __all__ = ["FEW_STEPS", "belonging", "few_steps", "known_cost", "merged", "unbeaten"]
 
@@ -19,8 +18,10 @@ FEW_STEPS = 12
 """Members of up to so many steps are points, and what is proved is said for each of these S."""
 
 
-def belonging(families: Sequence[Family], request: SearchRequest) -> tuple[Family, ...]:
-    """The families of which a member is not beaten by those of the others.
+def belonging(
+    families: Sequence[Family], request: SearchRequest, points: Sequence[Point]
+) -> tuple[Family, ...]:
+    """The families of which a member is not beaten by those of the others, nor matched by points.
 
     Of a search that is limited in S, R or C there are none: members beyond any limit are not what
     was asked for.  Nor of a collective whose chunks are not in proportion to C: what is proved for
@@ -33,9 +34,23 @@ def belonging(families: Sequence[Family], request: SearchRequest) -> tuple[Famil
         return ()
     kept: list[Family] = []
     for family in sorted(families, key=_in_the_end):
+        if _is_matched(family, points):
+            continue
         if not kept or any(_is_new(family, steps, kept) for steps in range(1, _LOOKED_AT + 1)):
             kept.append(family)
     return tuple(kept)
+
+
+def _is_matched(family: Family, points: Sequence[Point]) -> bool:
+    """Whether for every member there is a point that costs no more."""
+    ends = [point.steps for point in points if point.bandwidth <= family.limit]
+    if not ends:
+        return False
+    for m in range(family.first, (family.within(min(ends)) or 0) + 1):
+        steps, cost = family.steps.at(m), family.bandwidth(m)
+        if not any(p.steps <= steps and p.bandwidth <= cost for p in points):
+            return False
+    return True
 
 
 def _is_new(family: Family, steps: int, others: Sequence[Family]) -> bool:
@@ -80,8 +95,11 @@ def few_steps(families: Sequence[Family], request: SearchRequest) -> Iterator[Po
         if last is None and request.max_steps is None:
             last = family.first
         for m in range(family.first, 0 if last is None else last + 1):
-            if family.steps.at(m) and within(member := family.member(m), request):
-                yield member
+            costs = family.steps.at(m), family.rounds_needed.at(m), family.chunks.at(m)
+            limits = request.max_steps, request.max_rounds, request.max_chunks
+            keeps = all(most is None or c <= most for c, most in zip(costs, limits, strict=True))
+            if costs[0] and keeps:
+                yield family.member(m)
 
 
 def merged(points: list[Point], point: Point) -> list[Point]:

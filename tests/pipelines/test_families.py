@@ -21,7 +21,16 @@ from syncoll.model import Algorithm, Collective, Topology
 from syncoll.pages.families import open_lines
 from syncoll.planning.members import fastest_member
 from syncoll.plugins import PluginManager, SeedLimits, resolve_options
-from syncoll.results import Family, Frontier, Growth, OpenClaim, Part, Refuted, Scope
+from syncoll.results import (
+    Family,
+    Frontier,
+    Growth,
+    OpenClaim,
+    Part,
+    Point,
+    Refuted,
+    Scope,
+)
 from syncoll.searching import SearchRequest, search
 from syncoll.searching.bounds_table import BoundsTable
 from syncoll.searching.candidates import CandidateSource
@@ -338,9 +347,16 @@ def test_limits_leave_no_family() -> None:
     topology, collective = SESSION.topology("hypercube(3)"), SESSION.collective("broadcast")
     asked = SearchRequest(topology, collective)
     family = families(topology, collective)[-1]
-    assert belonging([family], asked) == (family,)
+    assert belonging([family], asked, ()) == (family,)
     for limited in ({"k": 0}, {"strategy": Strategy.PAPER}, {"max_chunks": 5}, {"max_rounds": 9}):
-        assert not belonging([family], replace(asked, **limited))
+        assert not belonging([family], replace(asked, **limited), ())
+    # With points as good as each of its members it has nothing to add.
+    members = [family.member(m) for m in range(family.first, 5)]
+    ends = replace(members[-1].instance, chunks=10**6)
+    as_good = Point(ends, members[-1].algorithm, "", "", 0.0)
+    assert belonging([family], asked, members) == (family,)
+    assert belonging([family], asked, [as_good]) == (family,)
+    assert not belonging([family], asked, [*members, as_good])
 
 
 def test_plans_runs_and_exports_members(

@@ -1,0 +1,74 @@
+"""Waves for every number of them: a packing of pairs of trees in closed form.
+
+A wave is dealt as many chunks as make its rounds come near to the packing's value, more than an
+algorithm of some waves could have: a family is one wave, whatever m is.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from syncoll.deadline import Deadline
+from syncoll.errors import ModelError
+from syncoll.model import Algorithm, Collective
+from syncoll.results import Family, Part
+from syncoll_treepairs.dealing import deal, in_waves, own_sends, rounds_of
+from syncoll_treepairs.waves import WavePacking, from_its_first_step
+
+__all__ = ["family_of"]
+
+IntArray = npt.NDArray[np.int64]
+
+_MOST_CONTRIBUTIONS = 1 << 24
+"""Sends times nodes of the first member at most: it is replayed, and may become a point."""
+
+_MOST_CHUNKS = 512
+"""Of a wave: with more there is next to nothing that whole numbers cost."""
+
+
+def family_of(packing: WavePacking, collective: Collective, until: Deadline) -> Family | None:
+    """Waves of a packing, one begun in every step; None where they would be too large.
+
+    Args:
+        collective: an allreduce.
+        until: when to be done with dealing chunks.
+    """
+    machine = packing.machine
+    nodes, order = machine.num_nodes, machine.order
+    least = min(int(pair.steps[-1] - pair.steps[0]) + 1 for pair in packing.pairs)
+    most = min(_MOST_CHUNKS, _MOST_CONTRIBUTIONS // (2 * nodes * nodes * least))
+    wave = deal(packing, most, None, until) if most >= order else None
+    if wave is None:
+        return None
+    wave, depth = from_its_first_step(wave)
+    made = in_waves(machine, wave, own_sends(machine, wave), 1)
+    instance = collective.instantiate(
+        machine.topology, chunks=wave.chunks, steps=depth, rounds=made.rounds
+    )
+    if made.steps != depth or instance.num_chunks != wave.chunks:
+        return None  # the collective counts C in another way
+    load = np.zeros((len(machine.rates), depth), dtype=np.int64)
+    for pair, number in wave.pairs:
+        load += number * machine.load(pair.links, pair.steps, depth)
+    going = np.cumsum(load, axis=1)
+
+    def rounds(loads: IntArray) -> list[int]:
+        return [max(1, rounds_of(machine, loads[:, [step]])) for step in range(loads.shape[1])]
+
+    (usual,) = rounds(going[:, -1:])
+    up = _trimmed(rounds(going[:, :-1]), usual)
+    down = _trimmed(rounds(going[:, -1:] - going[:, :-1])[::-1], usual)[::-1]
+    algorithm = Algorithm(made.rounds_per_step, made.sends, made.contributions)
+    # S is d - 1 + m: there must be room for both ramps.
+    first = max(1, len(up) + len(down) - (depth - 1))
+    try:
+        return Family(Part(instance, algorithm), (usual,), first, up, down)
+    except ModelError:
+        return None  # R/C does not fall
+
+
+def _trimmed(ramp: list[int], usual: int) -> tuple[int, ...]:
+    """A ramp from the outside, without what is as everywhere on its inside."""
+    different = [step for step, own in enumerate(ramp) if own != usual]
+    return tuple(ramp[: different[-1] + 1]) if different else ()
