@@ -307,6 +307,8 @@ class _File:
         for one in self.families:
             require(self.scales, "a family of what does not scale")
             for part in one.parts:
+                cost = Fraction(part["rounds"], part["chunks"])
+                require(cost == ratio(part["bandwidth"]), "bandwidth")
                 self._require_chunks(part, self.shapes[0])
                 _Replay(part, self.machine).run()
             for member in one.members():
