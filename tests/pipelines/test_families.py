@@ -344,6 +344,9 @@ def test_limits_leave_no_family() -> None:
     )
     assert not found.families
     assert max(p.steps for p in found.points) == 5
+    more = syncoll.pareto("line(3)", "broadcast", backend="pipelines", max_steps=14, max_rounds=13)
+    costs = {p.steps: p.bandwidth for p in more.points}  # the seed proposes none beyond 12
+    assert costs == {steps: Fraction(steps, steps - 1) for steps in range(2, 14)}
     topology, collective = SESSION.topology("hypercube(3)"), SESSION.collective("broadcast")
     asked = SearchRequest(topology, collective)
     family = families(topology, collective)[-1]
