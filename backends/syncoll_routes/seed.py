@@ -37,6 +37,9 @@ _NEAR = 1.01
 
 _MANY = 1 << 62
 
+_MOST_QUICK = 1 << 19
+"""Of algorithms of more sends, which take seconds each, a third as many S are tried."""
+
 _MORE_STEPS = (0, 1, 2, 3, 5, 8, 13, 21)
 """Beyond the length of the longest way."""
 
@@ -97,7 +100,8 @@ class RouteSeed:
             return
         streams = _streams(chunks_of, routes)
         note = f"{len(streams.chunks)} ways of at most {streams.height} links"
-        steps = [streams.height + more for more in _MORE_STEPS]
+        every = 3 if streams.num_sends > _MOST_QUICK else 1
+        steps = [streams.height + more for more in _MORE_STEPS[::every]]
         for made in schedule_streams(topology, streams, chunks, limits, steps, note):
             yield Proposal(made.chunks, made.algorithm, made.note)
 
@@ -129,14 +133,17 @@ class _Ways:
         Args:
             quick: whether it is only to learn about how many rounds they need.
         """
+        flows = self._flows if self._flows.num_columns <= MOST_COLUMNS else None
         found: Routes | None = None
         if self._tiers is not None:
-            found = self._tiers.routes(self._pairs, amounts, until)
-            if found is None or self._tiers.suits(found):
-                return found
+            made = self._tiers.routes(self._pairs, amounts, until, plain=flows is not None)
+            if made is not None:
+                found, is_best = made
+                if is_best:
+                    return found
         other: Routes | None = None
-        if self._flows.num_columns <= MOST_COLUMNS:
-            other = self._flows.routes(amounts, until)
+        if flows is not None:
+            other = flows.routes(amounts, until)
         elif found is None:
             passes = 1 if quick else self._passes
             routing = Routing(self._topology, self._pairs)

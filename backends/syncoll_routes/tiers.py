@@ -3,9 +3,9 @@
 What has to get from one box to another is balanced over the cards of both, whoever has it and
 whoever needs it: one linear program over what boxes send each other, in which the cards of a box
 that are alike are one (`LinearProgram` merges them).  No way over other boxes is looked at; none is
-of use where cards are what is scarce.  Inside the boxes there is time for the rest: what does
-not leave by its own node's card goes to the node whose card has room, and what arrives elsewhere
-goes on, over links of the box alone.
+of use where cards are what is scarce, and the prices of the program tell where that is so.  Inside
+the boxes there is time for the rest: what does not leave by its own node's card goes to the node
+whose card has room, and what arrives elsewhere goes on, over links of the box alone.
 
 FAST (Lei et al., arXiv 2505.09764) balances like that within servers, and sends between them in
 rounds of one-to-one transfers, by Birkhoff's decomposition, against incast.  A step here bounds
@@ -114,22 +114,17 @@ class Tiers:
         name, nodes = f"{self.topology.name} inside", self.topology.num_nodes
         return Topology(name, nodes, tuple(sorted(kept)), tuple(bounds))
 
-    def suits(self, routes: Routes) -> bool:
-        """Whether these are as good as any: short, and what crosses is what takes longest."""
-        if routes.links.shape[1] > _SHORT:
-            return False
-        used = routes.links >= 0
-        over = used & self.between[routes.links]
-        sets = LinkSets(self.topology, int(routes.amount.sum()) * routes.links.shape[1] + 1)
-        amount = np.broadcast_to(routes.amount[:, None], over.shape)
-        return routes.rounds <= sets.busiest(routes.links[over], amount[over]) * _MET
-
-    def routes(self, pairs: IntArray, amounts: IntArray, until: Deadline) -> Routes | None:
-        """Ways of whole amounts; None where the time was over.
+    def routes(
+        self, pairs: IntArray, amounts: IntArray, until: Deadline, *, plain: bool = False
+    ) -> tuple[Routes, bool] | None:
+        """Ways of whole amounts, and whether they are as good as any: short, and what crosses takes
+        as long as it must over whatever boxes; None where the time was over, or plain ones were
+        asked for and are not enough.
 
         Args:
             pairs: ``[N, 2]``, different nodes.
             amounts: ``[N]``.
+            plain: inside boxes only over links from node to node.
         """
         sets = LinkSets(self.topology, 8 * int(amounts.sum()) + 1)
         boxes = int(self.box.max()) + 1
@@ -142,17 +137,22 @@ class Tiers:
         used = crossing[link_key] > 0
         links, link_key = links[used], link_key[used]
         carried: IntArray = np.zeros(0, dtype=np.int64)
+        least = 0.0
         if len(links):
-            shares = self._shares(sets, links, link_key, crossing, until)
-            if shares is None:
+            shared = self._shares(sets, links, link_key, crossing, until)
+            if shared is None:
                 return None
+            shares, least = shared
             carried = dealt(link_key, shares, sets.of_link[links], sets.rounds_per_send)
         over, pair, amount = self._assigned(pairs, amounts, leaves, links, carried)
         # What has not left its box, link -1, goes inside.
         near = np.flatnonzero(~leaves)
         over = np.concatenate([over, np.full(len(near), -1)])
         pair, amount = np.concatenate([pair, near]), np.concatenate([amount, amounts[near]])
-        return self._joined(sets, pairs, pair, amount, over, until)
+        found = self._joined(sets, pairs, pair, amount, over, until, plain)
+        if found is None:
+            return None
+        return found, found.links.shape[1] <= _SHORT and found.rounds <= least * _MET
 
     def _shares(
         self,
@@ -161,8 +161,10 @@ class Tiers:
         key: IntArray,
         crossing: IntArray,
         until: Deadline,
-    ) -> FloatArray | None:
-        """``[links]``: what each carries between boxes, that the fullest set has the least."""
+    ) -> tuple[FloatArray, float] | None:
+        """``[links]``: what each carries between boxes, that the fullest set has the least; and the
+        rounds below which nothing does, over whatever boxes it goes.
+        """
         needed, group = np.unique(key, return_inverse=True)
         group = group.reshape(-1)
         used, row = np.unique(sets.of_link[links], return_inverse=True)
@@ -190,7 +192,25 @@ class Tiers:
             np.concatenate([amounts, np.full(len(used), -np.inf)]),
             np.concatenate([amounts, np.zeros(len(used))]),
         ).minimise(until.seconds)
-        return None if optimum is None else np.maximum(optimum.columns[:-1], 0)
+        if optimum is None:
+            return None
+        prices = np.zeros(sets.size + 1)
+        prices[used] = np.maximum(-optimum.row_duals[len(needed) :], 0)
+        prices[-1] = 0.0
+        least = self._least(prices * sets.rounds_per_send, sets, crossing) / prices.sum()
+        return np.maximum(optimum.columns[:-1], 0), float(least)
+
+    def _least(self, prices: FloatArray, sets: LinkSets, crossing: IntArray) -> float:
+        """What all that crosses costs on the cheapest ways from box to box."""
+        boxes = int(self.box.max()) + 1
+        links = np.flatnonzero(self.between)
+        start, end = self.box[self.ends[links]].T
+        cost = np.full((boxes, boxes), np.inf)
+        np.minimum.at(cost, (start, end), prices[sets.of_link[links]].sum(axis=1))
+        np.fill_diagonal(cost, 0.0)
+        for over in range(boxes):
+            cost = np.minimum(cost, cost[:, [over]] + cost[[over]])
+        return float((crossing.reshape(boxes, boxes) * cost).sum())
 
     def _assigned(
         self,
@@ -229,7 +249,8 @@ class Tiers:
         amount: IntArray,
         over: IntArray,
         until: Deadline,
-    ) -> Routes:
+        plain: bool,
+    ) -> Routes | None:
         """Whole ways: inside, over a link between boxes, and inside again."""
         nodes = self.topology.num_nodes
         crossing = over >= 0
@@ -241,7 +262,9 @@ class Tiers:
         needed, which = np.unique(key[moving], return_inverse=True)
         total = np.bincount(which.reshape(-1), np.tile(amount, 2)[moving], len(needed))
         ends = np.stack([needed // nodes, needed % nodes], axis=1)
-        inner = self._inside(sets, ends, total.astype(np.int64), over, amount, until)
+        inner = self._inside(sets, ends, total.astype(np.int64), over, amount, until, plain)
+        if inner is None:
+            return None
         room, inner_key = inner.amount.copy(), needed[inner.pair]
         rows = over[:, None]
         for number in range(2):
@@ -267,7 +290,8 @@ class Tiers:
         over: IntArray,
         amount: IntArray,
         until: Deadline,
-    ) -> Routes:
+        plain: bool,
+    ) -> Routes | None:
         """Ways inside boxes: over the link from end to end, if it is there and not too busy."""
         direct = np.full((self.topology.num_nodes,) * 2, -1, dtype=np.int64)
         near = np.flatnonzero(self.near)
@@ -280,6 +304,8 @@ class Tiers:
             found = merged(sets, np.arange(len(ends)), total, links[:, None])
             if found.rounds <= most:
                 return found
+        if plain:
+            return None
         routing, enough = Routing(self.inside, ends), most * _ENOUGH
         routes = routing.routes(self.inside, total, _PARTS, _PASSES, until, enough)
         links = np.where(routes.links >= 0, near[routes.links], -1)

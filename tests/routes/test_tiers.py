@@ -112,14 +112,37 @@ def test_amounts_inside_a_box_stay_there(inner_only: bool) -> None:
     assert tiers is not None
     pairs = np.array([(0, 1), (9, 8)] + [(0, 15)] * (not inner_only))
     amounts = np.array([70, 7, 30][: len(pairs)])
-    routes = tiers.routes(pairs, amounts, Deadline.after(5))
-    assert routes is not None
+    made = tiers.routes(pairs, amounts, Deadline.after(5))
+    assert made is not None
+    routes, is_best = made
+    assert not is_best
     assert np.bincount(routes.pair, routes.amount).tolist() == amounts.tolist()
     used = routes.links[routes.pair < 2]
     assert not tiers.between[used[used >= 0]].any()
     # All of the seven ways around share the load.
     if inner_only:
         assert routes.rounds < 70 / 2
+
+
+def test_where_ways_over_other_boxes_are_of_use_flows_take_them() -> None:
+    # Two nodes in each of three boxes, and one cable from each box to each: half of what goes from
+    # the first to the second is sooner there over the third.
+    wires: dict[Link, int] = {}
+    for box in (0, 2, 4):
+        wires |= {(box, box + 1): 12, (box + 1, box): 12}
+        wires |= {(box + a, other): 1 for a, other in enumerate({0, 2, 4} - {box})}
+    topology = Topology.from_links("cables", 6, wires)
+    sizes = np.zeros((6, 6), dtype=int)
+    sizes[0, 3] = sizes[1, 2] = 30
+    tiers = Tiers.of(topology)
+    assert tiers is not None
+    made = tiers.routes(np.argwhere(sizes), np.array([30, 30]), Deadline.after(5))
+    assert made is not None
+    assert made[0].rounds == 60
+    assert not made[1]
+    collective = syncoll.collective("alltoallv", sizes)
+    *_, best = RouteSeed().propose(topology, collective, SeedLimits(seconds=5), OPTIONS)
+    assert best.algorithm.rounds <= Fraction(7, 6) * 30 * best.chunks
 
 
 def test_amounts_are_laid_beside_rooms_of_the_same_key() -> None:
