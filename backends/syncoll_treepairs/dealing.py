@@ -15,7 +15,16 @@ from syncoll.model import Algorithm, Carriers, OrbitAlgorithm
 from syncoll_treepairs.machine import Machine
 from syncoll_treepairs.pairs import Pair
 
-__all__ = ["Dealt", "Fractional", "algorithm_of", "deal", "in_waves", "own_sends", "rounds_of"]
+__all__ = [
+    "Dealt",
+    "Fractional",
+    "algorithm_of",
+    "deal",
+    "in_waves",
+    "own_sends",
+    "rounded_off",
+    "rounds_of",
+]
 
 IntArray = npt.NDArray[np.int64]
 
@@ -114,6 +123,29 @@ def deal(
     if best is None or (below is not None and best.bandwidth >= below):
         return None
     return best
+
+
+def rounded_off(packing: Fractional, most_chunks: int) -> Dealt | None:
+    """The shares of a packing as whole numbers, for the C that loses least by that.
+
+    No solver is asked, so that it is soon done; with some hundred chunks little is lost.
+    """
+    machine = packing.machine
+    kinds = packing.shared()
+    loads = np.stack([packing.loads[i] for i, _ in kinds])
+    shares = np.array([share for _, share in kinds])
+    best: tuple[Fraction, int] | None = None
+    for times in range(1, min(most_chunks // machine.order, _TRIED) + 1):
+        cost = Fraction(_rounds(machine, _rounded(shares / shares.sum(), times), loads), times)
+        if best is None or cost < best[0]:
+            best = cost, times
+    if best is None:
+        return None
+    times = best[1]
+    numbers = _rounded(shares / shares.sum(), times)
+    pairs = [(packing.pairs[i], n) for (i, _), n in zip(kinds, numbers.tolist(), strict=True)]
+    rounds = _rounds(machine, numbers, loads)
+    return Dealt(machine.order * times, rounds, tuple(pair for pair in pairs if pair[1]))
 
 
 def _rounds(machine: Machine, numbers: IntArray, loads: IntArray) -> int:

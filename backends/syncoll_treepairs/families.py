@@ -9,11 +9,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.deadline import Deadline
 from syncoll.errors import ModelError
 from syncoll.model import Algorithm, Collective
 from syncoll.results import Family, Part
-from syncoll_treepairs.dealing import deal, in_waves, own_sends, rounds_of
+from syncoll_treepairs.dealing import in_waves, own_sends, rounded_off, rounds_of
 from syncoll_treepairs.waves import WavePacking, from_its_first_step
 
 __all__ = ["family_of"]
@@ -27,18 +26,17 @@ _MOST_CHUNKS = 512
 """Of a wave: with more there is next to nothing that whole numbers cost."""
 
 
-def family_of(packing: WavePacking, collective: Collective, until: Deadline) -> Family | None:
+def family_of(packing: WavePacking, collective: Collective) -> Family | None:
     """Waves of a packing, one begun in every step; None where they would be too large.
 
     Args:
         collective: an allreduce.
-        until: when to be done with dealing chunks.
     """
     machine = packing.machine
-    nodes, order = machine.num_nodes, machine.order
+    nodes = machine.num_nodes
     least = min(int(pair.steps[-1] - pair.steps[0]) + 1 for pair in packing.pairs)
     most = min(_MOST_CHUNKS, _MOST_CONTRIBUTIONS // (2 * nodes * nodes * least))
-    wave = deal(packing, most, None, until) if most >= order else None
+    wave = rounded_off(packing, most)
     if wave is None:
         return None
     wave, depth = from_its_first_step(wave)

@@ -126,6 +126,7 @@ class _Run:
         self.machine, self.limits, self.until, self.most_chunks = machine, limits, until, most
         self.collective, self.in_waves = collective, in_waves
         self.families: list[Family] = []
+        self.any_tree: WavePacking | None = None
         far = machine.topology.distances
         self.least_steps = int(far.max())
         radius = int(np.minimum(far.max(axis=0), far.max(axis=1)).min())
@@ -138,6 +139,9 @@ class _Run:
 
     def proposals(self) -> Turns:
         """Everything that comes out, until nothing becomes better."""
+        if self.machine.num_nodes < _LARGE:  # soon the best of all there is with many steps
+            self.any_tree = self._packed(self.machine.num_nodes)
+            yield from self._of_family(self.any_tree, "trees")
         for steps in self._order():
             if self.until.passed:
                 limits = yield None
@@ -230,10 +234,9 @@ class _Run:
             if self.grid.value <= self.machine.least * _NEAR_LEAST:
                 return
         far, nodes, end = self.machine.topology.distances, self.machine.num_nodes, 0.0
-        if nodes < _LARGE:  # soon the best of all; others have fewer steps
-            packing = self._packed(nodes)
-            end = packing.value
-            yield from self._of_waves(packing, "trees")
+        if self.any_tree is not None:  # others have fewer steps
+            end = self.any_tree.value
+            yield from self._of_waves(self.any_tree, "trees")
         least = int((far.max(axis=0) + far.max(axis=1)).min())
         for times in _DEEP:
             packing = WavePacking(self.machine, int(least * times))
@@ -259,9 +262,9 @@ class _Run:
         return packing
 
     def _of_waves(self, packing: WavePacking, trees: str) -> Turns:
+        yield from self._of_family(packing, trees)
         if not packing.shared():
             return
-        yield from self._of_family(packing, trees)
         part = self.until.sooner(_DEAL_SECONDS / 2)
         chunks = self.limits.max_chunks or self.in_waves
         for found in waves(packing, chunks, self.limits.max_steps, part):
@@ -280,7 +283,7 @@ class _Run:
         """Waves of a packing for every number of them, if that comes to less than what is known."""
         known = min((b for b in self.best.values()), default=None)
         least = min((one.limit for one in self.families), default=known)
-        family = family_of(packing, self.collective, self.until.sooner(_DEAL_SECONDS))
+        family = family_of(packing, self.collective) if packing.shared() else None
         if family is None or (least is not None and family.limit >= least * Fraction(_GAIN)):
             return
         m, limits = family.first, self.limits

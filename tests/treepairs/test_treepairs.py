@@ -309,7 +309,7 @@ def test_waves_for_every_number_of_them() -> None:
     asked = SPECS.collective("allreduce")
     packing = WavePacking(Machine(topology, NEVER), 12, most_links=6)
     packing.pack(NEVER)
-    family = family_of(packing, asked, NEVER)
+    family = family_of(packing, asked)
     assert family is not None
     require_family(family)
     assert packing.value <= family.limit <= packing.value * 1.01
@@ -330,4 +330,4 @@ def test_waves_for_every_number_of_them() -> None:
 def test_a_single_wave_that_is_as_good_is_no_family() -> None:
     packing = WavePacking(Machine(on("torus(4,4)"), NEVER), 32, most_links=16)
     packing.pack(NEVER)
-    assert family_of(packing, SPECS.collective("allreduce"), NEVER) is None
+    assert family_of(packing, SPECS.collective("allreduce")) is None
