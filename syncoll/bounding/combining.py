@@ -26,7 +26,7 @@ from syncoll.bounding.dividing import divided
 from syncoll.bounding.gossip import find_gossip
 from syncoll.bounding.partition import find_partition
 from syncoll.bounding.quotient import LEAST_NODES
-from syncoll.bounding.rounds import least_cut, rounds_bound
+from syncoll.bounding.rounds import ceiling, least_cut, rounds_bound
 from syncoll.certificates.certificate import RoundsBound
 from syncoll.certificates.classes import ChunkClasses, Demand, DemandView
 from syncoll.certificates.completions import CompletionCertificate
@@ -42,6 +42,14 @@ _Found = tuple[Fraction, CompletionCertificate | GossipCertificate] | None
 
 _SHARES = (0.25, 0.5, 1.0)
 """The parts of the time that is left which gossip, completions and dividing their cases take."""
+
+_UNLIKELY = 0.8
+"""A node of which less than this part of the best was proved for fewer steps is not asked again
+where time is short."""
+
+_MOST_RATINGS = 1 << 14
+_ratings: dict[int, float] = {}
+"""By `signature`, what part of the best was the most that could be proved, for the last S."""
 
 _SHARE_OF_PARTITIONS = 0.5
 """The part of the time in which partitions are looked for."""
@@ -79,16 +87,20 @@ def combining_rounds_bound(
     best = known or _counting_sends(topology, shape, steps, deadline.share(_SHARE_OF_PARTITIONS))
     reversed_topology = topology.reversed()
     solved: set[int] = set()
+    most: dict[int, float] = {}
     for reading, node in readings:
         where = reversed_topology if reading.mirrored else topology
         if deadline.passed:
             break
         demands = shape.demands(reading, node)
+        like = 0
         if reading is not DemandView.INVERSE:
             like = signature(where, demands)
             if like in solved:
                 continue  # a node that a symmetry exchanges with one before: the same bound
             solved.add(like)
+            if not thorough and steps is not None and _ratings.get(like, 1.0) < _UNLIKELY:
+                continue
         bound = prove(
             where,
             demands,
@@ -97,9 +109,16 @@ def combining_rounds_bound(
             seconds=deadline.seconds,
             reading=reading,
             node=node,
+            more_than=best.rounds,
         )
         if bound.rounds > best.rounds:
             best = bound
+        if steps is not None:
+            most[like] = ceiling(where, demands, steps)
+    if best.rounds:
+        if len(_ratings) > _MOST_RATINGS:
+            _ratings.clear()
+        _ratings.update({like: value / float(best.rounds) for like, value in most.items()})
     if steps is None or shape.ends_alone or deadline.passed or topology.counts_copies:
         return best
     return _of_whole_chunks(topology, shape, steps, best, thorough, enough, deadline)

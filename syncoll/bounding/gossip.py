@@ -9,6 +9,7 @@ less.
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
@@ -38,6 +39,10 @@ _SHARE = 0.8
 
 _AFRESH = 3
 """In each so-manieth turn trees are looked for under the best shares, else half way to them."""
+
+_LEAST_TURNS = 12
+"""Before so many turns there is seldom a bound that is of use: where there is no time for them it
+is not begun."""
 
 _BEGUN_WITH = 60
 """Trees of each kind that the program begins with: without any it looks far from its optimum."""
@@ -77,12 +82,17 @@ def find_gossip(
     rounded = _MOST_ROUNDED if len(setting.sizes) == 1 else 1.0
     best_value, best = 0.0, master.first()
     tried = best
+    began = time.perf_counter()
     while True:
         trees = []
         for k, kind in enumerate(kinds):
             if until.passed:
                 break
             trees.append(kind.cheapest(tried.of(k), master.least(k, tried.of(k)) + _NEAR))
+            if not master.turn:
+                turn = (time.perf_counter() - began) / len(trees) * len(kinds)
+                if turn * _LEAST_TURNS > until.left():
+                    return None
         if len(trees) < len(kinds):
             break
         costs = [cost for cost, _ in trees]

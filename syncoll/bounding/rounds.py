@@ -14,7 +14,7 @@ from syncoll.bounding.eager import eager_rounds
 from syncoll.bounding.network import TimeExpandedNetwork
 from syncoll.bounding.quotient import Quotient
 from syncoll.bounding.relaxation import Relaxation, RelaxationKind
-from syncoll.bounding.timed_cuts import TimedCuts
+from syncoll.bounding.timed_cuts import Cut, TimedCuts
 from syncoll.bounding.trees import find_tree_prices
 from syncoll.certificates.certificate import RoundsBound
 from syncoll.certificates.classes import Demand, DemandList, DemandView
@@ -23,7 +23,7 @@ from syncoll.deadline import Deadline, OutOfTimeError, interrupted_at
 from syncoll.memory import budget, on_refusal
 from syncoll.model import Topology
 
-__all__ = ["least_cut", "rounds_bound", "with_cut", "with_trees"]
+__all__ = ["ceiling", "least_cut", "rounds_bound", "with_cut", "with_trees"]
 
 QUICK = (60_000, 3_000)
 """The larger relaxation takes tenths of a second with at most so many variables when it is built,
@@ -35,11 +35,13 @@ THOROUGH = (1_500_000, 40_000)
 _MOST_ON_ORBITS = 120_000
 """Variables of the larger relaxation where it is tried only because symmetry makes it small."""
 
-_FEW_FLOWS = 20_000
-"""With more variables than this cuts take the place of flows to each destination."""
+_FEW_FLOWS = (2_000, 20_000)
+"""With more variables than this cuts take the place of flows to each destination: for one demand,
+where cuts are fast, and for several."""
 
-_REMEMBERED = 4
-"""Problems whose bounds are kept at hand."""
+_REMEMBERED, _REMEMBERED_NODES = 4, 1024
+"""Problems whose bounds are kept at hand: at least so many, and more of small
+machines, where every node's contribution is a problem of its own."""
 
 _BUILT_PER_SECOND = 100_000
 """The number of variables that are built and reduced in a second."""
@@ -54,6 +56,7 @@ def rounds_bound(
     seconds: float | None = 20.0,
     reading: DemandView = DemandView.MOVING,
     node: int | None = None,
+    more_than: Fraction = Fraction(0),
 ) -> RoundsBound:
     """The best bound on R that cuts and relaxations prove in the time, exact and certified.
 
@@ -64,12 +67,18 @@ def rounds_bound(
         seconds: time limit of all of it; None for none.  What is proved by then counts.
         reading: what the demands are, for the record.
         node: what the demands are about, for the record.
+        more_than: only a bound above this is of use: others are not looked for.
     """
     if not demands:
         return RoundsBound(Fraction(0), steps, None, reading, node)
     known = _FlowBounds.of(topology, DemandList.of(demands))
-    bound = known.bound(steps, thorough=thorough, seconds=seconds)
+    bound = known.bound(steps, thorough=thorough, seconds=seconds, more_than=more_than)
     return replace(bound, reading=reading, node=node)
+
+
+def ceiling(topology: Topology, demands: Sequence[Demand], steps: int | None) -> float:
+    """More than this `rounds_bound` proves for no so many steps, as far as it was asked lately."""
+    return _FlowBounds.of(topology, DemandList.of(demands)).ceiling(steps)
 
 
 class _FlowBounds:
@@ -93,6 +102,8 @@ class _FlowBounds:
         """From so many steps on no relaxation proves more than this."""
         self._together: dict[int, float] = {}
         """For each S what flows together need."""
+        self._cuts: tuple[Cut, ...] = ()
+        """What the last bound rests on that was found by cuts."""
         self._given_up: list[tuple[int, float]] = []
         """For which S copies were too large, or took longer than so many seconds."""
 
@@ -105,10 +116,13 @@ class _FlowBounds:
             ):
                 return one
         made = cls(topology, demands)
-        cls._recent = [made, *cls._recent[: _REMEMBERED - 1]]
+        kept = max(_REMEMBERED, _REMEMBERED_NODES // topology.num_nodes)
+        cls._recent = [made, *cls._recent[: kept - 1]]
         return made
 
-    def bound(self, steps: int | None, *, thorough: bool, seconds: float | None) -> RoundsBound:
+    def bound(
+        self, steps: int | None, *, thorough: bool, seconds: float | None, more_than: Fraction
+    ) -> RoundsBound:
         """The best bound in the time."""
         deadline = Deadline.after(seconds)
         best = RoundsBound(Fraction(0), steps, None)
@@ -117,7 +131,8 @@ class _FlowBounds:
                 deadline.check()
                 self._begin(deadline)
                 best = max(best, self.any_steps, key=_rounds)
-                for bound in self._proved(steps, best, thorough, deadline):
+                known = max(best, RoundsBound(more_than, None, None), key=_rounds)
+                for bound in self._proved(steps, known, thorough, deadline):
                     best = max(best, bound, key=_rounds)
                     if self._settled(steps, best):
                         break
@@ -146,13 +161,13 @@ class _FlowBounds:
                 self._ceilings.append(eager)
         self._began = True
 
-    def _ceiling(self, steps: int | None) -> float:
+    def ceiling(self, steps: int | None) -> float:
         """Above this no relaxation proves anything for so many steps."""
         reached = [value for s, value in self._ceilings if steps is None or s <= steps]
         return min(reached, default=float("inf"))
 
     def _settled(self, steps: int | None, best: RoundsBound) -> bool:
-        return float(best.rounds) >= self._ceiling(steps) * (1 - 1e-9)
+        return float(best.rounds) >= self.ceiling(steps) * (1 - 1e-9)
 
     def _proved(
         self, steps: int | None, best: RoundsBound, thorough: bool, deadline: Deadline
@@ -172,6 +187,10 @@ class _FlowBounds:
                 yield bound
             if self.topology.counts_copies:
                 return  # copies of a chunk may count as one
+            if self.separate and len(self.demands) == 1 and steps in self._together:
+                # All copies are of one demand: a link has as many as its largest flow.
+                self._ceilings.append((steps, self._together[steps]))
+                return
             if steps is None and self.single and self.separate and self._spans:
                 return  # trees can be packed up to the least cut (Edmonds 1973)
             if self._quotient is not None and not Relaxation(
@@ -211,16 +230,19 @@ class _FlowBounds:
             )
             for part in parts
         ]
+        few = _FEW_FLOWS[len(self.demands) > 1]
         if (
             self.single
             and self.separate
             and not copied
-            and not all(one.fits(_FEW_FLOWS, deadline) for one in relaxations)
+            and not all(one.fits(few, deadline) for one in relaxations)
         ):
-            cuts = TimedCuts(network, self.demands, destinations)
+            cuts = TimedCuts(network, self.demands, destinations, self._cuts)
             found, value = cuts.solve(deadline, float(best.rounds))
             if steps is not None and value is not None:
                 self._together[steps] = value
+            if steps is not None and cuts.tight:
+                self._cuts = cuts.tight
             if found is not None:
                 yield RoundsBound(found.check(self.topology, self.demands), steps, found)
             return

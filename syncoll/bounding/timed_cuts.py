@@ -7,13 +7,16 @@ relaxation has one variable a step, and a row for each cut that was found (Bende
 rounds against the cuts so far, the cuts that these violate, again.  The optimum's duals are weights
 of cuts, and each cut's weight on its links is a part of the price that its destination pays.
 
+A cut for fewer steps is one for more, if what is on its side in some layer is so for longer.  So
+the search begins with those that bound the rounds for fewer steps, lengthened at every layer.
+
 Whatever cuts there are, they prove a bound, so that the search may end at any time.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -27,10 +30,11 @@ from syncoll.certificates.prices import PriceCertificate, Share
 from syncoll.deadline import Deadline
 from syncoll.linear import GrowingProgram
 
-__all__ = ["TimedCuts"]
+__all__ = ["Cut", "TimedCuts"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
 
 _TOLERANCE = 1e-7
 _CUTS_AT_ONCE = 8
@@ -40,19 +44,23 @@ _DENOMINATORS = (12, 840, 27720, 10**6)
 
 
 @dataclass(frozen=True, eq=False)
-class _Cut:
-    """Links of some steps that everything from some nodes to a destination crosses.
+class Cut:
+    """Nodes that everything from some of them to a destination has to leave in some step.
 
     Args:
-        arcs: positions in the network.
-        room: ``[steps]``, the sum of b over its links in each step.
-        amount: how many chunks cross it.
+        inside: ``[S + 1, P]``, the nodes on the side of where it starts, after so many steps; once
+            there a node stays there, for waiting costs nothing.  One layer where there is no time.
     """
 
     destination: int
-    arcs: IntArray
-    room: FloatArray
-    amount: int
+    inside: BoolArray
+
+    def lengthened(self, layer: int, times: int) -> Cut:
+        """The cut for so many steps more that is the same in all of them as after this one."""
+        return Cut(
+            self.destination,
+            np.insert(self.inside, [layer] * times, self.inside[layer], axis=0),
+        )
 
 
 class TimedCuts:
@@ -60,6 +68,10 @@ class TimedCuts:
 
     Args:
         destinations: those that are looked at.
+        known: cuts for so many steps, or for fewer.
+
+    Attributes:
+        tight: the cuts that the last bound rests on.
     """
 
     def __init__(
@@ -67,6 +79,7 @@ class TimedCuts:
         network: TimeExpandedNetwork,
         demands: Sequence[Demand],
         destinations: Sequence[int],
+        known: Sequence[Cut] = (),
     ) -> None:
         self.network, self.demands = network, demands
         topology = network.topology
@@ -85,7 +98,13 @@ class TimedCuts:
             for d in demand.destinations:
                 if d in self._needs:
                     self._needs[d].append(k)
-        self._cuts: list[_Cut] = []
+        self._source, self._target = np.array(topology.links, dtype=np.int64).T
+        self._cuts: list[Cut] = []
+        self._rooms: list[FloatArray] = []
+        self._amounts: list[float] = []
+        self.tight: tuple[Cut, ...] = ()
+        for cut in known:
+            self._begin_with(cut)
 
     def solve(
         self, deadline: Deadline, start: float
@@ -115,6 +134,8 @@ class TimedCuts:
             key=lambda d: -max(int(far[self.demands[k].sources[0], d]) for k in self._needs[d]),
         )
         graphs: dict[tuple[tuple[int, int], ...], igraph.Graph] = {}
+        if self._cuts and (optimum := self._least_rounds(start)) is not None:
+            value, rounds, weights = optimum
         while True:
             capacity = base.copy()
             width = self._width[network.link[on_link]]
@@ -135,7 +156,8 @@ class TimedCuts:
                 if flow.value < sum(amounts) * (1 - _TOLERANCE):
                     inside = np.zeros(places + 1, dtype=bool)
                     inside[flow.partition[0]] = True
-                    self._cuts.append(self._cut(d, inside, supply))
+                    width = network.topology.num_nodes
+                    self._add(Cut(d, inside[:places].reshape(-1, width)), supply)
                     found.append(d)
                     if len(found) >= _CUTS_AT_ONCE:
                         break
@@ -157,24 +179,34 @@ class TimedCuts:
             supply[self.demands[k].sources[0]] += self.demands[k].count
         return dict(supply)
 
-    def _cut(self, d: int, inside: npt.NDArray[np.bool_], supply: dict[int, int]) -> _Cut:
-        network = self.network
-        crossing = np.flatnonzero(
-            inside[network.tail] & ~inside[network.head] & (network.link >= 0)
-        )
-        room = np.zeros(network.layers)
-        np.add.at(room, network.step[crossing], self._width[network.link[crossing]])
-        amount = sum(count for node, count in supply.items() if inside[node])
-        return _Cut(d, crossing, room, amount)
+    def _begin_with(self, cut: Cut) -> None:
+        """A cut for fewer steps, lengthened at each layer in turn."""
+        more = self.network.layers + 1 - len(cut.inside)
+        if self.network.steps is None or more < 0 or cut.destination not in self._needs:
+            return
+        supply = self._supply(cut.destination)
+        for layer in range(len(cut.inside) if more else 1):
+            self._add(cut.lengthened(layer, more), supply)
+
+    def _add(self, cut: Cut, supply: Mapping[int, int]) -> None:
+        first = cut.inside[0]
+        self._cuts.append(cut)
+        self._rooms.append(self._crossing(cut) @ self._width)
+        self._amounts.append(float(sum(count for node, count in supply.items() if first[node])))
+
+    def _crossing(self, cut: Cut) -> BoolArray:
+        """``[steps, L]``: the links that lead out of it."""
+        before, after = cut.inside[: self.network.layers], cut.inside[-self.network.layers :]
+        return np.asarray(before[:, self._source] & ~after[:, self._target])
 
     def _least_rounds(self, least: float) -> tuple[float, FloatArray, FloatArray] | None:
         """The least sum, rounds of each step in the middle of those with that sum, and weights.
 
         From a corner of them the next cuts would cut off next to nothing.
         """
-        rooms = np.array([cut.room for cut in self._cuts] + [np.ones(self.network.layers)])
+        rooms = np.array([*self._rooms, np.ones(self.network.layers)])
         rows, columns = np.nonzero(rooms)
-        amounts = np.array([float(cut.amount) for cut in self._cuts] + [least])
+        amounts = np.array([*self._amounts, least])
         found = []
         for options in ({}, {"solver": "ipm", "run_crossover": "off"}):
             program = GrowingProgram(**options)
@@ -195,22 +227,25 @@ class TimedCuts:
         """Weights of cuts as prices, whatever the rounding did."""
         network, topology = self.network, self.network.topology
         best: tuple[Fraction, dict[int, Fraction]] | None = None
+        used = np.flatnonzero(weights > 1e-9).tolist()
+        crossing = {i: self._crossing(self._cuts[i]) for i in used}
+        self.tight = tuple(self._cuts[i] for i in used)
         for denominator in _DENOMINATORS:
             rational = {
                 i: part
-                for i in np.flatnonzero(weights > 1e-9).tolist()
+                for i in used
                 if (part := Fraction(float(weights[i])).limit_denominator(denominator)) > 0
             }
             spent = [Fraction(0)] * network.layers
             for i, part in rational.items():
-                for arc in self._cuts[i].arcs.tolist():
-                    bound = int(self._bound[network.link[arc]])
-                    spent[int(network.step[arc])] += part * topology.bounds[bound].chunks_per_round
+                for step, link in np.argwhere(crossing[i]).tolist():
+                    rate = topology.bounds[int(self._bound[link])].chunks_per_round
+                    spent[step] += part * rate
             most = max(spent, default=Fraction(0))
             if not most:
                 continue
             scaled = {i: readable(part / most) for i, part in rational.items()}
-            proved = sum((part * self._cuts[i].amount for i, part in scaled.items()), Fraction(0))
+            proved = sum((part * int(self._amounts[i]) for i, part in scaled.items()), Fraction(0))
             if best is None or proved > best[0]:
                 best = proved, scaled
         assert best is not None
@@ -219,8 +254,7 @@ class TimedCuts:
         for i, part in best[1].items():
             cut = self._cuts[i]
             prices = of_destination.setdefault(cut.destination, defaultdict(Fraction))
-            for arc in cut.arcs.tolist():
-                link, step = int(network.link[arc]), int(network.step[arc])
+            for step, link in np.argwhere(crossing[i]).tolist():
                 prices[link, step] += part
         for prices in of_destination.values():
             for link, step in prices:

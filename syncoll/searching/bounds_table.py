@@ -31,7 +31,7 @@ _CUT_SECONDS_PER_PAIR = 4e-7
 """What a bound may take for which no time is left: at least so long, and on large machines so much
 work for each pair of nodes (an allgather names so many destinations)."""
 
-_NEAR_STEPS, _NEAR_MULTIPLES = (64, 16), 3
+_NEAR_STEPS, _NEAR_MULTIPLES = (64, 24), 3
 """Up to so many steps (of collectives that move data, and of those that combine it), and so many
 times the least, each has a bound of its own."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -116,6 +117,7 @@ class CachedBounds:
         *,
         thorough: bool = True,
         seconds: float | None = 20.0,
+        more_than: Fraction = Fraction(0),
         **record: Any,
     ) -> RoundsBound:
         """The best bound on R, as `syncoll.bounding.rounds_bound` has it.
@@ -124,6 +126,7 @@ class CachedBounds:
 
         Args:
             steps: S, or None for any number of steps.
+            more_than: only a bound above this is of use; others are not remembered.
             record: what else the bound is to say about itself.
         """
         for effort in (_effort(True), _effort(False))[: 1 if thorough else 2]:
@@ -134,9 +137,18 @@ class CachedBounds:
                 about = None if isinstance(proof, CutCertificate) else proof.steps
                 return RoundsBound(found.rounds, about, proof, **record)
         began, refused = time.perf_counter(), refusals()
-        bound = rounds_bound(topology, demands, steps, thorough=thorough, seconds=seconds, **record)
+        bound = rounds_bound(
+            topology,
+            demands,
+            steps,
+            thorough=thorough,
+            seconds=seconds,
+            more_than=more_than,
+            **record,
+        )
+        certificate, of_use = bound.certificate, bound.rounds > more_than
         # What was proved with too little memory says nothing about another machine.
-        if isinstance(bound.certificate, BoundCertificate) and refusals() == refused:
+        if isinstance(certificate, BoundCertificate) and of_use and refusals() == refused:
             # Each linear program has the limit for itself; all within it: none was cut short.
             cut = seconds is not None and time.perf_counter() - began >= seconds
             self.store.keep_certificate(
@@ -144,7 +156,7 @@ class CachedBounds:
                 demands,
                 steps,
                 _effort(thorough),
-                bound.certificate,
+                certificate,
                 seconds if cut else None,
             )
         return bound

@@ -9,11 +9,12 @@ from fractions import Fraction
 import pytest
 
 import syncoll
+from syncoll.bounding import rounds_bound
 from syncoll.bounding.eager import eager_rounds
 from syncoll.bounding.network import TimeExpandedNetwork
 from syncoll.bounding.quotient import Quotient
 from syncoll.bounding.relaxation import Relaxation, RelaxationKind
-from syncoll.bounding.timed_cuts import TimedCuts
+from syncoll.bounding.timed_cuts import Cut, TimedCuts
 from syncoll.certificates import ChunkClasses, Demand, DemandView, PriceCertificate
 from syncoll.deadline import NEVER
 from syncoll.errors import VerificationError
@@ -113,14 +114,42 @@ def test_cuts_in_time_prove_what_flows_together_do(seed: int) -> None:
     topology = random_machine(seed, 9)
     needs = asked(topology, "allgather")
     least = int(topology.distances.max())
-    for steps in (least, least + 1):
+    known: tuple[Cut, ...] = ()
+    for steps in (least, least + 1, least + 3):
         network = TimeExpandedNetwork.of(topology, steps)
         flows = Relaxation(network, needs, RelaxationKind.TOGETHER).solve()
         assert flows is not None
-        certificate, value = TimedCuts(network, needs, range(9)).solve(NEVER, 0.01)
-        assert certificate is not None
-        assert value == pytest.approx(flows.value)
-        assert float(certificate.check(topology, needs)) == pytest.approx(flows.value)
+        for begun_with in (known, ()):  # those of fewer steps, or none
+            cuts = TimedCuts(network, needs, range(9), begun_with)
+            certificate, value = cuts.solve(NEVER, 0.01)
+            assert certificate is not None
+            assert value == pytest.approx(flows.value)
+            assert float(certificate.check(topology, needs)) == pytest.approx(flows.value)
+        known = cuts.tight
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_copies_of_one_chunk_need_no_more_than_flows_together(seed: int) -> None:
+    """On machines whose links share nothing; on others they may."""
+    topology = random_machine(seed, 9)
+    needs = asked(topology, "broadcast")
+    network = TimeExpandedNetwork.of(topology, int(topology.distances.max()) + 1)
+    flows, copies = (Relaxation(network, needs, kind).solve() for kind in RelaxationKind)
+    assert flows is not None
+    assert copies is not None
+    assert flows.value == pytest.approx(copies.value)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_is_of_no_use_is_not_looked_for(seed: int) -> None:
+    topology = random_machine(seed, 9)
+    needs = asked(topology, "broadcast")
+    steps = int(topology.distances.max())
+    best = rounds_bound(topology, needs, steps)
+    assert best.rounds > rounds_bound(topology, needs, None).rounds
+    assert rounds_bound(topology, needs, steps, more_than=best.rounds).rounds < best.rounds
+    less = best.rounds * Fraction(9, 10)
+    assert rounds_bound(topology, needs, steps, more_than=less) == best
 
 
 @pytest.mark.parametrize("seed", range(8))
