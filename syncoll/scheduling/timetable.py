@@ -12,8 +12,8 @@ and W(k, h, L) the rounds that these sends need on a link set L of B:
                 sum over k and h of W(k, h, L) f(k, h, t) <= r(t)    for every L and t
 
 The size does not depend on how many streams there are, and few L need be looked at: rows are added
-for those that a solution overloads.  The optimum is at most what the busiest L needs, and the rest
-is filling and draining, ever less with more steps.
+for those that a solution overloads.  The optimum is what the busiest L needs and, beyond that,
+filling and draining, ever less with more steps.
 
 Whole chunks: n chunks of a stream have taken their h-th send after step t when floor(n F + u) has
 come, with one u in [0, 1) for all sends of the stream, so that none goes before it has arrived.

@@ -17,6 +17,7 @@ from syncoll.deadline import NEVER, Deadline, OutOfTimeError, interrupted_at
 from syncoll.errors import LocatedError
 from syncoll.model import Collective, Instance, Topology
 from syncoll.model.derived import require_sense
+from syncoll.model.node_sets import MOST_DENSE_CELLS
 from syncoll.model.reach import Reach
 
 __all__ = ["BoundsTable"]
@@ -80,6 +81,12 @@ class BoundsTable:
     def instance(self, chunks: int, steps: int, rounds: int) -> Instance:
         """The instance for these numbers; raises `ModelError` where the collective makes none."""
         return self.collective.instantiate(self.topology, chunks=chunks, steps=steps, rounds=rounds)
+
+    def is_writable(self, chunks: int) -> bool:
+        """Whether the chunks are not too many for the tables of an instance."""
+        shape = self.shape(chunks)
+        total = int(shape.classes.counts.sum()) * chunks // shape.chunks
+        return total * self.topology.num_nodes <= MOST_DENSE_CELLS
 
     def admits(self, chunks: int) -> bool:
         """Whether there are algorithms to look for with C = `chunks`.

@@ -362,7 +362,8 @@ class _Search:
         """Tries candidates until one has an algorithm, or too many are undecided."""
         # Seeds may find something better meanwhile.
         of_use = takewhile(lambda c: self._is_of_use(c), candidates)
-        answers = self.trials.answers(step, self.request.strategy, of_use, seconds)
+        asked = self._writable(step, of_use)
+        answers = self.trials.answers(step, self.request.strategy, asked, seconds)
         # Closed here: where Python does it in its own time, a Ctrl-C that comes then is lost.
         with closing(answers):
             undecided = 0
@@ -393,6 +394,18 @@ class _Search:
                     self._refute(candidate, solution)
         for candidate in [c for c in step.undecided if not self._is_of_use(c)]:
             del step.undecided[candidate]
+
+    def _writable(self, step: StepState, candidates: Iterable[Candidate]) -> Iterator[Candidate]:
+        """Those for which there can be an instance; the others stay undecided."""
+        left_out = 0
+        for candidate in candidates:
+            if self.bounds.is_writable(candidate.chunks):
+                yield candidate
+                continue
+            step.undecided[candidate] = "too many chunks for an algorithm"
+            left_out += 1
+            if left_out >= _MOST_UNDECIDED:
+                return
 
     def _is_of_use(self, candidate: Candidate) -> bool:
         """Whether it would cost less than what is known."""

@@ -695,3 +695,16 @@ class TestBoundsTable:
         )
         table = BoundsTable(line(2), collective)
         assert [table.bandwidth(c) for c in (1, 2, 3)] == [F(2), F(3, 2), F(4, 3)]
+
+
+def test_what_has_too_many_chunks_for_an_algorithm_stays_undecided(
+    solver: Solver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Tables of ring(4) with C = 2 have 32 cells: no larger C is asked about, and none is refuted.
+    for module in ("model.node_sets", "searching.bounds_table"):
+        monkeypatch.setattr(f"syncoll.{module}.MOST_DENSE_CELLS", 32)
+    request = SearchRequest(ring(4), allgather(), max_steps=2)
+    found, told = run(solver, lambda _: unknown(), request)
+    assert {chunks for _, _, chunks in told.asked} == {1, 2}
+    assert not found.points
+    assert any("too many chunks for an algorithm" in claim.reason for claim in found.open)
