@@ -22,7 +22,7 @@ IntArray = npt.NDArray[np.int64]
 _MOST_CONTRIBUTIONS = 1 << 24
 """Sends times nodes of the first member at most: it is replayed, and may become a point."""
 
-_MOST_CHUNKS = 512
+_MOST_CHUNKS = 1024
 """Of a wave: with more there is next to nothing that whole numbers cost."""
 
 
