@@ -1,9 +1,9 @@
 """Allreduce at every number of steps: what is found, what is proved, and what lies between.
 
 Every machine has one ``syncoll pareto`` as a person runs it (see `frontiers`).  For each S the best
-of the points of at most so many steps is set against the bound for S, up to the last point's S:
-there the bandwidth optimum is met, or nothing better was found.  A gap is what was found over what
-is proved, less one; the mean of several is geometric.
+of the points and of pipelines' members of at most so many steps is set against the bound for S, up
+to the last point's S: there the bandwidth optimum is met, or pipelines go on.  A gap is what was
+found over what is proved, less one; the mean of several is geometric.
 
 ::
 
@@ -20,7 +20,7 @@ import math
 from fractions import Fraction
 
 from frontiers import Run, measure
-from tables import Costs, Page, add_options, earlier
+from tables import Costs, Page, add_options, earlier, least_cost, least_proved
 
 from syncoll.results import Frontier
 
@@ -43,15 +43,21 @@ SHOWN = 16
 
 
 def costs(frontier: Frontier) -> Costs:
-    """For each S from the least to that of the last point."""
-    proofs = [] if frontier.evidence is None else list(frontier.evidence.proofs)
-    points, least = frontier.points, frontier.least_steps
-    found: Costs = {}
-    for steps in range(least, max((p.steps for p in points), default=least) + 1):
-        best = min((p.bandwidth for p in points if p.steps <= steps), default=None)
-        proved = [proof.bound for proof in proofs if proof.steps >= steps]
-        found[steps] = best, max([*proved, frontier.least_bandwidth])
-    return found
+    """For each S from the least to that of the last point, and as far as members are proved."""
+    proofs = () if frontier.evidence is None else frontier.evidence.proofs
+    last = [p.steps for p in frontier.points]
+    if frontier.families:
+        last += [proof.steps for proof in proofs]
+    return {
+        steps: (least_cost(frontier, steps), least_proved(frontier, steps))
+        for steps in range(frontier.least_steps, max(last, default=frontier.least_steps) + 1)
+    }
+
+
+def end(frontier: Frontier) -> Fraction | None:
+    """What R/C comes down to with many steps."""
+    ends = [family.limit for family in frontier.families] + [p.bandwidth for p in frontier.points]
+    return min(ends, default=None)
 
 
 def ratio(found: Fraction | None, proved: Fraction) -> float:
@@ -79,10 +85,12 @@ def told(run: Run, every: Costs, before: Costs | None) -> str:
     more = len(run.frontier.points) - 12
     points += f" and {more} more" if more > 0 else ""
     was = "" if before is None else f"{mean_gap(before):.1%}"
+    families = "; ".join(family.words for family in run.frontier.families)
     return (
         f"| {run.topology} | {points} | {min(every)}..{max(every)} | {settled} | {near} "
         f"| {ratios[worst] - 1:.1%} at S = {worst} | {was} | {mean_gap(every):.1%} "
-        f"| {ratios[max(every)] - 1:.2%} | {run.frontier.seconds:.0f} |"
+        f"| {families} | {ratio(end(run.frontier), run.frontier.least_bandwidth) - 1:.2%} "
+        f"| {run.frontier.seconds:.0f} |"
     )
 
 
@@ -132,9 +140,9 @@ def main() -> None:
 
 def machines(page: Page, names: list[str], seconds: float, before: dict[str, Costs]) -> None:
     """The table of machines, and that of their first S."""
-    page.say("| machine | points (S, R/C) | S | settled | within 5 % | widest gap "
-             "| mean gap before | mean gap | gap at the last S | search s |")  # fmt: skip
-    page.say("|---|---|---|--:|--:|---|--:|--:|--:|--:|")
+    page.say("| machine | points (S, R/C) | S | settled | within 5 % | widest gap | mean gap before "
+             "| mean gap | pipelines | gap with many steps | search s |")  # fmt: skip
+    page.say("|---|---|---|--:|--:|---|--:|--:|---|--:|--:|")
     for name in names:
         run = measure(name, "allreduce", seconds, [])
         page.found[name] = every = costs(run.frontier)

@@ -21,9 +21,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from processes import pareto, process
-from tables import Costs, Page, add_options, earlier
-
-from syncoll.results import Frontier
+from tables import Costs, Page, add_options, earlier, least_cost, least_proved
 
 SMALL: tuple[tuple[str, str], ...] = tuple(
     (machine, collective)
@@ -51,20 +49,6 @@ ENDS: tuple[tuple[str, str], ...] = tuple(
 """Topologies and collectives."""
 
 
-def costs(frontier: Frontier, steps: int) -> Fraction | None:
-    """The least R/C of a point or member of at most so many steps."""
-    found = [point.bandwidth for point in frontier.points if point.steps <= steps]
-    found += [c for f in frontier.families if (c := f.cost_within(steps)) is not None]
-    return min(found, default=None)
-
-
-def bound(frontier: Frontier, steps: int) -> Fraction:
-    """The best proved bound that holds for at most so many steps: one for more steps does too."""
-    proofs = () if frontier.evidence is None else frontier.evidence.proofs
-    proved = [one.bound for one in proofs if one.steps >= steps]
-    return max([*proved, frontier.least_bandwidth])
-
-
 def row(
     page: Page, topology: str, collective: str, most: int, seconds: float, before: Costs | None
 ) -> None:
@@ -80,7 +64,7 @@ def row(
     last: Fraction | None = None
     every: Costs = {}
     for steps in range(frontier.least_steps, most + 1):
-        cost, low = costs(frontier, steps), bound(frontier, steps)
+        cost, low = least_cost(frontier, steps), least_proved(frontier, steps)
         every[steps] = cost, low
         if cost is None or cost == last == low:
             continue  # settled with fewer steps

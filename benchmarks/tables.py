@@ -12,13 +12,28 @@ from fractions import Fraction
 from pathlib import Path
 
 from syncoll.documents.atomic import write_atomically
+from syncoll.results import Frontier
 
-__all__ = ["RESULTS", "Costs", "Page", "add_options", "earlier"]
+__all__ = ["RESULTS", "Costs", "Page", "add_options", "earlier", "least_cost", "least_proved"]
 
 Costs = dict[int, tuple[Fraction | None, Fraction]]
 """For each S what was found with at most so many steps, and what is proved."""
 
 RESULTS = Path(__file__).parent / "results"
+
+
+def least_cost(frontier: Frontier, steps: int) -> Fraction | None:
+    """The least R/C of a point or a pipeline's member of at most so many steps."""
+    found = [point.bandwidth for point in frontier.points if point.steps <= steps]
+    found += [c for f in frontier.families if (c := f.cost_within(steps)) is not None]
+    return min(found, default=None)
+
+
+def least_proved(frontier: Frontier, steps: int) -> Fraction:
+    """The best proved bound that holds for at most so many steps: one for more steps does too."""
+    proofs = () if frontier.evidence is None else frontier.evidence.proofs
+    proved = [one.bound for one in proofs if one.steps >= steps]
+    return max([*proved, frontier.least_bandwidth])
 
 
 class Page:

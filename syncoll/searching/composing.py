@@ -186,7 +186,8 @@ class Composing:
 
     def _is_far(self) -> bool:
         """Whether what is known is far from what is proved."""
-        best = min((p.bandwidth for p in self.points), default=None)
+        ends = [p.bandwidth for p in self.points] + [f.limit for f in self._families]
+        best = min(ends, default=None)
         return best is None or best > _FAR * self.source.least_bandwidth
 
     def _so_far(self, scope: str) -> Frontier:
