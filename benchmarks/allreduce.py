@@ -140,8 +140,8 @@ def main() -> None:
 
 def machines(page: Page, names: list[str], seconds: float, before: dict[str, Costs]) -> None:
     """The table of machines, and that of their first S."""
-    page.say("| machine | points (S, R/C) | S | settled | within 5 % | widest gap | mean gap before "
-             "| mean gap | pipelines | gap with many steps | search s |")  # fmt: skip
+    page.say("| machine | points (S, R/C) | S | settled | within 5 % | widest gap "
+             "| mean gap before | mean gap | pipelines | end | search s |")  # fmt: skip
     page.say("|---|---|---|--:|--:|---|--:|--:|---|--:|--:|")
     for name in names:
         run = measure(name, "allreduce", seconds, [])
