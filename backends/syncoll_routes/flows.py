@@ -38,7 +38,8 @@ _SHORT = 0.005
 """By so small a part x may grow for ways that are shorter."""
 
 _NOTHING = 1e-7
-"""What of a flow is no more than this part of its largest amount is the solver's tolerance."""
+"""What of a flow is no more than this part of its largest amount, and of the smallest that it has
+to bring, is the solver's tolerance."""
 
 
 class Flows:
@@ -65,13 +66,16 @@ class Flows:
         return len(self._roots) * len(self._from)
 
     def routes(self, amounts: IntArray, until: Deadline) -> Routes | None:
-        """Ways of whole amounts; None where the time was over."""
+        """Ways of whole amounts; None where the time was over, or tolerances left no way."""
         topology = self._topology
         sets = LinkSets(topology, 8 * int(amounts.sum()) * topology.num_nodes + 1)
         flow = self._flow(sets, amounts, until)
         if flow is None:
             return None
-        pair, share, links = self._ways(flow, amounts)
+        ways = self._ways(flow, amounts)
+        if ways is None:
+            return None
+        pair, share, links = ways
         of_link = np.vstack([sets.of_link, np.full((1, sets.of_link.shape[1]), sets.size)])
         used = of_link[links].reshape(len(links), -1)
         whole = dealt(pair, share, used, sets.rounds_per_send)
@@ -127,8 +131,12 @@ class Flows:
         self._solved = amounts, found
         return found
 
-    def _ways(self, flow: FloatArray, amounts: IntArray) -> tuple[IntArray, FloatArray, IntArray]:
-        """Flows as ways: whose, how much, and ``[W, H]`` links in order, -1 behind the last."""
+    def _ways(
+        self, flow: FloatArray, amounts: IntArray
+    ) -> tuple[IntArray, FloatArray, IntArray] | None:
+        """Flows as ways: whose, how much, and ``[W, H]`` links in order, -1 behind the last; None
+        where a pair has none.
+        """
         pairs: list[int] = []
         shares: list[float] = []
         ways: list[list[int]] = []
@@ -144,8 +152,11 @@ class Flows:
         links = np.array([way + [-1] * (width - len(way)) for way in ways], dtype=np.int64)
         whose = np.array(pairs, dtype=np.int64)
         found: FloatArray = np.array(shares)
+        brought = np.bincount(whose, found, len(amounts))
+        if not brought.all():
+            return None
         # What tolerances left out is made up for in proportion.
-        found *= (amounts / np.bincount(whose, found, len(amounts)))[whose]
+        found *= (amounts / brought)[whose]
         return whose, found, links
 
 
@@ -156,12 +167,13 @@ def _peeled(
     end: IntArray,
     wanted: dict[int, tuple[int, float]],
 ) -> list[tuple[int, float, list[int]]]:
-    """One flow as (pair, amount, links in order) of ways from the root, the widest way first.
+    """One flow as (pair, amount, links in order) of ways from the root, short ones first.
 
     Args:
         wanted: for each end the pair, and its amount.
     """
-    least = _NOTHING * max(1.0, float(flow.max(initial=0)))
+    smallest = min(amount for _, amount in wanted.values())
+    least = _NOTHING * min(float(flow.max(initial=0)), 1e3 * smallest)
     left = {int(e): float(flow[e]) for e in np.flatnonzero(flow > least)}
     into: dict[int, list[int]] = {}
     for e in left:
@@ -178,8 +190,6 @@ def _peeled(
                 left[e] -= share
             missing -= share
             found.append((pair, share, way))
-        if missing == amount:
-            raise ValueError(f"no flow from {root} to {leaf}")
     return found
 
 
