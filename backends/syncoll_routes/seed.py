@@ -32,6 +32,9 @@ _PARTS_IN_ALL, _MOST_PARTS = 1000, 48
 _FINE, _MANY_SENDS = 1000, 1 << 18
 """Rounds with which a chunk is a thousandth: C grows to that unless it makes so many sends."""
 
+_FEW_CHUNKS, _FEW_SENDS = (4, 16, 64), 1 << 15
+"""Times the least C; where so few sends are made these are tried before, which takes no time."""
+
 _NEAR = 1.01
 """So little more is nothing beside ways that are short."""
 
@@ -88,22 +91,22 @@ class RouteSeed:
         first = ways.routes(amounts, until, quick=True)
         if first is None:
             return
-        chunks = _chunks(collective, topology.num_nodes, first, least, limits)
-        if chunks is None:
-            return
-        routes: Routes | None = first
-        if chunks > least or not ways.is_quick:
-            chunks_of = _pairs(collective.tabulate(topology.num_nodes, chunks))[2]
-            share = until.share(_SHARE_OF_ROUTING)
-            routes = ways.routes(amounts * (chunks // least), share)
-        if routes is None:
-            return
-        streams = _streams(chunks_of, routes)
-        note = f"{len(streams.chunks)} ways of at most {streams.height} links"
-        every = 3 if streams.num_sends > _MOST_QUICK else 1
-        steps = [streams.height + more for more in _MORE_STEPS[::every]]
-        for made in schedule_streams(topology, streams, chunks, limits, steps, note):
-            yield Proposal(made.chunks, made.algorithm, made.note)
+        nodes = topology.num_nodes
+        for chunks in _chunks(collective, nodes, first, least, limits):
+            routes: Routes | None = first
+            if chunks > least:
+                chunks_of = _pairs(collective.tabulate(nodes, chunks))[2]
+            if chunks > least or not ways.is_quick:
+                share = until.share(_SHARE_OF_ROUTING)
+                routes = ways.routes(amounts * (chunks // least), share)
+            if routes is None:
+                return
+            streams = _streams(chunks_of, routes)
+            note = f"{len(streams.chunks)} ways of at most {streams.height} links"
+            every = 3 if streams.num_sends > _MOST_QUICK else 1
+            steps = [streams.height + more for more in _MORE_STEPS[::every]]
+            for made in schedule_streams(topology, streams, chunks, limits, steps, note):
+                yield Proposal(made.chunks, made.algorithm, made.note)
 
 
 class _Ways:
@@ -155,8 +158,9 @@ class _Ways:
 
 def _chunks(
     collective: Collective, nodes: int, routes: Routes, least: int, limits: SeedLimits
-) -> int | None:
-    """A C for which whole chunks lose little; None where none is within the limits.
+) -> list[int]:
+    """A C for which whole chunks lose little, after smaller ones that may lose nothing; none where
+    none is within the limits.
 
     Args:
         routes: those of the least C.
@@ -164,12 +168,15 @@ def _chunks(
     sends = int((routes.amount * (routes.links >= 0).sum(axis=1)).sum())
     allowed = _MANY if limits.max_chunks is None else limits.max_chunks // least
     if sends > MOST_SENDS or not allowed:
-        return None
+        return []
     fine = ceil(_FINE / max(1.0, routes.rounds))
     most = min(allowed, max(1, min(fine, _MANY_SENDS // max(1, sends))))
-    return next(
-        (c * least for c in range(most, 0, -1) if collective.admits(nodes, c * least)), least
-    )
+    few = [c for c in _FEW_CHUNKS if c < most and c * sends <= _FEW_SENDS]
+    admitted = [c for c in range(most, 0, -1) if collective.admits(nodes, c * least)][:1]
+    return [
+        *(c * least for c in few if collective.admits(nodes, c * least)),
+        *(c * least for c in admitted or [1]),
+    ]
 
 
 def _pairs(table: RelationTable) -> tuple[IntArray, IntArray, IntArray]:
