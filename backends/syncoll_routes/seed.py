@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from fractions import Fraction
 from math import ceil
 
 import numpy as np
@@ -91,7 +92,7 @@ class RouteSeed:
         first = ways.routes(amounts, until, quick=True)
         if first is None:
             return
-        nodes = topology.num_nodes
+        nodes, costs = topology.num_nodes, list[tuple[int, Fraction]]()
         for chunks in _chunks(collective, nodes, first, least, limits):
             routes: Routes | None = first
             if chunks > least:
@@ -106,7 +107,10 @@ class RouteSeed:
             every = 3 if streams.num_sends > _MOST_QUICK else 1
             steps = [streams.height + more for more in _MORE_STEPS[::every]]
             for made in schedule_streams(topology, streams, chunks, limits, steps, note):
-                yield Proposal(made.chunks, made.algorithm, made.note)
+                own = made.algorithm.steps, Fraction(made.algorithm.rounds, made.chunks)
+                if not any(s <= own[0] and cost <= own[1] for s, cost in costs):
+                    costs.append(own)
+                    yield Proposal(made.chunks, made.algorithm, made.note)
 
 
 class _Ways:
