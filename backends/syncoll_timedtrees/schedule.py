@@ -132,6 +132,8 @@ class Schedule:
         if not gains[-1] and not self.packings[tried[-1]].rested:
             return None  # that may change
         stride = min(1 << (len(tried) // _STRIDES), max(2, tried[-1] // _WIDEST))
+        if values[-1] <= self.least * _NEARLY_THERE:  # the end is soon reached
+            stride = max(stride, tried[-1] // 2)
         return min(tried[-1] + stride, self.most)
 
     def _left(self, steps: int, best: Mapping[int, Fraction]) -> float:
