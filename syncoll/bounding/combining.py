@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
+from itertools import chain
 
 import numpy as np
 
@@ -31,7 +32,7 @@ from syncoll.certificates.certificate import RoundsBound
 from syncoll.certificates.classes import ChunkClasses, Demand, DemandView
 from syncoll.certificates.completions import CompletionCertificate
 from syncoll.certificates.gossip import GossipCertificate
-from syncoll.deadline import Deadline, OutOfTimeError, interrupted_at
+from syncoll.deadline import NEVER, Deadline, OutOfTimeError, interrupted_at
 from syncoll.linear.colour_refinement import Graph, hashes, mix, refine
 from syncoll.model import RelationTable, Topology
 from syncoll.symmetry import free_symmetry
@@ -43,13 +44,14 @@ _Found = tuple[Fraction, CompletionCertificate | GossipCertificate] | None
 _SHARES = (0.25, 0.5, 1.0)
 """The parts of the time that is left which gossip, completions and dividing their cases take."""
 
-_UNLIKELY = 0.8
-"""A node of which less than this part of the best was proved for fewer steps is not asked again
-where time is short."""
+_UNLIKELY, _SHARE_OF_UNLIKELY = 0.8, 0.25
+"""A node of which at most this part of the best could be proved for fewer steps comes after the
+others, if less than that part of the time is over then."""
 
 _MOST_RATINGS = 1 << 14
-_ratings: dict[int, float] = {}
-"""By `signature`, what part of the best was the most that could be proved, for the last S."""
+_ratings: dict[int, tuple[int, float]] = {}
+"""By `signature`, for which S a node was asked last, and what part of the best the most was that
+could be proved of it: they say what comes first, and rest from one call to the next."""
 
 _SHARE_OF_PARTITIONS = 0.5
 """The part of the time in which partitions are looked for."""
@@ -88,9 +90,12 @@ def combining_rounds_bound(
     reversed_topology = topology.reversed()
     solved: set[int] = set()
     most: dict[int, float] = {}
-    for reading, node in readings:
+    likely_until = NEVER if thorough else deadline.share(_SHARE_OF_UNLIKELY)
+    unlikely: list[tuple[DemandView, int | None]] = []
+    for reading, node in chain(readings, unlikely):
         where = reversed_topology if reading.mirrored else topology
-        if deadline.passed:
+        is_late = (reading, node) in unlikely
+        if (likely_until if is_late else deadline).passed:
             break
         demands = shape.demands(reading, node)
         like = 0
@@ -98,9 +103,10 @@ def combining_rounds_bound(
             like = signature(where, demands)
             if like in solved:
                 continue  # a node that a symmetry exchanges with one before: the same bound
-            solved.add(like)
-            if not thorough and steps is not None and _ratings.get(like, 1.0) < _UNLIKELY:
+            if not is_late and steps is not None and _is_unlikely(like, steps):
+                unlikely.append((reading, node))
                 continue
+            solved.add(like)
         bound = prove(
             where,
             demands,
@@ -118,10 +124,17 @@ def combining_rounds_bound(
     if best.rounds:
         if len(_ratings) > _MOST_RATINGS:
             _ratings.clear()
-        _ratings.update({like: value / float(best.rounds) for like, value in most.items()})
+        for like, value in most.items():
+            _ratings[like] = steps or 0, value / float(best.rounds)
     if steps is None or shape.ends_alone or deadline.passed or topology.counts_copies:
         return best
     return _of_whole_chunks(topology, shape, steps, best, thorough, enough, deadline)
+
+
+def _is_unlikely(like: int, steps: int) -> bool:
+    """Whether little could be proved of a node like this for fewer steps."""
+    asked, rating = _ratings.get(like, (0, 1.0))
+    return asked < steps and rating < _UNLIKELY
 
 
 def _of_whole_chunks(

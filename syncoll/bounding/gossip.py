@@ -67,11 +67,12 @@ def find_gossip(
         more_than: only a bound above this is of use.
 
     Returns:
-        None where no tree is affordable, or nothing above `more_than` is proved.
+        None where no tree is affordable, or has as few steps, or nothing above `more_than` is
+        proved.
     """
     setting = CombiningSetting(topology, shape, steps)
     kinds = _kinds(setting)
-    if not kinds:
+    if not kinds or any(kind.distance > steps for kind in kinds):
         return None
     master = _Master(setting, kinds)
     random = np.random.default_rng(steps)
@@ -138,6 +139,12 @@ class _Kind:
     def weight(self) -> int:
         """How many trees of chunks it stands for."""
         return self.alike * self.demand.count
+
+    @property
+    def distance(self) -> int:
+        """The fewest steps of a tree."""
+        topology = self.topology.reversed() if self.into else self.topology
+        return int(topology.distances[self.node, list(self.demand.destinations)].max())
 
     def any(self, steps: int, random: np.random.Generator) -> Counter[tuple[int, int]]:
         """Some tree of shortest ways, with any steps that do."""

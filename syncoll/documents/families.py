@@ -15,14 +15,14 @@ from syncoll.documents.problem import (
     instance_of,
     problem_entries,
 )
-from syncoll.documents.record import ClosedRecord, Count, PositiveCount
+from syncoll.documents.record import ClosedRecord, PositiveCount
 from syncoll.errors import FileFormatError
 from syncoll.model import Topology
 from syncoll.results.family import Family, Growth, Part
 
 __all__ = ["FamilyRecord", "family_of", "family_record"]
 
-_MOST_INTERVAL = 4096
+_MOST_INTERVAL, _MOST_FIRST = 4096, 4096
 
 Rounds = Annotated[tuple[PositiveCount, ...], Meta(max_length=_MOST_INTERVAL)]
 
@@ -64,7 +64,7 @@ class FamilyRecord(ClosedRecord, frozen=True, kw_only=True):
         tail: chunks that end with the last step.
     """
 
-    first: Count
+    first: Annotated[int, Meta(ge=0, le=_MOST_FIRST)]
     steps: GrowthRecord
     rounds: GrowthRecord
     chunks: GrowthRecord

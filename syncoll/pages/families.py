@@ -83,7 +83,8 @@ def proved_of(family: Family, frontier: Frontier) -> Iterator[str]:
     if last is not None:
         of = "" if len(frontier.families) == 1 else f" of C = {family.chunks}"
         told = "; ".join(f"S = {_ranges(steps)} {words}" for words, steps in found.items() if steps)
-        yield f"Proved{of} up to S = {last}: {told}."
+        proved = "Proved" if found[best] else "How near to what is proved"
+        yield f"{proved}{of} up to S = {last}: {told}."
 
 
 def _limits(proof: Proof) -> str:

@@ -503,7 +503,8 @@ class _Search:
         # A frontier that is passed on while the search goes on reads as if its time were over.
         stopped = self.stopped or "time limit"
         if step is None:
-            if self.current is not None or self.stopped:
+            limited = steps is None and self.request.max_steps is not None
+            if not limited and (self.current is not None or self.stopped):
                 return stopped
             if self.answers.solver is None:
                 return "no solver was asked"

@@ -14,8 +14,11 @@ __all__ = ["FEW_STEPS", "belonging", "few_steps", "known_cost", "merged", "unbea
 _LOOKED_AT = 64
 """Up to so many steps members are compared one by one; beyond it what R/C comes near to counts."""
 
-FEW_STEPS = 12
-"""Members of up to so many steps are points, and what is proved is said for each of these S."""
+FEW_STEPS, MOST_LISTED = 12, 128
+"""Members of up to so many steps are points, and what is proved is said for each of these S; and up
+to so many, within its limits, of a search that shows no families."""
+
+_MOST_SENDS = 1 << 20
 
 
 def belonging(
@@ -87,19 +90,36 @@ def known_cost(steps: int, points: Sequence[Point], families: Sequence[Family]) 
 
 
 def few_steps(families: Sequence[Family], request: SearchRequest) -> Iterator[Point]:
-    """The members of few steps that keep the limits of a search; where it has none the first of a
-    family that has none so short."""
-    most = FEW_STEPS if request.max_steps is None else min(request.max_steps, _LOOKED_AT)
+    """The members of few steps, or those within the limits of a search that has some; where it has
+    none the first of a family that has none so short.
+
+    Of a family's members with very many sends together only the first ones come, and the last.
+    """
+    limits = request.max_steps, request.max_rounds, request.max_chunks
+    limited = any(most is not None for most in (*limits, request.k))
+    most = FEW_STEPS
+    if limited:
+        most = MOST_LISTED if request.max_steps is None else min(MOST_LISTED, request.max_steps)
     for family in families:
         last = family.within(most)
-        if last is None and request.max_steps is None:
+        if last is None and not limited:
             last = family.first
-        for m in range(family.first, 0 if last is None else last + 1):
-            costs = family.steps.at(m), family.rounds_needed.at(m), family.chunks.at(m)
-            limits = request.max_steps, request.max_rounds, request.max_chunks
-            keeps = all(most is None or c <= most for c, most in zip(costs, limits, strict=True))
-            if costs[0] and keeps:
+        listed = [
+            m
+            for m in range(family.first, 0 if last is None else last + 1)
+            if family.steps.at(m) and _keeps(family, m, limits)
+        ]
+        sends = 0
+        for m in listed:
+            sends += m * family.wave.algorithm.num_sends
+            if sends <= _MOST_SENDS or m in (listed[0], listed[-1]):
                 yield family.member(m)
+
+
+def _keeps(family: Family, m: int, limits: Sequence[int | None]) -> bool:
+    """Whether a member keeps the limits on S, R and C."""
+    costs = family.steps.at(m), family.rounds_needed.at(m), family.chunks.at(m)
+    return all(most is None or cost <= most for cost, most in zip(costs, limits, strict=True))
 
 
 def merged(points: list[Point], point: Point) -> list[Point]:

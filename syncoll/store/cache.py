@@ -126,10 +126,12 @@ class CachedBounds:
 
         Args:
             steps: S, or None for any number of steps.
-            more_than: only a bound above this is of use; others are not remembered.
+            more_than: only a bound above this is of use; that there is none is remembered for it.
             record: what else the bound is to say about itself.
         """
-        for effort in (_effort(True), _effort(False))[: 1 if thorough else 2]:
+        efforts = (_effort(True), _effort(False))[: 1 if thorough else 2]
+        in_vain = f"{_effort(thorough)}, more than {more_than}"
+        for effort in (*efforts, in_vain) if more_than else efforts:
             found = self.store.certificate(topology, demands, steps, effort, seconds)
             if found is not None:
                 self.remembered += 1
@@ -148,14 +150,14 @@ class CachedBounds:
         )
         certificate, of_use = bound.certificate, bound.rounds > more_than
         # What was proved with too little memory says nothing about another machine.
-        if isinstance(certificate, BoundCertificate) and of_use and refusals() == refused:
+        if isinstance(certificate, BoundCertificate) and refusals() == refused:
             # Each linear program has the limit for itself; all within it: none was cut short.
             cut = seconds is not None and time.perf_counter() - began >= seconds
             self.store.keep_certificate(
                 topology,
                 demands,
                 steps,
-                _effort(thorough),
+                _effort(thorough) if of_use else in_vain,
                 certificate,
                 seconds if cut else None,
             )

@@ -154,8 +154,11 @@ def test_bounds_are_remembered(
     instance = classics.allgather().instantiate(topology, chunks=1, steps=3, rounds=9)
     needs = demands(instance)
     bounds = CachedBounds(store)
+    more = Fraction(100)
+    in_vain = bounds.rounds_bound(topology, needs, 3, thorough=False, more_than=more)
     first = bounds.rounds_bound(topology, needs, 3, thorough=False)
     assert bounds.remembered == 0
+    assert in_vain.rounds <= first.rounds
 
     def never(*_: object, **__: object) -> None:
         raise AssertionError("asked again")
@@ -166,5 +169,8 @@ def test_bounds_are_remembered(
         other.topology(topology), other.demands(needs), 3, thorough=False
     )
     assert again.rounds == first.rounds > 0
-    with pytest.raises(AssertionError, match="asked again"):
-        bounds.rounds_bound(topology, needs, 3, thorough=True)  # a quick one is not enough
+    known = bounds.rounds_bound(topology, needs, 3, thorough=False, more_than=more)
+    assert known.rounds == first.rounds
+    for asked in ({"thorough": True}, {"thorough": True, "more_than": more}):
+        with pytest.raises(AssertionError, match="asked again"):
+            bounds.rounds_bound(topology, needs, 3, **asked)  # a quick one is not enough
