@@ -19,7 +19,7 @@ from collections import deque
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.deadline import Deadline
+from syncoll.deadline import Deadline, OutOfTimeError
 from syncoll.linear import LinearProgram
 from syncoll.model import Topology
 from syncoll.scheduling.link_sets import LinkSets
@@ -124,7 +124,10 @@ class Flows:
             np.concatenate([amounts_in, np.full(sets.size, -np.inf)]),
             np.concatenate([amounts_in, np.zeros(sets.size)]),
         )
-        optimum = program.minimise(until.seconds)
+        try:
+            optimum = program.minimise(until.seconds)
+        except OutOfTimeError:
+            return None
         if optimum is None:
             return None
         found = np.maximum(optimum.columns[:-1], 0).reshape(roots, links) * scale

@@ -24,7 +24,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.deadline import Deadline
+from syncoll.deadline import Deadline, OutOfTimeError
 from syncoll.linear import LinearProgram
 from syncoll.model import BandwidthBound, Topology
 from syncoll.model.boxes import boxes_by_width
@@ -184,14 +184,18 @@ class Tiers:
             ]
         )
         amounts = crossing[needed].astype(np.float64)
-        optimum = LinearProgram(
+        program = LinearProgram(
             np.append(np.zeros(count), 1.0),
             rows,
             columns,
             values,
             np.concatenate([amounts, np.full(len(used), -np.inf)]),
             np.concatenate([amounts, np.zeros(len(used))]),
-        ).minimise(until.seconds)
+        )
+        try:
+            optimum = program.minimise(until.seconds)
+        except OutOfTimeError:
+            return None
         if optimum is None:
             return None
         prices = np.zeros(sets.size + 1)

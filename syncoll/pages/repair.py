@@ -113,7 +113,7 @@ def survey_page(survey: Survey) -> Page:
         "how near what was found is to that"
     )
     if survey.worst:
-        _add_worst(page, survey)
+        _add_worst(page, survey, "worst so far" if waiting else "worst")
     for one in survey.fatal:
         page.text(f"{one.words}: {one.refused}")
     for one in survey.left_out:
@@ -133,13 +133,13 @@ def survey_page(survey: Survey) -> Page:
     return page
 
 
-def _add_worst(page: Page, survey: Survey) -> None:
+def _add_worst(page: Page, survey: Survey, which: str) -> None:
     """The failure that costs most, and for each S that which does."""
     worst = survey.worst[0]
     loss = worst.any_steps
     assert loss is not None
     if loss.lost is not None:
-        page.text(f"The worst is {worst.words}: {percent(loss.lost)}.")
+        page.text(f"The {which} is {worst.words}: {percent(loss.lost)}.")
     for point in survey.whole.points:
         steps = point.steps
         lost = [
@@ -153,4 +153,4 @@ def _add_worst(page: Page, survey: Survey) -> None:
             never, none, share, words = max(lost, key=lambda one: one[:3])
             cost = "nothing is found" if none else percent(Fraction(share))
             cost = "there is no such algorithm any more" if never else cost
-            page.text(f"With at most {counted(steps, 'step')} the worst is {words}: {cost}.")
+            page.text(f"With at most {counted(steps, 'step')} the {which} is {words}: {cost}.")

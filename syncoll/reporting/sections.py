@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import syncoll
 from syncoll.documents import VERSION
+from syncoll.errors import SyncollError
 from syncoll.pages.families import open_lines, proved_of
 from syncoll.reporting.markup import (
     Markup,
@@ -21,6 +22,8 @@ from syncoll.reporting.subject import Subject
 from syncoll.reporting.times import Times
 from syncoll.results import Frontier
 from syncoll.results.lower_bounds import BOUNDS_ALONE
+from syncoll.spec.parser import parse_reference
+from syncoll.spec.source import Source
 from syncoll.wording import counted
 
 __all__ = ["assumptions", "commands", "points", "summary"]
@@ -193,8 +196,10 @@ def commands(subject: Subject, times: Times) -> Markup:
     """How to get all of this again."""
     file = subject.source or "frontier.json"
     named, collective = shlex.quote(subject.topology.name), shlex.quote(subject.collective)
-    lines = []
-    if subject.frontier is not None:
+    lines, is_named = [], _is_named(subject.topology.name)
+    if subject.frontier is not None and not is_named:
+        lines.append(f"syncoll check {shlex.quote(file)}")
+    elif subject.frontier is not None:
         verb = "bounds" if subject.frontier.scope == BOUNDS_ALONE else "pareto"
         options = "".join(_options(subject.frontier)) if verb == "pareto" else ""
         lines.append(f"syncoll {verb} {named} {collective}{options} -o {shlex.quote(file)}")
@@ -206,6 +211,9 @@ def commands(subject: Subject, times: Times) -> Markup:
     model = f"--alpha {float(alpha):g}ns --beta {float(beta):g}GB/s"
     lines.append(f"syncoll report {shlex.quote(file)} {model} -o report.html")
     parts = [element("pre", element("code", "\n".join(lines)), tabindex=0)]
+    if not is_named:
+        what = f"{subject.topology.name} is no name of the library, as where "
+        parts.append(paragraph(what, code("syncoll repair"), " made the file.", class_="note"))
     if subject.digest:
         parts.append(paragraph("The file this page was made from: ", code(subject.digest), "."))
     parts.append(
@@ -217,6 +225,15 @@ def commands(subject: Subject, times: Times) -> Markup:
         )
     )
     return joined(parts)
+
+
+def _is_named(topology: str) -> bool:
+    """Whether a command may name the topology so: a damaged machine's name is in words."""
+    try:
+        parse_reference(Source("topology", topology))
+    except SyncollError:
+        return False
+    return True
 
 
 def _options(frontier: Frontier) -> Iterator[str]:

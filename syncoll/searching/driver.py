@@ -508,7 +508,9 @@ class _Search:
                 return stopped
             if self.answers.solver is None:
                 return "no solver was asked"
-            return f"the search goes to {self.source.max_steps} steps (--max-steps)"
+            if limited:
+                return f"the search goes to {self.source.max_steps} steps (--max-steps)"
+            return "solvers were asked about fewer steps; --max-steps has them asked about more"
         whys = sorted({part for why in step.undecided.values() for part in why.split("; ")})
         if step is self.current:
             return "; ".join([stopped, *(w for w in whys if not w.startswith("time limit"))])
