@@ -37,7 +37,7 @@ _MOST_ROUNDS, _MOST_OF_STEP = 400, 100
 """With so many rounds, and so many for each step, one more a step does not matter: C is at most
 what they allow, or small."""
 
-_FINER = 6
+_FINER = 4
 """So many times as many are allowed where every bit counts."""
 
 _MANY_ROUNDS = 20

@@ -62,14 +62,14 @@ _SHARE_OF_FIRST_LOOK, _WIDE = 0.12, 6_000
 found is not far from what is proved."""
 
 _SHARE_OF_BOUNDS = 0.12
-"""On a large machine, the part of the time in which points are bounded before the parts, where
-in the end there is seldom time for that."""
+"""On a large machine, the part of the time in which their points are bounded before the parts: in
+the end there is seldom time for that."""
 
 _COMPOSING_SECONDS, _STOPPING_SECONDS = 0.4, 3.0
 """What was found at the last moment gets so long to be composed, and when a person stopped the
 search."""
 
-_SAVE_SECONDS, _TIMES_COMPOSING = 5.0, 20.0
+_SAVE_SECONDS, _TIMES_COMPOSING = 5.0, 10.0
 """While parts are searched what is known of them is composed so often, and the next time so many
 times as long later as it took."""
 
@@ -177,7 +177,7 @@ class Composing:
         if go_on and not (self.deadline.is_never or self._is_far()):
             turn = next_round(self.seeds, self.request, until.left(), until)
             self._turn(lambda: self._take(turn))
-        if large and not (self.deadline.is_never or self._is_alone):
+        if large and not self.deadline.is_never:
             self.bounds.deadline = self.deadline.share(_SHARE_OF_BOUNDS)
             for point in self.points:
                 if not self.bounds.deadline.passed:
@@ -231,13 +231,8 @@ class Composing:
     def _share_of_parts(self) -> float:
         """The less, the more seeds of the whole have found: what they go on with has the rest."""
         large = not is_small(self.request.topology)
-        far = self._is_alone or self._is_far()
-        return _SHARE_FAR if large and far else _SHARE_OF_PARTS[large]
-
-    @property
-    def _is_alone(self) -> bool:
-        """Whether parts have this process for themselves, and points are bounded after them."""
-        return self._is_wide and self.seeds.is_aside
+        alone = self._is_wide and self.seeds.is_aside
+        return _SHARE_FAR if large and (alone or self._is_far()) else _SHARE_OF_PARTS[large]
 
     @property
     def _is_wide(self) -> bool:
