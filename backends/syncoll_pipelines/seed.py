@@ -39,6 +39,10 @@ _TIMES = (1, 2, 3, 4, 6, 7, 8)
 _MOST_IDLE = 2
 """After so many of these that brought nothing better there is no more to expect."""
 
+_SHARE_OF_FIRST_PASS = 0.2
+"""The part of the solver's work for each question in a first pass over all: mostly it finds then
+what it finds at all, and spends the rest on the proof that there is nothing better."""
+
 _Task = Callable[[Deadline], tuple[Waves | None, bool]]
 """A question to the solver, until some time: what was found, and whether that is settled."""
 
@@ -120,7 +124,6 @@ class _Search:
         self._seconds, self._cells = float(options["seconds"]), int(options["cells"])
         self._far = int(topology.distances[root].max())
         self._best: Waves | None = None
-        self._late = False
         self._tasks = self._all(_order(topology, root, rate, unit))
         self._task: _Task | None = next(self._tasks, None)
 
@@ -133,9 +136,6 @@ class _Search:
         while self._task is not None:
             waves, settled = self._task(ends)
             late = ends.passed and not settled
-            if late and not self._late:
-                self._late = True
-                return  # a poor family looks as if there were no better one
             if waves is not None and (self._best is None or waves.lost < self._best.lost):
                 self._best = waves
                 yield waves
@@ -145,18 +145,27 @@ class _Search:
 
     def _all(self, order: Sequence[int]) -> Iterator[_Task]:
         """What is asked of the solver, question after question; each looks at the answers."""
-        idle = 0
-        for times in order:
-            if idle >= _MOST_IDLE:
-                return
-            before = self._best
-            yield from self._of(self._rate.numerator * times, self._rate.denominator * times)
-            idle = 0 if self._best is not before else idle + 1
+        for share in (_SHARE_OF_FIRST_PASS, 1.0):
+            idle = 0
+            for times in order:
+                if idle >= _MOST_IDLE:
+                    break
+                before = self._best
+                yield from self._of(times, share)
+                idle = 0 if self._best is not before else idle + 1
 
-    def _of(self, chunks: int, rounds: int) -> Iterator[_Task]:
-        """Waves of so many trees: of the fewest levels, then with a tail, then in more steps."""
-        topology, root = self._topology, self._root
+    def _of(self, times: int, share: float) -> Iterator[_Task]:
+        """Waves of so many trees: of the fewest levels, then with a tail, then in more steps.
+
+        Args:
+            times: the least trees and rounds that make up the rate.
+            share: of the solver's work for each question; where that is not all, what is not found
+                with so many levels is not looked for with more.
+        """
+        topology, root, seconds = self._topology, self._root, share * self._seconds
+        chunks, rounds = self._rate.numerator * times, self._rate.denominator * times
         answers: list[Waves | None] = []
+        unsettled: list[bool] = []
 
         def is_small(depth: int) -> bool:
             """Whether all is chosen together for so many steps."""
@@ -165,19 +174,18 @@ class _Search:
 
         def trees(depth: int) -> _Task:
             def ask(until: Deadline) -> tuple[Waves | None, bool]:
-                found, none = find_trees(
-                    topology, root, chunks, rounds, depth, self._seconds, until
-                )
+                found, none = find_trees(topology, root, chunks, rounds, depth, seconds, until)
                 waves = None if found is None else Waves.of(found, rounds, depth)
                 answers.append(waves)
-                return None if is_small(depth) else waves, found is not None or none
+                unsettled.append(found is None and not none)
+                return None if is_small(depth) else waves, not unsettled[-1]
 
             return ask
 
         def whole(depth: int, known: Waves | None) -> _Task:
             def ask(until: Deadline) -> tuple[Waves | None, bool]:
                 waves, settled = find_waves(
-                    topology, root, chunks, rounds, depth, self._seconds, known, until
+                    topology, root, chunks, rounds, depth, seconds, known, until
                 )
                 answers.append(waves)
                 return waves, settled
@@ -187,8 +195,8 @@ class _Search:
         known: Waves | None = None
         for depth in range(self._far, self._far + _MORE_LEVELS + 1):
             yield trees(depth)
-            known = answers[-1]
-            if known is not None:
+            known, hard = answers[-1], unsettled[-1]
+            if known is not None or (hard and share < 1):
                 break
         if known is None:
             return
