@@ -19,12 +19,12 @@ from collections import deque
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.deadline import Deadline, OutOfTimeError
-from syncoll.linear import LinearProgram
+from syncoll.deadline import Deadline
 from syncoll.model import Topology
 from syncoll.scheduling.link_sets import LinkSets
 from syncoll_routes.congestion import Routes, merged
 from syncoll_routes.dealing import dealt
+from syncoll_routes.load_program import Balance, least_load
 
 __all__ = ["MOST_COLUMNS", "Flows"]
 
@@ -93,44 +93,18 @@ class Flows:
         needed[np.arange(roots), self._roots] = -needed.sum(axis=1)
         flow, link = np.divmod(np.arange(roots * links), links)
         column = np.arange(roots * links)
-        pace = sets.rounds_per_send[sets.of_link]
-        inside = sets.of_link[link] < sets.size
-        loaded, place = np.nonzero(inside)
-        last = roots * links
-        rows = np.concatenate(
-            [
-                flow * nodes + self._to[link],
-                flow * nodes + self._from[link],
-                roots * nodes + sets.of_link[link[loaded], place],
-                roots * nodes + np.arange(sets.size),
-            ]
-        )
-        columns = np.concatenate([column, column, loaded, np.full(sets.size, last)])
-        values = np.concatenate(
-            [
-                np.ones(last),
-                -np.ones(last),
-                pace[link[loaded], place],
-                np.full(sets.size, -1.0),
-            ]
-        )
         scale = max(1.0, total / max(1, roots))
-        amounts_in = needed.ravel() / scale
-        program = LinearProgram(
-            np.append(_SHORT / links * pace.max(axis=1)[link], 1.0),
-            rows,
-            columns,
-            values,
-            np.concatenate([amounts_in, np.full(sets.size, -np.inf)]),
-            np.concatenate([amounts_in, np.zeros(sets.size)]),
+        balance = Balance(
+            np.concatenate([flow * nodes + self._to[link], flow * nodes + self._from[link]]),
+            np.concatenate([column, column]),
+            np.repeat([1.0, -1.0], len(column)),
+            needed.ravel() / scale,
         )
-        try:
-            optimum = program.minimise(until.seconds)
-        except OutOfTimeError:
-            return None
+        costs = _SHORT / links * sets.rounds_per_send[sets.of_link].max(axis=1)[link]
+        optimum = least_load(sets, link, balance, until, costs)
         if optimum is None:
             return None
-        found = np.maximum(optimum.columns[:-1], 0).reshape(roots, links) * scale
+        found: FloatArray = optimum.carried.reshape(roots, links) * scale
         self._solved = amounts, found
         return found
 

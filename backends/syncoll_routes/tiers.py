@@ -24,13 +24,13 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.deadline import Deadline, OutOfTimeError
-from syncoll.linear import LinearProgram
+from syncoll.deadline import Deadline
 from syncoll.model import BandwidthBound, Topology
 from syncoll.model.boxes import boxes_by_width
 from syncoll.scheduling.link_sets import LinkSets
 from syncoll_routes.congestion import Routes, Routing, merged
 from syncoll_routes.dealing import dealt, overlaps
+from syncoll_routes.load_program import Balance, least_load
 
 __all__ = ["Tiers"]
 
@@ -167,42 +167,16 @@ class Tiers:
         """
         needed, group = np.unique(key, return_inverse=True)
         group = group.reshape(-1)
-        used, row = np.unique(sets.of_link[links], return_inverse=True)
-        row = row.reshape(len(links), -1)
         count = len(links)
-        inside = used[row] < sets.size
-        column, place = np.nonzero(inside)
-        rows = np.concatenate(
-            [group, len(needed) + row[column, place], len(needed) + np.arange(len(used))]
+        balance = Balance(
+            group, np.arange(count), np.ones(count), crossing[needed].astype(np.float64)
         )
-        columns = np.concatenate([np.arange(count), column, np.full(len(used), count)])
-        values = np.concatenate(
-            [
-                np.ones(count),
-                sets.rounds_per_send[used[row[column, place]]],
-                np.full(len(used), -1.0),
-            ]
-        )
-        amounts = crossing[needed].astype(np.float64)
-        program = LinearProgram(
-            np.append(np.zeros(count), 1.0),
-            rows,
-            columns,
-            values,
-            np.concatenate([amounts, np.full(len(used), -np.inf)]),
-            np.concatenate([amounts, np.zeros(len(used))]),
-        )
-        try:
-            optimum = program.minimise(until.seconds)
-        except OutOfTimeError:
-            return None
+        optimum = least_load(sets, links, balance, until)
         if optimum is None:
             return None
-        prices = np.zeros(sets.size + 1)
-        prices[used] = np.maximum(-optimum.row_duals[len(needed) :], 0)
-        prices[-1] = 0.0
+        prices = optimum.prices
         least = self._least(prices * sets.rounds_per_send, sets, crossing) / prices.sum()
-        return np.maximum(optimum.columns[:-1], 0), float(least)
+        return optimum.carried, float(least)
 
     def _least(self, prices: FloatArray, sets: LinkSets, crossing: IntArray) -> float:
         """What all that crosses costs on the cheapest ways from box to box."""

@@ -14,11 +14,10 @@ or add up what is sent, only the first two count.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import chain
 
 import numpy as np
 
@@ -29,7 +28,7 @@ from syncoll.bounding.partition import find_partition
 from syncoll.bounding.quotient import LEAST_NODES
 from syncoll.bounding.rounds import ceiling, least_cut, rounds_bound
 from syncoll.certificates.certificate import RoundsBound
-from syncoll.certificates.classes import ChunkClasses, Demand, DemandView
+from syncoll.certificates.classes import ChunkClasses, Demand, DemandList, DemandView
 from syncoll.certificates.completions import CompletionCertificate
 from syncoll.certificates.gossip import GossipCertificate
 from syncoll.deadline import NEVER, Deadline, OutOfTimeError, interrupted_at
@@ -87,40 +86,22 @@ def combining_rounds_bound(
         nodes = _unlike(topology, shape, deadline)
         readings = [(r, n) for r in (DemandView.SPREAD, DemandView.COLLECT) for n in nodes]
     best = known or _counting_sends(topology, shape, steps, deadline.share(_SHARE_OF_PARTITIONS))
-    reversed_topology = topology.reversed()
-    solved: set[int] = set()
     most: dict[int, float] = {}
-    likely_until = NEVER if thorough else deadline.share(_SHARE_OF_UNLIKELY)
-    unlikely: list[tuple[DemandView, int | None]] = []
-    for reading, node in chain(readings, unlikely):
-        where = reversed_topology if reading.mirrored else topology
-        is_late = (reading, node) in unlikely
-        if (likely_until if is_late else deadline).passed:
-            break
-        demands = shape.demands(reading, node)
-        like = 0
-        if reading is not DemandView.INVERSE:
-            like = signature(where, demands)
-            if like in solved:
-                continue  # a node that a symmetry exchanges with one before: the same bound
-            if not is_late and steps is not None and _is_unlikely(like, steps):
-                unlikely.append((reading, node))
-                continue
-            solved.add(like)
+    for question in _questions(topology, shape, readings, steps, deadline, thorough):
         bound = prove(
-            where,
-            demands,
+            question.where,
+            question.demands,
             steps,
             thorough=thorough,
             seconds=deadline.seconds,
-            reading=reading,
-            node=node,
+            reading=question.reading,
+            node=question.node,
             more_than=best.rounds,
         )
         if bound.rounds > best.rounds:
             best = bound
         if steps is not None:
-            most[like] = ceiling(where, demands, steps)
+            most[question.like] = ceiling(question.where, question.demands, steps)
     if best.rounds:
         if len(_ratings) > _MOST_RATINGS:
             _ratings.clear()
@@ -129,6 +110,58 @@ def combining_rounds_bound(
     if steps is None or shape.ends_alone or deadline.passed or topology.counts_copies:
         return best
     return _of_whole_chunks(topology, shape, steps, best, thorough, enough, deadline)
+
+
+@dataclass(frozen=True)
+class _Question:
+    """A distribution whose bound is one on the whole.
+
+    Args:
+        where: the topology, or the reversed one.
+        like: the same for nodes that a symmetry exchanges, see `signature`.
+    """
+
+    reading: DemandView
+    node: int | None
+    where: Topology
+    demands: DemandList
+    like: int
+
+
+def _questions(
+    topology: Topology,
+    shape: ChunkClasses,
+    readings: Sequence[tuple[DemandView, int | None]],
+    steps: int | None,
+    deadline: Deadline,
+    thorough: bool,
+) -> Iterator[_Question]:
+    """One of each kind of node, until the time is over; those of which little could be proved for
+    fewer steps last, and then they have less of it.
+    """
+    late_until = NEVER if thorough else deadline.share(_SHARE_OF_UNLIKELY)
+    reversed_topology = topology.reversed()
+    late: list[_Question] = []
+    seen: set[int] = set()
+    for reading, node in readings:
+        if deadline.passed:
+            return
+        where = reversed_topology if reading.mirrored else topology
+        demands = shape.demands(reading, node)
+        alone = reading is DemandView.INVERSE
+        like = 0 if alone else signature(where, demands)
+        if like in seen:
+            continue
+        seen.add(like)
+        question = _Question(reading, node, where, demands, like)
+        if not alone and steps is not None and _is_unlikely(like, steps):
+            late.append(question)
+        else:
+            yield question
+    for question in late:
+        if late_until.passed:
+            return
+        yield question
 
 
 def _is_unlikely(like: int, steps: int) -> bool:
