@@ -7,9 +7,10 @@ import numpy.typing as npt
 
 from syncoll.model.topology import Topology
 
-__all__ = ["boxes_by_width"]
+__all__ = ["boxes_by_width", "connected_by"]
 
 IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
 
 
 def boxes_by_width(topology: Topology, most: int) -> list[IntArray]:
@@ -28,18 +29,26 @@ def boxes_by_width(topology: Topology, most: int) -> list[IntArray]:
     width = np.full(len(topology.links), np.inf)
     for bound, members in zip(topology.bounds, topology.bound_links, strict=True):
         width[members] = np.minimum(width[members], float(bound.chunks_per_round))
-    ends = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
     found: list[IntArray] = []
     for least in np.unique(width)[1:][-most:].tolist():
-        label = np.arange(nodes)
-        joined = ends[width >= least]
-        while True:  # the least number on either end of a link, until nothing changes
-            nearer = label.copy()
-            np.minimum.at(nearer, joined[:, 0], label[joined[:, 1]])
-            np.minimum.at(nearer, joined[:, 1], label[joined[:, 0]])
-            if np.array_equal(nearer, label):
-                break
-            label = nearer
+        label = connected_by(topology, width >= least)
         if 1 < len(np.unique(label)) < nodes:
             found.append(label)
     return found
+
+
+def connected_by(topology: Topology, links: BoolArray) -> IntArray:
+    """``[P]``: the least of the nodes that each is connected with over some links, either way.
+
+    Args:
+        links: ``[L]``, which ones.
+    """
+    ends = np.array(topology.links, dtype=np.int64).reshape(-1, 2)[links]
+    label = np.arange(topology.num_nodes)
+    while True:  # the least number on either end of a link, until nothing changes
+        nearer = label.copy()
+        np.minimum.at(nearer, ends[:, 0], label[ends[:, 1]])
+        np.minimum.at(nearer, ends[:, 1], label[ends[:, 0]])
+        if np.array_equal(nearer, label):
+            return label
+        label = nearer

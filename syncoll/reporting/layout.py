@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from syncoll.model import Topology
+from syncoll.model.boxes import connected_by
 
 __all__ = ["Layout", "lay_out"]
 
@@ -214,20 +215,10 @@ def _boxes_by_speed(topology: Topology) -> tuple[tuple[int, ...], ...]:
     for slow, fast in pairwise(sorted(set(share))):
         if fast < _FASTER * slow:
             continue
-        box = list(range(topology.num_nodes))
-
-        def root(node: int, box: list[int] = box) -> int:
-            while box[node] != node:
-                box[node] = box[box[node]]
-                node = box[node]
-            return node
-
-        for (a, b), speed in zip(topology.links, share, strict=True):
-            if speed >= fast:
-                box[root(a)] = root(b)
+        label = connected_by(topology, np.array([speed >= fast for speed in share]))
         members_of: dict[int, list[int]] = {}
-        for node in range(topology.num_nodes):
-            members_of.setdefault(root(node), []).append(node)
+        for node, box in enumerate(label.tolist()):
+            members_of.setdefault(box, []).append(node)
         sizes = set(map(len, members_of.values()))
         if len(members_of) > 1 and len(sizes) == 1 and min(sizes) > 1:
             return tuple(sorted(map(tuple, members_of.values())))

@@ -35,7 +35,7 @@ from syncoll.searching import SearchRequest, search
 from syncoll.searching.bounds_table import BoundsTable
 from syncoll.searching.candidates import CandidateSource
 from syncoll.searching.claims import with_claims
-from syncoll.searching.families import belonging
+from syncoll.searching.families import MOST_LISTED, belonging, few_steps
 from syncoll.searching.request import Strategy
 from syncoll.session import Session
 from syncoll.solving import Solver
@@ -344,6 +344,8 @@ def test_limits_leave_no_family() -> None:
     )
     assert not found.families
     assert max(p.steps for p in found.points) == 5
+    solved = syncoll.pareto("ring(4)", "broadcast", max_steps=3)
+    assert solved.open[-1].reason == "the search goes to 3 steps (--max-steps)"
     more = syncoll.pareto("line(3)", "broadcast", backend="pipelines", max_steps=14, max_rounds=13)
     costs = {p.steps: p.bandwidth for p in more.points}  # the seed proposes none beyond 12
     assert costs == {steps: Fraction(steps, steps - 1) for steps in range(2, 14)}
@@ -353,6 +355,15 @@ def test_limits_leave_no_family() -> None:
     assert belonging([family], asked, ()) == (family,)
     for limited in ({"k": 0}, {"strategy": Strategy.PAPER}, {"max_chunks": 5}, {"max_rounds": 9}):
         assert not belonging([family], replace(asked, **limited), ())
+    # Its members within the limits are points then: S = R = m + 3, C = 3 m + 3.
+    first = 3 + family.first
+    for limited, last in (
+        ({"max_rounds": 9}, 9),
+        ({"max_chunks": 24}, 10),
+        ({"k": 0}, MOST_LISTED),
+    ):
+        points = few_steps([family], replace(asked, **limited))
+        assert [p.steps for p in points] == list(range(first, last + 1))
     # With points as good as each of its members it has nothing to add.
     members = [family.member(m) for m in range(family.first, 5)]
     ends = replace(members[-1].instance, chunks=10**6)

@@ -61,6 +61,12 @@ def test_seeds_alone_are_enough(whole: Path, tmp_path: Path) -> None:
     checked = syncoll.check(out, "allgather")
     assert checked.frontier.topology.name == "dgx1 without link 0->1"
     assert {p.backend for p in checked.frontier.points} & {"mended", "kept"}
+    # The report names no search of a machine that only this file describes.
+    page = tmp_path / "report.html"
+    syncoll.report(out, page, classics=False)
+    told = page.read_text()
+    assert f"syncoll check {out.name}" in told
+    assert "syncoll pareto" not in told
 
 
 def test_json_says_what_is_lost(whole: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from syncoll.repairing import survey as surveys
 from syncoll.repairing.damage import parse_damage
 from syncoll.repairing.damaged import damaged
 from syncoll.repairing.failures import Kind, single_failures
+from syncoll.repairing.survey import Surveyed
 from syncoll.session import Session
 
 SESSION = Session()
@@ -120,6 +122,14 @@ def test_the_worst_is_first_and_everything_is_in_the_table(
     )
     assert f"The worst is {ends[0]['broken']}" in page
     assert all(float(row["gap"]) >= 0 for row in ends)
+
+
+def test_while_failures_wait_the_worst_is_so_only_so_far(whole: Path) -> None:
+    found = syncoll.survey(whole, progress="none", backend="multitree")
+    first, *others = found.surveyed
+    half = replace(found, surveyed=(first, *(Surveyed(one.failure) for one in others)))
+    assert f"The worst is {found.worst[0].words}:" in str(found.page())
+    assert f"The worst so far is {first.words}:" in str(half.page())
 
 
 def test_it_goes_on_from_its_folder(
