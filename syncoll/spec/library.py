@@ -10,18 +10,17 @@ defines (which is syncoll's own, for the command line) belongs to it, whoever el
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
-from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any, Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
 from typing import Literal as OneOf
 
 from syncoll.errors import SpecError
-from syncoll.spec.limits import MAX_FILE_BYTES, MAX_NUMBER
+from syncoll.spec.arguments import as_arguments
+from syncoll.spec.limits import MAX_FILE_BYTES
 from syncoll.spec.module import (
     Found,
     Module,
@@ -33,15 +32,7 @@ from syncoll.spec.module import (
 )
 from syncoll.spec.parser import parse_combination, parse_file, parse_reference
 from syncoll.spec.source import COMMAND_LINE, Source, Span, decode
-from syncoll.spec.syntax import (
-    Argument,
-    Combination,
-    Definition,
-    Expr,
-    Literal,
-    MatrixFile,
-    Reference,
-)
+from syncoll.spec.syntax import Combination, Definition, Reference
 
 if TYPE_CHECKING:  # finding a name must not pay for numpy
     from syncoll.model import Collective, Fabric, Topology
@@ -217,7 +208,7 @@ class SpecLibrary:
                 raise combined[0].span.error("arguments of what has no name", "a name alone")
             return make_combination(combined[0], NameScope(combined[1], {}))
         found, call, home = self._resolve("collective", reference)
-        given = (*call.arguments, *_arguments(values, named or {}, call.span))
+        given = (*call.arguments, *as_arguments(values, named or {}, call.span))
         return make_collective(BlamedCall(found, given, call.span), NameScope(home, {}))
 
     def search(self, reference: str) -> SearchSpec:
@@ -531,10 +522,6 @@ class SpecLibrary:
             )
 
 
-_LONGEST_NAME = 200
-"""Characters of a list in a name; a longer one is called by its size and a digest."""
-
-
 def _masked(text: str) -> str:
     """A text as long, with nothing in its quotation marks."""
     return _QUOTED.sub(lambda found: '"' + " " * (len(found[0]) - 2) + '"', text)
@@ -548,52 +535,6 @@ def _refuse_unquoted(source: Source) -> None:
             f"a file without quotation marks: {found[0]}",
             f'`"{found[0]}"`; in a shell put single quotes around the whole',
         )
-
-
-def _arguments(
-    values: Sequence[object], named: Mapping[str, object], span: Span
-) -> tuple[Argument, ...]:
-    """Values as arguments of a call.
-
-    Raises:
-        SpecError: when one is no number, Boolean, list of such, or path.
-    """
-    every = [*((None, value) for value in values), *named.items()]
-    return tuple(Argument(name, _value(value, span), span=span) for name, value in every)
-
-
-def _value(value: object, span: Span) -> Expr:
-    from syncoll.spec.values import Matrix, written
-
-    if isinstance(value, str | PurePath):
-        return MatrixFile(str(value), span=span)
-    shape = getattr(value, "shape", ())
-    if isinstance(shape, tuple) and len(shape) > 2:
-        raise span.error(f"an argument of shape {shape}", "a list of numbers, or a matrix")
-    plain = _plain(value, span)
-    name = written(plain)
-    if isinstance(plain, tuple) and len(name) > _LONGEST_NAME:
-        digest = hashlib.sha256(name.encode()).hexdigest()[:12]
-        plain = Matrix.of(plain, f'"{len(plain)} rows, {digest}"')
-    return Literal(plain, span=span)
-
-
-def _plain(value: object, span: Span) -> Any:
-    """A value as the language has it."""
-    if hasattr(value, "tolist"):  # numpy's
-        value = value.tolist()
-    if isinstance(value, int | Fraction):
-        if not -MAX_NUMBER < value < MAX_NUMBER:
-            raise span.error("an argument too large to count", f"a number below {MAX_NUMBER}")
-        whole = isinstance(value, Fraction) and value.denominator == 1
-        return int(value) if whole else value
-    if isinstance(value, float) and value.is_integer():
-        return _plain(int(value), span)
-    if isinstance(value, list | tuple):
-        return tuple(_plain(item, span) for item in value)
-    raise span.error(
-        f"an argument {value!r}", "whole numbers, Booleans, lists of them, and paths of CSV files"
-    )
 
 
 def _unrouted(reference: str) -> str:

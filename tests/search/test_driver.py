@@ -662,41 +662,6 @@ class TestLimits:
             self.source(ring(4), broadcast(9))
 
 
-class TestBoundsTable:
-    def test_without_time_the_cuts_around_nodes_stand_in(self) -> None:
-        def prove(*_: object, **__: object) -> Any:
-            pytest.fail("it began a linear program")
-
-        late = Deadline.after(0.0)
-        for topology, collective, bound in (
-            (dgx1(), allgather(), F(7, 6)),
-            (ring(4), broadcast(), F(1, 2)),
-        ):
-            table = BoundsTable(topology, collective, prove, late)
-            assert table.bandwidth(6) == table.bandwidth(6, 3) == bound
-            assert table.skipped == {None, 3}
-            table.certificate(table.shape(6), 3).check(topology)
-
-    def test_one_bound_serves_every_c(self) -> None:
-        table = BoundsTable(dgx1(), allgather())
-        for chunks in (1, 2, 5):
-            assert table.bandwidth(chunks, 2) == F(3, 2)
-            assert table.bandwidth(chunks) == F(7, 6)
-            assert table.tighten(chunks, 2) == F(3, 2)
-            assert table.least_steps(chunks) == 2
-
-    def test_other_shapes_have_bounds_of_their_own(self) -> None:
-        collective = Collective.from_relations(
-            "one more",
-            lambda _, c: c + 1,
-            lambda _c, n, *_: n == 0,
-            lambda _c, n, *_: n == 1,
-            irregular=True,
-        )
-        table = BoundsTable(line(2), collective)
-        assert [table.bandwidth(c) for c in (1, 2, 3)] == [F(2), F(3, 2), F(4, 3)]
-
-
 def test_what_has_too_many_chunks_for_an_algorithm_stays_undecided(
     solver: Solver, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,0 +1,51 @@
+"""The bounds of a search: one for all C of a shape, and cuts where there is no time."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from syncoll.deadline import Deadline
+from syncoll.model import Collective
+from syncoll.searching import BoundsTable
+from tests.oracles.classics import allgather, broadcast, dgx1, line, ring
+
+F = Fraction
+
+
+def test_without_time_the_cuts_around_nodes_stand_in() -> None:
+    def prove(*_: object, **__: object) -> Any:
+        pytest.fail("it began a linear program")
+
+    late = Deadline.after(0.0)
+    for topology, collective, bound in (
+        (dgx1(), allgather(), F(7, 6)),
+        (ring(4), broadcast(), F(1, 2)),
+    ):
+        table = BoundsTable(topology, collective, prove, late)
+        assert table.bandwidth(6) == table.bandwidth(6, 3) == bound
+        assert table.skipped == {None, 3}
+        table.certificate(table.shape(6), 3).check(topology)
+
+
+def test_one_bound_serves_every_c() -> None:
+    table = BoundsTable(dgx1(), allgather())
+    for chunks in (1, 2, 5):
+        assert table.bandwidth(chunks, 2) == F(3, 2)
+        assert table.bandwidth(chunks) == F(7, 6)
+        assert table.tighten(chunks, 2) == F(3, 2)
+        assert table.least_steps(chunks) == 2
+
+
+def test_other_shapes_have_bounds_of_their_own() -> None:
+    collective = Collective.from_relations(
+        "one more",
+        lambda _, c: c + 1,
+        lambda _c, n, *_: n == 0,
+        lambda _c, n, *_: n == 1,
+        irregular=True,
+    )
+    table = BoundsTable(line(2), collective)
+    assert [table.bandwidth(c) for c in (1, 2, 3)] == [F(2), F(3, 2), F(4, 3)]
