@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import cast
 
@@ -51,6 +52,10 @@ _LATE = 5.0
 
 _BUSY = 3.0
 """So many times its part of the time a seed may wait for its part of the work."""
+
+_ASKING_SECONDS = 2.0
+"""What the question may take whether a seed has an idea, where it is asked before its first turn;
+one that needs longer is asked again then."""
 
 _SOON_SECONDS = 0.5
 """When one proposal has come from aside, another is waited for so long."""
@@ -109,6 +114,20 @@ class SeedRun:
     def waiting(self) -> tuple[str, ...]:
         """The names of the seeds that may find more, if there is time."""
         return tuple(seat.seed.record.name for seat in self._seats if not seat.ended)
+
+    def ask(self, limits: SeedLimits) -> None:
+        """Asks seeds that have not begun if they have an idea; those that have none have ended.
+
+        What they would have had of a round's time is the others' from the first round on.
+
+        Raises:
+            PluginError: as `points`.
+        """
+        self._seconds = 0.0
+        for seat in self._seats:
+            if seat.turns is None and not seat.ended:
+                with self._guarded(seat):
+                    self._fits(seat, limits.until.sooner(_ASKING_SECONDS))
 
     def points(
         self,
@@ -246,26 +265,36 @@ class SeedRun:
     def _turn(
         self, seat: Seat, limits: SeedLimits, first: Deadline, share: Deadline
     ) -> Iterator[Point]:
-        """The points of one seed's turn; nothing that it raises ends the search."""
-        name = seat.seed.record.name
-        doing = ""
-        try:
+        """The points of one seed's turn."""
+        with self._guarded(seat) as doing:
             if seat.turns is None:
-                doing = "did not say in its share of the time if it fits"
+                doing.append("did not say in its share of the time if it fits")
                 if not self._fits(seat, first):
                     return
-                doing = "made nothing in its share of the time"
+                doing[:] = ["made nothing in its share of the time"]
             for point in self._proposed(seat, limits, first, share):
-                self._proposes(name)
+                self._proposes(seat.seed.record.name)
                 if within(point, limits):
-                    doing = ""
+                    doing.clear()
                     yield point
             if doing and seat.ended and first.passed:  # it looked at the clock itself
-                self._report(f"seed {name} {doing}")
+                self._report(f"seed {seat.seed.record.name} {doing[0]}")
+
+    @contextmanager
+    def _guarded(self, seat: Seat) -> Iterator[list[str]]:
+        """Nothing that a seed raises ends the search, unless it is broken and a user named it.
+
+        Yields:
+            An empty list: what is put into it is said of a seed that is stopped for good.
+        """
+        name = seat.seed.record.name
+        doing: list[str] = []
+        try:
+            yield doing
         except OutOfTimeError:
             seat.stop(self._seconds)
             if doing and seat.ended:
-                self._report(f"seed {name} {doing}")
+                self._report(f"seed {name} {doing[0]}")
         except VerificationError as error:
             seat.ended = True
             self._report(f"seed {name} proposed what is not an algorithm: {error}")

@@ -44,14 +44,20 @@ def main(lifeline: int | None = None) -> None:
 
 
 def _construct(request: SeedRequest, tell: Tell) -> None:
-    """Gives the seeds one round after the other, until they have ended or the time has."""
+    """Gives the seeds one round after the other, until they have ended or the time has.
+
+    A round ends where its work is done, and nothing is lost at its end: only the end of all time
+    stops a seed that resumes in the midst of what it does.
+    """
     run, ends = _PassingOn(request, tell), request.limits.deadline()
     working = run.waiting
+    run.ask(request.limits)
     turn = _ROUND_SECONDS
     while working and not ends.passed:
         # One alone need not be stopped for the others.
-        until = ends if len(working) == 1 and not ends.is_never else ends.sooner(turn)
-        for _ in run.points(replace(request.limits, seconds=until.seconds, until=until)):
+        alone = len(run.waiting) == 1 and not ends.is_never
+        seconds = ends.seconds if alone else turn
+        for _ in run.points(replace(request.limits, seconds=seconds, until=ends)):
             pass
         ended = tuple(name for name in working if name not in run.waiting)
         if ended:

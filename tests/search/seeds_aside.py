@@ -18,7 +18,9 @@ AROUND = [(0, 0, 1, 0), (0, 1, 2, 1), (0, 2, 3, 2)]
 Turns = Generator[Proposal | None, SeedLimits, None]
 
 
-class _Seed:
+class Made:
+    """Proposes an algorithm, does something, and proposes what is none."""
+
     def __init__(self, then: Callable[[], None]) -> None:
         self._then = then
 
@@ -36,19 +38,19 @@ class _Seed:
         yield Proposal(1, replace(algorithm, sends=np.array(AROUND[:2])))  # is none
 
 
-def wrong() -> _Seed:
+def wrong() -> Made:
     """Its second proposal is not an algorithm."""
-    return _Seed(lambda: None)
+    return Made(lambda: None)
 
 
-def lost() -> _Seed:
+def lost() -> Made:
     """Its process ends before it does."""
-    return _Seed(lambda: os._exit(3))
+    return Made(lambda: os._exit(3))
 
 
-def endless() -> _Seed:
+def endless() -> Made:
     """It never comes to its second."""
-    return _Seed(lambda: time.sleep(600))
+    return Made(lambda: time.sleep(600))
 
 
 class _Begun:
@@ -68,6 +70,6 @@ def begun() -> _Begun:
     return _Begun()
 
 
-def of(load: Callable[[], _Seed | _Begun]) -> ChosenSeed:
+def of(load: Callable[[], Made | _Begun]) -> ChosenSeed:
     """One of them, which resumes."""
     return ChosenSeed(SeedRecord(load.__name__, "", load, resumes=True), {})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import psutil
 import pytest
@@ -10,10 +12,10 @@ from syncoll.api import Session
 from syncoll.deadline import NEVER, Deadline
 from syncoll.model import Algorithm, Collective, Topology
 from syncoll.plugins import Answer, Proposal, SeedLimits, SeedRecord
-from syncoll.searching import Seeding
+from syncoll.searching import Seeding, seed_worker
 from syncoll.searching.seed_process import SeedProcess
 from syncoll.searching.seed_run import SeedRun
-from syncoll.searching.seed_tidings import ChosenSeed
+from syncoll.searching.seed_tidings import ChosenSeed, Proposed, SeedRequest
 from tests.oracles import classics
 from tests.search import seeds_aside
 
@@ -101,3 +103,25 @@ def test_without_a_core_or_what_can_be_passed_on_there_are_turns(
     monkeypatch.setattr(SeedProcess, "__init__", lambda *_: pytest.fail("a process was started"))
     seeds, _ = run(line, seeds_aside.of(seeds_aside.wrong))
     assert len(list(seeds.points(SeedLimits(), aside=NEVER, wait=60.0))) == 1
+
+
+def test_no_round_ends_what_a_seed_aside_is_at(
+    line: tuple[Topology, Collective], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(seed_worker, "_ROUND_SECONDS", 0.01)
+    begun: list[str] = []
+
+    def slow(name: str) -> ChosenSeed:
+        def then() -> None:
+            begun.append(name)
+            time.sleep(0.3)
+
+        made = SeedRecord(name, "", lambda: seeds_aside.Made(then), resumes=True)
+        return ChosenSeed(made, {})
+
+    limits = SeedLimits(until=Deadline.after(60.0))
+    told: list[object] = []
+    request = SeedRequest((slow("one"), slow("other")), *line, limits)
+    seed_worker._construct(request, told.append)
+    assert sorted(begun) == ["one", "other"]
+    assert sum(isinstance(message, Proposed) for message in told) == 4
