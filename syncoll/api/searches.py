@@ -49,8 +49,13 @@ if TYPE_CHECKING:
 
 __all__ = ["pareto", "search", "searched"]
 
-_TIMES_A_SAVE = 10.0
-"""After a frontier was saved the next one is saved so many times as long later."""
+_TIMES_A_SAVE, _SECONDS_A_SEND = 10.0, 1e-5
+"""After a frontier was saved the next one is saved so many times as long later; and none is saved
+where that would take more than so small a part of the time that is over, or that is left.  How long
+it takes is known from the last time; before the first, from how many sends are listed."""
+
+_FEW_SENDS = 100_000
+"""A file of fewer says nothing of how long each takes."""
 
 _SHARE_BEFORE_ORDER = 0.9
 """The part of a time limit after which a search ends whose chunks are to be put in an order."""
@@ -230,15 +235,18 @@ def searched(
         also: seeds beside those of the settings.
     """
     failures = [""]
-    seldom = Deadline.after(0.0)
+    started, seldom, rate = time.perf_counter(), Deadline.after(0.0), _SECONDS_A_SEND
 
     def keep_now_and_then(frontier: Frontier) -> None:
         """Saves, if that takes a small part of the time: files may have millions of sends."""
-        nonlocal seldom
-        if seldom.passed:
-            began = time.perf_counter()
+        nonlocal seldom, rate
+        began, sends = time.perf_counter(), sum(p.algorithm.num_listed for p in frontier.points)
+        expected = _TIMES_A_SAVE * rate * sends
+        if seldom.passed and expected <= min(began - started, until.left()):
             keep(frontier)
-            seldom = Deadline.after(_TIMES_A_SAVE * (time.perf_counter() - began))
+            spent = time.perf_counter() - began
+            rate = max(rate, spent / (sends + _FEW_SENDS))
+            seldom = Deadline.after(_TIMES_A_SAVE * spent)
 
     def keep(frontier: Frontier) -> None:
         if output is None:

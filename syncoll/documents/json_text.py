@@ -97,30 +97,61 @@ def to_text(value: object, indent: str = "", *, ascii_only: bool = False) -> str
         indent: of the lines behind the first.
         ascii_only: escape everything else, for streams that cannot say it.
     """
+    pieces: list[str] = []  # joined once: there may be hundreds of megabytes
+    _add_text(pieces, value, indent, ascii_only)
+    return "".join(pieces)
+
+
+def _add_text(pieces: list[str], value: object, indent: str, ascii_only: bool) -> None:
+    """Adds the pieces of `to_text`."""
     deeper = indent + "  "
     if isinstance(value, dict) and value:
-        rows = [
-            f"{_scalar(str(k), ascii_only)}: {to_text(v, deeper, ascii_only=ascii_only)}"
-            for k, v in value.items()
-        ]
-        return "{\n" + ",\n".join(deeper + row for row in rows) + "\n" + indent + "}"
-    if isinstance(value, list) and dict in set(map(type, value)):
-        rows = [to_text(item, deeper, ascii_only=ascii_only) for item in value]
-        return "[\n" + ",\n".join(deeper + row for row in rows) + "\n" + indent + "]"
-    return _scalar(value, ascii_only)
+        opening = "{\n" + deeper
+        for key, one in value.items():
+            pieces += opening, _scalar(str(key), ascii_only), ": "
+            _add_text(pieces, one, deeper, ascii_only)
+            opening = ",\n" + deeper
+        pieces.append("\n" + indent + "}")
+    elif isinstance(value, list) and dict in set(map(type, value)):
+        opening = "[\n" + deeper
+        for one in value:
+            pieces.append(opening)
+            _add_text(pieces, one, deeper, ascii_only)
+            opening = ",\n" + deeper
+        pieces.append("\n" + indent + "]")
+    else:
+        pieces.append(_scalar(value, ascii_only))
 
 
 def compact_text(value: object) -> str:
     """The value as JSON text without spaces, in ASCII, with the keys of objects in order."""
+    pieces: list[str] = []
+    _add_compact(pieces, value)
+    return "".join(pieces)
+
+
+def _add_compact(pieces: list[str], value: object) -> None:
+    """Adds the pieces of `compact_text`."""
     if isinstance(value, dict):
-        rows = (f"{json.dumps(str(k))}:{compact_text(value[k])}" for k in sorted(value))
-        return "{" + ",".join(rows) + "}"
-    if isinstance(value, list) and dict in set(map(type, value)):
-        return "[" + ",".join(map(compact_text, value)) + "]"
-    numbers = _whole_numbers(value)
-    if numbers is not None:
-        return numbers.decode()
-    return json.dumps(value, sort_keys=True, separators=(",", ":"))
+        opening = "{"
+        for key in sorted(value):
+            pieces += opening, json.dumps(str(key)), ":"
+            _add_compact(pieces, value[key])
+            opening = ","
+        pieces.append("}" if value else "{}")
+    elif isinstance(value, list) and dict in set(map(type, value)):
+        opening = "["
+        for one in value:
+            pieces.append(opening)
+            _add_compact(pieces, one)
+            opening = ","
+        pieces.append("]")
+    else:
+        numbers = _whole_numbers(value)
+        if numbers is None:
+            pieces.append(json.dumps(value, sort_keys=True, separators=(",", ":")))
+        else:
+            pieces.append(numbers.decode())
 
 
 def _whole_numbers(value: object) -> bytes | None:

@@ -113,6 +113,11 @@ class Algorithm:
         """How many sends there are, without a list of them."""
         return len(self.sends)
 
+    @property
+    def num_listed(self) -> int:
+        """How many sends are listed, in memory and in a file: of images only what they are of."""
+        return len(self.sends)
+
     def link_loads(self, topology: Topology) -> IntArray:
         """``[L, S]``: how many chunks each link carries in each step.
 

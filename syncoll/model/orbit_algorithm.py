@@ -91,6 +91,11 @@ class OrbitAlgorithm(Algorithm):
         return self.representative.num_sends * self.carriers.order
 
     @property
+    def num_listed(self) -> int:
+        """How many sends are listed: those of the representative."""
+        return self.representative.num_sends
+
+    @property
     def sends(self) -> IntArray:
         """All sends ``[M, 4]``, in order; see `expanded`."""
         return self.expanded().sends

@@ -201,6 +201,18 @@ def test_a_full_disk_does_not_cost_the_frontier(
     assert caplog.text.count("no space left") == 1
 
 
+@pytest.mark.parametrize(("seconds_a_send", "least"), [(1e-9, 2), (1e9, 1)])
+def test_a_frontier_that_takes_long_to_save_is_saved_in_the_end_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds_a_send: float, least: int
+) -> None:
+    saved: list[Path] = []
+    monkeypatch.setattr("syncoll.api.searches._SECONDS_A_SEND", seconds_a_send)
+    monkeypatch.setattr("syncoll.api.searches.write_document", lambda path, _: saved.append(path))
+    found = syncoll.pareto(*RING, output=tmp_path / "f.json", progress="none", time_limit=60.0)
+    assert found
+    assert min(len(saved), 2) == least
+
+
 def test_relations_of_single_numbers_mean_what_they_say() -> None:
     """Where `and` needs single numbers, `~` of a comparison is still its opposite."""
 
