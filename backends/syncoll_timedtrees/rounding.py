@@ -24,7 +24,7 @@ from syncoll_timedtrees.problem import Problem
 from syncoll_timedtrees.program import Packing
 from syncoll_timedtrees.trees import TimedTree
 
-__all__ = ["Dealer", "Dealt", "coarsest", "kindest", "promising"]
+__all__ = ["FINE", "FINE_PART", "Dealer", "Dealt", "coarsest", "kindest", "promising"]
 
 _MOST_TREES, _MOST_OF_USE = 2400, 600
 """To choose from, beyond those with a share."""
@@ -37,8 +37,9 @@ _MOST_ROUNDS, _MOST_OF_STEP = 400, 100
 """With so many rounds, and so many for each step, one more a step does not matter: C is at most
 what they allow, or small."""
 
-_FINER = 4
-"""So many times as many are allowed where every bit counts."""
+FINE, FINE_PART = 4, 2
+"""So many times as many are allowed where every bit counts: of an algorithm, and of a part of
+others, which have twice its sends and more."""
 
 _MANY_ROUNDS = 20
 """On the average of the steps."""
@@ -90,7 +91,7 @@ class Dealt:
 
 
 def promising(
-    packing: Packing, most_chunks: int, below: Fraction | None, *, fine: bool = False
+    packing: Packing, most_chunks: int, below: Fraction | None, *, finer: int = 1
 ) -> list[int]:
     """Values of C worth trying: a small one, the best, and one where whole numbers matter little.
 
@@ -98,10 +99,10 @@ def promising(
         packing: an optimum.
         most_chunks: C at most.
         below: only what promises a R/C less than this.
-        fine: whether C may be larger than elsewhere.
+        finer: so many times larger than elsewhere C may be.
     """
     least = packing.problem.least_chunks
-    rounds_of_use = (_FINER if fine else 1) * (_MOST_ROUNDS + _MOST_OF_STEP * packing.steps)
+    rounds_of_use = finer * (_MOST_ROUNDS + _MOST_OF_STEP * packing.steps)
     most = min(most_chunks, max(_SMALL * least, ceil(rounds_of_use / packing.value)))
     promise: dict[int, Fraction] = {}
     for chunks in range(least, most + 1, least):
@@ -118,7 +119,7 @@ def promising(
 
 
 def kindest(
-    packing: Packing, most_chunks: int, below: Fraction | None, *, fine: bool = False
+    packing: Packing, most_chunks: int, below: Fraction | None, *, finer: int = 1
 ) -> list[int]:
     """Large C for which little is lost when the shares are rounded, the kindest first.
 
@@ -126,9 +127,9 @@ def kindest(
         packing: an optimum.
         most_chunks: C at most.
         below: only what promises a R/C less than this.
-        fine: whether C may be larger than elsewhere.
+        finer: so many times larger than elsewhere C may be.
     """
-    promised = promising(packing, most_chunks, below, fine=fine)
+    promised = promising(packing, most_chunks, below, finer=finer)
     if not promised:
         return []
     least, largest = packing.problem.least_chunks, max(promised)

@@ -34,7 +34,10 @@ _STEPS_OF_NO_USE = 2
 """After so many S that are of no use no larger one is tried."""
 
 _CLOSE = 1.0025
-"""When R/C is so near to its least, more steps are tried only after it is at rest."""
+"""When R/C is so near to its least, more steps are tried only after it is at rest ..."""
+
+_BOTH_CLOSE = 1.01
+"""... and where two S in a row are so near."""
 
 _LEFT = 1e-5
 """Less is not worth while."""
@@ -124,7 +127,8 @@ class Schedule:
         values = [inf, *(self.packings[steps].value for steps in tried)]
         if values[-1] <= self.least * (1 + _LEFT) or tried[-1] >= self.most:
             return None
-        if values[-1] <= self.least * _CLOSE and not self.packings[tried[-1]].rested:
+        close = values[-1] <= self.least * _CLOSE or values[-2] <= self.least * _BOTH_CLOSE
+        if close and not self.packings[tried[-1]].rested:
             return None  # it has more to give than more steps
         gains = [after < before * _WORTH for before, after in pairwise(values)]
         if len(gains) > _STEPS_OF_NO_USE and not any(gains[-_STEPS_OF_NO_USE:]):
@@ -152,4 +156,6 @@ class Schedule:
 
     def _gap(self, steps: int, best: Mapping[int, Fraction], least: float) -> float:
         known = min((float(cost) for s, cost in best.items() if s <= steps), default=inf)
-        return (known / least - 1) / (1 + self._tries.get(steps, 0))
+        tries = self._tries.get(steps, 0)
+        # The end, which large messages want, has its second turn at once where it may gain most.
+        return (known / least - 1) / max(1, tries + (steps < max(self.packings)))

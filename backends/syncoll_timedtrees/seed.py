@@ -21,7 +21,7 @@ from syncoll_timedtrees.building import algorithm_of
 from syncoll_timedtrees.known import known_trees
 from syncoll_timedtrees.problem import Problem
 from syncoll_timedtrees.program import Packing
-from syncoll_timedtrees.rounding import Dealer, Dealt, coarsest, kindest, promising
+from syncoll_timedtrees.rounding import FINE, FINE_PART, Dealer, Dealt, coarsest, kindest, promising
 from syncoll_timedtrees.schedule import Schedule
 from syncoll_timedtrees.trees import TimedTree
 
@@ -241,8 +241,9 @@ class _Run:
     ) -> Iterator[list[int]]:
         """Values of C to deal, those of which the best counts together; see `_deal`."""
         # Where hardly anything is left but what whole numbers cost, they may be larger.
-        fine = packing.value <= self.schedule.least * _NEAR_THE_END
-        choice = promising(packing, self.most_chunks, known, fine=fine)
+        near = packing.value <= self.schedule.least * _NEAR_THE_END
+        finer = (FINE_PART if self.limits.is_part else FINE) if near else 1
+        choice = promising(packing, self.most_chunks, known, finer=finer)
         if small:
             yield choice[:1]
             return
@@ -254,4 +255,4 @@ class _Run:
             choice = [chunks for chunks in choice if chunks <= self.most_chunks]
         for chunks in choice:
             yield [chunks]
-        yield kindest(packing, self.most_chunks, known, fine=fine)
+        yield kindest(packing, self.most_chunks, known, finer=finer)

@@ -253,6 +253,8 @@ class SeedLimits:
         until: when it is stopped, however little a busy machine let it work.
         known: algorithms of the collective near which good ones may lie, for a seed that can begin
             with some.  They need not work: sends may lead over links that there are not.
+        is_part: whether what comes out becomes a part of other algorithms, which have many times
+            its sends: then a fraction of a percent is not worth several times the chunks.
     """
 
     max_steps: int | None = None
@@ -261,6 +263,7 @@ class SeedLimits:
     seconds: float | None = None
     until: Deadline = NEVER
     known: tuple[Proposal, ...] = ()
+    is_part: bool = False
 
     def deadline(self) -> Deadline:
         """For a seed that begins now: both limits of time in one."""

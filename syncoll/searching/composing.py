@@ -352,7 +352,12 @@ class Composing:
             max_chunks = max(self._sizes(part, max_chunks), default=max_chunks)
         # How fast the whole is, each part does not tell by itself.
         return replace(
-            request, collective=part, max_steps=max_steps, max_chunks=max_chunks, aim=None
+            request,
+            collective=part,
+            max_steps=max_steps,
+            max_chunks=max_chunks,
+            aim=None,
+            is_part=True,
         )
 
     def _sizes(self, part: Collective, most: int) -> Iterator[int]:

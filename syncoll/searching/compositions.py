@@ -9,12 +9,13 @@ a fraction of a percent of R/C.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from itertools import product
 from math import lcm
 
-from syncoll.deadline import Deadline, interrupted_at
+from syncoll.deadline import Deadline, OutOfTimeError, interrupted_at
 from syncoll.errors import ModelError, UsageError
 from syncoll.model import Algorithm, Collective, Instance, OrbitAlgorithm
 from syncoll.results.frontier import Point
@@ -22,6 +23,9 @@ from syncoll.searching.decompose import composed
 from syncoll.searching.parts import Part
 
 __all__ = ["Compositions"]
+
+Choice = tuple[Point, ...]
+"""A point of each part."""
 
 _MOST_REFINED, _LEAST_CHUNKS = 1 << 22, 4
 """Parts are refined to a common multiple of their chunks while the whole lists no more
@@ -48,28 +52,31 @@ class Compositions:
         lost: Callable[[str], None],
     ) -> None:
         self._collective, self._is_of_use, self._lost = collective, is_of_use, lost
-        self._tried: dict[tuple[int, ...], tuple[Point, ...]] = {}
+        self._tried: dict[tuple[int, ...], Choice] = {}
+        self._made: list[tuple[int, Fraction]] = []
         self._per_chunk: Fraction | None = None
+        self._seconds_per_send = 0.0
 
     def points(self, parts: Sequence[Part], deadline: Deadline) -> Iterator[Point]:
-        """Those of use that were not made before, by what they cost.
+        """Those of use that were not made before: of those that promise most, by what making them
+        takes, so that few steps come first, and what there is no time for is not begun.
 
         Raises:
             OutOfTimeError: when the deadline comes before the end.
         """
-        for choice in sorted(product(*(part.points for part in parts)), key=_share_of_rounds):
-            numbers = tuple(id(point.algorithm) for point in choice)
-            steps = sum(point.steps for point in choice)
-            if numbers in self._tried or not (
-                self._per_chunk is None
-                or self._is_of_use(steps, self._per_chunk * _share_of_rounds(choice))
-            ):
+        late = False
+        for choice in self._in_turn(parts):
+            if self._seconds_per_send * _listed(choice) > max(0.0, deadline.left()):
+                late = True
                 continue
+            began = time.perf_counter()
             with interrupted_at(deadline):
                 solved = self._solved(parts, choice)
-            self._tried[numbers] = choice  # which keeps the algorithms, and so their numbers
+            self._tried[_numbers(choice)] = choice  # which keeps the algorithms, and their numbers
             if solved is None:
                 continue
+            self._seconds_per_send = (time.perf_counter() - began) / max(1, _listed(choice))
+            self._made.append((_steps(choice), _share_of_rounds(choice)))
             instance = solved[0]
             if not self._collective.irregular:
                 self._per_chunk = Fraction(instance.num_chunks, instance.chunks)
@@ -79,6 +86,34 @@ class Compositions:
                 "+".join(dict.fromkeys(p.backend for p in choice)),
                 sum(p.seconds for p in choice),
             )
+        if late:
+            raise OutOfTimeError("there was no time for every composition")
+
+    def _in_turn(self, parts: Sequence[Part]) -> Iterator[Choice]:
+        """What is worth making: another choice that promises no more than one that was made is
+        not, and comes only where that could not be made.
+        """
+        left = [c for c in product(*(p.points for p in parts)) if _numbers(c) not in self._tried]
+        if self._collective.irregular:  # where costs do not follow from those of the parts
+            yield from sorted(left, key=_share_of_rounds)
+            return
+        while left := [choice for choice in left if self._promises(choice)]:
+            first: list[Choice] = []
+            for choice in sorted(left, key=lambda c: (_steps(c), _share_of_rounds(c), _listed(c))):
+                if not first or _share_of_rounds(choice) < _share_of_rounds(first[-1]):
+                    first.append(choice)
+            taken = set(map(_numbers, first))
+            left = [choice for choice in left if _numbers(choice) not in taken]
+            for choice in sorted(first, key=_listed):
+                if self._promises(choice):  # another may have come meanwhile
+                    yield choice
+
+    def _promises(self, choice: Choice) -> bool:
+        """Whether a choice may be better than what is known, and than what was made."""
+        steps, share = _steps(choice), _share_of_rounds(choice)
+        if any(s <= steps and rounds <= share for s, rounds in self._made):
+            return False
+        return self._per_chunk is None or self._is_of_use(steps, self._per_chunk * share)
 
     def _solved(
         self, parts: Sequence[Part], choice: Sequence[Point]
@@ -108,17 +143,11 @@ def _sizes(choice: Sequence[Point]) -> list[int] | None:
     common, largest = lcm(*sizes), max(sizes)
     if common == min(sizes):
         return sizes
-    orbits = [p.algorithm for p in choice if isinstance(p.algorithm, OrbitAlgorithm)]
-    listed = [p.algorithm for p in choice]
-    if len(orbits) == len(choice):
-        listed = [orbit.representative for orbit in orbits]
     nodes = choice[0].instance.topology.num_nodes
-    per_chunk = nodes * sum(
-        Fraction(one.num_sends, n) for one, n in zip(listed, sizes, strict=True)
-    )
+    per_chunk = nodes * _sends_per_chunk(choice)
     if common * per_chunk <= _MOST_REFINED:
         return sizes
-    if len(orbits) < len(choice):
+    if not all(isinstance(p.algorithm, OrbitAlgorithm) for p in choice):
         # What is cut anew has as many chunks for each C as it has.
         unit = lcm(*(p.instance.num_chunks // p.chunks for p in choice))
         units = max(int(_MOST_REFINED / (per_chunk * unit)), _LEAST_CHUNKS)
@@ -131,3 +160,23 @@ def _sizes(choice: Sequence[Point]) -> list[int] | None:
 def _share_of_rounds(choice: Sequence[Point]) -> Fraction:
     """Rounds for each chunk of a composition: its parts are refined to equally many chunks."""
     return sum((Fraction(p.rounds, p.instance.num_chunks) for p in choice), Fraction(0))
+
+
+def _sends_per_chunk(choice: Sequence[Point]) -> Fraction:
+    """How many sends a composition lists for each chunk of all nodes together."""
+    orbits = all(isinstance(p.algorithm, OrbitAlgorithm) for p in choice)
+    listed = ((p.algorithm.num_listed if orbits else p.algorithm.num_sends, p) for p in choice)
+    return sum((Fraction(sends, p.instance.num_chunks) for sends, p in listed), Fraction(0))
+
+
+def _listed(choice: Sequence[Point]) -> float:
+    """About how many sends a composition lists, which is what making it takes time for."""
+    return float(_sends_per_chunk(choice) * lcm(*(_sizes(choice) or (0,))))
+
+
+def _numbers(choice: Choice) -> tuple[int, ...]:
+    return tuple(id(point.algorithm) for point in choice)
+
+
+def _steps(choice: Choice) -> int:
+    return sum(point.steps for point in choice)

@@ -42,6 +42,7 @@ class SearchRequest:
             and `windows`.
         aim: the message sizes that it is for: what would be the fastest for none of them is not
             looked for.  None for all sizes.
+        is_part: whether what is found becomes a part of other algorithms.
 
     Raises:
         UsageError: on a limit that cannot be.
@@ -58,6 +59,7 @@ class SearchRequest:
     point_limit: float | None = None
     symmetric: bool = True
     aim: Aim | None = None
+    is_part: bool = False
 
     def __post_init__(self) -> None:
         for what, kind in ((self.topology, Topology), (self.collective, Collective)):

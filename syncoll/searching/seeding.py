@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from syncoll.deadline import Deadline
+from syncoll.deadline import NEVER, Deadline
 from syncoll.model import Collective, Topology
 from syncoll.plugins import SeedLimits
 from syncoll.results.frontier import Point
@@ -158,7 +158,7 @@ def first_round(
             shares = _SHARE_OF_SEEDS[large or request.collective.combining]
             least, most = (left * part for part in shares)
             work = min(max(work, least), most)
-    limits = SeedLimits(request.max_steps, request.max_rounds, request.max_chunks, work, until)
+    limits = _limits(request, work, until)
     soon = not alone and is_small(request.topology)
     patience = min(_SEED_SECONDS[0] if soon else _PATIENCE_SECONDS, left * _SHARE_OF_PATIENCE)
     ends, wait = ends or deadline, 0.0
@@ -188,7 +188,7 @@ def next_round(
         ends: until when those that can work beside the search do so from now on; None for turns.
         wait: for what those propose.
     """
-    limits = SeedLimits(request.max_steps, request.max_rounds, request.max_chunks, work, until)
+    limits = _limits(request, work, until)
     if ends is not None:
         run.go_aside(limits, ends.before(_LATE_SECONDS))
     return run.points(limits, wait=wait)
@@ -196,5 +196,11 @@ def next_round(
 
 def arrived(run: SeedRun, request: SearchRequest) -> Iterator[Point]:
     """What has come by now from those that work beside the search."""
-    limits = SeedLimits(request.max_steps, request.max_rounds, request.max_chunks)
-    return run.arrivals(limits, 0.0)
+    return run.arrivals(_limits(request), 0.0)
+
+
+def _limits(
+    request: SearchRequest, seconds: float | None = None, until: Deadline = NEVER
+) -> SeedLimits:
+    most = request.max_steps, request.max_rounds, request.max_chunks
+    return SeedLimits(*most, seconds, until, is_part=request.is_part)

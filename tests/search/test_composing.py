@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from syncoll.deadline import NEVER
+from syncoll.deadline import NEVER, OutOfTimeError
 from syncoll.model import Algorithm, Instance, Topology, inverse_of, sequence_of
 from syncoll.results import Frontier, Point, Solution
 from syncoll.searching import Observer, SearchRequest, composing, compositions, search
@@ -72,6 +72,23 @@ def test_parts_without_a_small_common_multiple_are_cut_alike(
     # The same C needs no cutting, however many sends that makes.
     (same,), _ = _composed(_parts([two], [two]))
     assert same.bandwidth == 2 * two.bandwidth / 4
+
+
+def test_only_what_promises_most_is_made() -> None:
+    dear, cheap = _on_a_ring(4, (2, 1)), _on_a_ring(4, (3, 4))
+    (only,), lost = _composed(_parts([dear, cheap], [dear, cheap]))
+    assert only.bandwidth == 2 * cheap.bandwidth / 4
+    assert lost == []
+
+
+def test_what_there_is_no_time_for_is_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    few = _on_a_ring(4, (1, 0))
+    made = Compositions(ALLREDUCE, lambda *_: True, lambda _: None)
+    assert len(list(made.points(_parts([few], [few]), NEVER))) == 1
+    monkeypatch.setattr(Compositions, "_solved", lambda *_: pytest.fail("it was begun"))
+    many = _on_a_ring(4, (1000, 1000))
+    with pytest.raises(OutOfTimeError):
+        list(made.points(_parts([few, many], [few, many]), NEVER.sooner(1e-6)))
 
 
 def test_what_cannot_be_cut_alike_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
