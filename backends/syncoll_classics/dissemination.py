@@ -15,12 +15,15 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.model import BoolArray
+from syncoll.model import BoolArray, ranges
 from syncoll_classics.demand import Demand
 
 __all__ = ["Dissemination", "logical_sends"]
 
 IntArray = npt.NDArray[np.int64]
+
+_CHUNKS_A_CHECK = 256
+"""How many chunks are looked up between two looks at the clock."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,10 +94,12 @@ def logical_sends(
         check: called now and then; may raise when time is up.
     """
     blocks: list[IntArray] = []
-    known: dict[tuple[int, int, bytes], IntArray] = {}
-    for chunk in range(demand.num_chunks):
-        check()
-        place, source = int(demand.places[chunk]), int(demand.sources[chunk])
+    known: dict[tuple[int, int, bytes], int] = {}
+    alike: list[int] = []
+    places, sources = demand.places.tolist(), demand.sources.tolist()
+    for chunk, (place, source) in enumerate(zip(places, sources, strict=True)):
+        if chunk % _CHUNKS_A_CHECK == 0:
+            check()
         number = place % len(ways)
         post = demand.destinations[chunk]
         key = (number, source, post.tobytes())
@@ -103,9 +108,12 @@ def logical_sends(
             parents, steps = ways[number].parents[source, nodes], ways[number].steps[source, nodes]
             if late:
                 steps = steps + ways[number].num_steps - 1 - steps.max(initial=-1)
-            known[key] = np.stack([np.zeros_like(nodes), parents, nodes, steps], axis=1)
-        block = known[key].copy()
-        block[:, 0] = chunk
-        block[:, 3] += place // len(ways) * interval
-        blocks.append(block)
-    return np.concatenate(blocks)
+            known[key] = len(blocks)
+            blocks.append(np.stack([np.zeros_like(nodes), parents, nodes, steps], axis=1))
+        alike.append(known[key])
+    sizes = np.array([len(block) for block in blocks], dtype=np.int64)
+    firsts, lengths = np.cumsum(sizes) - sizes, sizes[alike]
+    found = np.concatenate(blocks)[ranges(firsts[alike], lengths)]
+    found[:, 0] = np.repeat(np.arange(demand.num_chunks), lengths)
+    found[:, 3] += np.repeat(demand.places // len(ways) * interval, lengths)
+    return found

@@ -28,6 +28,8 @@ IntArray = npt.NDArray[np.int64]
 
 _MOST_TRIED = 1 << 17
 """Links on the paths of all starts of a step's sends, beyond which they look less far ahead."""
+_SENDS_A_CHECK = 64
+"""How many sends are routed between two looks at the clock."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ class Router:
 
     Args:
         topology: P and B.
-        deadline: looked at for every send.
+        deadline: looked at now and then.
     """
 
     def __init__(self, topology: Topology, deadline: Deadline = NEVER) -> None:
@@ -130,8 +132,9 @@ class Router:
         hasty = int(((longest - away_of + 1) * away_of).sum()) > _MOST_TRIED
         loads = [[0.0] * len(self._share) for _ in range(longest)]
         places: list[_Place] = []
-        for row in rows.tolist():
-            self._deadline.check()
+        for number, row in enumerate(rows.tolist()):
+            if number % _SENDS_A_CHECK == 0:
+                self._deadline.check()
             source, destination = int(logical[row, 1]), int(logical[row, 2])
             away = int(distances[row])
             if hasty:

@@ -150,19 +150,17 @@ class Algorithm:
         chunk's post or sends the chunk on.  Of several deliveries of a chunk to a node the
         earliest stays.
         """
+        chunks, sources, destinations = self.sends[:, :3].T
         kept = np.zeros(len(self.sends), dtype=bool)
-        has = set(zip(*(a.tolist() for a in np.nonzero(instance.pre)), strict=True))
-        rows = self.sends.tolist()
-        for i, (chunk, _, destination, _) in enumerate(rows):  # in order of steps
-            if (chunk, destination) not in has:
-                has.add((chunk, destination))
-                kept[i] = True
-        needed = set(zip(*(a.tolist() for a in np.nonzero(instance.post)), strict=True))
-        for i in range(len(rows) - 1, -1, -1):
-            chunk, source, destination, _ = rows[i]
-            kept[i] &= (chunk, destination) in needed
-            if kept[i]:
-                needed.add((chunk, source))
+        kept[np.unique(chunks * instance.pre.shape[1] + destinations, return_index=True)[1]] = True
+        kept &= ~instance.pre[chunks, destinations]
+        needed = instance.post.copy()
+        cuts = np.flatnonzero(np.diff(self.sends[:, 3])) + 1
+        for one_step in reversed(np.split(np.arange(len(kept)), cuts)):
+            some = one_step[kept[one_step]]
+            kept[some] = needed[chunks[some], destinations[some]]
+            some = some[kept[some]]
+            needed[chunks[some], sources[some]] = True
         return replace(self, sends=self.sends[kept])
 
     def with_rounds(self, topology: Topology, total: int) -> Algorithm:

@@ -138,7 +138,8 @@ def kind_of_tables(pre: BoolArray, post: BoolArray, *, combining: bool) -> Stand
         return standard(Kind.SCATTER, int(at_end[0]), int(at_start.argmax()))
     if evenly and np.count_nonzero(at_end) == 1:
         return standard(Kind.GATHER, int(at_start[0]), int(at_end.argmax()))
-    pairs = pre.T.astype(np.int64) @ post.astype(np.int64)
+    places = pre.argmax(axis=1) * nodes + post.argmax(axis=1)  # of each the only one
+    pairs = np.bincount(places, minlength=nodes * nodes).reshape(nodes, nodes)
     if (pairs == pairs[0, 0]).all():
         return standard(Kind.ALLTOALL, int(pairs[0, 0]))
     return custom(f"from one node to another go {_range(pairs)} chunks, not equally many")

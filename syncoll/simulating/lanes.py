@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -20,14 +21,16 @@ class _Turns:
     """Which passages over lanes come after which.
 
     Args:
-        cables: ``[n]``: which cable of its lane each takes, in order of lanes.
-        slots: ``[n]``: the cable's number among all.
-        passes: passages that have the same number of others before them on their cable.
+        order: ``[n]``: the passages by how many others are before them on their cable.
+        cables: ``[n]``: which cable of its lane each takes, in that order.
+        slots: ``[n]``: the cable's number among all, likewise.
+        cuts: in that order, where those begin that have one more before them; and the end.
     """
 
+    order: IntArray
     cables: IntArray
     slots: IntArray
-    passes: tuple[IntArray, ...]
+    cuts: tuple[int, ...]
 
 
 _AT_ONCE = 2.0**40
@@ -43,16 +46,19 @@ class LaneState:
     Args:
         sizes: how many.
         lane_of: ``[lanes]``: the lane that stands for each.
-
-    Attributes:
-        free: ``[sizes, cables of all lanes]``: seconds, until when each is taken.
     """
 
     def __init__(self, network: PhysicalNetwork, sizes: int, lane_of: IntArray) -> None:
         self._cables, self._lane_of = network.cables, lane_of
         self._first_slot = np.append(0, np.cumsum(network.cables))[:-1]
         self._dealt = np.zeros(len(network.lanes), dtype=np.int64)
-        self.free = np.zeros((sizes, int(network.cables.sum())))
+        # One row for each cable: those that passages take at once lie one behind the other.
+        self._free = np.zeros((int(network.cables.sum()), sizes))
+
+    @property
+    def free(self) -> FloatArray:
+        """``[sizes, cables of all lanes]``: seconds, until when each is taken; can be written to."""
+        return self._free.T
 
     def take(
         self,
@@ -83,21 +89,23 @@ class LaneState:
             came = np.ldexp(np.round(mantissa * _AT_ONCE), exponent)
             order = np.lexsort((came, np.broadcast_to(stand, head.shape)), axis=-1)
         turns = self._turns(stand[order[0]])
-        head, enough, takes = (
-            np.take_along_axis(x, order, axis=1) for x in (head, np.maximum(head, enough), takes)
-        )
-        begin, end = np.empty_like(head), np.empty_like(head)
-        for some in turns.passes:
-            slots = turns.slots[some]
-            free = self.free[:, slots]
-            begin[:, some] = np.maximum(head[:, some], free)
-            end[:, some] = np.maximum(enough[:, some], free) + takes[:, some]
-            self.free[:, slots] = end[:, some]
+        order = np.ascontiguousarray(order[:, turns.order].T)
+        sizes = np.arange(len(head))
+        takes = takes[sizes, order]
+        begin = head[sizes, order]
+        end = np.maximum(begin, enough[sizes, order])
+        for low, high in pairwise(turns.cuts):
+            slots = turns.slots[low:high]
+            free = self._free[slots]
+            np.maximum(begin[low:high], free, out=begin[low:high])
+            np.maximum(end[low:high], free, out=end[low:high])
+            end[low:high] += takes[low:high]
+            self._free[slots] = end[low:high]
         began, ended = np.empty_like(head), np.empty_like(head)
-        np.put_along_axis(began, order, begin, axis=1)
-        np.put_along_axis(ended, order, end, axis=1)
+        began[sizes, order] = begin
+        ended[sizes, order] = end
         cables = np.empty(len(lanes), dtype=np.int64)
-        cables[order[0]] = turns.cables
+        cables[order[:, 0]] = turns.cables
         return began, ended, cables
 
     def _turns(self, lanes: IntArray) -> _Turns:
@@ -111,4 +119,5 @@ class LaneState:
         turn = rank // cables
         order = np.argsort(turn, kind="stable")
         cuts = np.flatnonzero(np.diff(turn[order])) + 1
-        return _Turns(which, self._first_slot[lanes] + which, tuple(np.split(order, cuts)))
+        slots = (self._first_slot[lanes] + which)[order]
+        return _Turns(order, which[order], slots, (0, *cuts.tolist(), len(lanes)))
