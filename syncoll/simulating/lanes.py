@@ -57,7 +57,7 @@ class LaneState:
 
     @property
     def free(self) -> FloatArray:
-        """``[sizes, cables of all lanes]``: seconds, until when each is taken; can be written to."""
+        """``[sizes, cables of all lanes]``: seconds, until when each is taken; to be written to."""
         return self._free.T
 
     def take(
