@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     )
     from syncoll.documents.document import KINDS, VERSION, schema
     from syncoll.documents.frontier import frontier_document
-    from syncoll.documents.json_text import to_text
+    from syncoll.documents.indented import to_text
     from syncoll.documents.outcome import algorithm_document, outcome_document
     from syncoll.documents.stored import StoredAlgorithm, StoredFile, load_text, read_file
 else:
@@ -24,7 +24,7 @@ else:
             "atomic": "remove_empty require_writable write_atomically write_document write_folder",
             "document": "KINDS VERSION schema",
             "frontier": "frontier_document",
-            "json_text": "to_text",
+            "indented": "to_text",
             "outcome": "algorithm_document outcome_document",
             "stored": "StoredAlgorithm StoredFile load_text read_file",
         },

@@ -41,6 +41,7 @@ _RECORDS = {
 
 _LARGEST_FILE = 1 << 30
 _DEEPEST = 16
+_NESTING = frozenset({dict, list})
 
 
 class Document(NamedTuple):
@@ -194,12 +195,9 @@ def _require_shallow(document: dict[str, Any], name: str) -> None:
     """Refuses what would exhaust the stack of what walks over it; records are not as deep."""
     level: list[Any] = [document]
     for _ in range(_DEEPEST):
-        level = [
-            child
-            for one in level
-            for child in (one.values() if type(one) is dict else one)
-            if type(child) in (list, dict)
-        ]
+        inner = (one.values() if type(one) is dict else one for one in level)
+        nested = (children for children in inner if not _NESTING.isdisjoint(map(type, children)))
+        level = [child for children in nested for child in children if type(child) in _NESTING]
         if not level:
             return
     raise FileFormatError(f"{name}: nested too deeply to be one of syncoll's files")

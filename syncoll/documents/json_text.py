@@ -1,8 +1,9 @@
-"""JSON as text: read strictly and never for long, written so that people can read it."""
+"""JSON as text: read strictly and never for long, written compactly for digests."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from decimal import Decimal
 from math import isfinite
@@ -10,10 +11,13 @@ from typing import Any
 
 import msgspec
 
-__all__ = ["JsonTextError", "compact_text", "parse_json", "shown", "to_text"]
+__all__ = ["JsonTextError", "compact_text", "parse_json", "shown", "whole_numbers"]
 
 _WIDEST = 60
 _LONG = 64
+_OTHERS = (TypeError, ValueError, OverflowError, RecursionError)
+"""What msgspec says of what `json` may take, or says what is wrong with."""
+_NOT_ALIKE = re.compile(rb"[^\x20-\x7e]|\\|null|[:,\[]-?[0-9]+[.eE]")
 
 
 class JsonTextError(ValueError):
@@ -87,42 +91,6 @@ def shown(value: object) -> str:
     return text if len(text) <= _WIDEST else text[: _WIDEST - 1] + "…"
 
 
-def to_text(value: object, indent: str = "", *, ascii_only: bool = False) -> str:
-    """The value as JSON text without a final line break; it can always be encoded in UTF-8.
-
-    Objects are indented, lists of numbers stand on one line each.
-
-    Args:
-        value: what `json` takes; objects and lists may not be nested deeper than some hundreds.
-        indent: of the lines behind the first.
-        ascii_only: escape everything else, for streams that cannot say it.
-    """
-    pieces: list[str] = []  # joined once: there may be hundreds of megabytes
-    _add_text(pieces, value, indent, ascii_only)
-    return "".join(pieces)
-
-
-def _add_text(pieces: list[str], value: object, indent: str, ascii_only: bool) -> None:
-    """Adds the pieces of `to_text`."""
-    deeper = indent + "  "
-    if isinstance(value, dict) and value:
-        opening = "{\n" + deeper
-        for key, one in value.items():
-            pieces += opening, _scalar(str(key), ascii_only), ": "
-            _add_text(pieces, one, deeper, ascii_only)
-            opening = ",\n" + deeper
-        pieces.append("\n" + indent + "}")
-    elif isinstance(value, list) and dict in set(map(type, value)):
-        opening = "[\n" + deeper
-        for one in value:
-            pieces.append(opening)
-            _add_text(pieces, one, deeper, ascii_only)
-            opening = ",\n" + deeper
-        pieces.append("\n" + indent + "]")
-    else:
-        pieces.append(_scalar(value, ascii_only))
-
-
 def compact_text(value: object) -> str:
     """The value as JSON text without spaces, in ASCII, with the keys of objects in order."""
     pieces: list[str] = []
@@ -140,21 +108,37 @@ def _add_compact(pieces: list[str], value: object) -> None:
             opening = ","
         pieces.append("}" if value else "{}")
     elif isinstance(value, list) and dict in set(map(type, value)):
+        if (plain := _plain_objects(value)) is not None:
+            pieces.append(plain.decode())
+            return
         opening = "["
         for one in value:
             pieces.append(opening)
             _add_compact(pieces, one)
             opening = ","
         pieces.append("]")
+    elif (numbers := whole_numbers(value)) is not None:
+        pieces.append(numbers.decode())
     else:
-        numbers = _whole_numbers(value)
-        if numbers is None:
-            pieces.append(json.dumps(value, sort_keys=True, separators=(",", ":")))
-        else:
-            pieces.append(numbers.decode())
+        pieces.append(json.dumps(value, sort_keys=True, separators=(",", ":")))
 
 
-def _whole_numbers(value: object) -> bytes | None:
+def _plain_objects(value: list[Any]) -> bytes | None:
+    """The compact text of a long list of objects, if `json` would write the same; else None.
+
+    The two write alike what has whole numbers, Booleans and printable ASCII; not all floats, nor
+    what is escaped, and of null it is not known what it stands for.
+    """
+    if len(value) < _LONG:
+        return None
+    try:
+        text = msgspec.json.encode(value, order="sorted")
+    except _OTHERS:
+        return None
+    return None if _NOT_ALIKE.search(text) else text
+
+
+def whole_numbers(value: object) -> bytes | None:
     """The text, without spaces, of a long list of whole numbers and lists of them; else None.
 
     There may be millions, which `json` takes ten times as long for.
@@ -163,24 +147,6 @@ def _whole_numbers(value: object) -> bytes | None:
         return None
     try:
         text = msgspec.json.encode(value)
-    except (
-        TypeError,
-        ValueError,
-        OverflowError,
-        RecursionError,
-    ):  # which json may take, or say what is wrong
+    except _OTHERS:
         return None
     return None if text.translate(None, b"0123456789-,[]") else text
-
-
-def _scalar(value: object, ascii_only: bool) -> str:
-    numbers = _whole_numbers(value)
-    if numbers is not None:
-        return msgspec.json.format(numbers, indent=0).decode()
-    text = json.dumps(value, ensure_ascii=ascii_only, allow_nan=False)
-    if not text.isascii():
-        try:
-            text.encode("utf-8")
-        except UnicodeEncodeError:  # half of a surrogate pair, as in a file name that is no UTF-8
-            return json.dumps(value, allow_nan=False)
-    return text

@@ -74,7 +74,12 @@ class RelationTable:
         """
         width = max(1, len(self.ends.sets))
         codes = self.starts.number * width + self.ends.number
-        kinds, counts = np.unique(codes, return_counts=True)
+        if len(self.starts.sets) * width > 4 * len(codes):
+            kinds, counts = np.unique(codes, return_counts=True)
+        else:
+            counts = np.bincount(codes)
+            kinds = np.flatnonzero(counts)
+            counts = counts[kinds]
         return kinds // width, kinds % width, counts
 
     def cut(self, pieces: int) -> RelationTable:

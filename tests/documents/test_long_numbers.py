@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from syncoll.documents.json_text import compact_text, to_text
+from syncoll.documents.indented import to_text
+from syncoll.documents.json_text import compact_text
 
 LONG: list[Any] = [
     list(range(100)),
@@ -30,6 +31,21 @@ def test_the_text_is_that_of_json(value: list[Any]) -> None:
     assert compact_text(document) == text
     assert json.loads(to_text(document)) == json.loads(text)
     assert to_text(value, ascii_only=True) == json.dumps(value)
+
+
+@pytest.mark.parametrize(
+    "one",
+    [
+        {"z": [7], "a": "ring [1, 2]", "b": True},
+        {"z": 1e22, "a": [1.5]},
+        {"z": None, "a": "\x7f"},
+        {"z": "ü", "a": '"'},
+        {"z": 1 << 70},
+    ],
+)
+def test_the_compact_text_of_many_objects_is_that_of_json(one: dict[str, Any]) -> None:
+    value = [dict(one) for _ in range(80)]
+    assert compact_text(value) == json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
 def test_not_a_number_is_refused() -> None:
