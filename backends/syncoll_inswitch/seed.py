@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 
-from syncoll.errors import ModelError
 from syncoll.model import Collective, Counting, Topology
 from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits
 from syncoll.results import Family, Part
+from syncoll.scheduling import family_of_waves
 from syncoll_inswitch.boxes import Boxes, boxes_of
 from syncoll_inswitch.waves import Moves, algorithm_of, copied_at_once, wave
 
@@ -130,17 +130,5 @@ class _Waves:
         m = 2 * depth
         rounds = self._loose(head, m).member(m).algorithm.least_rounds(self._topology)
         usual = rounds[depth]
-        up = _trimmed(rounds[: depth - 1], usual)
-        down = _trimmed(rounds[:-depth:-1], usual)[::-1]
-        # S is d - 1 + m: there must be room for both ramps, and for chunks.
-        first = max(len(up) + len(down) - (depth - 1), 0 if head is not None else 1)
-        try:
-            return Family(self._wave, (usual,), first, up, down, head)
-        except ModelError:
-            return None  # R/C does not fall
-
-
-def _trimmed(ramp: list[int], usual: int) -> tuple[int, ...]:
-    """A ramp from the outside, without what is as everywhere on its inside."""
-    different = [step for step, own in enumerate(ramp) if own != usual]
-    return tuple(ramp[: different[-1] + 1]) if different else ()
+        up, down = rounds[: depth - 1], rounds[len(rounds) - depth + 1 :]
+        return family_of_waves(self._wave, usual, up, down, head=head)

@@ -14,10 +14,10 @@ from fractions import Fraction
 import numpy as np
 
 from syncoll.deadline import Deadline
-from syncoll.errors import ModelError
 from syncoll.model import Algorithm, Collective, Topology
 from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits
 from syncoll.results import Family, Part
+from syncoll.scheduling import family_of_waves
 from syncoll_pipelines.rate import best_rate
 from syncoll_pipelines.trees import Tree, find_trees
 from syncoll_pipelines.waves import Waves, find_waves
@@ -251,19 +251,7 @@ def family_of(topology: Topology, collective: Collective, waves: Waves) -> Famil
     """The family of waves started in every step; None where R/C would not fall."""
     wave = _part(topology, collective, waves.wave, waves.depth)
     tail = _part(topology, collective, waves.tail, waves.depth - 1) if waves.tail else None
-    up, down = _trimmed(waves.ramp_up, waves.rounds), _trimmed(waves.ramp_down[::-1], waves.rounds)
-    # S is d - 1 + m: the ramps must have room, and the tail behind the first one.
-    least = max(len(up) + len(down) - (waves.depth - 1), len(up) if tail is not None else 1)
-    try:
-        return Family(wave, (waves.rounds,), least, up, down[::-1], None, tail)
-    except ModelError:
-        return None
-
-
-def _trimmed(ramp: Sequence[int], rounds: int) -> tuple[int, ...]:
-    """A ramp from the outside, without what is as everywhere on its inside."""
-    different = [step for step, own in enumerate(ramp) if own != rounds]
-    return tuple(ramp[: different[-1] + 1]) if different else ()
+    return family_of_waves(wave, waves.rounds, waves.ramp_up, waves.ramp_down, tail=tail)
 
 
 def _part(topology: Topology, collective: Collective, trees: Sequence[Tree], steps: int) -> Part:

@@ -45,6 +45,7 @@ RECORD = SeedRecord(
     fits=_fits,
     first_seconds=0.3,
     weight=4.0,
+    resumes=True,
 )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from fractions import Fraction
 from math import ceil
 
@@ -13,7 +13,8 @@ from syncoll.deadline import Deadline
 from syncoll.errors import ModelError
 from syncoll.model import Collective, RelationTable, Topology, ranges
 from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits
-from syncoll.scheduling import MOST_SENDS, Streams, schedule_streams
+from syncoll.results import Family
+from syncoll.scheduling import MOST_SENDS, PathSchedules, Streams, waves_of_streams
 from syncoll_routes.congestion import Routes, Routing
 from syncoll_routes.flows import MOST_COLUMNS, Flows
 from syncoll_routes.tiers import Tiers
@@ -40,6 +41,9 @@ _NEAR = 1.01
 """So little more is nothing beside ways that are short."""
 
 _MANY = 1 << 62
+
+_LESS = 0.9999
+"""Waves of more chunks that are no better than this are not worth a second family."""
 
 _MOST_QUICK = 1 << 19
 """Of algorithms of more sends, which take seconds each, a third as many S are tried."""
@@ -76,41 +80,76 @@ class RouteSeed:
         collective: Collective,
         limits: SeedLimits,
         options: Mapping[str, OptionValue],
-    ) -> Iterator[Proposal]:
+    ) -> Generator[Proposal | None, SeedLimits | None, None]:
         """See `syncoll.plugins.Seed`."""
         answer = fits(topology, collective)
         least = collective.least_chunks(topology.num_nodes)
         if not answer.ok or least is None:
             raise ModelError(f"{collective.name} on {topology.name}: {answer.reason}")
-        until = limits.deadline()
-        if until.is_never:
-            until = until.sooner(_SECONDS)
         pairs, amounts, chunks_of = _pairs(collective.tabulate(topology.num_nodes, least))
         if not len(pairs):
             return
-        ways = _Ways(topology, pairs, options)
-        first = ways.routes(amounts, until, quick=True)
-        if first is None:
-            return
+        turn, ways = _Turn(limits), _Ways(topology, pairs, options)
+        while (first := ways.routes(amounts, turn.until, quick=True)) is None:
+            if not turn.until.passed or not (yield from turn.next()):
+                return
         nodes, costs = topology.num_nodes, list[tuple[int, Fraction]]()
+        limit: Fraction | None = None
         for chunks in _chunks(collective, nodes, first, least, limits):
-            routes: Routes | None = first
             if chunks > least:
                 chunks_of = _pairs(collective.tabulate(nodes, chunks))[2]
-            if chunks > least or not ways.is_quick:
-                share = until.share(_SHARE_OF_ROUTING)
+            routes: Routes | None = None
+            if chunks == least and ways.is_quick:
+                routes = first
+            while routes is None:
+                share = turn.until.share(_SHARE_OF_ROUTING)
                 routes = ways.routes(amounts * (chunks // least), share)
-            if routes is None:
-                return
+                if routes is None and not (share.passed and (yield from turn.next())):
+                    return
             streams = _streams(chunks_of, routes)
             note = f"{len(streams.chunks)} ways of at most {streams.height} links"
+            waves = _waves(topology, collective, streams, chunks, limits)
+            if waves is not None and (limit is None or waves.limit < limit * _LESS):
+                limit, member = waves.limit, waves.member(waves.first)
+                yield Proposal(member.chunks, member.algorithm, f"{note}, in waves", waves)
             every = 3 if streams.num_sends > _MOST_QUICK else 1
-            steps = [streams.height + more for more in _MORE_STEPS[::every]]
-            for made in schedule_streams(topology, streams, chunks, limits, steps, note):
+            schedules = PathSchedules(topology, streams, chunks, limits.max_rounds, note)
+            for number in (streams.height + more for more in _MORE_STEPS[::every]):
+                if schedules.ended or (limits.max_steps is not None and number > limits.max_steps):
+                    break
+                while (made := schedules.made(number, turn.until)) is None and turn.until.passed:
+                    if not (yield from turn.next()):
+                        return
+                if made is None:
+                    continue
                 own = made.algorithm.steps, Fraction(made.algorithm.rounds, made.chunks)
                 if not any(s <= own[0] and cost <= own[1] for s, cost in costs):
                     costs.append(own)
                     yield Proposal(made.chunks, made.algorithm, made.note)
+
+
+class _Turn:
+    """The time that the seed has now.
+
+    Attributes:
+        until: when it is over.
+    """
+
+    def __init__(self, limits: SeedLimits) -> None:
+        self.until = self._until(limits)
+
+    @staticmethod
+    def _until(limits: SeedLimits) -> Deadline:
+        until = limits.deadline()
+        return until.sooner(_SECONDS) if until.is_never else until
+
+    def next(self) -> Generator[None, SeedLimits | None, bool]:
+        """Waits for the next turn; whether there is one."""
+        limits = yield None
+        if limits is None:
+            return False
+        self.until = self._until(limits)
+        return True
 
 
 class _Ways:
@@ -195,6 +234,28 @@ def _pairs(table: RelationTable) -> tuple[IntArray, IntArray, IntArray]:
     amounts = np.bincount(key, minlength=1)
     keys = np.flatnonzero(amounts)
     return np.stack(np.divmod(keys, table.num_nodes), axis=1), amounts[keys], moving[order]
+
+
+def _waves(
+    topology: Topology, collective: Collective, streams: Streams, chunks: int, limits: SeedLimits
+) -> Family | None:
+    """The same ways, wave after wave; None where the least of them is beyond the limits, or where
+    members would have the collective's chunks by other numbers.
+    """
+    if not streams.num_sends or streams.num_sends * streams.height > MOST_SENDS:
+        return None
+    family = waves_of_streams(topology, collective, streams, chunks)
+    if family is None:
+        return None
+    first = family.first
+    costs = family.steps.at(first), family.rounds_needed.at(first), family.chunks.at(first)
+    most = limits.max_steps, limits.max_rounds, limits.max_chunks
+    if any(top is not None and cost > top for cost, top in zip(costs, most, strict=True)):
+        return None
+    instance = family.member(first).instance
+    table = collective.table_on(topology, instance.chunks)
+    same = np.array_equal(instance.pre, table.pre) and np.array_equal(instance.post, table.post)
+    return family if same else None
 
 
 def _streams(chunks: IntArray, routes: Routes) -> Streams:

@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from syncoll.errors import ModelError
 from syncoll.model import Algorithm, Collective
 from syncoll.results import Family, Part
+from syncoll.scheduling import family_of_waves
 from syncoll_treepairs.dealing import in_waves, own_sends, rounded_off, rounds_of
 from syncoll_treepairs.waves import WavePacking, from_its_first_step
 
@@ -55,18 +55,10 @@ def family_of(packing: WavePacking, collective: Collective) -> Family | None:
         return [max(1, rounds_of(machine, loads[:, [step]])) for step in range(loads.shape[1])]
 
     (usual,) = rounds(going[:, -1:])
-    up = _trimmed(rounds(going[:, :-1]), usual)
-    down = _trimmed(rounds(going[:, -1:] - going[:, :-1])[::-1], usual)[::-1]
     algorithm = Algorithm(made.rounds_per_step, made.sends, made.contributions)
-    # S is d - 1 + m: there must be room for both ramps.
-    first = max(1, len(up) + len(down) - (depth - 1))
-    try:
-        return Family(Part(instance, algorithm), (usual,), first, up, down)
-    except ModelError:
-        return None  # R/C does not fall
-
-
-def _trimmed(ramp: list[int], usual: int) -> tuple[int, ...]:
-    """A ramp from the outside, without what is as everywhere on its inside."""
-    different = [step for step, own in enumerate(ramp) if own != usual]
-    return tuple(ramp[: different[-1] + 1]) if different else ()
+    return family_of_waves(
+        Part(instance, algorithm),
+        usual,
+        rounds(going[:, :-1]),
+        rounds(going[:, -1:] - going[:, :-1]),
+    )

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from fractions import Fraction
 
 from syncoll.pages.page import Page
 from syncoll.results import Family, Frontier, Growth, OpenClaim, Point, Proof, Scope
 from syncoll.wording import counted, in_short, nearness
 
-__all__ = ["add_families", "member_of", "open_lines", "optimal_for", "proved_of"]
+__all__ = ["add_families", "is_member", "member_of", "open_lines", "optimal_for", "proved_of"]
+
+
+def is_member(family: Family, steps: int, bandwidth: Fraction) -> bool:
+    """Whether a member has exactly these costs."""
+    m = family.within(steps)
+    return m is not None and family.steps.at(m) == steps and family.bandwidth(m) == bandwidth
 
 
 def member_of(point: Point, frontier: Frontier) -> Family | None:
     """The family of which a member costs what the point costs."""
     for family in frontier.families:
-        if family.is_member(point.steps, point.bandwidth):
+        if is_member(family, point.steps, point.bandwidth):
             return family
     return None
 
@@ -73,7 +80,7 @@ def proved_of(family: Family, frontier: Frontier) -> Iterator[str]:
     best = "optimal for every C"
     found: dict[str, list[int]] = {best: []}
     for proof in () if frontier.evidence is None else frontier.evidence.proofs:
-        if proof.best is None or not family.is_member(proof.steps, proof.best):
+        if proof.best is None or not is_member(family, proof.steps, proof.best):
             continue
         words = best if proof.scope is Scope.ALL else nearness(proof.best, proof.bound)
         if proof.scope is Scope.CHUNKS:

@@ -15,11 +15,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
 from syncoll.errors import ModelError, UsageError
-from syncoll.model import Algorithm, Instance, Topology
+from syncoll.model import Algorithm, Instance, RelationTable, Topology
 from syncoll.results.frontier import Costs, Point
 
 __all__ = ["Family", "Growth", "Part"]
@@ -165,11 +166,6 @@ class Family:
         m = self.within(steps)
         return None if m is None else self.bandwidth(m)
 
-    def is_member(self, steps: int, bandwidth: Fraction) -> bool:
-        """Whether a member has exactly these costs."""
-        m = self.within(steps)
-        return m is not None and self.steps.at(m) == steps and self.bandwidth(m) == bandwidth
-
     def beats(self, steps: int, bandwidth: Fraction) -> bool:
         """Whether a member is better in one of the costs and no worse in the other."""
         m = self.within(steps)
@@ -177,6 +173,13 @@ class Family:
             return False
         cost = self.bandwidth(m)
         return cost < bandwidth or (cost == bandwidth and self.steps.at(m) < steps)
+
+    @cached_property
+    def _is_by_kind(self) -> bool:
+        """Whether a wave has several chunks that start and end alike, and all such together."""
+        table = self.wave.instance.table
+        several = 1 < len(table.kinds[2]) < len(table)
+        return several and bool((np.diff(table.by_kind()) == 1).all())
 
     def rounds_of(self, m: int) -> tuple[int, ...]:
         """The rounds of each step of a member."""
@@ -188,7 +191,8 @@ class Family:
     def member(self, m: int) -> Point:
         """The algorithm for one m.
 
-        Chunks are numbered part by part: head, waves, tail.
+        Chunks are numbered part by part: head, waves, tail; but where a wave has its chunks kind by
+        kind, as an exchange has those for one node after those for another, so has its member.
 
         Raises:
             UsageError: when m is below the family's first.
@@ -205,9 +209,18 @@ class Family:
             sends.append(part.algorithm.sends + np.array([chunks, 0, 0, start]))
             chunks += part.instance.num_chunks
         combining = self.wave.instance.combining
+        pre, post = (
+            np.concatenate([getattr(part.instance, side) for part, _ in placed])
+            for side in ("pre", "post")
+        )
+        order = np.arange(chunks)
+        if self._is_by_kind:
+            order = RelationTable(pre, post).by_kind()
+        every = np.concatenate(sends)
+        every[:, 0] = np.argsort(order)[every[:, 0]]
         algorithm = Algorithm(
             self.rounds_of(m),
-            np.concatenate(sends),
+            every,
             np.concatenate([part.algorithm.contributions for part, _ in placed])
             if combining
             else None,
@@ -217,7 +230,7 @@ class Family:
             chunks=self.chunks.at(m),
             steps=steps,
             rounds=algorithm.rounds,
-            pre=np.concatenate([part.instance.pre for part, _ in placed]),
-            post=np.concatenate([part.instance.post for part, _ in placed]),
+            pre=pre[order],
+            post=post[order],
         )
         return Point(instance, algorithm, "family", self.found_by, 0.0)

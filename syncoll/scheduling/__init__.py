@@ -15,27 +15,31 @@ send goes in which step.  In reading order:
 - ``best_responses``: better times for each, where they are too different.
 - ``assignment``: chooses between the two, and what to try.
 - ``schedule``: which S and which numbers of segments are tried; plans become algorithms.
+- ``waves``: the same again in every step, for every number of times.
 """
 
 from syncoll.scheduling.packing import StepTree
 from syncoll.scheduling.schedule import (
     MOST_SENDS,
     SEGMENTS,
+    PathSchedules,
     Scheduled,
     ScheduleLimits,
-    schedule_streams,
     schedule_trees,
 )
 from syncoll.scheduling.streams import StreamClass, Streams
+from syncoll.scheduling.waves import family_of_waves, waves_of_streams
 
 __all__ = [
     "MOST_SENDS",
     "SEGMENTS",
+    "PathSchedules",
     "ScheduleLimits",
     "Scheduled",
     "StepTree",
     "StreamClass",
     "Streams",
-    "schedule_streams",
+    "family_of_waves",
     "schedule_trees",
+    "waves_of_streams",
 ]

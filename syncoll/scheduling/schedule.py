@@ -29,9 +29,10 @@ from syncoll.scheduling.timetable import Timetable
 __all__ = [
     "MOST_SENDS",
     "SEGMENTS",
+    "PathSchedules",
     "ScheduleLimits",
     "Scheduled",
-    "schedule_streams",
+    "algorithm_of",
     "schedule_trees",
 ]
 
@@ -170,52 +171,57 @@ def schedule_trees(
                 floors[steps] = max(floors.get(steps, 0.0), assigner.relaxed[steps] / chunks)
             if plan is None:
                 continue
-            algorithm = _algorithm(topology, streams, plan.merged(streams, sets))
+            algorithm = algorithm_of(topology, streams, plan.merged(streams, sets))
             points.append((algorithm.steps, Fraction(algorithm.rounds, chunks)))
             yield Scheduled(chunks, algorithm, _note(len(set(streams.tree)), number))
 
 
-def schedule_streams(
-    topology: Topology,
-    streams: Streams,
-    chunks: int,
-    limits: ScheduleLimits,
-    steps: Iterable[int],
-    note: str,
-) -> Iterator[Scheduled]:
-    """Algorithms of streams that are dealt already and are paths, each better than those before it.
+class PathSchedules:
+    """Algorithms of streams that are dealt already and are paths, each of fewer rounds than before.
 
     A timetable says what goes when; where that leaves a gap, and there are few streams, list
     scheduling has a try as well.
 
     Args:
         chunks: C.
-        steps: the S to try, from few to many; those below the height are passed over.
-
-    Yields:
-        An algorithm of fewer rounds each; none after one that needs hardly more than any could.
+        most: R at most; None for no limit.
     """
-    until = limits.deadline()
-    sets = LinkSets(topology, streams.num_sends)
-    timetable = Timetable(streams, sets)
-    assigner: Assigner | None = None
-    least = ceil(timetable.least_rounds - _TOLERANCE)
-    most = _MANY if limits.max_rounds is None else limits.max_rounds
-    for number in steps:
-        if number < streams.height:
-            continue
-        over = limits.max_steps is not None and number > limits.max_steps
-        if over or until.passed or most < least * (1 + _NEAR):
-            return
-        plan = timetable.plan(number, until)
+
+    def __init__(
+        self, topology: Topology, streams: Streams, chunks: int, most: int | None, note: str
+    ) -> None:
+        self._topology, self._streams, self._chunks, self._note = topology, streams, chunks, note
+        self._sets = LinkSets(topology, streams.num_sends)
+        self._timetable = Timetable(streams, self._sets)
+        self._assigner: Assigner | None = None
+        self._least = ceil(self._timetable.least_rounds - _TOLERANCE)
+        self._most = _MANY if most is None else most
+
+    @property
+    def ended(self) -> bool:
+        """Whether with more steps there would be hardly fewer rounds."""
+        return self._most < self._least * (1 + _NEAR)
+
+    def made(self, steps: int, until: Deadline) -> Scheduled | None:
+        """The one of so many steps, if it has fewer rounds than those before it, and is found by
+        then.
+
+        Args:
+            steps: the streams' height or more.
+        """
+        plan = self._timetable.plan(steps, until)
         if plan is None:
-            return
-        if plan.total > least * (1 + _NEAR) and len(streams.link) * number <= _MOST_LISTED:
-            assigner = assigner or Assigner(streams, sets)
-            plan = assigner.best(number, plan.total - 1, until, False) or plan
-        if plan.total <= most:
-            most = plan.total - 1
-            yield Scheduled(chunks, _algorithm(topology, streams, plan.merged(streams, sets)), note)
+            return None
+        few = len(self._streams.link) * steps <= _MOST_LISTED
+        if plan.total > self._least * (1 + _NEAR) and few:
+            self._assigner = self._assigner or Assigner(self._streams, self._sets)
+            plan = self._assigner.best(steps, plan.total - 1, until, False) or plan
+        if plan.total > self._most:
+            return None
+        self._most = plan.total - 1
+        merged = plan.merged(self._streams, self._sets)
+        algorithm = algorithm_of(self._topology, self._streams, merged)
+        return Scheduled(self._chunks, algorithm, self._note)
 
 
 def _step_counts(height: int, least_rounds: int, tries: Callable[[int], int]) -> Iterator[int]:
@@ -238,7 +244,7 @@ def _note(trees: int, segments: int) -> str:
     return f"{forest}, {segments} segment" + "s" * (segments != 1)
 
 
-def _algorithm(topology: Topology, streams: Streams, plan: SendPlan) -> Algorithm:
+def algorithm_of(topology: Topology, streams: Streams, plan: SendPlan) -> Algorithm:
     """The chunks of a stream take an edge in the order in which they come: first in, first out."""
     links = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
     order = np.lexsort([plan.step, plan.entry])

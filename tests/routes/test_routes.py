@@ -10,11 +10,16 @@ import numpy as np
 import pytest
 
 import syncoll
+from syncoll.bounding import rounds_bound
+from syncoll.certificates.classes import ChunkClasses, DemandView
 from syncoll.deadline import Deadline
 from syncoll.model import Collective, Topology
+from syncoll.pages.families import is_member
 from syncoll.plugins import SeedLimits
 from syncoll.testing.instances import random_topology
 from syncoll.trust import violations
+from syncoll.trust.claims import check_claims
+from syncoll.trust.families import require_family
 from syncoll_routes.congestion import Routing
 from syncoll_routes.seed import RouteSeed, fits
 from tests.oracles.classics import alltoall, broadcast, hub, ring
@@ -65,16 +70,43 @@ def test_what_it_proposes_is_right_and_gets_better() -> None:
         topology = connected(rng)
         collective = uneven(topology.num_nodes, seed)
         best: list[tuple[int, Fraction]] = []
+        limits: list[Fraction] = []
         for made in RouteSeed().propose(topology, collective, SeedLimits(seconds=2), OPTIONS):
+            assert made is not None
             algorithm = made.algorithm
             instance = collective.instantiate(
                 topology, chunks=made.chunks, steps=algorithm.steps, rounds=algorithm.rounds
             )
             assert not violations(instance, algorithm)
             steps, cost = algorithm.steps, Fraction(algorithm.rounds, made.chunks)
+            if made.family is not None:
+                require_family(made.family)
+                assert is_member(made.family, steps, cost)
+                assert all(made.family.limit < other for other in limits)
+                limits.append(made.family.limit)
+                continue
             assert all(s > steps or c > cost for s, c in best)
             best.append((steps, cost))
         assert best
+        needs = ChunkClasses.of(collective.table_on(topology, 1), 1).demands(DemandView.MOVING)
+        bound = rounds_bound(topology, needs, seconds=5).rounds
+        # For thousands of rounds whole chunks cost next to nothing, and waves nothing else.
+        assert bound <= min(limits) <= bound * Fraction(1005, 1000)
+
+
+def test_waves_are_chunks_of_the_collective_however_many_there_are() -> None:
+    """Their numbers are those of one wave after the other, which an exchange has in another order.
+
+    From 0 to 2 two ways have room for one chunk each in a round, and 1 needs one of them.
+    """
+    topology = syncoll.topology("ring(4)")
+    sizes = [[0, 0, 3, 0], [0, 0, 1, 0], [0, 0, 0, 0], [0, 0, 0, 0]]
+    sizes[3][1] = 2
+    collective = syncoll.collective("alltoallv", sizes)
+    found = syncoll.pareto(topology, collective, backend="routes", time_limit=9)
+    check_claims(found, topology=topology, collective=collective)
+    (family,) = found.families
+    assert family.limit == found.least_bandwidth
 
 
 def test_limits_are_kept() -> None:
