@@ -101,6 +101,9 @@ class Schedule:
         left = {steps: self._left(steps, best) for steps in candidates}
         if further is not None:
             left[further] = self._gap(further, best, self.least)
+        else:  # the end, which large messages want, has its second turn soon
+            tries = self._tries.get(last, 0)
+            left[last] *= (1 + tries) / max(1, tries)
         most = max(left, key=lambda steps: left[steps], default=None)
         return None if most is None or left[most] <= _LEFT else most
 
@@ -156,6 +159,4 @@ class Schedule:
 
     def _gap(self, steps: int, best: Mapping[int, Fraction], least: float) -> float:
         known = min((float(cost) for s, cost in best.items() if s <= steps), default=inf)
-        tries = self._tries.get(steps, 0)
-        # The end, which large messages want, has its second turn at once where it may gain most.
-        return (known / least - 1) / max(1, tries + (steps < max(self.packings)))
+        return (known / least - 1) / (1 + self._tries.get(steps, 0))

@@ -1,0 +1,35 @@
+"""Which S comes next, near the end: the last has its turns before others, and before more steps."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from syncoll_timedtrees.schedule import Schedule
+
+
+@pytest.mark.parametrize(
+    ("values", "known", "following"),
+    [
+        # Between 12 and 18 more may be left than half of what is left at 27.
+        ({12: 1.015, 18: 1.0043, 27: 1.003}, {12: "1.019", 18: "1.0056", 27: "1.0047"}, 27),
+        # More steps would be of use, but two S in a row are so near the end that 27 is enough.
+        ({12: 1.015, 18: 1.0075, 27: 1.0045}, {12: "1.019", 18: "1.013"}, 27),
+        # One alone is not.
+        ({12: 1.015, 18: 1.0043}, {12: "1.019", 18: "1.0056"}, 27),
+    ],
+)
+def test_the_end_comes_soon(
+    values: dict[int, float], known: dict[int, str], following: int
+) -> None:
+    schedule = Schedule(min(values), 64, 1.0)
+    for steps, value in values.items():
+        rested = steps <= 12
+        packing = SimpleNamespace(value=value, estimate=value if rested else 1.0, rested=rested)
+        schedule.packings[steps] = cast("Any", packing)
+        for _ in range(3 if rested else 1):
+            schedule.tried(steps)
+    assert schedule.following({s: Fraction(cost) for s, cost in known.items()}) == following
