@@ -18,11 +18,11 @@ from syncoll.documents.problem import (
 from syncoll.documents.record import ClosedRecord, PositiveCount
 from syncoll.errors import FileFormatError
 from syncoll.model import Topology
-from syncoll.results.family import Family, Growth, Part
+from syncoll.results.family import MOST_FIRST, Family, Growth, Part
 
 __all__ = ["FamilyRecord", "family_of", "family_record"]
 
-_MOST_INTERVAL, _MOST_FIRST = 4096, 4096
+_MOST_INTERVAL = 4096
 
 Rounds = Annotated[tuple[PositiveCount, ...], Meta(max_length=_MOST_INTERVAL)]
 
@@ -64,7 +64,7 @@ class FamilyRecord(ClosedRecord, frozen=True, kw_only=True):
         tail: chunks that end with the last step.
     """
 
-    first: Annotated[int, Meta(ge=0, le=_MOST_FIRST)]
+    first: Annotated[int, Meta(ge=0, le=MOST_FIRST)]
     steps: GrowthRecord
     rounds: GrowthRecord
     chunks: GrowthRecord
@@ -84,9 +84,9 @@ def family_record(family: Family) -> FamilyRecord:
     """A family as it lies in files."""
     return FamilyRecord(
         first=family.first,
-        steps=_growth(family.steps),
-        rounds=_growth(family.rounds_needed),
-        chunks=_growth(family.chunks),
+        steps=GrowthRecord.of(family.steps),
+        rounds=GrowthRecord.of(family.rounds_needed),
+        chunks=GrowthRecord.of(family.chunks),
         limit=family.limit,
         rounds_per_interval=family.rounds,
         ramp_up=family.ramp_up or UNSET,
@@ -130,10 +130,6 @@ def family_of(record: FamilyRecord, topology: Topology, collective: str) -> Fami
                 f"the {name} of a family is stated as {stated}; its parts make it {own}"
             )
     return family
-
-
-def _growth(growth: Growth) -> GrowthRecord:
-    return GrowthRecord(growth.base, growth.each)
 
 
 def _part_record(part: Part) -> PartRecord:

@@ -23,7 +23,9 @@ from syncoll.errors import ModelError, UsageError
 from syncoll.model import Algorithm, Instance, RelationTable, Topology
 from syncoll.results.frontier import Costs, Point
 
-__all__ = ["Family", "Growth", "Part"]
+__all__ = ["MOST_FIRST", "Family", "Growth", "Part"]
+
+MOST_FIRST = 4096  # of the least m: the first member is replayed
 
 
 @dataclass(frozen=True)
@@ -88,8 +90,8 @@ class Family:
     def __post_init__(self) -> None:
         if not self.rounds or min((*self.rounds, *self.ramp_up, *self.ramp_down)) < 1:
             raise ModelError(f"rounds {self.rounds}", None, "at least 1 in each step of a family")
-        if self.first < 0:
-            raise ModelError(f"first = {self.first}", None, "at least 0")
+        if not 0 <= self.first <= MOST_FIRST:
+            raise ModelError(f"first = {self.first}", None, f"from 0 to {MOST_FIRST}")
         least = self.steps.at(self.first)
         ramps = len(self.ramp_up) + len(self.ramp_down)
         if least < max(ramps, *(part.steps for part in self.fixed), 0):

@@ -71,14 +71,16 @@ def require_consistent(frontier: Frontier) -> None:
         VerificationError: naming what contradicts what.
     """
     evidence = frontier.evidence
+    forms = [(one.first, one.steps, one.rounds_needed, one.chunks) for one in frontier.families]
     for i, family in enumerate(frontier.families):
+        if forms.index(forms[i]) < i:
+            raise VerificationError(f"families[{i}] costs the same as an earlier one")
         try:
             require_family(family)
         except VerificationError as error:
             raise VerificationError(f"families[{i}]: {error}") from error
         own = family.wave.instance
         found = ChunkClasses.of(own, family.wave.chunks, combining=own.combining)
-        proofs = () if evidence is None else evidence.proofs
         if evidence is not None and not (
             evidence.scaling and found.proportional(evidence.shapes[0].shape)
         ):
@@ -86,7 +88,7 @@ def require_consistent(frontier: Frontier) -> None:
         least = frontier.least_steps, frontier.least_bandwidth
         if family.steps.at(family.first) < least[0] or family.limit < least[1]:
             raise VerificationError(f"families[{i}] costs less than the bounds {least}")
-        for proof in proofs:
+        for proof in () if evidence is None else evidence.proofs:
             cost = family.cost_within(proof.steps)
             if cost is not None and cost < proof.bound:
                 raise VerificationError(

@@ -18,6 +18,7 @@ from typing import Any
 import psutil
 import pytest
 
+from syncoll.__main__ import main as command
 from syncoll.documents import load_text, read_file
 from syncoll.plugins import PluginManager
 
@@ -253,3 +254,17 @@ def test_ctrl_c_elsewhere(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(PluginManager, "discover", interrupt)
     result = run("show", "dgx1")
     assert (result.code, result.out, result.err) == (130, "", "syncoll: interrupted\n")
+
+
+def test_during_the_imports(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Impatient:
+        def find_spec(self, name: str, *_: object) -> None:
+            if name == "syncoll.cli.main":
+                raise KeyboardInterrupt
+
+    monkeypatch.delitem(sys.modules, "syncoll.cli.main", raising=False)
+    monkeypatch.setattr(sys, "meta_path", [Impatient(), *sys.meta_path])
+    assert command() == 130
+    assert capsys.readouterr().err == "syncoll: interrupted\n"

@@ -98,7 +98,7 @@ def test_entry_points(wheel: Path, names: list[str]) -> None:
         parser.read_string(archive.read(name).decode())
         (licence,) = (name for name in names if ".dist-info/licenses/" in name)
         assert b"Apache License" in archive.read(licence)
-    assert dict(parser["console_scripts"]) == {"syncoll": "syncoll.cli.main:main"}
+    assert dict(parser["console_scripts"]) == {"syncoll": "syncoll.__main__:main"}
     libraries = {"syncoll", "syncoll_messages", "syncoll_threadblocks"}  # no plugins themselves
     assert set(parser["syncoll"].values()) == set(packages()) - libraries
 

@@ -31,6 +31,7 @@ from syncoll.results import (
     Refuted,
     Scope,
 )
+from syncoll.results.family import MOST_FIRST
 from syncoll.searching import SearchRequest, search
 from syncoll.searching.bounds_table import BoundsTable
 from syncoll.searching.candidates import CandidateSource
@@ -336,6 +337,19 @@ def test_a_refutation_that_a_member_contradicts(every_second: Family) -> None:
         proofs = (evidence.proofs[0], last)
         with pytest.raises(VerificationError, match="but a family has the member"):
             check_claims(replace(frontier, evidence=replace(evidence, proofs=proofs)))
+
+
+def test_the_same_family_twice_is_refused(every_second: Family) -> None:
+    frontier = claimed(every_second, [3])
+    twice = replace(frontier, families=(every_second, replace(every_second)))
+    with pytest.raises(VerificationError, match=r"families\[1\] costs the same as an earlier one"):
+        check_claims(twice)
+
+
+def test_no_family_begins_beyond_what_files_may_have(every_second: Family) -> None:
+    assert replace(every_second, first=MOST_FIRST).first == MOST_FIRST
+    with pytest.raises(ModelError, match="first = 4097"):
+        replace(every_second, first=MOST_FIRST + 1)
 
 
 def test_limits_leave_no_family() -> None:
