@@ -52,6 +52,13 @@ _ratings: dict[int, tuple[int, float]] = {}
 """By `signature`, for which S a node was asked last, and what part of the best the most was that
 could be proved of it: they say what comes first, and rest from one call to the next."""
 
+_SHARE_OF_LARGER = 0.7
+"""The part of the time that is left in which the larger relaxation of one node has to be solved."""
+
+_leads: dict[int, int] = {}
+"""By `signature`, for which S the larger relaxation of a node proved most last: from one S to the
+next it is seldom another's, so that it comes first."""
+
 _SHARE_OF_PARTITIONS = 0.5
 """The part of the time in which partitions are looked for."""
 
@@ -87,21 +94,40 @@ def combining_rounds_bound(
         readings = [(r, n) for r in (DemandView.SPREAD, DemandView.COLLECT) for n in nodes]
     best = known or _counting_sends(topology, shape, steps, deadline.share(_SHARE_OF_PARTITIONS))
     most: dict[int, float] = {}
-    for question in _questions(topology, shape, readings, steps, deadline, thorough):
+    leader: _Question | None = None
+
+    def ask(question: _Question, larger: bool, until: Deadline) -> bool:
+        """Whether it proves more than what is known."""
+        nonlocal best
         bound = prove(
             question.where,
             question.demands,
             steps,
-            thorough=thorough,
-            seconds=deadline.seconds,
+            thorough=larger,
+            seconds=until.seconds,
             reading=question.reading,
             node=question.node,
             more_than=best.rounds,
         )
-        if bound.rounds > best.rounds:
-            best = bound
         if steps is not None:
             most[question.like] = ceiling(question.where, question.demands, steps)
+        if bound.rounds <= best.rounds:
+            return False
+        best = bound
+        return True
+
+    for question in _questions(topology, shape, readings, steps, deadline, thorough):
+        leads = steps is not None and _leads.get(question.like, steps) < steps
+        if ask(question, thorough or leads, deadline):
+            leader = question
+    if leader is not None and steps is not None and not (thorough or deadline.passed):
+        # Of the others it proves less as a rule, and takes as long for each.
+        until = deadline if deadline.is_never else deadline.share(_SHARE_OF_LARGER)
+        if ask(leader, True, until) or _leads.get(leader.like, steps) < steps:
+            if len(_leads) > _MOST_RATINGS:
+                _leads.clear()
+            _leads[leader.like] = steps
+            most |= dict.fromkeys((like for like in most if like != leader.like), 0.0)
     if best.rounds:
         if len(_ratings) > _MOST_RATINGS:
             _ratings.clear()

@@ -104,8 +104,9 @@ class _FlowBounds:
         """For each S what flows together need."""
         self._cuts: tuple[Cut, ...] = ()
         """What the last bound rests on that was found by cuts."""
-        self._given_up: list[tuple[int, float]] = []
-        """For which S copies were too large, or took longer than so many seconds."""
+        self._given_up: list[tuple[int, float, float]] = []
+        """For which S copies had more than so many variables left, or took longer than so many
+        seconds."""
 
     @classmethod
     def of(cls, topology: Topology, demands: DemandList) -> _FlowBounds:
@@ -261,10 +262,11 @@ class _FlowBounds:
         steps, kind = relaxation.network.steps, relaxation.kind
         copies = kind is RelaxationKind.COPIES
         left = float("inf") if deadline.seconds is None else deadline.seconds
+        most = float("inf") if limits[1] is None else limits[1]
         if (
             steps is not None
             and copies
-            and any(s <= steps and left <= 2 * spent for s, spent in self._given_up)
+            and any(s <= steps and left <= 2 * t and most <= n for s, t, n in self._given_up)
         ):
             return  # a smaller one was too large
         if not relaxation.fits(limits[0], deadline):
@@ -277,7 +279,7 @@ class _FlowBounds:
             solved = relaxation.solve(deadline.seconds, limits[1], float(best.rounds))
         finally:
             if solved is None and steps is not None and copies:
-                self._given_up.append((steps, left))
+                self._given_up.append((steps, left, most))
         if solved is None:
             return
         if steps is not None:

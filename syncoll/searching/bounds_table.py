@@ -275,8 +275,8 @@ class BoundsTable:
         seconds: float | None = _THOROUGH_SECONDS,
     ) -> RoundsBound:
         if shape.combining:
-            # Two linear programs for every node; the larger relaxation gains them next to nothing,
-            # but dividing cases may.
+            # Two linear programs for every node; the larger relaxation is for one of them alone,
+            # and dividing cases for where an algorithm is known.
             return combining_rounds_bound(
                 self.topology,
                 shape,

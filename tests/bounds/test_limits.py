@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from syncoll.bounding import combining_rounds_bound, rounds_bound
+from syncoll.bounding import combining, combining_rounds_bound, rounds, rounds_bound
 from syncoll.bounding.network import TimeExpandedNetwork
 from syncoll.bounding.relaxation import Relaxation, RelaxationKind, most_variables, num_flows
-from syncoll.certificates import demands
+from syncoll.certificates import Demand, DemandView, RoundsBound, demands
 from syncoll.deadline import Deadline, OutOfTimeError, interrupted_at
 from syncoll.linear import GrowingProgram, LinearProgram
 from syncoll.model import RelationTable
-from tests.oracles.classics import allgather, alltoall, dgx1, ring
+from tests.oracles.classics import allgather, alltoall, dgx1, hub, line, ring
 
 
 def test_no_time_is_no_bound() -> None:
@@ -72,3 +72,35 @@ def test_linear_programs_keep_to_the_deadline_around_them() -> None:
             optimum = minimise()
         assert optimum is not None
         assert optimum.value == 1.0
+
+
+def test_what_was_too_large_is_tried_again_where_more_is_allowed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(rounds, "QUICK", (60_000, 5))
+    monkeypatch.setattr(rounds._FlowBounds, "_recent", [])
+    needs = [Demand((0,), (1, 2, 3), 1)]
+    assert rounds_bound(hub(4), needs, 2, thorough=False, seconds=9.0).rounds == 1
+    assert rounds_bound(hub(4), needs, 2, seconds=9.0).rounds == Fraction(3, 2)
+
+
+def test_the_larger_relaxation_is_for_the_node_of_which_most_is_proved(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """And from one S to the next it comes first."""
+    monkeypatch.setattr(combining, "_leads", {})
+    monkeypatch.setattr(combining, "_ratings", {})
+    asked: list[tuple[int, bool]] = []
+
+    def prove(*_: Any, reading: DemandView, node: int, thorough: bool, **__: Any) -> RoundsBound:
+        asked.append((node, thorough))
+        return RoundsBound(Fraction(50 + 10 * (node == 1) + thorough), 4, None, reading, node)
+
+    machine = line(3)
+    everybody = RelationTable(np.ones((1, 3), dtype=bool), np.ones((1, 3), dtype=bool))
+    for steps, first in ((4, (0, False)), (5, (1, True))):
+        asked.clear()
+        bound = combining_rounds_bound(machine, everybody, steps, thorough=False, prove=prove)
+        assert bound.rounds == 61
+        assert asked[0] == first
+        assert asked.count((1, True)) == len([one for one in asked if one[1]])
