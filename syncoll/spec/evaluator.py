@@ -16,6 +16,7 @@ cannot recurse, so nothing can nest without bound.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -367,6 +368,7 @@ class Evaluator:
             brief = f"{name} has no meaning" + (f" on {counted(nodes, 'node')}" if nodes else "")
             span = statement.condition.span
             text = " ".join(span.text.split())
+            brief += _shapes(scope.names, text)
             message = f"{brief}: `{text}` does not hold"
             raise RequirementError(message, span.origin, statement.message, brief)
 
@@ -421,3 +423,15 @@ _DISPATCH: Mapping[type[Expr], _Method] = {
     syntax.SetOf: set_of,
     syntax.SetWhere: set_where,
 }
+
+
+def _shapes(names: Mapping[str, Any], text: str) -> str:
+    """How many rows and columns the matrices have that a text names."""
+    found = ""
+    for name in sorted(set(re.findall(r"\w+", text)) & set(names)):
+        rows = names[name]
+        if isinstance(rows, tuple) and rows and all(isinstance(row, tuple) for row in rows):
+            widths = sorted({len(row) for row in rows})
+            wide = " to ".join(str(x) for x in dict.fromkeys((widths[0], widths[-1])))
+            found += f"; {name} has {counted(len(rows), 'row')} of {wide} numbers"
+    return found

@@ -309,3 +309,8 @@ def test_what_is_rounded_up_is_no_less(library: SpecLibrary) -> None:
     assert found.pre.sum(axis=0).tolist() == [2, 1, 1]
     with pytest.raises(LocatedError, match=r"is -1/4 units"):
         library.collective("gatherv([-1, 5, 4], unit = 4, round_up = true)").tabulate(3, 1)
+
+
+def test_what_is_not_square_is_refused_with_its_shape(library: SpecLibrary) -> None:
+    with pytest.raises(LocatedError, match="sizes has 2 rows of 3 numbers"):
+        library.collective("alltoallv([[0,1,2],[3,4,5]])").tabulate(3, 1)
