@@ -9,8 +9,8 @@ An exchange is a matrix of whole numbers, how much each GPU has for each other o
 from each to each.  Zipf: the k-th of the GPUs, in an order drawn at random, is sent in proportion
 to k to the -1.2, by all alike, as tokens go to experts.  One-hot: half of the GPUs send 64 to one
 of the others each, by a permutation drawn at random, and nothing else.  Every search has the
-seconds said; what is shown is the cheapest point, what is proved for any number of steps, and how
-far apart they are.
+seconds said; what is shown is the cheapest point, what R/C comes near to with ever more waves, what
+is proved for any number of steps, and how far apart they are.
 
 In-switch: the same box with and without switches that multicast and reduce; both with their proofs.
 """
@@ -56,7 +56,7 @@ SWITCHES = (
     "dgx_h100(boxes=2,nvls=true) allreduce",
 )
 HEAD = (
-    *("machine", "GPUs", "matrix", "S", "R/C", "proved", "above", "found by"),
+    *("machine", "GPUs", "matrix", "S", "R/C", "pipeline to", "proved", "above", "found by"),
     *("machine s", "within 5 % s", "this s", "search s"),
 )
 _SECONDS = 30.0
@@ -148,15 +148,19 @@ def exchange(page: Page, machine: str, kind: str, seconds: float) -> None:
     cells = [machine, topology.num_nodes, kind]
     low = found.least_bandwidth
     if best is None:
-        row(page, *cells, "-", "nothing", low, "-", "-", f"{made:.1f}", "-", "-", found.seconds)
+        end = ("-", low, "-", "-", f"{made:.1f}", "-", "-", found.seconds)
+        row(page, *cells, "-", "nothing", *end)
         return
+    limits = [family.limit for family in found.families]
+    nearest = min([best.bandwidth, *limits])
     row(
         page,
         *cells,
         best.steps,
         f"{float(best.bandwidth):.4g}",
+        f"{float(min(limits)):.4g}" if limits else "-",
         f"{float(low):.4g}",
-        f"{float(best.bandwidth / low - 1):.2%}",
+        f"{float(nearest / low - 1):.2%}",
         best.backend,
         f"{made:.1f}",
         watch.until(low * _NEAR),
