@@ -30,7 +30,7 @@ import numpy as np
 import numpy.typing as npt
 
 from syncoll.formula import Assignment, Formula, FormulaBuilder, Labels
-from syncoll.model import Algorithm, Counting, Instance, rows_within
+from syncoll.model import Algorithm, Counting, Instance, ranges, rows_within
 from syncoll.plugins import OptionValue
 
 __all__ = ["StepEncoded", "StepEncoding"]
@@ -97,20 +97,13 @@ class StepEncoding:
         links = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
         source, target = links[:, 0], links[:, 1]
 
-        # The window of steps in which each chunk may use each link: [G, links].
-        first = instance.distance_from_pre[:, source]
-        last = steps - 1 - instance.distance_to_post[:, target]
-        length = np.where(instance.pre[:, target], 0, np.maximum(0, last - first + 1))
-
         # Variables lie ordered by chunk and target, then link, then step, so that everything that
         # may deliver c to v is one run of consecutive ids.
         order = np.argsort(target, kind="stable")
-        counts = length[:, order].ravel()
+        chunk, position, begins, counts = _windows(instance, source[order], target[order])
         variables = builder.booleans(int(counts.sum()))
-        ends = np.cumsum(counts)
-        chunk, position = np.divmod(np.repeat(np.arange(counts.size), counts), len(links))
-        link = order[position]
-        step = np.arange(len(variables)) - np.repeat(ends - counts, counts) + first[chunk, link]
+        step = ranges(begins, counts)
+        chunk, link = np.repeat(chunk, counts), np.repeat(order[position], counts)
         sends = np.stack([chunk, source[link], target[link], step], axis=1)
         ids = np.arange(1, len(variables) + 1)
 
@@ -161,6 +154,35 @@ class StepEncoding:
                 before += int(arrived[source[leaving]].sum())
             count += len(members) * (own + before)
         return count * instance.num_chunks // sum(len(members) for members in chosen)
+
+
+def _windows(
+    instance: Instance, source: IntArray, target: IntArray
+) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+    """In which steps each chunk may use each link, where there are any.
+
+    Args:
+        source, target: ``[links]``, the ends of links.
+
+    Returns:
+        The chunk, the link, the first step and how many there are, ordered by chunk, then link.
+    """
+    # Chunks that start and end alike have the same windows, and there may be few kinds of them.
+    classes = instance.chunk_classes
+    some = np.array([members[0] for members in classes], dtype=np.int64)
+    first = instance.distance_from_pre[some][:, source]
+    last = instance.steps - 1 - instance.distance_to_post[some][:, target]
+    length = np.where(instance.pre[some][:, target], 0, np.maximum(0, last - first + 1))
+    kind, link = np.nonzero(length)
+    first, length = first[kind, link], length[kind, link]
+    of_chunk = np.empty(instance.num_chunks, dtype=np.int64)
+    for number, members in enumerate(classes):
+        of_chunk[members] = number
+    links = np.bincount(kind, minlength=len(classes))
+    begins = np.cumsum(links) - links
+    window = ranges(begins[of_chunk], links[of_chunk])
+    chunk = np.repeat(np.arange(instance.num_chunks), links[of_chunk])
+    return chunk, link[window], first[window], length[window]
 
 
 def _order_chunks(

@@ -167,11 +167,8 @@ class Instance:
     @cached_property
     def chunk_classes(self) -> tuple[IntArray, ...]:
         """The chunks in classes of equal pre and post rows: members of one are interchangeable."""
-        starts, ends = self.table.starts.number, self.table.ends
-        kind = starts * max(1, len(ends.sets)) + ends.number
-        _, first, kind = np.unique(kind, return_index=True, return_inverse=True)
-        order = np.argsort(first[kind], kind="stable")  # kinds in order of appearance
-        cuts = np.flatnonzero(np.diff(first[kind][order])) + 1
+        order = self.table.by_kind()
+        cuts = np.flatnonzero(np.diff(self.table.kind[order])) + 1
         return tuple(map(_frozen, np.split(order, cuts)))
 
     @staticmethod

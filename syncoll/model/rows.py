@@ -72,7 +72,7 @@ class RelationTable:
             For each kind the position of its set in `starts.sets`, in `ends.sets`, and how many
             chunks it has; ascending.
         """
-        codes, width = self._kind, max(1, len(self.ends.sets))
+        codes, width = self.kind, max(1, len(self.ends.sets))
         if len(self.starts.sets) * width > 4 * len(codes):
             kinds, counts = np.unique(codes, return_counts=True)
         else:
@@ -82,13 +82,13 @@ class RelationTable:
         return kinds // width, kinds % width, counts
 
     @cached_property
-    def _kind(self) -> IntArray:
+    def kind(self) -> IntArray:
         """``[G]``, the same number for those."""
         return self.starts.number * max(1, len(self.ends.sets)) + self.ends.number
 
     def by_kind(self) -> IntArray:
         """``[G]``, the chunks of each kind together, kinds in the order of their first chunks."""
-        _, first, kind = np.unique(self._kind, return_index=True, return_inverse=True)
+        _, first, kind = np.unique(self.kind, return_index=True, return_inverse=True)
         return np.argsort(first[kind.reshape(-1)], kind="stable")
 
     def cut(self, pieces: int) -> RelationTable:
