@@ -111,8 +111,8 @@ def _ranges(numbers: Iterable[int]) -> str:
 
 
 def open_lines(frontier: Frontier) -> Iterator[str]:
-    """What is open, a line for each claim; but one for several S of which a pipeline has the best,
-    and the same is proved.
+    """What is open, a line for each claim; but one for S of which the same is known and proved, or
+    of which a pipeline has the best and the same is proved.
     """
     claims = list(frontier.open)
     while claims:
@@ -124,14 +124,18 @@ def open_lines(frontier: Frontier) -> Iterator[str]:
 
 
 def _is_alike(claim: OpenClaim, later: OpenClaim, frontier: Frontier) -> bool:
-    """Whether two claims, each of one S, are of members of families and differ in nothing else."""
-    steps = claim.least_steps
-    return (
-        (claim.most_steps, later.least_steps, later.most_steps) == (steps, steps + 1, steps + 1)
-        and (claim.low, claim.reason) == (later.low, later.reason)
-        and _is_of_member(claim, frontier)
-        and _is_of_member(later, frontier)
-    )
+    """Whether a claim goes on in another one, of the next S, with what is proved and known."""
+    if claim.most_steps is None or later.most_steps is None:
+        return False
+    if (claim.most_steps + 1, claim.low, claim.reason) != (
+        later.least_steps,
+        later.low,
+        later.reason,
+    ):
+        return False
+    of_members = [_is_of_member(one, frontier) for one in (claim, later)]
+    single = claim.most_steps == claim.least_steps and later.most_steps == later.least_steps
+    return all(of_members) and single if any(of_members) else claim.high == later.high
 
 
 def _is_of_member(claim: OpenClaim, frontier: Frontier) -> bool:
@@ -146,7 +150,7 @@ def _words(claim: OpenClaim, last: OpenClaim, frontier: Frontier) -> str:
     """Claims from one to another, where the members of a family have less with every step more."""
     most = last.most_steps
     if most == claim.least_steps or not _is_of_member(claim, frontier):
-        return str(claim)
+        return str(replace(claim, most_steps=most))
 
     def known(steps: int) -> str:
         costs = (family.cost_within(steps) for family in frontier.families)

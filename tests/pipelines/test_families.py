@@ -305,6 +305,25 @@ def test_what_is_open_of_members_is_told_in_one_line(every_second: Family) -> No
     ]
 
 
+def test_what_is_open_alike_is_told_in_one_line(every_second: Family) -> None:
+    low, high = Fraction(1), Fraction(3)
+    claims = (
+        OpenClaim(2, 2, low, high, "late"),
+        OpenClaim(3, 4, low, high, "late"),
+        OpenClaim(5, 5, low, Fraction(2), "late"),
+        OpenClaim(7, 7, low, Fraction(2), "late"),
+        OpenClaim(8, None, low, Fraction(2), "beyond"),
+    )
+    topology = every_second.topology
+    frontier = Frontier(topology, "broadcast", (), claims, "", {}, complete=False)
+    assert [line.partition(",")[0] for line in open_lines(frontier)] == [
+        "2 to 4 steps",
+        "5 steps",
+        "7 steps",
+        "8 or more steps",
+    ]
+
+
 def test_claims_that_ignore_or_overstate_a_member_are_refused(every_second: Family) -> None:
     frontier = claimed(every_second, [3, 6, 12])
     evidence = frontier.evidence
