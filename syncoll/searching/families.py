@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
+from syncoll.model.node_sets import MOST_DENSE_CELLS
 from syncoll.results.family import Family
 from syncoll.results.frontier import Point
 from syncoll.searching.request import SearchRequest, Strategy
@@ -93,7 +94,8 @@ def few_steps(families: Sequence[Family], request: SearchRequest) -> Iterator[Po
     """The members of few steps, or those within the limits of a search that has some; where it has
     none the first of a family that has none so short.
 
-    Of a family's members with very many sends together only the first ones come, and the last.
+    Of a family's members with very many sends together only the first ones come, and the last; none
+    that has so many by itself, or more chunks than an algorithm may have.
     """
     limits = request.max_steps, request.max_rounds, request.max_chunks
     limited = any(most is not None for most in (*limits, request.k))
@@ -111,8 +113,12 @@ def few_steps(families: Sequence[Family], request: SearchRequest) -> Iterator[Po
         ]
         sends = 0
         for m in listed:
-            sends += m * family.wave.algorithm.num_sends
-            if sends <= _MOST_SENDS or m in (listed[0], listed[-1]):
+            own = m * family.wave.algorithm.num_sends
+            sends += own
+            at_an_end = m in (listed[0], listed[-1]) and own <= _MOST_SENDS
+            every = family.chunks.at(m) * family.wave.instance.num_chunks // family.wave.chunks
+            writable = every * family.topology.num_nodes <= MOST_DENSE_CELLS
+            if writable and (sends <= _MOST_SENDS or at_an_end):
                 yield family.member(m)
 
 
