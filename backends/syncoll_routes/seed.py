@@ -13,7 +13,6 @@ from syncoll.deadline import Deadline
 from syncoll.errors import ModelError
 from syncoll.model import Collective, RelationTable, Topology, ranges
 from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits
-from syncoll.results import Family
 from syncoll.scheduling import MOST_SENDS, PathSchedules, Streams, waves_of_streams
 from syncoll_routes.congestion import Routes, Routing
 from syncoll_routes.flows import MOST_COLUMNS, Flows
@@ -108,10 +107,11 @@ class RouteSeed:
                     return
             streams = _streams(chunks_of, routes)
             note = f"{len(streams.chunks)} ways of at most {streams.height} links"
-            waves = _waves(topology, collective, streams, chunks, limits)
-            if waves is not None and (limit is None or waves.limit < limit * _LESS):
-                limit, member = waves.limit, waves.member(waves.first)
-                yield Proposal(member.chunks, member.algorithm, f"{note}, in waves", waves)
+            waves = _waves(topology, collective, streams, chunks, limits, f"{note}, in waves")
+            family = None if waves is None else waves.family
+            if family is not None and (limit is None or family.limit < limit * _LESS):
+                limit = family.limit
+                yield waves
             every = 3 if streams.num_sends > _MOST_QUICK else 1
             schedules = PathSchedules(topology, streams, chunks, limits.max_rounds, note)
             for number in (streams.height + more for more in _MORE_STEPS[::every]):
@@ -237,8 +237,13 @@ def _pairs(table: RelationTable) -> tuple[IntArray, IntArray, IntArray]:
 
 
 def _waves(
-    topology: Topology, collective: Collective, streams: Streams, chunks: int, limits: SeedLimits
-) -> Family | None:
+    topology: Topology,
+    collective: Collective,
+    streams: Streams,
+    chunks: int,
+    limits: SeedLimits,
+    note: str,
+) -> Proposal | None:
     """The same ways, wave after wave; None where the least of them is beyond the limits, or where
     members would have the collective's chunks by other numbers.
     """
@@ -252,10 +257,10 @@ def _waves(
     most = limits.max_steps, limits.max_rounds, limits.max_chunks
     if any(top is not None and cost > top for cost, top in zip(costs, most, strict=True)):
         return None
-    instance = family.member(first).instance
-    table = collective.table_on(topology, instance.chunks)
-    same = np.array_equal(instance.pre, table.pre) and np.array_equal(instance.post, table.post)
-    return family if same else None
+    member = family.member(first)
+    table, own = collective.table_on(topology, member.chunks), member.instance
+    same = np.array_equal(own.pre, table.pre) and np.array_equal(own.post, table.post)
+    return Proposal(member.chunks, member.algorithm, note, family) if same else None
 
 
 def _streams(chunks: IntArray, routes: Routes) -> Streams:

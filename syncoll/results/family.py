@@ -215,11 +215,11 @@ class Family:
             np.concatenate([getattr(part.instance, side) for part, _ in placed])
             for side in ("pre", "post")
         )
-        order = np.arange(chunks)
+        every = np.concatenate(sends)
         if self._is_by_kind:
             order = RelationTable(pre, post).by_kind()
-        every = np.concatenate(sends)
-        every[:, 0] = np.argsort(order)[every[:, 0]]
+            every[:, 0] = np.argsort(order)[every[:, 0]]
+            pre, post = pre[order], post[order]
         algorithm = Algorithm(
             self.rounds_of(m),
             every,
@@ -232,7 +232,7 @@ class Family:
             chunks=self.chunks.at(m),
             steps=steps,
             rounds=algorithm.rounds,
-            pre=pre[order],
-            post=post[order],
+            pre=pre,
+            post=post,
         )
         return Point(instance, algorithm, "family", self.found_by, 0.0)

@@ -22,8 +22,6 @@ from syncoll.scheduling.streams import SendPlan, Streams
 
 __all__ = ["family_of_waves", "waves_of_streams"]
 
-IntArray = npt.NDArray[np.int64]
-
 
 def family_of_waves(
     wave: Part,

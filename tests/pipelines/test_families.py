@@ -397,6 +397,10 @@ def test_limits_leave_no_family() -> None:
     ):
         points = few_steps([family], replace(asked, **limited))
         assert [p.steps for p in points] == list(range(first, last + 1))
+    # One with more chunks than an algorithm may have is none: C = 3 m + 3 chunks at 8 nodes.
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("syncoll.searching.families.MOST_DENSE_CELLS", 8 * 12)
+        assert max(p.chunks for p in few_steps([family], asked)) == 12
     # With points as good as each of its members it has nothing to add.
     members = [family.member(m) for m in range(family.first, 5)]
     ends = replace(members[-1].instance, chunks=10**6)
