@@ -148,7 +148,7 @@ def words(command: str) -> list[str]:
 
 def plain(output: str) -> list[str]:
     """What a command printed, apart from times, from where equally good algorithms have their
-    rounds, from how many sends they have, and from which of the solvers and seeds was the first."""
+    rounds, from how much they send, and from which of the solvers and seeds was the first."""
     found = []
     for line in output.rstrip().splitlines():
         text = re.sub(r"\b\d+(\.\d+)? s\b", "some s", line.strip())
@@ -156,6 +156,8 @@ def plain(output: str) -> list[str]:
             cells = re.split(r"  +", text)
             cells[6] = str(sum(int(rounds) for rounds in cells[6].split()))
             text = "  ".join(cells[:-3])
+        if run := re.fullmatch(r"(points\[\d+\] +\d+ +\d+ +)\d+( +\S+ +\w+)", text):
+            text = f"{run[1]}some bytes{run[2]}"
         found.append(re.sub(r"─+", "─", re.sub(r" +", " ", text)))
     return found
 
