@@ -135,6 +135,11 @@ def repair(
     """
     if output is not None:
         require_writable(Path(output))
+        if isinstance(source, str | Path) and _is_one_file(source, output):
+            raise UsageError(
+                f"{argument('output')}: {output} is the frontier of the whole machine, which would "
+                "be lost; name another file"
+            )
     settings = dict[str, Any](options)
     limits = {name: settings.pop(name, None) for name in _LIMITS}
     limits |= {name: seconds_of(limits[name]) for name in ("time_limit", "point_limit")}
@@ -278,6 +283,13 @@ def _about(whole: Frontier, kind: Kind) -> dict[str, str]:
         "collective": whole.collective,
         "kind": str(kind),
     }
+
+
+def _is_one_file(one: str | Path, other: str | Path) -> bool:
+    try:
+        return Path(one).samefile(other)
+    except OSError:  # one of them is not there
+        return False
 
 
 def _listed(name: str, given: str | Sequence[str]) -> list[str]:

@@ -40,10 +40,12 @@ def repair_page(repair: Repair) -> Page:
     for name, text in words.items():
         if name in names:
             page.text(text)
-    if machine.lost_nodes:
+    if len(machine.nodes) == 1:
+        page.text(f"1 node takes part; node 0 is now the one that was {machine.nodes[0]}")
+    elif machine.lost_nodes:
         page.text(
-            f"{counted(len(machine.nodes), 'node')} take part; nodes 0 to "
-            f"{len(machine.nodes) - 1} are now those that were {_numbers(machine.nodes)}"
+            f"{len(machine.nodes)} nodes take part; nodes 0 to {len(machine.nodes) - 1} are now "
+            f"those that were {_numbers(machine.nodes)}"
         )
     page.text()
     page.add(frontier_page(repair.frontier))

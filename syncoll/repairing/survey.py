@@ -160,6 +160,8 @@ def survey(
             found[i] = _surveyed(whole, collective, one, work, find)
             repair = found[i].repair
             if repair is not None and repair.frontier.interrupted:
+                if not repair.frontier.points:
+                    found[i] = Surveyed(one)  # it had no turn of its own
                 raise KeyboardInterrupt
         work.told(len(failures), len(failures), "done")
     except KeyboardInterrupt:

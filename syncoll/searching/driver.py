@@ -38,6 +38,7 @@ from syncoll.searching.trials import Trials, why_undecided
 from syncoll.searching.turns import SeedTurns
 from syncoll.searching.windows import WindowSearch
 from syncoll.trust import require_valid
+from syncoll.wording import counted
 
 __all__ = ["OUT_OF_MEMORY", "OnPoints", "proofs_until", "search_points"]
 
@@ -509,7 +510,7 @@ class _Search:
             if self.answers.solver is None:
                 return "no solver was asked"
             if limited:
-                return f"the search goes to {self.source.max_steps} steps (--max-steps)"
+                return f"the search goes to {counted(self.source.max_steps, 'step')} (--max-steps)"
             return "solvers were asked about fewer steps; --max-steps has them asked about more"
         whys = sorted({part for why in step.undecided.values() for part in why.split("; ")})
         if step is self.current:

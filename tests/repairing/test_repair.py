@@ -134,6 +134,15 @@ def test_bad_input_is_one_clear_error(
     assert "Traceback" not in said
 
 
+def test_the_whole_machines_frontier_is_not_overwritten(
+    whole: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = whole.read_bytes()
+    assert main(["repair", str(whole), "--without", "link 0->1", "-o", str(whole)]) == 2
+    assert "is the frontier of the whole machine" in capsys.readouterr().err
+    assert whole.read_bytes() == before
+
+
 @pytest.mark.parametrize("given", [None, (3, 2), 3, ["link 0->1", None]])
 def test_what_is_no_text_is_refused(whole: Path, given: Any) -> None:
     with pytest.raises(UsageError, match="is not a text such as"):

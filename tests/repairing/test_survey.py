@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 
 import syncoll
+from syncoll.api.frontier import frontier_of
 from syncoll.cli.main import main
+from syncoll.deadline import NEVER
 from syncoll.documents.folder import FrontierFolder
 from syncoll.model import Collective, Topology
 from syncoll.repairing import survey as surveys
@@ -20,6 +22,7 @@ from syncoll.repairing.damage import parse_damage
 from syncoll.repairing.damaged import damaged
 from syncoll.repairing.failures import Kind, single_failures
 from syncoll.repairing.survey import Surveyed
+from syncoll.results import Frontier
 from syncoll.session import Session
 
 SESSION = Session()
@@ -260,6 +263,19 @@ def test_nothing_found_in_time_is_said_as_that(whole: Path) -> None:
     assert re.search(r"R/C now -: of \d failures nothing was found in the time for each", page)
     assert "The worst is" not in page
     assert "not yet" not in page
+
+
+def test_a_failure_interrupted_before_its_first_algorithm_had_no_turn(whole: Path) -> None:
+    known = frontier_of(whole)
+
+    def interrupted(*_: object) -> Frontier:
+        return replace(known, points=(), complete=False, interrupted=True)
+
+    work = surveys.SurveyWork(interrupted, 1.0, NEVER)
+    allgather = SESSION.collective("allgather")
+    found = surveys.survey(known, allgather, Kind.LINKS, work, SESSION.collective)
+    assert found.interrupted
+    assert not any(one.repair for one in found.surveyed)
 
 
 def test_it_ends_with_its_time(whole: Path) -> None:
