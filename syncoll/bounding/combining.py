@@ -9,7 +9,7 @@ up where:
 * what many contribute to and many need takes many sends between them, see `partition`.
 
 For a number of steps two more join the three, see `gossip` and `completions`.  Where switches copy
-or add up what is sent, only the first two count.
+or add up what is sent, only the first two count, and one for a number of steps, see `switches`.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from syncoll.bounding.gossip import find_gossip
 from syncoll.bounding.partition import find_partition
 from syncoll.bounding.quotient import LEAST_NODES
 from syncoll.bounding.rounds import ceiling, least_cut, rounds_bound
+from syncoll.bounding.switches import find_switch_prices
 from syncoll.certificates.certificate import RoundsBound
 from syncoll.certificates.classes import ChunkClasses, Demand, DemandList, DemandView
 from syncoll.certificates.completions import CompletionCertificate
@@ -93,6 +94,10 @@ def combining_rounds_bound(
         nodes = _unlike(topology, shape, deadline)
         readings = [(r, n) for r in (DemandView.SPREAD, DemandView.COLLECT) for n in nodes]
     best = known or _counting_sends(topology, shape, steps, deadline.share(_SHARE_OF_PARTITIONS))
+    if steps is not None and topology.counts_copies:
+        found = find_switch_prices(topology, shape, steps, deadline, best.rounds)
+        if found is not None:
+            best = RoundsBound(found[0], steps, found[1])
     most: dict[int, float] = {}
     leader: _Question | None = None
 

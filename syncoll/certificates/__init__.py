@@ -10,6 +10,7 @@ from syncoll.certificates.cuts import CutCertificate
 from syncoll.certificates.gossip import GossipCertificate, GossipTree
 from syncoll.certificates.partition import PartitionCertificate
 from syncoll.certificates.prices import PriceCertificate, Share
+from syncoll.certificates.switches import SwitchCertificate
 from syncoll.certificates.trees import TreeCertificate
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "ProofObject",
     "RoundsBound",
     "Share",
+    "SwitchCertificate",
     "TreeCertificate",
     "demands",
 ]

@@ -12,6 +12,7 @@ from syncoll.certificates.cuts import CutCertificate
 from syncoll.certificates.gossip import GossipCertificate
 from syncoll.certificates.partition import PartitionCertificate
 from syncoll.certificates.prices import PriceCertificate
+from syncoll.certificates.switches import SwitchCertificate
 from syncoll.certificates.trees import TreeCertificate
 from syncoll.errors import ModelError, VerificationError
 from syncoll.model import Topology
@@ -26,9 +27,10 @@ ProofObject = (
     | TreeCertificate
     | CompletionCertificate
     | GossipCertificate
+    | SwitchCertificate
 )
 
-_ABOUT_CHUNKS = PartitionCertificate, CompletionCertificate, GossipCertificate
+_ABOUT_CHUNKS = PartitionCertificate, CompletionCertificate, GossipCertificate, SwitchCertificate
 """Those that speak of what is combined as it is, not of demands."""
 
 
@@ -61,6 +63,8 @@ class RoundsBound:
             return "prices on the links, whichever node knows a sum first"
         if isinstance(self.certificate, GossipCertificate):
             return "prices on the links, paid by trees that share sends"
+        if isinstance(self.certificate, SwitchCertificate):
+            return "prices on what leaves and enters nodes, however switches copy and add up"
         whose = {
             DemandView.SPREAD: f"what node {self.node} contributes must reach every node that "
             "needs it: ",
@@ -129,7 +133,7 @@ class Certificate:
                 proved = Fraction(0)
             elif isinstance(proof, PartitionCertificate):
                 proved = self._partition(topology, proof)
-            elif isinstance(proof, CompletionCertificate | GossipCertificate):
+            elif isinstance(proof, CompletionCertificate | GossipCertificate | SwitchCertificate):
                 self._require_about(proof.steps)
                 if not self.shape.combining:
                     raise VerificationError("a proof about sums, where nothing is combined")

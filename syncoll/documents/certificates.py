@@ -21,6 +21,7 @@ from syncoll.certificates import (
     ProofObject,
     RoundsBound,
     Share,
+    SwitchCertificate,
     TreeCertificate,
 )
 from syncoll.documents.record import ClosedRecord, Count, Node
@@ -171,6 +172,13 @@ class GossipRecord(_AnyCertificate, frozen=True, tag="gossip"):
     trees: tuple[GossipTreeRecord, ...]
 
 
+class SwitchesRecord(_AnyCertificate, frozen=True, tag="switches"):
+    """What leaves and what enters nodes pays, however switches copy and add up."""
+
+    steps: Count
+    prices: tuple[BoundPrice, ...]
+
+
 class SendsRecord(_AnyCertificate, frozen=True, tag="sends"):
     """Sends between parts pay the prices of the links.
 
@@ -203,6 +211,7 @@ CertificateRecord = (
     | TreesRecord
     | CompletionsRecord
     | GossipRecord
+    | SwitchesRecord
     | SendsRecord
     | CutRecord
     | NothingRecord
@@ -217,9 +226,10 @@ def certificate_record(bound: RoundsBound, shape: int) -> CertificateRecord:
             return SendsRecord.of(bound, shape=shape, parts=proof.parts, prices=flat)
         case CutCertificate() as proof:
             return CutRecord.of(bound, shape=shape, nodes=proof.nodes, cover=proof.cover)
-        case TreeCertificate() as proof:
+        case TreeCertificate() | SwitchCertificate() as proof:
             prices = tuple(BoundPrice(*row) for row in _rows(proof.totals))
-            return TreesRecord.of(bound, shape=shape, prices=prices)
+            record = TreesRecord if isinstance(proof, TreeCertificate) else SwitchesRecord
+            return record.of(bound, shape=shape, prices=prices)
         case CompletionCertificate() as proof:
             prices = tuple(BoundPrice(*row) for row in _rows(proof.totals))
             return CompletionsRecord.of(
@@ -275,6 +285,8 @@ def bound_of(record: CertificateRecord) -> RoundsBound:
             )
         case TreesRecord():
             proof = TreeCertificate(record.steps, _totals(record.prices))
+        case SwitchesRecord():
+            proof = SwitchCertificate(record.steps, _totals(record.prices))
         case CompletionsRecord():
             cases = tuple(_case(one) for one in record.cases)
             proof = CompletionCertificate(

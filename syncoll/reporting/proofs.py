@@ -11,6 +11,7 @@ from syncoll.certificates import (
     CutCertificate,
     GossipCertificate,
     PartitionCertificate,
+    SwitchCertificate,
     TreeCertificate,
 )
 from syncoll.model import Topology
@@ -135,6 +136,11 @@ def _words(one: Certificate, topology: Topology) -> list[str]:
         second = (
             "The sends of a chunk hold a tree from every contributor and one into every node that "
             "needs the sum; each send divides its price among them."
+        )
+    elif isinstance(proof, SwitchCertificate):
+        second = (
+            "What leaves a node pays once however many it goes to, and so does what switches add "
+            "up for one: of all ways to form a sum in so many steps and to copy it the cheapest."
         )
     elif isinstance(proof, TreeCertificate):
         second = "A chunk needs a tree of sends to all its destinations; the cheapest trees"

@@ -16,6 +16,7 @@ from syncoll.certificates import (
     CutCertificate,
     GossipCertificate,
     PartitionCertificate,
+    SwitchCertificate,
     TreeCertificate,
 )
 from syncoll.wording import counted
@@ -40,6 +41,7 @@ class Method(StrEnum):
     TREES = "trees"
     COMPLETIONS = "completions"
     GOSSIP = "gossip"
+    SWITCHES = "switches"
     UNSAT = "unsat"
     DISTANCE = "distance"
 
@@ -50,6 +52,7 @@ _METHODS = {
     TreeCertificate: Method.TREES,
     CompletionCertificate: Method.COMPLETIONS,
     GossipCertificate: Method.GOSSIP,
+    SwitchCertificate: Method.SWITCHES,
 }
 
 

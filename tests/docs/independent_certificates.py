@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import reduce
-from itertools import combinations, pairwise
+from itertools import combinations, pairwise, product
 from math import ceil, inf
 from typing import Any
 
@@ -209,6 +209,7 @@ FIELDS = {
     "sends": {"parts", "prices"},
     "completions": {"prices", "automorphisms", "cases"},
     "gossip": {"prices", "automorphisms", "trees"},
+    "switches": {"prices"},
     "nothing": set(),
 }
 COMMON = {"shape", "steps", "rounds", "reading", "node", "method"}
@@ -226,11 +227,11 @@ class Certificate:
         reading, node = written["reading"], maybe_count(written["node"])
         require(reading in ("moving", "inverse", "spread", "collect"), "the reading")
         demands: list[Demand] = []
-        if self.method not in ("sends", "completions", "gossip", "nothing"):
+        if self.method not in ("sends", "completions", "gossip", "switches", "nothing"):
             demands = self.shape.demands(reading, node)
             machine = machine.reversed() if reading in ("inverse", "collect") else machine
         self.machine = machine
-        plain = not machine.counts or self.method in ("cut", "prices", "nothing")
+        plain = not machine.counts or self.method in ("cut", "prices", "switches", "nothing")
         require(plain, "sends that may count as one")
         proved = getattr(self, f"_{self.method}")(demands)
         require(proved == self.rounds, f"it proves {proved}, not {self.rounds}")
@@ -456,6 +457,60 @@ class Certificate:
             room = sum((price.get((j, t), Fraction(0)) for j in links[i]), Fraction(0))
             require(part <= room, "shares exceed a price")
         return self._in_sends(price, cost)
+
+    def _switches(self, demands: list[Demand]) -> Fraction:
+        require(self.steps is not None and self.shape.combining, "switches")
+        self._link_prices(self.steps)
+        nodes, every = self.machine.nodes, tuple(range(self.machine.nodes))
+        require(nodes > 1 and {*self.shape.counts} <= {(every, every)}, "not of all nodes")
+        bounds = [
+            ({a for a, _ in links}, {b for _, b in links}, what, set(links))
+            for (links, _), what in zip(self.machine.bounds, self.machine.counting, strict=True)
+        ]
+        for node in every:
+            own = {link for link in self.machine.links if link[0] == node}
+            copied = (links >= own for *_, what, links in bounds if what == "sources")
+            require(bool(own) and any(copied), "nobody copies")
+        price: dict[tuple[str, Any, int], Fraction] = {}
+        for one in self.written["prices"]:
+            tails, heads, what, links = bounds[one["bound"]]
+            if what == "sources" or (not what and len(tails) == 1):
+                side = "out"
+            elif what == "destinations" or len(heads) == 1:
+                side = "in"
+            else:
+                continue
+            for link in links:
+                at = side, link, one["step"]
+                price[at] = price.get(at, Fraction(0)) + ratio(one["price"])
+        out, into = (
+            [
+                min(price.get((side, link, s), Fraction(0)) for link in self.machine.links)
+                for s in range(self.steps)
+            ]
+            for side in ("out", "in")
+        )
+
+        def late(t: int, r: int) -> Any:
+            after = range(t + 1, self.steps)
+            ways = [out[s] + into[s] + (r - 1) * min(into[s:]) for s in after]
+            return min(ways, default=inf) if r else 0
+
+        costs: list[Any] = []
+        for t in range(self.steps):
+            costs.append((nodes - 1) * min(out[: t + 1]) + into[t] + late(t, nodes - 1))
+            for k in range(2, nodes + 1):
+                if t == 0:
+                    entered = k * (nodes - 1) * into[0]
+                    costs.append(nodes * out[0] + entered + late(0, nodes - k))
+                    continue
+                for n, v in product(range(nodes + 1), range(1, k)):
+                    d = next(d for d in range(nodes) if 2**d >= v)
+                    h = Fraction(n * (k - v), 2) if n > 2 and v < k - 1 else 0
+                    if v <= 2 ** (nodes - n):
+                        sent = (nodes - n) * min(out[:t]) + n * (v * out[t] + d * min(into[:t]))
+                        costs.append(sent + (k + h) * into[t] + late(t, nodes - k))
+        return Fraction(min(costs)) * sum(self.shape.counts.values())
 
     def _case(
         self, case: Json, pre: Nodes, post: Nodes, price: dict[tuple[int, int], Fraction]

@@ -206,7 +206,14 @@ class _File:
         kinds = {c.method for c in self._chosen(proof["certificates"]) if c.rounds}
         if proof["refuted"]:
             return "unsat"
-        if len(kinds) == 1 and kinds <= {"cut", "sends", "trees", "completions", "gossip"}:
+        if len(kinds) == 1 and kinds <= {
+            "cut",
+            "sends",
+            "trees",
+            "completions",
+            "gossip",
+            "switches",
+        }:
             return str(*kinds)
         return "prices" if kinds else "distance"
 

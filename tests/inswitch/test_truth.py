@@ -102,8 +102,10 @@ def test_an_encoding_that_counts_every_send_refutes_nothing() -> None:
 
 @pytest.mark.parametrize(("nodes", "steps"), [(2, None), (3, None), (3, 2), (4, 1)])
 def test_bounds_of_an_allreduce_are_not_above_what_is_known(nodes: int, steps: int | None) -> None:
-    """By hand: half of the chunks copied and half added up in 1 step, and two more kinds in 2."""
-    known = {None: Fraction(1), 1: Fraction(nodes, 2), 2: Fraction(2 * nodes, nodes + 2)}[steps]
+    """By hand: every node copies to all in 1 step, and in 2 some chunks are added up first."""
+    known = {None: Fraction(1), 1: Fraction(nodes - 1), 2: Fraction(2 * nodes - 1, nodes + 1)}[
+        steps
+    ]
     topology = box(nodes)
     every = np.ones((1, nodes), dtype=bool)
     instance = Instance(topology, "allreduce", 1, 1, 1, every, every, combining=True)

@@ -1,0 +1,133 @@
+"""Sums in switches that copy and add up: what any way to form one in so many steps has to pay.
+
+Where switches do that (`syncoll.model.counting`), what leaves a node and what enters one are priced
+apart: different values, and those of different nodes, count apart on cables towards switches, and
+what enters different nodes does on those behind.  Take one chunk to which all P nodes contribute
+and whose sum all need, and say that k nodes know it after t steps, and nobody before.
+
+* Each of the k is entered in the last of these steps, each other node later, and in the first step
+  of these something leaves a node.
+* k = 1: what the others contribute has left each of them by then.
+* k > 1, t = 1: every node sends its contribution to several.  These are copies, which are not added
+  up: each of the k is entered P - 1 times.
+* k > 1, t > 1: of n nodes what they contribute leaves them in step t at first.  Each of the k gets
+  it from them then, as one of v values, all but v - 1 as copies where v < k - 1.  A node has 2^d
+  values at most after it was entered d times, and 2^(P - n), as nobody else has anything of the n.
+  What c copies of two or more nodes enter is entered 1 + c/2 times at least.
+
+A chunk costs no less than the cheapest of these cases.  That copies are known as such needs a bound
+that counts them over all links of each node.  docs/certificates.md tells the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import lcm
+from typing import Any
+
+from syncoll.certificates.classes import ChunkClass
+from syncoll.certificates.pricing import Parts, link_prices
+from syncoll.errors import VerificationError
+from syncoll.model import Counting, Topology
+
+__all__ = ["SwitchCertificate", "doubled_costs", "leaving"]
+
+
+@dataclass(frozen=True)
+class SwitchCertificate:
+    """Proves a lower bound on R for sums of all nodes' contributions in at most `steps` steps.
+
+    Args:
+        steps: S.
+        totals: (position of the bound in the topology, step) to its price above 0.
+    """
+
+    steps: int
+    totals: Parts
+
+    def check(self, topology: Topology, classes: Sequence[ChunkClass]) -> Fraction:
+        """The bound on R for these chunks.
+
+        Raises:
+            VerificationError: when a rule is broken.
+        """
+        every = tuple(range(topology.num_nodes))
+        if len(every) < 2 or any((one.pre, one.post) != (every, every) for one in classes):
+            raise VerificationError("not every node contributes to every chunk and needs it")
+        if None in (out := leaving(topology)):
+            raise VerificationError(f"copies over all links of node {out.index(None)} count apart")
+        link_prices(topology, self.steps, self.totals)
+        sides: list[dict[tuple[int, int], Fraction]] = [{}, {}]
+        for (i, step), price in self.totals.items():
+            if (side := _side(topology, i)) is not None:
+                sides[side][i, step] = price
+        least = [[min(row) for row in link_prices(topology, self.steps, own)] for own in sides]
+        scale = lcm(*(price.denominator for row in least for price in row))
+        leave, enter = ([int(price * scale) for price in row] for row in least)
+        cost = Fraction(min(doubled_costs(len(every), leave, enter)), 2 * scale)
+        return cost * sum(one.count for one in classes)
+
+
+def leaving(topology: Topology) -> list[int | None]:
+    """For each node the narrowest bound that counts copies over all its links; None without."""
+    found: list[int | None] = [None] * topology.num_nodes
+    bounds = topology.bounds
+    for i in sorted(range(len(bounds)), key=lambda i: bounds[i].chunks_per_round, reverse=True):
+        if bounds[i].counts is Counting.SOURCES:
+            members = set(topology.bound_links[i].tolist())
+            for node, links in enumerate(topology.out_links):
+                if links and members.issuperset(links):
+                    found[node] = i
+    return found
+
+
+def _side(topology: Topology, number: int) -> int | None:
+    """0 where a bound prices what leaves a node, 1 for what enters one; None for neither."""
+    bound = topology.bounds[number]
+    if bound.counts is not Counting.SENDS:
+        return int(bound.counts is Counting.DESTINATIONS)
+    return next((end for end in (0, 1) if len({link[end] for link in bound.links}) == 1), None)
+
+
+def doubled_costs(
+    nodes: int, leave: Sequence[Any], enter: Sequence[Any], key: Callable[[Any], Any] | None = None
+) -> Iterator[Any]:
+    """For each t twice the least that a chunk costs.
+
+    In n, v and k costs are linear, or concave, between the values that are looked at.
+
+    Args:
+        nodes: P.
+        leave: for each step the price of what leaves a node, a number or a vector.
+        enter: of what enters one.
+        key: by which prices are compared.
+    """
+    steps, values = len(leave), {nodes - 1, nodes - 2, nodes - 3}
+    for d in range((nodes - 2).bit_length() + 1):  # those with as many doublings, first and last
+        values |= {(1 << d >> 1) + 1, min(1 << d, nodes - 1)}
+    for t in range(1, steps + 1):
+        a, b = 2 * leave[t - 1], 2 * enter[t - 1]
+        late = {0: 0 * a}
+        for left in range(1, nodes if t < steps else 1):
+            each = [2 * (left - 1) * min(enter[j:], key=key) for j in range(t, steps)]
+            some = [2 * (leave[j] + enter[j]) + each[j - t] for j in range(t, steps)]
+            late[left] = min(some, key=key)
+        found = []
+        if t < steps:
+            found.append(2 * (nodes - 1) * min(leave[:t], key=key) + b + late[nodes - 1])
+        before = 2 * min(leave[: max(1, t - 1)], key=key)
+        times = nodes - 1 if t == 1 else 1
+        some_k = [k for k in {2, nodes - 1, nodes} if k > 1 and nodes - k in late]
+        found += [nodes * before + times * k * b + late[nodes - k] for k in some_k]
+        for v in values if t > 1 else ():
+            d = (v - 1).bit_length()
+            one = v * a + 2 * d * min(enter[: t - 1], key=key)
+            for k in {v + 1, v + 2, nodes - 1, nodes}:
+                for n in {1, 2, 3, nodes - d}:
+                    if 0 < v < k <= nodes and nodes - k in late and 0 < n <= nodes - d:
+                        copies = n * (k - v) * enter[t - 1] if n > 2 and v < k - 1 else 0 * a
+                        entered = k * b + copies + late[nodes - k]
+                        found.append(n * one + (nodes - n) * before + entered)
+        yield min(found, key=key)
