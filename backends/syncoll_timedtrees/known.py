@@ -79,12 +79,13 @@ def _by_chunk(problem: Problem, known: Proposal) -> Iterator[tuple[_Ends, list[S
     cells = np.full((len(table), nodes), -1, dtype=np.int64)
     cells[chunk, target] = place[source, target] * steps + step
     missing = table.post & ~table.pre
-    rows = np.concatenate([table.pre, missing, cells], axis=1)
-    _, first, times = np.unique(rows, axis=0, return_index=True, return_counts=True)
-    for i, count in zip(first.tolist(), times.tolist(), strict=True):
+    alike: dict[bytes, list[int]] = {}
+    for i, row in enumerate(np.concatenate([table.pre, missing, cells], axis=1)):
+        alike.setdefault(row.tobytes(), []).append(i)
+    for i, *others in alike.values():
         ends = _nodes(table.pre[i]), _nodes(missing[i])
         used = [divmod(cell, steps) for cell in cells[i].tolist() if cell >= 0]
-        yield ends, used, count / known.chunks
+        yield ends, used, (1 + len(others)) / known.chunks
 
 
 def _nodes(mask: BoolArray) -> tuple[int, ...]:

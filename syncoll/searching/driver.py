@@ -274,7 +274,7 @@ class _Search:
 
     def _solve(self) -> None:
         source = self.source
-        if self.seeds.are_aside and is_for_seeds(self.request.topology):
+        if self.seeds.are_aside and is_for_seeds(self.request.topology, self.seeds.know):
             self._go_on(patient=False)  # what a solver would seldom find comes by itself
         if self.symmetric is not None and self.symmetric.is_large:
             self._look_for_symmetric()

@@ -178,7 +178,10 @@ class SeedRun:
                 # What needs so little must not be lost to a machine that is slow or busy.
                 least = max(patience, ends.left() / len(weights), _LEAST_SECONDS)
                 first = replace(ends, works=None).working(least)
-            yield from self._turn(seat, limits, first, share)
+            for point in self._turn(seat, limits, first, share):
+                yield point
+                if self.begun_with:  # then what comes from aside is soon better than this
+                    yield from self.arrivals(limits, 0.0)
         yield from self.arrivals(limits, wait)
 
     def go_aside(self, limits: SeedLimits, until: Deadline) -> None:

@@ -24,9 +24,9 @@ from syncoll.searching.seed_tidings import ChosenSeed
 
 __all__ = ["Seeding"]
 
-_SMALL, _LARGE = 1_200, 12_000
-"""Links times nodes, up to which a solver is often as fast as a seed, and beyond which it seldom
-finds what seeds do not."""
+_TINY, _SMALL, _LARGE = 500, 1_200, 12_000
+"""Links times nodes, up to which a solver is often as fast as a seed that knows something to begin
+with, or as any, and beyond which it seldom finds what seeds do not."""
 
 _SEED_SECONDS = (1.0, 20.0)
 """The work that the seeds of a search may do for more than one algorithm each before a solver is
@@ -121,9 +121,13 @@ def is_small(topology: Topology) -> bool:
     return len(topology.links) * topology.num_nodes <= _SMALL
 
 
-def is_for_seeds(topology: Topology) -> bool:
-    """Whether a solver seldom finds what seeds do not."""
-    return len(topology.links) * topology.num_nodes > _LARGE
+def is_for_seeds(topology: Topology, know: bool = False) -> bool:
+    """Whether a solver seldom finds what seeds do not, or not as soon.
+
+    Args:
+        know: whether they know something to begin with.
+    """
+    return len(topology.links) * topology.num_nodes > (_TINY if know else _LARGE)
 
 
 def first_round(

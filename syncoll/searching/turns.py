@@ -98,6 +98,11 @@ class SeedTurns:
         return new
 
     @property
+    def know(self) -> bool:
+        """Whether they begin with known algorithms."""
+        return bool(self._run.begun_with)
+
+    @property
     def are_aside(self) -> bool:
         """Whether some work in a process of their own."""
         return self._run.is_aside

@@ -54,6 +54,9 @@ def endless() -> Made:
 
 
 class _Begun:
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+
     def propose(
         self,
         topology: Topology,
@@ -62,12 +65,18 @@ class _Begun:
         options: Mapping[str, OptionValue],
     ) -> Turns:
         """What it is told to begin with."""
+        time.sleep(self._seconds)
         yield from limits.known
 
 
 def begun() -> _Begun:
     """It proposes what it is told to begin with."""
-    return _Begun()
+    return _Begun(0.0)
+
+
+def slow() -> _Begun:
+    """It does so after a while."""
+    return _Begun(1.5)
 
 
 def of(load: Callable[[], Made | _Begun]) -> ChosenSeed:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from syncoll.api import Session
 from syncoll.deadline import NEVER, Deadline
 from syncoll.errors import PluginError
 from syncoll.model import Algorithm, Collective, Instance, Topology
@@ -31,6 +32,7 @@ from syncoll.searching.driver import search_points
 from syncoll.searching.seeding import first_round, next_round
 from syncoll.solving import Solver
 from tests.oracles.classics import allgather, broadcast, one_way_ring, ring
+from tests.search import seeds_aside
 
 Propose = Callable[[Topology, Collective, SeedLimits], Iterator[Proposal]]
 
@@ -180,6 +182,23 @@ def test_where_nothing_is_to_be_proved_the_time_on_a_large_machine_is_for_seeds(
     assert bool(asked) != large
     if large:
         assert [(p.steps, p.bandwidth, p.backend) for p in found.points] == [(3, 3, "around")]
+
+
+def test_seeds_that_know_something_come_before_a_solver_that_is_slow(
+    monkeypatch: pytest.MonkeyPatch, solver: Solver
+) -> None:
+    known = [Proposal(1, Algorithm((1,) * 20, np.array([(0, i, i + 1, i) for i in range(20)])))]
+    knows = chosen("knows", around, Answer(False, "no"), known=lambda *_: known)
+    seeds, session = [seeds_aside.of(seeds_aside.slow), knows], Session()
+    monkeypatch.setattr(solver, "solve", lambda *_, **__: pytest.fail("a solver was asked"))
+    found = search_points(
+        SearchRequest(session.topology("line(21)"), session.collective("broadcast"), max_steps=20),
+        AnswerSource(solver, seeding=Seeding(seeds)),
+        Observer(),
+        deadline=Deadline.after(60.0),
+    )
+    assert found.complete
+    assert [(p.steps, p.bandwidth, p.backend) for p in found.points] == [(20, 20, "slow")]
 
 
 class TestSeveralTurns:
