@@ -24,5 +24,6 @@ def syncoll_encodings() -> list[EncodingRecord]:
             load=load,
             rank=20,
             combining=True,
+            counts_copies=True,
         )
     ]

@@ -16,6 +16,9 @@ nothing is counted twice.  Each node of post forms the result in the same way, w
 contribution exactly once.  Nothing forbids that a reduced value comes back to a node that has
 contributed to it; without that, an allreduce on a line of three nodes would seem impossible.
 
+Where switches copy and add up, what is sent of equal value counts once, and what is added up comes
+as one: `counting` has what is said of slots then.
+
 A contribution is at u by step s only if its node is no farther away than s, and a slot is left out
 where too few steps remain to reach a node of post.
 
@@ -27,7 +30,7 @@ and known.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,8 +38,10 @@ import numpy.typing as npt
 
 from syncoll.errors import FormulaTooLargeError
 from syncoll.formula import Assignment, Formula, FormulaBuilder, Labels
-from syncoll.model import UNREACHABLE, Algorithm, Instance
+from syncoll.model import UNREACHABLE, Algorithm, Counting, Instance
 from syncoll.plugins import OptionValue
+from syncoll_partial.counting import CountedSlots
+from syncoll_partial.slot import Slot
 
 __all__ = ["PartialEncoded", "PartialEncoding"]
 
@@ -51,25 +56,11 @@ _RESULT = 5
 _MOST_PRODUCTS = 2_000_000
 """Of a formula that is worth building: beyond lie several gigabytes and little hope."""
 
+_PRODUCTS_PER_PAIR = 4
+"""For each contributor of two slots that may count together."""
+
 _LITERALS_PER_PRODUCT = 6
 """Three clauses and a place in an exactly-one row, for most of them, and the rows of the slots."""
-
-
-@dataclass(frozen=True)
-class _Slot:
-    """A place for one send.
-
-    Args:
-        send: chunk, source, destination, step.
-        used: the literal x.
-        carries: contributor to the literal k.
-        parts: the earlier slots and the literals a.
-    """
-
-    send: tuple[int, int, int, int]
-    used: int
-    carries: Mapping[int, int]
-    parts: tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,15 +76,18 @@ class PartialEncoded:
         goals: ``[results, 2]``, the chunk and the node of each result.
         about: ``[num_booleans, 4]``, for each Boolean its kind, the contributor and the earlier
             slot that it is about, -1 where there is none, and the slot or the result.
+        counted: whether switches copy or add up, so that no slot that is used is left out, and
+            Booleans have no labels.
     """
 
     formula: Formula
-    slots: tuple[_Slot, ...]
+    slots: tuple[Slot, ...]
     results: tuple[tuple[tuple[int, int], ...], ...]
     steps: int
     nodes: int
     goals: IntArray
     about: IntArray
+    counted: bool = False
 
     def decode(self, assignment: Assignment) -> Algorithm:
         """The algorithm that a model describes, without the sends that no result is made of."""
@@ -102,6 +96,8 @@ class PartialEncoded:
         for i in range(len(self.slots) - 1, -1, -1):
             if i in needed:
                 needed.update(f for f, literal in self.slots[i].parts if true[literal])
+        if self.counted:
+            needed.update(i for i, slot in enumerate(self.slots) if true[slot.used])
         kept = [self.slots[i] for i in sorted(needed)]
         carried = np.zeros((len(kept), self.nodes), dtype=bool)
         for row, slot in zip(carried, kept, strict=True):
@@ -113,8 +109,10 @@ class PartialEncoded:
             tuple(assignment.integers[: self.steps].tolist()), sends[first], carried[first]
         )
 
-    def labels(self) -> Labels:
+    def labels(self) -> Labels | None:
         """What each Boolean is about, and the step of each integer; see `syncoll.plugins`."""
+        if self.counted:
+            return None
         sends = np.array([slot.send for slot in self.slots], dtype=np.int64).reshape(-1, 4)
         # Slots of one send follow each other.
         new = np.ones(len(sends), dtype=bool)
@@ -160,7 +158,13 @@ class _Encoder:
     def __init__(self, instance: Instance) -> None:
         self.instance, self.topology = instance, instance.topology
         self.builder = FormulaBuilder()
-        self.slots: list[_Slot] = []
+        self.slots: list[Slot] = []
+        self.counted: CountedSlots | None = None
+        if self.topology.counts_copies:
+            self.counted = CountedSlots(self.builder, self.topology, self.slots)
+        kinds = {bound.counts for bound in self.topology.bounds}
+        # A copy that nobody needs keeps others from being added up.
+        self.all_goals = kinds >= {Counting.SOURCES, Counting.DESTINATIONS}
         self.results: list[tuple[tuple[int, int], ...]] = []
         self.goals: list[tuple[int, int]] = []
         self.about = array("q")  # see `PartialEncoded`
@@ -168,6 +172,8 @@ class _Encoder:
         # [step][link]: how many sends the link may have room for.
         self.room = [[UNREACHABLE] * len(self.topology.links) for _ in range(instance.steps)]
         for bound, members in zip(self.topology.bounds, self.topology.bound_links, strict=True):
+            if bound.counts is Counting.DESTINATIONS:
+                continue  # what a link carries may be added up
             for step, room in enumerate(self.room):
                 most = bound.capacity(instance.rounds_range(step)[1])
                 for i in members.tolist():
@@ -195,6 +201,7 @@ class _Encoder:
             self.topology.num_nodes,
             np.array(self.goals, dtype=np.int64).reshape(-1, 2),
             np.array(self.about, dtype=np.int64).reshape(-1, 4),
+            self.counted is not None,
         )
 
     def require_affordable(self) -> int:
@@ -219,6 +226,8 @@ class _Encoder:
                     )
                 for _, _, target, _, most in now:
                     arrived[target] += most
+                if self.counted is not None:
+                    products += len(members) * _pairs(now) * _PRODUCTS_PER_PAIR
         return products
 
     def _places(self, chunk: int, step: int) -> Iterator[tuple[int, int, int, list[int], int]]:
@@ -231,7 +240,7 @@ class _Encoder:
         for i, (source, target) in enumerate(self.topology.links):
             to_goal = min((self.distances[target][d] for d in goals), default=UNREACHABLE)
             within = [n for n in contributors if self.distances[n][source] <= step]
-            if step + 1 + to_goal <= self.instance.steps and within:
+            if (step + 1 + to_goal <= self.instance.steps or self.all_goals) and within:
                 # No two slots need carry the same, so there are no more than non-empty sets.
                 yield (
                     i,
@@ -256,6 +265,8 @@ class _Encoder:
                     arriving.append((target, slot))
             for target, slot in arriving:
                 arrivals[target].append(slot)
+            if self.counted is not None:
+                self.counted.arrive([slot for _, slot in arriving])
         contributors = np.flatnonzero(self.instance.pre[chunk]).tolist()
         for node in np.flatnonzero(self.instance.post[chunk]).tolist():
             self._result(chunk, node, contributors, arrivals[node])
@@ -283,13 +294,15 @@ class _Encoder:
         for f, literal in parts:
             builder.clause([-literal, used])
             builder.clause([-literal, self.slots[f].used])
+        if self.counted is not None:
+            self.counted.add_together(parts)
         own = self._boolean(_OWN, -1, -1, here) if source in carries else 0
         for n, literal in carries.items():
             origins = self._origins(n, parts, _BOTH, here)
             if n == source:
                 origins.append(own)
             builder.exactly([*origins, -literal], 1)
-        self.slots.append(_Slot((chunk, source, target, step), used, carries, parts))
+        self.slots.append(Slot((chunk, source, target, step), used, carries, parts))
         return here
 
     def _origins(
@@ -316,6 +329,8 @@ class _Encoder:
         parts = tuple((f, self._boolean(_RESULT + _PART, -1, f, here)) for f in arrived)
         for f, literal in parts:
             builder.clause([-literal, self.slots[f].used])
+        if self.counted is not None:
+            self.counted.add_together(parts)
         own = self._boolean(_RESULT + _OWN, -1, -1, here)
         for n in contributors:
             origins = self._origins(n, parts, _RESULT + _BOTH, here)
@@ -329,14 +344,28 @@ class _Encoder:
         """Used slots over L in step s stay within b * r_s."""
         at: dict[tuple[int, int], list[int]] = {}
         index = self.topology.link_index
-        for slot in self.slots:
+        for i, slot in enumerate(self.slots):
             _, source, target, step = slot.send
-            at.setdefault((index[source, target], step), []).append(slot.used)
+            at.setdefault((index[source, target], step), []).append(i)
         for bound, members in zip(self.topology.bounds, self.topology.bound_links, strict=True):
             b = bound.chunks_per_round
             for step, r in enumerate(rounds):
-                literals = [x for i in members.tolist() for x in at.get((i, step), ())]
+                some = [x for i in members.tolist() for x in at.get((i, step), ())]
+                if self.counted is None:
+                    literals = [self.slots[x].used for x in some]
+                else:
+                    literals = list(self.counted.literals(bound, some))
                 if literals:
                     self.builder.linear(
                         [b.denominator] * len(literals), literals, [-b.numerator], [r], high=0
                     )
+
+
+def _pairs(places: Sequence[tuple[int, int, int, list[int], int]]) -> int:
+    """Contributors of pairs of slots that may count together: of one source, or one target."""
+    slots: dict[tuple[int, int], int] = {}
+    for _, source, target, _, most in places:
+        for end in ((0, source), (1, target)):
+            slots[end] = slots.get(end, 0) + most
+    widest = max((len(within) for *_, within, _ in places), default=0)
+    return sum(number * (number - 1) // 2 for number in slots.values()) * widest

@@ -37,7 +37,7 @@ from syncoll.model.algorithm import Algorithm
 from syncoll.model.instance import BoolArray
 from syncoll.model.topology import Counting, IntArray, Topology
 
-__all__ = ["Arrivals", "CountedSends", "bound_loads"]
+__all__ = ["Arrivals", "CountedSends", "bound_loads", "destination_groups"]
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class CountedSends:
         alone = np.arange(len(self.sends))
         if self._carried is None or not len(alone):
             return alone  # copies of data are not added
-        group = self._destination_groups[self.link]
+        group = destination_groups(self.topology)[self.link]
         able = np.flatnonzero((group >= 0) & ~self.copied)
         if not len(able):
             return alone
@@ -116,24 +116,6 @@ class CountedSends:
         first[numbers[order][starts]] = able[order][starts]
         alone[able[disjoint]] = first[numbers[disjoint]]
         return alone
-
-    @cached_property
-    def _destination_groups(self) -> IntArray:
-        """``[L]``: links into one node that share a bound that counts sums have equal numbers."""
-        topology = self.topology
-        group = np.full(len(topology.links), -1, dtype=np.int64)
-        heads = np.array([b for _, b in topology.links], dtype=np.int64)
-        for bound, members in zip(topology.bounds, topology.bound_links, strict=True):
-            if bound.counts is not Counting.DESTINATIONS:
-                continue
-            for head in np.unique(heads[members]).tolist():
-                own = members[heads[members] == head]
-                known = np.unique(group[own])
-                joined = known[known >= 0]
-                name = int(own[0]) if not len(joined) else int(joined[0])
-                group[np.isin(group, joined)] = name
-                group[own] = name
-        return group
 
     def loads(self) -> IntArray:
         """``[B, S]``: what each bound counts in each step."""
@@ -158,6 +140,23 @@ class CountedSends:
         carried = np.zeros((len(firsts), self._carried.shape[1]), dtype=bool)
         np.logical_or.at(carried, place, self._carried)
         return Arrivals(self.sends[firsts], carried)
+
+
+def destination_groups(topology: Topology) -> IntArray:
+    """``[L]``: links into a node that share bounds that count sums have equal numbers; else -1."""
+    group = np.full(len(topology.links), -1, dtype=np.int64)
+    heads = np.array([b for _, b in topology.links], dtype=np.int64)
+    for bound, members in zip(topology.bounds, topology.bound_links, strict=True):
+        if bound.counts is not Counting.DESTINATIONS:
+            continue
+        for head in np.unique(heads[members]).tolist():
+            own = members[heads[members] == head]
+            known = np.unique(group[own])
+            joined = known[known >= 0]
+            name = int(own[0]) if not len(joined) else int(joined[0])
+            group[np.isin(group, joined)] = name
+            group[own] = name
+    return group
 
 
 def bound_loads(topology: Topology, algorithm: Algorithm) -> IntArray:

@@ -38,6 +38,7 @@ from syncoll.searching.trials import Trials, why_undecided
 from syncoll.searching.turns import SeedTurns
 from syncoll.searching.windows import WindowSearch
 from syncoll.trust import require_valid
+from syncoll.trust.counted import as_counted
 from syncoll.wording import counted
 
 __all__ = ["OUT_OF_MEMORY", "OnPoints", "proofs_until", "search_points"]
@@ -425,7 +426,8 @@ class _Search:
     def _add(self, solution: Solution) -> None:
         """Puts a solution's algorithm, at its tightest, on the frontier."""
         assert solution.algorithm is not None
-        algorithm = solution.algorithm.tightened(self.request.topology)
+        where = as_counted(solution.instance, solution.algorithm)
+        algorithm = solution.algorithm.tightened(where)
         chunks = solution.instance.chunks
         instance = self.bounds.instance(chunks, algorithm.steps, algorithm.rounds)
         require_valid(instance, algorithm)

@@ -20,7 +20,7 @@ from typing import cast
 
 from syncoll.deadline import Deadline, interrupted_at
 from syncoll.errors import OutOfTimeError, PluginError, SyncollError, VerificationError
-from syncoll.model import Collective, Topology
+from syncoll.model import Algorithm, Collective, Instance, Topology
 from syncoll.plugins import Proposal, SeedLimits, SeedRecord
 from syncoll.plugins.guard import calling
 from syncoll.results.family import Family
@@ -39,6 +39,7 @@ from syncoll.searching.seed_tidings import (
     Told,
 )
 from syncoll.trust import require_valid
+from syncoll.trust.counted import as_counted
 from syncoll.trust.families import require_family
 
 __all__ = ["SeedRun", "within"]
@@ -392,15 +393,18 @@ class SeedRun:
         self._seen.append((family, kept))
         self.families = tuple(one for _, one in self._seen)
 
+    def _asked(self, chunks: int, algorithm: Algorithm) -> Instance:
+        return self.collective.instantiate(
+            self.topology, chunks=chunks, steps=algorithm.steps, rounds=algorithm.rounds
+        )
+
     def _point(self, name: str, proposal: Proposal, seconds: float) -> Point:
         """A proposal as a point, at its tightest and verified."""
-        algorithm = proposal.algorithm.tightened(self.topology)
-        instance = self.collective.instantiate(
-            self.topology,
-            chunks=proposal.chunks,
-            steps=algorithm.steps,
-            rounds=algorithm.rounds,
-        )
+        algorithm, where = proposal.algorithm, self.topology
+        if where.counts_copies:
+            where = as_counted(self._asked(proposal.chunks, algorithm), algorithm)
+        algorithm = algorithm.tightened(where)
+        instance = self._asked(proposal.chunks, algorithm)
         require_valid(instance, algorithm)
         return Point(instance, algorithm, "seed", name, seconds)
 

@@ -51,6 +51,7 @@ from syncoll.solving.portfolio import HEAD_START_SECONDS, Reply, ask_one, losses
 from syncoll.solving.process import SolverProcess
 from syncoll.symmetry import Action
 from syncoll.trust import require_valid
+from syncoll.trust.counted import as_counted
 
 __all__ = ["Preparation", "Solver"]
 
@@ -418,7 +419,8 @@ class Solver:
             if not instance.combining:
                 algorithm = algorithm.without_useless_sends(instance)
             if instance.rounds_per_step is None:
-                algorithm = algorithm.with_rounds(instance.topology, instance.rounds)
+                where = as_counted(instance, algorithm)
+                algorithm = algorithm.with_rounds(where, instance.rounds)
             require_valid(instance, algorithm)
         except VerificationError as error:
             raise BackendError(f"{who} answered sat, but the verifier says: {error}") from error

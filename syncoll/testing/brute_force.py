@@ -20,14 +20,14 @@ from functools import cache
 import numpy as np
 
 from syncoll.model import BoolArray, Counting, Instance, Topology
+from syncoll.testing.summing import Parts, formable, has_summing_algorithm
 
 __all__ = ["Held", "TooLargeError", "has_algorithm", "least_rounds", "pairs", "refuse_combining"]
 
 Held = frozenset[tuple[int, int]]
 """Pairs (chunk, node)."""
 
-_Parts = frozenset[frozenset[int]]
-_State = Mapping[tuple[int, int], _Parts]
+_State = Mapping[tuple[int, int], Parts]
 """The partial results of each chunk at each node."""
 
 _MOST_WORK = 100_000
@@ -40,15 +40,14 @@ class TooLargeError(ValueError):
 def has_algorithm(instance: Instance, *, most_work: int = _MOST_WORK) -> bool:
     """Whether an algorithm of exactly the instance's S and R exists.
 
-    A combining instance must be tiny: nothing limits the work for it.
+    A combining instance must be tiny: nothing limits the work for it where every send counts.
 
     Raises:
         TooLargeError: when more than `most_work` partial steps would have to be looked at.
-        ValueError: on a combining instance where bounds count other than every send.
     """
     if instance.combining:
         if instance.topology.counts_copies:
-            raise ValueError("brute force adds up nothing on the way")
+            return has_summing_algorithm(instance, _Work(instance, most_work).spend)
         return _reaches_reduction(instance)
     return _Search(instance, most_work).reaches_post(instance.rounds)
 
@@ -63,12 +62,33 @@ def least_rounds(instance: Instance, most: int, *, most_work: int = _MOST_WORK) 
     return next((rounds for rounds in range(most + 1) if search.reaches_post(rounds)), None)
 
 
+class _Work:
+    """What may still be tried.
+
+    Args:
+        left: so many times.
+    """
+
+    def __init__(self, instance: Instance, left: int) -> None:
+        self._instance, self._left = instance, left
+
+    def spend(self) -> None:
+        """One more is tried.
+
+        Raises:
+            TooLargeError: when it is one too many.
+        """
+        self._left -= 1
+        if self._left < 0:
+            raise TooLargeError(f"too large to try everything: {self._instance}")
+
+
 class _Search:
     """States reached from pre, for one instance but any number of rounds."""
 
     def __init__(self, instance: Instance, most_work: int) -> None:
         refuse_combining(instance)
-        self.instance, self.work_left = instance, most_work
+        self.instance, self._work = instance, _Work(instance, most_work)
         self.start, self.goal = pairs(instance.pre), pairs(instance.post)
         self.after_step = cache(self._after_step)
         self.can_finish = cache(self._can_finish)
@@ -120,9 +140,7 @@ class _Search:
         partial = {(frozenset[tuple[int, int]](), nothing)}
         for delivery, links in ways.items():
             for delivered, loads in list(partial):
-                self.work_left -= 1
-                if self.work_left < 0:
-                    raise TooLargeError(f"too large to try everything: {self.instance}")
+                self._work.spend()
                 for link in links:
                     more = tuple(
                         load | {(delivery[0], *(link[:1] if once else link))}
@@ -160,15 +178,6 @@ def _reaches_reduction(instance: Instance) -> bool:
     nodes = range(topology.num_nodes)
     everyone = [frozenset(i for i in nodes if row[i]) for row in instance.pre.tolist()]
 
-    def formable(held: _Parts) -> list[frozenset[int]]:
-        found = set(held)
-        grew = True
-        while grew:
-            new = {a | b for a in found for b in held if not a & b} - found
-            grew = bool(new)
-            found |= new
-        return sorted(found, key=sorted)
-
     def done(state: _State) -> bool:
         return all(
             everyone[c] in formable(state[c, n])
@@ -202,7 +211,7 @@ def _reaches_reduction(instance: Instance) -> bool:
                 return True
         return False
 
-    start: dict[tuple[int, int], _Parts] = {
+    start: dict[tuple[int, int], Parts] = {
         (c, n): frozenset([frozenset([n])]) if instance.pre[c, n] else frozenset()
         for c in range(instance.num_chunks)
         for n in nodes

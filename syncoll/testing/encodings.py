@@ -75,8 +75,8 @@ def _cases(record: EncodingRecord, number: int) -> Iterator[tuple[Instance, bool
             instance = _combining(random.Random(seed))
         else:
             instance = random_instance(seed, most_nodes=4, most_chunks=3)
-            if record.counts_copies and seed % 3 == 0:
-                instance = _copied(random.Random(seed), instance)
+        if record.counts_copies and seed % 3 == 0:
+            instance = _copied(random.Random(seed), instance)
         try:
             yield instance, has_algorithm(instance)
         except TooLargeError:

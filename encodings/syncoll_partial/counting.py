@@ -1,0 +1,216 @@
+"""Where switches copy and add up: what counts together, and what arrives as a sum.
+
+What `syncoll.model.counting` says of the sends of an algorithm, said of slots:
+
+* two slots of a node in a step that carry the same are *equal*; over links of one bound that counts
+  copies they are *copied*, and it counts them once;
+* the slots of a chunk into a node in a step that are not copied, over links that share bounds which
+  count sums, are a *group*; it is *summed* if no contribution is in two of them, which a pair that
+  *overlaps* says, and `added`.  Whatever adds one slot of a summed group to what it sends adds all.
+
+An algorithm is valid if it is where all that can be added up is, or where nothing is: `added` says
+which.  Slots whose only use is that another one is a copy, or overlaps, are kept.
+
+Size: a few clauses for each contributor and each pair of slots of one node, or into one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from syncoll.formula import FormulaBuilder
+from syncoll.model import BandwidthBound, Counting, Topology
+from syncoll.model.counting import destination_groups
+from syncoll_partial.slot import Slot
+
+__all__ = ["CountedSlots"]
+
+
+@dataclass(frozen=True)
+class _Group:
+    """Slots that may be added up.
+
+    Args:
+        slots: their numbers.
+        summed: the literal that says that they are.
+    """
+
+    slots: tuple[int, ...]
+    summed: int
+
+
+class CountedSlots:
+    """The constraints about slots that count together.
+
+    Args:
+        slots: all of them; more may be added.
+    """
+
+    def __init__(self, builder: FormulaBuilder, topology: Topology, slots: Sequence[Slot]) -> None:
+        self._builder, self._topology, self._slots = builder, topology, slots
+        self._group_of_link: list[int] = destination_groups(topology).tolist()
+        self._copying: list[set[int]] = [set() for _ in topology.links]
+        for i, (bound, members) in enumerate(
+            zip(topology.bounds, topology.bound_links, strict=True)
+        ):
+            if bound.counts is Counting.SOURCES:
+                for link in members.tolist():
+                    self._copying[link].add(i)
+        self._added = builder.boolean()
+        self._equal: dict[tuple[int, int], int] = {}
+        self._copied: dict[int, int] = {}
+        self._alone: dict[int, int] = {}
+        self._groups: dict[int, _Group] = {}
+        self._firsts: dict[tuple[int, ...], int] = {}
+
+    def _link(self, slot: int) -> int:
+        _, source, target, _ = self._slots[slot].send
+        return self._topology.link_index[source, target]
+
+    def arrive(self, new: Sequence[int]) -> None:
+        """Says of all slots of a chunk in a step which are copies, and which are added up."""
+        by_source: dict[int, list[int]] = {}
+        for slot in new:
+            by_source.setdefault(self._slots[slot].send[1], []).append(slot)
+        for leaving in by_source.values():
+            self._copies(leaving)
+        by_group: dict[int, list[int]] = {}
+        for slot in new:
+            if (group := self._group_of_link[self._link(slot)]) >= 0:
+                by_group.setdefault(group, []).append(slot)
+        for together in by_group.values():
+            if len(together) > 1:
+                self._sum(together)
+
+    def _copies(self, slots: list[int]) -> None:
+        builder = self._builder
+        with_copies: dict[int, list[int]] = {}
+        for one, other in combinations(slots, 2):
+            link, second = self._link(one), self._link(other)
+            if link == second:  # no send is made twice
+                builder.clause([-self._same(one, other)])
+            elif self._copying[link] & self._copying[second]:
+                same = self._same(one, other)
+                with_copies.setdefault(one, []).append(same)
+                with_copies.setdefault(other, []).append(same)
+        for slot, equal in with_copies.items():
+            self._copied[slot] = self._any(equal)
+
+    def _any(self, literals: Sequence[int]) -> int:
+        """A literal that is true exactly when one of these is."""
+        if len(literals) == 1:
+            return literals[0]
+        some = self._builder.boolean()
+        self._builder.clause([-some, *literals])
+        for one in literals:
+            self._builder.clause([-one, some])
+        return some
+
+    def _same(self, one: int, other: int) -> int:
+        """Whether both are used and carry the same."""
+        builder, a, b = self._builder, self._slots[one], self._slots[other]
+        same = self._equal[one, other] = builder.boolean()
+        builder.clause([-same, a.used])
+        builder.clause([-same, b.used])
+        differ = []
+        for node, x in a.carries.items():
+            y = b.carries[node]
+            builder.clause([-same, -x, y])
+            builder.clause([-same, x, -y])
+            if len(a.carries) > 1:
+                apart = builder.boolean()
+                builder.clause([-apart, x, y])
+                builder.clause([-apart, -x, -y])
+                differ.append(apart)
+        builder.clause([same, -a.used, -b.used, *differ])
+        return same
+
+    def _sum(self, slots: list[int]) -> None:
+        builder, summed = self._builder, self._builder.boolean()
+        builder.clause([-summed, self._added])
+        for slot in slots:
+            used, copied = self._slots[slot].used, self._copied.get(slot, 0)
+            self._alone[slot] = used if not copied else builder.boolean()
+            if copied:
+                builder.clause([-self._alone[slot], used])
+                builder.clause([-self._alone[slot], -copied])
+                builder.clause([self._alone[slot], -used, copied])
+        overlaps = []
+        for one, other in combinations(slots, 2):
+            a, b = self._slots[one].carries, self._slots[other].carries
+            both = self._alone[one], self._alone[other]
+            common = []
+            for node in sorted(a.keys() & b.keys()):
+                builder.clause([-summed, -both[0], -both[1], -a[node], -b[node]])
+                shared = builder.boolean()
+                for literal in (*both, a[node], b[node]):
+                    builder.clause([-shared, literal])
+                common.append(shared)
+            overlaps += common
+        builder.clause([summed, -self._added, *overlaps])
+        group = _Group(tuple(slots), summed)
+        self._groups |= dict.fromkeys(slots, group)
+
+    def add_together(self, parts: Sequence[tuple[int, int]]) -> None:
+        """What a send or a result is made of takes all of a sum, or nothing.
+
+        Args:
+            parts: slots and the literals that say that they are added.
+        """
+        by_group: dict[int, list[tuple[int, int]]] = {}
+        for slot, literal in parts:
+            if slot in self._groups:
+                by_group.setdefault(self._groups[slot].summed, []).append((slot, literal))
+        for summed, members in by_group.items():
+            whole = self._builder.boolean()
+            for slot, literal in members:
+                self._builder.clause([-summed, -self._alone[slot], -literal, whole])
+                self._builder.clause([-summed, -self._alone[slot], literal, -whole])
+
+    def literals(self, bound: BandwidthBound, slots: Sequence[int]) -> Iterator[int]:
+        """At least as many of these are true as a bound counts of the slots of a step over it, and
+        no more than that need be."""
+        if bound.counts is Counting.SENDS:
+            yield from (self._slots[slot].used for slot in slots)
+        elif bound.counts is Counting.SOURCES:
+            by_source: dict[tuple[int, int], list[int]] = {}
+            for slot in slots:
+                by_source.setdefault(self._slots[slot].send[:2], []).append(slot)
+            for own in by_source.values():
+                for i, slot in enumerate(own):
+                    yield self._first(slot, own[:i])
+        else:
+            by_group: dict[int, list[int]] = {}
+            for slot in slots:
+                if slot in self._groups:
+                    by_group.setdefault(self._groups[slot].summed, []).append(slot)
+                else:
+                    yield self._slots[slot].used
+            for summed, own in by_group.items():
+                yield from self._of_group(summed, own)
+
+    def _first(self, slot: int, before: list[int]) -> int:
+        """Whether it is used and none before it carries the same."""
+        earlier = (self._equal.get((min(x, slot), max(x, slot)), 0) for x in before)
+        same = sorted(filter(None, earlier))
+        if not same:
+            return self._slots[slot].used
+        if (slot, *same) not in self._firsts:
+            first = self._firsts[slot, *same] = self._builder.boolean()
+            self._builder.clause([-self._slots[slot].used, first, *same])
+        return self._firsts[slot, *same]
+
+    def _of_group(self, summed: int, slots: list[int]) -> Iterator[int]:
+        """The sum, and those that are none of it."""
+        builder, once = self._builder, self._builder.boolean()
+        yield once
+        for slot in slots:
+            used, alone = self._slots[slot].used, self._alone[slot]
+            builder.clause([-summed, -alone, once])
+            apart = builder.boolean()
+            builder.clause([-used, summed, apart])
+            if copied := self._copied.get(slot, 0):
+                builder.clause([-used, -copied, apart])
+            yield apart
