@@ -2,9 +2,10 @@
 
 A chunk of an allreduce whose contributions all come to one rank, and whose sum goes from there to
 all, is one operation of that rank: it loads the sum of what lies at one place of all ranks, and
-stores it at one of all of them.  A chunk that a root sends to all is stored so.  What a rank does
-depends on no other, so that the steps of the algorithm are those of the hardware; before and behind
-there is a signal between all.
+stores it at one of all of them.  So is a chunk that all ranks send to all others at once, by the
+rank with the fewest: that takes less of every cable.  A chunk that a root sends to all is stored
+so.  What a rank does depends on no other, so that the steps of the algorithm are those of the
+hardware; before and behind there is a signal between all.
 """
 
 from __future__ import annotations
@@ -29,8 +30,10 @@ _MOST_MOVES = 48
 Op = dict[str, Any]
 
 
-def switch_gpus(request: ExportRequest, collective: StandardCollective) -> list[dict[str, Any]]:
-    """What each rank does.
+def switch_gpus(
+    request: ExportRequest, collective: StandardCollective
+) -> tuple[list[dict[str, Any]], int]:
+    """What each rank does, and how many chunks all ranks would send to all others.
 
     Raises:
         ExportError: when a chunk takes other ways than to one rank and from there to all, or the
@@ -47,19 +50,24 @@ def switch_gpus(request: ExportRequest, collective: StandardCollective) -> list[
             f"{nodes} ranks; a thread block has channels to at most {_MOST_PEERS} others"
         )
     roots = _roots(request.instance, request.algorithm)
+    exchanged = [chunk for chunk, root in enumerate(roots) if root is None]
+    for chunk in exchanged:
+        roots[chunk] = min(range(nodes), key=roots.count)
     runs: list[list[tuple[int, int]]] = [[] for _ in range(nodes)]
     for chunk, root in enumerate(roots):
+        assert root is not None
         own = runs[root]
         if own and sum(own[-1]) == chunk:
             own[-1] = own[-1][0], own[-1][1] + 1
         else:
             own.append((chunk, 1))
     blocks = max(1, -(-max(map(len, runs)) // _MOST_MOVES))
-    return [_gpu(rank, runs[rank], blocks, collective) for rank in range(nodes)]
+    gpus = [_gpu(rank, runs[rank], blocks, collective) for rank in range(nodes)]
+    return gpus, len(exchanged)
 
 
-def _roots(instance: Instance, algorithm: Algorithm) -> list[int]:
-    """The rank by which each chunk goes.
+def _roots(instance: Instance, algorithm: Algorithm) -> list[int | None]:
+    """The rank by which each chunk goes; None where all ranks send it to all others.
 
     Raises:
         ExportError: naming a chunk that does not go by one.
@@ -67,10 +75,18 @@ def _roots(instance: Instance, algorithm: Algorithm) -> list[int]:
     if isinstance(algorithm, OrbitAlgorithm):
         algorithm = algorithm.expanded()
     nodes, sends = instance.topology.num_nodes, algorithm.sends
-    found = []
+    pairs = [(a, b) for a in range(nodes) for b in range(nodes) if a != b]
+    found: list[int | None] = []
     for chunk in range(instance.num_chunks):
         own = np.flatnonzero(sends[:, 0] == chunk)
         source, destination = sends[own, 1], sends[own, 2]
+        if (
+            algorithm.contributions is not None
+            and sorted(zip(source.tolist(), destination.tolist(), strict=True)) == pairs
+            and (algorithm.contributions[own].sum(axis=1) == 1).all()
+        ):
+            found.append(None)
+            continue
         if algorithm.contributions is None:
             gather, spread = own[:0], own
             root = int(instance.pre[chunk].argmax())
@@ -88,7 +104,7 @@ def _roots(instance: Instance, algorithm: Algorithm) -> list[int]:
             raise ExportError(
                 f"chunk {chunk} does not come to one rank and go from there to all others "
                 "straight, as through a switch; expected channel=memory, or an algorithm such as "
-                "those of seed inswitch with its option head=no"
+                "those of seed inswitch in one box"
             )
         found.append(root)
     return found

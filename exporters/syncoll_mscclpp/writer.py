@@ -13,6 +13,7 @@ from typing import Any
 from syncoll.errors import ExportError
 from syncoll.plugins import Exported, ExportRequest, OptionValue
 from syncoll.runtime import Kind, StandardCollective, kind_of, lower
+from syncoll.wording import counted
 from syncoll_mscclpp.options import SMALL
 from syncoll_mscclpp.packets import Packets, packets_of
 from syncoll_mscclpp.program import Program, RankProgram, program_of
@@ -76,7 +77,7 @@ def _through_switches(
     """A plan by switch channels, whose data need no scratch."""
     if options["packets"] == "yes":
         raise ExportError("packets go over memory channels only; expected channel=memory")
-    gpus = switch_gpus(request, collective)
+    gpus, exchanged = switch_gpus(request, collective)
     sizes = _Sizes(collective, 0, request, int(options["alignment"]))
     name = _name(request.name)
     plan: dict[str, Any] = {
@@ -93,6 +94,11 @@ def _through_switches(
         "gpus": gpus,
     }
     notes = [*_notes(request, collective, len(gpus[0]["threadblocks"]), sizes, "switch", options)]
+    if exchanged:
+        notes.append(
+            f"what all ranks would send to all others, {counted(exchanged, 'chunk')}, is added up "
+            "and copied by the switch as well, which takes less of every cable"
+        )
     return Exported({f"{name}.json": _text(plan).encode("ascii")}, tuple(notes), in_switches=True)
 
 

@@ -78,10 +78,18 @@ def test_what_takes_other_ways_is_refused() -> None:
     case = reduction(box(3), 3, 3, ends), summed((1, 1, 1), sends, 3)
     with pytest.raises(ExportError, match="chunk 0 does not come to one rank"):
         export(case)
-    # All to all at once: there is no root.
-    sends = [(0, a, b, 0, [a]) for a in ends for b in ends if a != b]
-    with pytest.raises(ExportError, match="chunk 0 does not come to one rank"):
-        export((reduction(box(3), 1, 2, ends), summed((2,), sends, 3)))
+
+
+def test_what_all_send_to_all_is_added_up_by_one() -> None:
+    """The switch does it all the same, and the rank that has the fewest chunks tells it to."""
+    _, algorithm = waves(3, [0, 1])
+    sends = [(2, a, b, 0, [a]) for a in range(3) for b in range(3) if a != b]
+    rows = [*algorithm.sends.tolist(), *(one[:4] for one in sends)]
+    assert algorithm.contributions is not None
+    carried = [*algorithm.contributions.tolist(), *np.eye(3, dtype=bool)[[s[1] for s in sends]]]
+    both = Algorithm((9, 9), rows, np.array(carried, dtype=bool)).tightened(box(3))
+    plan = export((reduction(box(3), 2, both.rounds, [0, 1, 2], chunks=3), both))
+    assert [moves(plan, rank) for rank in range(3)] == [[("glres", c, 1)] for c in range(3)]
 
 
 def test_a_wrong_plan_is_found() -> None:
