@@ -26,7 +26,7 @@ from syncoll.bounding.dividing import divided
 from syncoll.bounding.gossip import find_gossip
 from syncoll.bounding.partition import find_partition
 from syncoll.bounding.quotient import LEAST_NODES
-from syncoll.bounding.rounds import ceiling, least_cut, rounds_bound
+from syncoll.bounding.rounds import ceiling, least_cut, rounds_bound, worth_of_copies
 from syncoll.bounding.switches import find_switch_prices
 from syncoll.certificates.certificate import RoundsBound
 from syncoll.certificates.classes import ChunkClasses, Demand, DemandList, DemandView
@@ -53,12 +53,10 @@ _ratings: dict[int, tuple[int, float]] = {}
 """By `signature`, for which S a node was asked last, and what part of the best the most was that
 could be proved of it: they say what comes first, and rest from one call to the next."""
 
-_SHARE_OF_LARGER = 0.7
-"""The part of the time that is left in which the larger relaxation of one node has to be solved."""
-
-_leads: dict[int, int] = {}
-"""By `signature`, for which S the larger relaxation of a node proved most last: from one S to the
-next it is seldom another's, so that it comes first."""
+_SHARE_OF_LARGER, _LITTLE = 0.7, 1.02
+"""The part of the time that is left in which the larger relaxation of one node has to be solved.
+It is not where it proved less than so many times as much as the smaller one for fewer steps: with
+more steps it proves still less."""
 
 _SHARE_OF_PARTITIONS = 0.5
 """The part of the time in which partitions are looked for."""
@@ -122,17 +120,15 @@ def combining_rounds_bound(
         return True
 
     for question in _questions(topology, shape, readings, steps, deadline, thorough):
-        leads = steps is not None and _leads.get(question.like, steps) < steps
-        if ask(question, thorough or leads, deadline):
+        if ask(question, thorough, deadline):
             leader = question
     if leader is not None and steps is not None and not (thorough or deadline.passed):
         # Of the others it proves less as a rule, and takes as long for each.
         until = deadline if deadline.is_never else deadline.share(_SHARE_OF_LARGER)
-        if ask(leader, True, until) or _leads.get(leader.like, steps) < steps:
-            if len(_leads) > _MOST_RATINGS:
-                _leads.clear()
-            _leads[leader.like] = steps
-            most |= dict.fromkeys((like for like in most if like != leader.like), 0.0)
+        worth = worth_of_copies(leader.where, leader.demands, steps)
+        if worth is None or worth >= _LITTLE:
+            ask(leader, True, until)
+        most |= dict.fromkeys((like for like in most if like != leader.like), 0.0)
     if best.rounds:
         if len(_ratings) > _MOST_RATINGS:
             _ratings.clear()

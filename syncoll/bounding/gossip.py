@@ -44,6 +44,10 @@ _LEAST_TURNS = 12
 """Before so many turns there is seldom a bound that is of use: where there is no time for them it
 is not begun."""
 
+_MOST_REMEMBERED = 256
+_turns: dict[int, tuple[int, float]] = {}
+"""By topology, for which S it was not begun for want of time, and how long a turn took."""
+
 _BEGUN_WITH = 60
 """Trees of each kind that the program begins with: without any it looks far from its optimum."""
 
@@ -70,6 +74,11 @@ def find_gossip(
         None where no tree is affordable, or has as few steps, or nothing above `more_than` is
         proved.
     """
+    until = deadline if deadline.is_never else deadline.share(_SHARE)
+    machine = hash(topology.links)
+    tried_steps, seconds = _turns.get(machine, (steps, 0.0))
+    if tried_steps <= steps and seconds * _LEAST_TURNS > until.left():
+        return None  # more steps take longer
     setting = CombiningSetting(topology, shape, steps)
     kinds = _kinds(setting)
     if not kinds or any(kind.distance > steps for kind in kinds):
@@ -79,7 +88,6 @@ def find_gossip(
     for k, kind in enumerate(kinds):
         for _ in range(_BEGUN_WITH):
             master.add(k, kind.any(steps, random))
-    until = deadline if deadline.is_never else deadline.share(_SHARE)
     rounded = _MOST_ROUNDED if len(setting.sizes) == 1 else 1.0
     best_value, best = 0.0, master.first()
     tried = best
@@ -93,6 +101,9 @@ def find_gossip(
             if not master.turn:
                 turn = (time.perf_counter() - began) / len(trees) * len(kinds)
                 if turn * _LEAST_TURNS > until.left():
+                    if len(_turns) >= _MOST_REMEMBERED:
+                        _turns.clear()
+                    _turns[machine] = steps, turn
                     return None
         if len(trees) < len(kinds):
             break

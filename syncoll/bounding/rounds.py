@@ -23,7 +23,14 @@ from syncoll.deadline import Deadline, OutOfTimeError, interrupted_at
 from syncoll.memory import budget, on_refusal
 from syncoll.model import Topology
 
-__all__ = ["ceiling", "least_cut", "rounds_bound", "with_cut", "with_trees"]
+__all__ = [
+    "ceiling",
+    "least_cut",
+    "rounds_bound",
+    "with_cut",
+    "with_trees",
+    "worth_of_copies",
+]
 
 QUICK = (60_000, 3_000)
 """The larger relaxation takes tenths of a second with at most so many variables when it is built,
@@ -42,6 +49,10 @@ where cuts are fast, and for several."""
 _REMEMBERED, _REMEMBERED_NODES = 4, 1024
 """Problems whose bounds are kept at hand: at least so many, and more of small
 machines, where every node's contribution is a problem of its own."""
+
+_LOST = 1e-6
+"""What prices lose as rationals that can be read: a program that has no more to give is not solved
+again."""
 
 _BUILT_PER_SECOND = 100_000
 """The number of variables that are built and reduced in a second."""
@@ -81,6 +92,12 @@ def ceiling(topology: Topology, demands: Sequence[Demand], steps: int | None) ->
     return _FlowBounds.of(topology, DemandList.of(demands)).ceiling(steps)
 
 
+def worth_of_copies(topology: Topology, demands: Sequence[Demand], steps: int) -> float | None:
+    """How many times as much the larger relaxation proved as the smaller one, for the most steps
+    below so many for which both were solved lately; None where none were."""
+    return _FlowBounds.of(topology, DemandList.of(demands)).worth_of_copies(steps)
+
+
 class _FlowBounds:
     """Bounds for some demands, each step with what is known from those before.
 
@@ -102,6 +119,8 @@ class _FlowBounds:
         """From so many steps on no relaxation proves more than this."""
         self._together: dict[int, float] = {}
         """For each S what flows together need."""
+        self._copied: dict[int, float] = {}
+        """For each S what they need where copies are counted."""
         self._cuts: tuple[Cut, ...] = ()
         """What the last bound rests on that was found by cuts."""
         self._given_up: list[tuple[int, float, float]] = []
@@ -167,6 +186,11 @@ class _FlowBounds:
         reached = [value for s, value in self._ceilings if steps is None or s <= steps]
         return min(reached, default=float("inf"))
 
+    def worth_of_copies(self, steps: int) -> float | None:
+        """See the function."""
+        both = [s for s in self._copied if s < steps and self._together.get(s)]
+        return self._copied[max(both)] / self._together[max(both)] if both else None
+
     def _settled(self, steps: int | None, best: RoundsBound) -> bool:
         return float(best.rounds) >= self.ceiling(steps) * (1 - 1e-9)
 
@@ -218,7 +242,7 @@ class _FlowBounds:
             destinations = [d for d in destinations if self._quotient.stands_for(d)]
         steps = network.steps
         if steps is not None and any(
-            s <= steps and value <= float(best.rounds) * (1 + 1e-9)
+            s <= steps and value <= float(best.rounds) * (1 + _LOST)
             for s, value in self._together.items()
         ):
             return  # more steps do not need more rounds
@@ -286,6 +310,7 @@ class _FlowBounds:
             value = max(solved.value, float(solved.proved))
             if copies:
                 self._ceilings.append((steps, value))
+                self._copied[steps] = value
             else:
                 self._together[steps] = value
         if solved.proved > best.rounds:

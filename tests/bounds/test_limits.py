@@ -11,6 +11,7 @@ import pytest
 from syncoll.bounding import combining, combining_rounds_bound, rounds, rounds_bound
 from syncoll.bounding.network import TimeExpandedNetwork
 from syncoll.bounding.relaxation import Relaxation, RelaxationKind, most_variables, num_flows
+from syncoll.bounding.rounds import worth_of_copies
 from syncoll.certificates import Demand, DemandView, RoundsBound, demands
 from syncoll.deadline import Deadline, OutOfTimeError, interrupted_at
 from syncoll.linear import GrowingProgram, LinearProgram
@@ -87,10 +88,9 @@ def test_what_was_too_large_is_tried_again_where_more_is_allowed(
 def test_the_larger_relaxation_is_for_the_node_of_which_most_is_proved(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """And from one S to the next it comes first."""
-    monkeypatch.setattr(combining, "_leads", {})
+    """Once, unless it proved next to nothing more for fewer steps; and for more steps that node
+    comes first."""
     monkeypatch.setattr(combining, "_ratings", {})
-    monkeypatch.setattr(rounds._FlowBounds, "_recent", [])  # what is known of line(3) else
     asked: list[tuple[int, bool]] = []
 
     def prove(*_: Any, reading: DemandView, node: int, thorough: bool, **__: Any) -> RoundsBound:
@@ -99,9 +99,20 @@ def test_the_larger_relaxation_is_for_the_node_of_which_most_is_proved(
 
     machine = line(3)
     everybody = RelationTable(np.ones((1, 3), dtype=bool), np.ones((1, 3), dtype=bool))
-    for steps, first in ((4, (0, False)), (5, (1, True))):
+    for steps, worth, first in ((4, None, 0), (5, 1.2, 1), (6, 1.0, 1)):
         asked.clear()
+        monkeypatch.setattr(combining, "worth_of_copies", lambda *_, worth=worth: worth)
         bound = combining_rounds_bound(machine, everybody, steps, thorough=False, prove=prove)
-        assert bound.rounds == 61
-        assert asked[0] == first
-        assert asked.count((1, True)) == len([one for one in asked if one[1]])
+        assert asked[0] == (first, False)
+        larger = [node for node, thorough in asked if thorough]
+        assert larger == ([] if worth == 1.0 else [1])
+        assert bound.rounds == 60 + len(larger)
+
+
+def test_how_much_more_copies_prove_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rounds._FlowBounds, "_recent", [])
+    machine, needs = hub(4), [Demand((0,), (1, 2, 3), 1)]
+    assert worth_of_copies(machine, needs, 3) is None
+    assert rounds_bound(machine, needs, 2).rounds == Fraction(3, 2)
+    assert worth_of_copies(machine, needs, 2) is None
+    assert worth_of_copies(machine, needs, 3) == pytest.approx(1.5)
