@@ -26,7 +26,7 @@ from syncoll.bounding.dividing import divided
 from syncoll.bounding.gossip import find_gossip
 from syncoll.bounding.partition import find_partition
 from syncoll.bounding.quotient import LEAST_NODES
-from syncoll.bounding.rounds import ceiling, least_cut, rounds_bound, worth_of_copies
+from syncoll.bounding.rounds import ceiling, copies_prove, least_cut, rounds_bound
 from syncoll.bounding.switches import find_switch_prices
 from syncoll.certificates.certificate import RoundsBound
 from syncoll.certificates.classes import ChunkClasses, Demand, DemandList, DemandView
@@ -45,18 +45,20 @@ _SHARES = (0.25, 0.5, 1.0)
 """The parts of the time that is left which gossip, completions and dividing their cases take."""
 
 _UNLIKELY, _SHARE_OF_UNLIKELY = 0.8, 0.25
-"""A node of which at most this part of the best could be proved for fewer steps comes after the
-others, if less than that part of the time is over then."""
+"""A node of which at most this part of the best could be proved for other S comes after the others,
+if less than that part of the time is over then."""
 
 _MOST_RATINGS = 1 << 14
-_ratings: dict[int, tuple[int, float]] = {}
-"""By `signature`, for which S a node was asked last, and what part of the best the most was that
-could be proved of it: they say what comes first, and rest from one call to the next."""
+_ratings: dict[int, float] = {}
+"""By `signature`, what part of the best the most was that could be proved of a node when it was
+asked last: they say what comes first, and rest from one call to the next."""
 
-_SHARE_OF_LARGER, _LITTLE = 0.7, 1.02
+_SHARE_OF_LARGER, _LITTLE = 0.7, 0.02
 """The part of the time that is left in which the larger relaxation of one node has to be solved.
-It is not where it proved less than so many times as much as the smaller one for fewer steps: with
-more steps it proves still less."""
+It is not where it would prove not even this part more than the smaller one, ..."""
+
+_FALLS = 3
+"""... going by what it did for fewer steps, and that it falls with this power of S, or faster."""
 
 _SHARE_OF_PARTITIONS = 0.5
 """The part of the time in which partitions are looked for."""
@@ -125,15 +127,15 @@ def combining_rounds_bound(
     if leader is not None and steps is not None and not (thorough or deadline.passed):
         # Of the others it proves less as a rule, and takes as long for each.
         until = deadline if deadline.is_never else deadline.share(_SHARE_OF_LARGER)
-        worth = worth_of_copies(leader.where, leader.demands, steps)
-        if worth is None or worth >= _LITTLE:
+        known = copies_prove(leader.where, leader.demands, steps)
+        if known is None or (known[1] - 1) * (known[0] / steps) ** _FALLS > _LITTLE:
             ask(leader, True, until)
         most |= dict.fromkeys((like for like in most if like != leader.like), 0.0)
     if best.rounds:
         if len(_ratings) > _MOST_RATINGS:
             _ratings.clear()
         for like, value in most.items():
-            _ratings[like] = steps or 0, value / float(best.rounds)
+            _ratings[like] = value / float(best.rounds)
     if steps is None or shape.ends_alone or deadline.passed or topology.counts_copies:
         return best
     return _of_whole_chunks(topology, shape, steps, best, thorough, enough, deadline)
@@ -164,7 +166,7 @@ def _questions(
     thorough: bool,
 ) -> Iterator[_Question]:
     """One of each kind of node, until the time is over; those of which little could be proved for
-    fewer steps last, and then they have less of it.
+    other S last, and then they have less of it.
     """
     late_until = NEVER if thorough else deadline.share(_SHARE_OF_UNLIKELY)
     reversed_topology = topology.reversed()
@@ -181,7 +183,7 @@ def _questions(
             continue
         seen.add(like)
         question = _Question(reading, node, where, demands, like)
-        if not alone and steps is not None and _is_unlikely(like, steps):
+        if not alone and steps is not None and _ratings.get(like, 1.0) < _UNLIKELY:
             late.append(question)
         else:
             yield question
@@ -189,12 +191,6 @@ def _questions(
         if late_until.passed:
             return
         yield question
-
-
-def _is_unlikely(like: int, steps: int) -> bool:
-    """Whether little could be proved of a node like this for fewer steps."""
-    asked, rating = _ratings.get(like, (0, 1.0))
-    return asked < steps and rating < _UNLIKELY
 
 
 def _of_whole_chunks(

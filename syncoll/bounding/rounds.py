@@ -25,11 +25,11 @@ from syncoll.model import Topology
 
 __all__ = [
     "ceiling",
+    "copies_prove",
     "least_cut",
     "rounds_bound",
     "with_cut",
     "with_trees",
-    "worth_of_copies",
 ]
 
 QUICK = (60_000, 3_000)
@@ -92,10 +92,12 @@ def ceiling(topology: Topology, demands: Sequence[Demand], steps: int | None) ->
     return _FlowBounds.of(topology, DemandList.of(demands)).ceiling(steps)
 
 
-def worth_of_copies(topology: Topology, demands: Sequence[Demand], steps: int) -> float | None:
-    """How many times as much the larger relaxation proved as the smaller one, for the most steps
-    below so many for which both were solved lately; None where none were."""
-    return _FlowBounds.of(topology, DemandList.of(demands)).worth_of_copies(steps)
+def copies_prove(
+    topology: Topology, demands: Sequence[Demand], steps: int
+) -> tuple[int, float] | None:
+    """How many times as much the larger relaxation proved as the smaller one, after the S of which
+    that is said: the largest below so many for which both were solved lately; None for none."""
+    return _FlowBounds.of(topology, DemandList.of(demands)).copies_prove(steps)
 
 
 class _FlowBounds:
@@ -186,10 +188,11 @@ class _FlowBounds:
         reached = [value for s, value in self._ceilings if steps is None or s <= steps]
         return min(reached, default=float("inf"))
 
-    def worth_of_copies(self, steps: int) -> float | None:
+    def copies_prove(self, steps: int) -> tuple[int, float] | None:
         """See the function."""
         both = [s for s in self._copied if s < steps and self._together.get(s)]
-        return self._copied[max(both)] / self._together[max(both)] if both else None
+        last = max(both, default=None)
+        return None if last is None else (last, self._copied[last] / self._together[last])
 
     def _settled(self, steps: int | None, best: RoundsBound) -> bool:
         return float(best.rounds) >= self.ceiling(steps) * (1 - 1e-9)

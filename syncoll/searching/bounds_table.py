@@ -6,6 +6,7 @@ collective says that it is irregular, what it asks for is compared for each C in
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -20,7 +21,7 @@ from syncoll.model.derived import require_sense
 from syncoll.model.node_sets import MOST_DENSE_CELLS
 from syncoll.model.reach import Reach
 
-__all__ = ["BoundsTable"]
+__all__ = ["BoundsTable", "in_turn"]
 
 _THOROUGH_SECONDS = 20.0
 
@@ -32,9 +33,12 @@ _CUT_SECONDS_PER_PAIR = 4e-7
 """What a bound may take for which no time is left: at least so long, and on large machines so much
 work for each pair of nodes (an allgather names so many destinations)."""
 
-_NEAR_STEPS, _NEAR_MULTIPLES = (64, 24), 3
+_NEAR_STEPS, _NEAR_MULTIPLES = (64, 24), (3, 5)
 """Up to so many steps (of collectives that move data, and of those that combine it), and so many
 times the least, each has a bound of its own."""
+
+_FEWEST = 6
+"""So many S are bounded in their order."""
 
 _SHARE_OF_TREES = 0.5
 """The part of the time that goes to trees, which prove more than flows where few steps are left."""
@@ -222,8 +226,8 @@ class BoundsTable:
     def is_far(self, chunks: int, steps: int) -> bool:
         """Whether so many steps have no bound of their own: it would say next to nothing more than
         that for any number of steps, and its linear program grows with them."""
-        near = _NEAR_STEPS[self.collective.combining]
-        return steps > max(near, _NEAR_MULTIPLES * self.least_steps(chunks))
+        near, times = (of[self.collective.combining] for of in (_NEAR_STEPS, _NEAR_MULTIPLES))
+        return steps > max(near, times * self.least_steps(chunks))
 
     def _bound(self, shape: ChunkClasses, steps: int | None) -> RoundsBound:
         if steps is not None and self.is_far(shape.chunks, steps):
@@ -310,3 +314,20 @@ class BoundsTable:
     def _classes(self, chunks: int) -> ChunkClasses:
         table = self.collective.tabulate(self.topology.num_nodes, chunks)
         return ChunkClasses.of(table, chunks, combining=self.collective.combining)
+
+
+def in_turn(steps: Iterable[int]) -> list[int]:
+    """Numbers of steps in the order in which they are bounded where there may not be time for all.
+
+    The fewest come first, which take the least time.  A bound holds for fewer steps too, so then
+    those that have some below them, from far apart to near.
+    """
+    every = sorted(steps)
+    found, parts = every[:_FEWEST], deque([every[_FEWEST:]])
+    while parts:
+        part = parts.popleft()
+        if part:
+            place = len(part) // 3
+            found.append(part[place])
+            parts += part[:place], part[place + 1 :]
+    return found

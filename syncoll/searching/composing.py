@@ -22,7 +22,7 @@ from syncoll.model.derived import part_chunks
 from syncoll.results.family import Family
 from syncoll.results.frontier import Frontier, Point
 from syncoll.searching.answers import AnswerSource
-from syncoll.searching.bounds_table import BoundsTable
+from syncoll.searching.bounds_table import BoundsTable, in_turn
 from syncoll.searching.candidates import CandidateSource
 from syncoll.searching.claims import gaps_are_open, with_claims
 from syncoll.searching.compositions import Compositions
@@ -45,10 +45,11 @@ _DIRECT_SECONDS = 25.0
 _SHARE_OF_FIRST_BOUND = 0.15
 """The part of the time in which the whole's bandwidth cost is bounded."""
 
-_SHARE_OF_PARTS, _SHARE_FAR, _SHARE_AGAIN = (0.4, 0.25), 0.8, 0.25
+_SHARE_OF_PARTS, _SHARE_FAR, _SHARES_AGAIN = (0.4, 0.25), 0.8, (0.25, 0.1)
 """The part of the time that is left in which the parts of the first way to compose are searched, on
 a small machine and on others; on these, where seeds of the whole are far from what is proved, or
-need no time of this process on a wide machine; and the part for those of any other way."""
+need no time of this process on a wide machine; and the part for those of any other way, and where
+seeds of the whole are near on a machine that is not small."""
 
 _FAR = 2
 """So many times the bound."""
@@ -147,12 +148,13 @@ class Composing:
         return self._direct(frontier) if more and not alone else frontier
 
     def _bound_meanwhile(self) -> None:
-        """While seeds of the whole work in a process of their own: bounds what is known, one S
-        after the other, and looks in between at what they have found.
+        """While seeds of the whole work in a process of their own: bounds what is known, S by S,
+        and looks in between at what they have found.
         """
         bounded: set[int] = set()
         while self.seeds.is_aside and not (self.interrupted or self.bounds.deadline.passed):
-            steps = next((p.steps for p in self.points if p.steps not in bounded), None)
+            found = in_turn(point.steps for point in self.points)
+            steps = next((one for one in found if one not in bounded), None)
             if steps is None:
                 return
             bounded.add(steps)
@@ -234,6 +236,10 @@ class Composing:
         alone = self._is_wide and self.seeds.is_aside
         return _SHARE_FAR if large and (alone or self._is_far()) else _SHARE_OF_PARTS[large]
 
+    def _share_again(self) -> float:
+        """Little, where seeds of the whole leave other ways little to find."""
+        return _SHARES_AGAIN[not (is_small(self.request.topology) or self._is_far())]
+
     @property
     def _is_wide(self) -> bool:
         """Whether the machine is so large that seeds of the whole have a first look only."""
@@ -276,7 +282,7 @@ class Composing:
             try:
                 if scopes and not self._may_gain(way):
                     continue
-                share = _SHARE_AGAIN if scopes else self._share_of_parts()
+                share = self._share_again() if scopes else self._share_of_parts()
                 parts = self._searched(way, self.deadline.share(share))
             except (UsageError, LocatedError) as error:
                 refusal = error
@@ -416,8 +422,16 @@ class Composing:
             why = "interrupted"
         elif self.bounds.deadline.passed:
             why = "time limit"
+        self._bound_in_turn(steps)
         reason = "; ".join([why, *self.answers.losses])
         return with_claims(frontier, self.source, sorted(steps), lambda _: reason)
+
+    def _bound_in_turn(self, steps: Iterable[int]) -> None:
+        """Bounds these S as far as there is time, those first of which most follows."""
+        if not self.bounds.deadline.is_never:
+            for s in in_turn(steps):
+                if not self.bounds.deadline.passed:
+                    self.source.least_bandwidth_of(s)
 
     def _with(self, frontier: Frontier, points: Sequence[Point]) -> Frontier:
         """The same with other points, and the families that belong beside them."""

@@ -11,7 +11,7 @@ import pytest
 from syncoll.bounding import combining, combining_rounds_bound, rounds, rounds_bound
 from syncoll.bounding.network import TimeExpandedNetwork
 from syncoll.bounding.relaxation import Relaxation, RelaxationKind, most_variables, num_flows
-from syncoll.bounding.rounds import worth_of_copies
+from syncoll.bounding.rounds import copies_prove
 from syncoll.certificates import Demand, DemandView, RoundsBound, demands
 from syncoll.deadline import Deadline, OutOfTimeError, interrupted_at
 from syncoll.linear import GrowingProgram, LinearProgram
@@ -99,20 +99,20 @@ def test_the_larger_relaxation_is_for_the_node_of_which_most_is_proved(
 
     machine = line(3)
     everybody = RelationTable(np.ones((1, 3), dtype=bool), np.ones((1, 3), dtype=bool))
-    for steps, worth, first in ((4, None, 0), (5, 1.2, 1), (6, 1.0, 1)):
+    for steps, known, first in ((4, None, 0), (5, (4, 1.2), 1), (6, (5, 1.01), 1)):
         asked.clear()
-        monkeypatch.setattr(combining, "worth_of_copies", lambda *_, worth=worth: worth)
+        monkeypatch.setattr(combining, "copies_prove", lambda *_, known=known: known)
         bound = combining_rounds_bound(machine, everybody, steps, thorough=False, prove=prove)
         assert asked[0] == (first, False)
         larger = [node for node, thorough in asked if thorough]
-        assert larger == ([] if worth == 1.0 else [1])
+        assert larger == ([] if steps == 6 else [1])
         assert bound.rounds == 60 + len(larger)
 
 
 def test_how_much_more_copies_prove_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rounds._FlowBounds, "_recent", [])
     machine, needs = hub(4), [Demand((0,), (1, 2, 3), 1)]
-    assert worth_of_copies(machine, needs, 3) is None
+    assert copies_prove(machine, needs, 3) is None
     assert rounds_bound(machine, needs, 2).rounds == Fraction(3, 2)
-    assert worth_of_copies(machine, needs, 2) is None
-    assert worth_of_copies(machine, needs, 3) == pytest.approx(1.5)
+    assert copies_prove(machine, needs, 2) is None
+    assert copies_prove(machine, needs, 3) == (2, pytest.approx(1.5))
