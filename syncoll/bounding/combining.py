@@ -127,8 +127,8 @@ def combining_rounds_bound(
     if leader is not None and steps is not None and not (thorough or deadline.passed):
         # Of the others it proves less as a rule, and takes as long for each.
         until = deadline if deadline.is_never else deadline.share(_SHARE_OF_LARGER)
-        known = copies_prove(leader.where, leader.demands, steps)
-        if known is None or (known[1] - 1) * (known[0] / steps) ** _FALLS > _LITTLE:
+        fewer = copies_prove(leader.where, leader.demands, steps)
+        if fewer is None or (fewer[1] - 1) * (fewer[0] / steps) ** _FALLS > _LITTLE:
             ask(leader, True, until)
         most |= dict.fromkeys((like for like in most if like != leader.like), 0.0)
     if best.rounds:

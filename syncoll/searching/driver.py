@@ -25,7 +25,7 @@ from syncoll.results.family import Family
 from syncoll.results.frontier import Frontier, Point
 from syncoll.results.proof import Refuted
 from syncoll.searching.answers import AnswerSource
-from syncoll.searching.bounds_table import BoundsTable
+from syncoll.searching.bounds_table import BoundsTable, in_turn
 from syncoll.searching.candidates import CandidateSource
 from syncoll.searching.claims import gaps_are_open, with_claims
 from syncoll.searching.families import FEW_STEPS, belonging, few_steps, merged, unbeaten
@@ -51,8 +51,8 @@ _SAVE_SECONDS = 5.0
 
 _SHARE_OF_SYMMETRY = (0.25, 0.6)
 _SYMMETRY_SECONDS = 120.0
-"""What symmetric algorithms are looked for in, at most, before all algorithms are: those that move
-data, and those that combine it, whose whole formulas are many times larger."""
+"""What symmetric algorithms are looked for in, at most, before all algorithms are; and those that
+combine data on a small machine, whose whole formulas are many times larger."""
 
 _SHARE_OF_WINDOWS = 0.1
 """The part of what is left before it, and after it, in which known algorithms are made shorter,
@@ -190,11 +190,12 @@ class _Search:
                 self._report()
 
     def _bound_meanwhile(self) -> None:
-        """Bounds the points of seeds that go on in a process of their own, one S after the other,
-        and looks in between at what they have found."""
+        """Bounds the points of seeds that go on in a process of their own, S by S, and looks in
+        between at what they have found."""
         bounded: set[int] = set()
         while self.seeds.are_aside and not self.bounds.deadline.passed:
-            steps = next((p.steps for p in self.points if p.steps not in bounded), None)
+            found = in_turn(point.steps for point in self.points)
+            steps = next((one for one in found if one not in bounded), None)
             if steps is None:
                 return
             bounded.add(steps)
@@ -277,6 +278,8 @@ class _Search:
         source = self.source
         if self.seeds.are_aside and is_for_seeds(self.request.topology, self.seeds.know):
             self._go_on(patient=False)  # what a solver would seldom find comes by itself
+        if not is_small(self.request.topology):
+            self._bound_meanwhile()
         if self.symmetric is not None and self.symmetric.is_large:
             self._look_for_symmetric()
         first, *others = LOOKS
@@ -323,7 +326,8 @@ class _Search:
             return
         began = time.perf_counter()
         self._shorten()
-        share = _SHARE_OF_SYMMETRY[self.request.collective.combining]
+        hard = self.request.collective.combining and is_small(self.request.topology)
+        share = _SHARE_OF_SYMMETRY[hard]
         until = self.deadline.share(share).sooner(_SYMMETRY_SECONDS)
         with closing(symmetric.solutions(until)) as solutions:
             for candidate, solution in solutions:

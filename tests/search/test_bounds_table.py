@@ -10,6 +10,7 @@ import pytest
 from syncoll.deadline import Deadline
 from syncoll.model import Collective
 from syncoll.searching import BoundsTable
+from syncoll.searching.bounds_table import in_turn
 from tests.oracles.classics import allgather, broadcast, dgx1, line, ring
 
 F = Fraction
@@ -49,3 +50,14 @@ def test_other_shapes_have_bounds_of_their_own() -> None:
     )
     table = BoundsTable(line(2), collective)
     assert [table.bandwidth(c) for c in (1, 2, 3)] == [F(2), F(3, 2), F(4, 3)]
+
+
+def test_few_steps_come_in_their_order_and_then_those_far_apart() -> None:
+    assert in_turn([5, 3, 4]) == [3, 4, 5]
+    order = in_turn(range(1, 40))
+    assert sorted(order) == list(range(1, 40))
+    assert order[:6] == [1, 2, 3, 4, 5, 6]
+    for count in range(7, 20):  # none of the first stands for many
+        asked = sorted(order[:count])
+        gaps = [b - a for a, b in zip(asked, [*asked[1:], 40], strict=True)]
+        assert max(gaps) <= 2 * 40 / (count - 6)
