@@ -6,7 +6,6 @@ collective says that it is irregular, what it asks for is compared for each C in
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -323,11 +322,11 @@ def in_turn(steps: Iterable[int]) -> list[int]:
     those that have some below them, from far apart to near.
     """
     every = sorted(steps)
-    found, parts = every[:_FEWEST], deque([every[_FEWEST:]])
-    while parts:
-        part = parts.popleft()
-        if part:
-            place = len(part) // 3
-            found.append(part[place])
-            parts += part[:place], part[place + 1 :]
+    found, parts = every[:_FEWEST], [every[_FEWEST:]]
+    while len(found) < len(every):
+        parts.sort(key=len)
+        part = parts.pop()
+        place = len(part) // 3
+        found.append(part[place])
+        parts += part[:place], part[place + 1 :]
     return found
