@@ -13,8 +13,6 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from ortools.sat.python import cp_model_helper
-
 from syncoll.deadline import NEVER, Deadline
 from syncoll.model import Topology
 
@@ -46,6 +44,8 @@ def find_trees(
     Returns:
         The trees, and whether there are none if they were not found.
     """
+    from ortools.sat.python import cp_model_helper
+
     proto = cp_model_helper.CpModelProto()
     far = topology.distances[root].tolist()
 
@@ -117,6 +117,8 @@ def solve(proto: Any, seconds: float, until: Deadline = NEVER) -> tuple[str, lis
         seconds: of work, as the solver counts it.
         until: when it has to be done.
     """
+    from ortools.sat.python import cp_model_helper
+
     parameters = cp_model_helper.SatParameters()
     parameters.num_workers = 1
     parameters.catch_sigint_signal = False

@@ -23,8 +23,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from ortools.sat.python import cp_model_helper
-
 from syncoll.deadline import NEVER, Deadline
 from syncoll.model import Topology
 from syncoll_pipelines.trees import UNBOUNDED, Tree, least_bounds, solve
@@ -102,6 +100,8 @@ class _Model:
     """The model, see above."""
 
     def __init__(self, topology: Topology, root: int, chunks: int, rounds: int, depth: int) -> None:
+        from ortools.sat.python import cp_model_helper
+
         self.topology, self.root = topology, root
         self.rounds, self.depth = rounds, depth
         self.proto = cp_model_helper.CpModelProto()

@@ -11,6 +11,7 @@ import threading
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from zlib import crc32
 
 from syncoll.spec.keywords import RESERVED
 from syncoll.spec.source import Source
@@ -116,16 +117,17 @@ def _compiled() -> tuple[Lark, Builder]:
         maybe_placeholders=True,
         transformer=builder,
         lexer_callbacks=callbacks,
-        cache=_cache(),
+        cache=_cache(grammar),
     )
     return lark, builder
 
 
-def _cache() -> str | bool:
+def _cache(grammar: str) -> str | bool:
     """A file for the compiled grammar, which takes ten times as long to make as to read.
 
     Lark keeps it there with a digest of the grammar and of its own version, and makes it anew where
-    it does not fit or cannot be read.  Where there is no place for it there is none.
+    it does not fit or cannot be read.  Another version of syncoll, which may have another grammar,
+    has a file of its own.  Where there is no place for it there is none.
     """
     import lark
     import platformdirs
@@ -134,5 +136,6 @@ def _cache() -> str | bool:
         folder = platformdirs.user_cache_path("syncoll", appauthor=False, ensure_exists=True)
     except OSError:
         return False
-    version = "-".join((lark.__version__, *map(str, sys.version_info[:2])))
+    digest = f"{crc32(grammar.encode()):08x}"
+    version = "-".join((lark.__version__, *map(str, sys.version_info[:2]), digest))
     return str(folder / f"grammar-{version}.lark")

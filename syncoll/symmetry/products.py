@@ -15,13 +15,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
+from typing import TYPE_CHECKING
 
-import networkx as nx
 import numpy as np
 import numpy.typing as npt
-from networkx.utils import UnionFind
 
 from syncoll.model import UNREACHABLE, Topology
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 __all__ = ["Product", "find_products"]
 
@@ -102,6 +104,8 @@ def _classes(edges: IntArray, distances: IntArray) -> IntArray:
     A node has edges of every factor, and in lines, rings and complete graphs the first relation
     between these and all others does, with the second.
     """
+    from networkx.utils import UnionFind  # it takes longer to load than a small search
+
     joined: UnionFind[int] = UnionFind(range(len(edges)))
     neighbours: list[dict[int, int]] = [{} for _ in distances]
     for i, (a, b) in enumerate(edges.tolist()):
@@ -122,6 +126,8 @@ def _factor(
     nodes: int, inside: IntArray, outside: IntArray, widths: dict[tuple[int, int], Fraction]
 ) -> _Factor | None:
     """What the links of a class are, once nodes that other links join are one; None if no grid."""
+    import networkx as nx
+
     graph: nx.Graph[int] = nx.Graph()
     graph.add_nodes_from(range(nodes))
     graph.add_edges_from(outside.tolist())
