@@ -44,6 +44,8 @@ RECORD = SeedRecord(
     ),
     fits=_fits,
     first_seconds=0.05,
+    weight=6.0,
+    resumes=True,
     counts_copies=True,
 )
 

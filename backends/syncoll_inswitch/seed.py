@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 
@@ -11,6 +11,7 @@ from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits
 from syncoll.results import Family, Part
 from syncoll.scheduling import family_of_waves
 from syncoll_inswitch.boxes import Boxes, boxes_of
+from syncoll_inswitch.ramps import ramp
 from syncoll_inswitch.waves import Moves, algorithm_of, copied_at_once, wave
 
 __all__ = ["InSwitchSeed", "fits"]
@@ -48,14 +49,48 @@ class InSwitchSeed:
         collective: Collective,
         limits: SeedLimits,
         options: Mapping[str, OptionValue],
-    ) -> Iterator[Proposal]:
-        """The members of few steps of each family."""
+    ) -> Generator[Proposal | None, SeedLimits | None]:
+        """The members of few steps of each family, and ramps of two boxes."""
         boxes = boxes_of(topology)
         if boxes is None or not fits(topology, collective).ok:
             return
+        steps = int(options["steps"])
+        ramps = len(boxes) == 2 and _does_all(topology)
         for times in _times(topology, boxes):
             waves = _Waves(topology, collective, boxes, times, head=options["head"] == "yes")
-            yield from waves.proposals(limits, int(options["steps"]))
+            for one in waves.proposals(limits, steps):
+                yield one
+                if ramps and limits.max_chunks is None:
+                    break  # no other member is as good as a ramp
+        if ramps:
+            yield from _ramps(topology, boxes, limits, steps)
+
+
+def _does_all(topology: Topology) -> bool:
+    """Whether switches copy and add up."""
+    return {bound.counts for bound in topology.bounds} >= set(_ALL)
+
+
+def _ramps(
+    topology: Topology, boxes: Boxes, limits: SeedLimits, most_steps: int
+) -> Generator[Proposal | None, SeedLimits | None]:
+    """For each number of steps the best that two boxes do, see `ramps`."""
+    rates, until = [float(bound.chunks_per_round) for bound in topology.bounds], limits.deadline()
+    for steps in range(3, min(most_steps, limits.max_steps or most_steps) + 1):
+        if until.passed:
+            more = yield None
+            if more is None:
+                return
+            until = more.deadline()
+        found = ramp(len(boxes[0]), max(rates), min(rates), steps, limits.max_chunks)
+        if found is None:
+            return
+        algorithm = algorithm_of(found.moves(boxes), topology.num_nodes)
+        rounds = tuple(max(1, least) for least in algorithm.least_rounds(topology))
+        if limits.max_rounds is None or sum(rounds) <= limits.max_rounds:
+            chunks = len(boxes[0]) * sum(found.times)
+            note = f"{len(found.kinds)} kinds of chunks"
+            yield Proposal(chunks, replace(algorithm, rounds_per_step=rounds), note)
 
 
 def _times(topology: Topology, boxes: Boxes) -> list[int]:
@@ -104,7 +139,7 @@ class _Waves:
         """Members of a family, and what has fewer waves than its least member."""
         if limits.max_steps is not None:
             most_steps = min(most_steps, limits.max_steps)
-        both = {bound.counts for bound in self._topology.bounds} >= set(_ALL)
+        both = _does_all(self._topology)
         # Where cables back count copies, what is added up leaves room for them in the first step.
         for head in (self._head,) if both else dict.fromkeys((None, self._head)):
             family = self._family(head)

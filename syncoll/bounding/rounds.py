@@ -123,6 +123,9 @@ class _FlowBounds:
         """For each S what flows together need."""
         self._copied: dict[int, float] = {}
         """For each S what they need where copies are counted."""
+        self._of_parts: list[float] = []
+        self._parts = 1
+        """What those parts of them need that were solved for one S, and of how many."""
         self._cuts: tuple[Cut, ...] = ()
         """What the last bound rests on that was found by cuts."""
         self._given_up: list[tuple[int, float, float]] = []
@@ -274,6 +277,7 @@ class _FlowBounds:
             if found is not None:
                 yield RoundsBound(found.check(self.topology, self.demands), steps, found)
             return
+        self._of_parts, self._parts = [], len(relaxations)
         for relaxation in relaxations:
             for bound in self._solved(relaxation, (most, None), best, deadline):
                 best = bound
@@ -315,7 +319,9 @@ class _FlowBounds:
                 self._ceilings.append((steps, value))
                 self._copied[steps] = value
             else:
-                self._together[steps] = value
+                self._of_parts.append(value)
+                if len(self._of_parts) == self._parts:
+                    self._together[steps] = max(self._of_parts)
         if solved.proved > best.rounds:
             yield RoundsBound(solved.proved, steps, solved.certificate)
 

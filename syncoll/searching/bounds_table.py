@@ -6,6 +6,7 @@ collective says that it is irregular, what it asks for is compared for each C in
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -26,6 +27,10 @@ _THOROUGH_SECONDS = 20.0
 
 _SHARE_OF_REST = 0.4
 """The part of the time that is left which one bound may take."""
+
+_HURRY, _MORE = 0.5, 4
+"""A bound that had fewer seconds, and proves nothing of its S, is looked for again where there are
+so many times as many."""
 
 _CUT_SECONDS = 0.3
 _CUT_SECONDS_PER_PAIR = 4e-7
@@ -70,6 +75,8 @@ class BoundsTable:
         self._shape_of: dict[int, ChunkClasses] = {}
         self._least_steps: dict[int, int] = {}
         self._bounds: dict[tuple[int, int | None], RoundsBound] = {}
+        self._hurried: dict[tuple[int, int | None], float] = {}
+        """For which of them there were only so many seconds, in which nothing was proved of S."""
         self._thorough: set[tuple[int, int | None]] = set()
         self._cuts: dict[int, RoundsBound] = {}
         self._found: list[tuple[int, Fraction]] = []
@@ -232,7 +239,7 @@ class BoundsTable:
         if steps is not None and self.is_far(shape.chunks, steps):
             steps = None
         key = shape.chunks, steps
-        if key not in self._bounds:
+        if key not in self._bounds or self._left() > _MORE * self._hurried.get(key, math.inf):
             if self.deadline.passed:
                 self.skipped.add(steps)
                 return self._cut(shape)
@@ -240,7 +247,12 @@ class BoundsTable:
                 if known is not None and self._met(known, shape.chunks, steps):
                     self._bounds[key] = known
                     return known
-            self._bounds[key] = self._rounds(shape, steps, thorough=False, seconds=self._left())
+            seconds = self._left()
+            found = self._rounds(shape, steps, thorough=False, seconds=seconds)
+            self._bounds[key] = found
+            self._hurried.pop(key, None)
+            if steps is not None and found.steps is None and seconds < _HURRY:
+                self._hurried[key] = seconds
         return self._bounds[key]
 
     def _quick_cut(self, shape: ChunkClasses) -> RoundsBound | None:

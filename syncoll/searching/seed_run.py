@@ -400,12 +400,17 @@ class SeedRun:
 
     def _point(self, name: str, proposal: Proposal, seconds: float) -> Point:
         """A proposal as a point, at its tightest and verified."""
-        algorithm, where = proposal.algorithm, self.topology
-        if where.counts_copies:
-            where = as_counted(self._asked(proposal.chunks, algorithm), algorithm)
-        algorithm = algorithm.tightened(where)
+        algorithm = proposal.algorithm.tightened(self.topology)
         instance = self._asked(proposal.chunks, algorithm)
-        require_valid(instance, algorithm)
+        try:
+            require_valid(instance, algorithm)
+        except VerificationError:
+            where = as_counted(instance, algorithm)
+            if where is self.topology:
+                raise
+            algorithm = proposal.algorithm.tightened(where)
+            instance = self._asked(proposal.chunks, algorithm)
+            require_valid(instance, algorithm)
         return Point(instance, algorithm, "seed", name, seconds)
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from syncoll.bounding import rounds_bound
 from syncoll.bounding.combining import combining_rounds_bound
-from syncoll.certificates import Certificate, ChunkClasses, DemandView
+from syncoll.certificates import Certificate, ChunkClasses, Demand, DemandView
 from syncoll.errors import ModelError, UsageError
 from syncoll.formula import StopReason, Verdict
 from syncoll.model import BandwidthBound, Counting, Instance, Topology
@@ -113,3 +113,14 @@ def test_bounds_of_an_allreduce_are_not_above_what_is_known(nodes: int, steps: i
     bound = combining_rounds_bound(topology, shape, steps)
     assert 1 <= bound.rounds <= known
     Certificate(shape, bound).check(topology)
+
+
+def test_a_destination_that_is_soon_reached_says_nothing_of_others() -> None:
+    """Each has a program of its own: of what flows need in S steps the dearest counts."""
+    links = ((0, 1), (0, 3), (1, 2))
+    bounds = [BandwidthBound((link,), Fraction(1 + 8 * (link == (0, 3)))) for link in links]
+    bounds.append(BandwidthBound(links[:2], Fraction(9), counts=Counting.SOURCES))
+    demands = [Demand((0,), (1, 2, 3), 1)]
+    topology = Topology("t", 4, links, tuple(bounds))
+    found = [rounds_bound(topology, demands, steps).rounds for steps in (2, 3, 4)]
+    assert found == [2, Fraction(3, 2), Fraction(4, 3)]
