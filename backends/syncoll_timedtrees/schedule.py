@@ -9,10 +9,11 @@ from math import inf
 
 from syncoll_timedtrees.program import Packing
 
-__all__ = ["Schedule"]
+__all__ = ["KNOWING_STRIDES", "STRIDES", "Schedule"]
 
-_STRIDES = 4
-"""So many S are tried with one stride, before it is doubled ..."""
+STRIDES, KNOWING_STRIDES = 4, 1
+"""So many S are tried with one stride, before it is doubled, from nothing and where trees are known
+to begin with, of many S: then each is packed at once, and the end comes first ..."""
 
 _WIDEST = 3
 """... up to this part of S, or 2."""
@@ -59,13 +60,15 @@ class Schedule:
         first: the fewest steps.
         most: the most steps.
         least: what R/C comes down to with many steps, or less.
+        strides: so many S are tried with one stride.
 
     Attributes:
         packings: for each S that was tried.
     """
 
-    def __init__(self, first: int, most: int, least: float) -> None:
+    def __init__(self, first: int, most: int, least: float, strides: int = STRIDES) -> None:
         self.first, self.most, self.least = first, most, least
+        self._strides = strides
         self.packings: dict[int, Packing] = {}
         self._tries: dict[int, int] = {}
         self._at_rest: dict[int, int] = {}
@@ -138,7 +141,7 @@ class Schedule:
             return None
         if not gains[-1] and not self.packings[tried[-1]].rested:
             return None  # that may change
-        stride = min(1 << (len(tried) // _STRIDES), max(2, tried[-1] // _WIDEST))
+        stride = min(1 << (len(tried) // self._strides), max(2, tried[-1] // _WIDEST))
         if values[-1] <= self.least * _NEARLY_THERE:  # the end is soon reached
             stride = max(stride, tried[-1] // 2)
         return min(tried[-1] + stride, self.most)

@@ -22,7 +22,7 @@ from syncoll_timedtrees.known import known_trees
 from syncoll_timedtrees.problem import Problem
 from syncoll_timedtrees.program import Packing
 from syncoll_timedtrees.rounding import FINE, FINE_PART, Dealer, Dealt, coarsest, kindest, promising
-from syncoll_timedtrees.schedule import Schedule
+from syncoll_timedtrees.schedule import KNOWING_STRIDES, STRIDES, Schedule
 from syncoll_timedtrees.trees import TimedTree
 
 __all__ = ["TimedTreeSeed", "fits"]
@@ -38,6 +38,9 @@ _FIRST_SECONDS = 0.3
 _SKETCH_SECONDS, _QUICK_DEAL_SECONDS, _DEAL_SECONDS = 0.3, 2.0, 6.0
 _SHARE, _SHARE_OF_DEAL = 0.25, 0.25
 """The part of the time that is left which the next S may take, and of that for whole chunks."""
+
+_PART_OF_DEAL = 0.1
+"""And no more than this part of all that is left, the first time."""
 
 _KNOWN_SECONDS = 2.0
 """What reading known algorithms may take."""
@@ -127,7 +130,8 @@ class _Run:
         self.best: dict[int, Fraction] = {}
         most = limits.max_steps or problem.num_nodes * 2
         most = min(most, 2 * _MOST_CELLS // problem.num_nodes**2 - 1)
-        self.schedule = Schedule(max(1, problem.least_steps), most, problem.into_nodes)
+        first, strides = max(1, problem.least_steps), KNOWING_STRIDES if any(known) else STRIDES
+        self.schedule = Schedule(first, most, problem.into_nodes, strides)
         self.timeless: Packing | None = None
 
     def proposals(self) -> Turns:
@@ -184,7 +188,7 @@ class _Run:
     def _pack(self, packing: Packing, until: Deadline) -> Turns:
         """Improves a packing, and deals it: soon, and when it is at rest or its time is over."""
         was_at_rest = packing.rested
-        if not self.best:
+        if not self.best and not any(self.known):
             self._improve(packing, until.working(_FIRST_SECONDS))
             yield from self._deal(packing, until.sooner(_SKETCH_SECONDS), small=True)
         self._improve(packing, until.working(max(0.0, until.left()) * (1 - _SHARE_OF_DEAL)))
@@ -193,7 +197,7 @@ class _Run:
         else:
             near = packing.value <= self.schedule.least * _NEAR
             seconds = _DEAL_SECONDS if near else _QUICK_DEAL_SECONDS
-            yield from self._deal(packing, self.until.sooner(seconds))
+            yield from self._deal(packing, self.until.share(_PART_OF_DEAL).sooner(seconds))
 
     def _improve(self, packing: Packing, until: Deadline) -> None:
         while not packing.rested and packing.feasible and not until.passed:

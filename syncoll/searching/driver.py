@@ -272,7 +272,9 @@ class _Search:
         """Lets seeds go on for as long as something better is wanted."""
         for _ in self.seeds.rest(self._gaps_are_open, patient=patient):
             self._bound_meanwhile()
-            self._report()
+            # What is soon better has its bounds first; claims between points have theirs at last.
+            with self.bounds.at_once() if self.seeds.know else nullcontext():
+                self._report()
 
     def _solve(self) -> None:
         source = self.source

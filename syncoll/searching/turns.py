@@ -138,7 +138,10 @@ class SeedTurns:
             else:
                 spent = time.perf_counter() - began
                 idle = spent < _IDLE * min(turn, until.seconds or turn)
-                if self._deadline.is_never or idle or not patient:
+                if not patient:
+                    until.check()  # what would come after them has no time either
+                    return
+                if self._deadline.is_never or idle:
                     return
             turn *= 2
 
