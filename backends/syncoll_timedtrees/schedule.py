@@ -11,9 +11,9 @@ from syncoll_timedtrees.program import Packing
 
 __all__ = ["KNOWING_STRIDES", "STRIDES", "Schedule"]
 
-STRIDES, KNOWING_STRIDES = 4, 1
+STRIDES, KNOWING_STRIDES = 4, 2
 """So many S are tried with one stride, before it is doubled, from nothing and where trees are known
-to begin with, of many S: then each is packed at once, and the end comes first ..."""
+to begin with: then each is packed soon, and the end comes first ..."""
 
 _WIDEST = 3
 """... up to this part of S, or 2."""

@@ -61,6 +61,13 @@ window by window."""
 _PROOF_SECONDS = 10.0
 """What the bounds of a frontier may take for which no solver was asked."""
 
+_NEAR = Fraction(1005, 1000)
+"""Points so near to a bound have one for their own S only after others: with many steps it takes
+long."""
+
+_SECONDS_TO_ASK = 2.0
+"""With less left a solver is not begun with after seeds had the time."""
+
 _MOST_UNDECIDED = 16
 """With so many undecided candidates for one S the search goes on to the next: without a limit on R
 they have no end, and a backend that can decide none of them (for want of a licence, say) would keep
@@ -194,13 +201,21 @@ class _Search:
         between at what they have found."""
         bounded: set[int] = set()
         while self.seeds.are_aside and not self.bounds.deadline.passed:
-            found = in_turn(point.steps for point in self.points)
-            steps = next((one for one in found if one not in bounded), None)
-            if steps is None:
+            waiting = [point for point in self.points if point.steps not in bounded]
+            if not waiting:
                 return
+            far = [point for point in waiting if not self._is_near(point)]
+            among = {point.steps for point in far or waiting}
+            order = in_turn(point.steps for point in self.points)
+            steps = next(one for one in order if one in among)
             bounded.add(steps)
             self._bounded(steps, self.source.least_bandwidth_of(steps))
             self.seeds.look()
+
+    def _is_near(self, point: Point) -> bool:
+        """Whether a bound for its own S could show little more."""
+        known = self.bounds.known(self.source.least_chunks, point.steps)
+        return point.bandwidth <= known * _NEAR
 
     def _take(self, points: Iterator[Point]) -> bool:
         """Puts points of seeds on the frontier, until nothing can be better; whether one is new."""
@@ -280,6 +295,8 @@ class _Search:
         source = self.source
         if self.seeds.are_aside and is_for_seeds(self.request.topology, self.seeds.know):
             self._go_on(patient=False)  # what a solver would seldom find comes by itself
+            if self._gaps_are_open():
+                self.deadline.before(_SECONDS_TO_ASK).check()
         if not is_small(self.request.topology):
             self._bound_meanwhile()
         if self.symmetric is not None and self.symmetric.is_large:
