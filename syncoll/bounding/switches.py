@@ -54,14 +54,15 @@ def find_switch_prices(
         return None
     rates = [bound.chunks_per_round for bound in topology.bounds]
     rooms = [sum((rates[i] for i in side), Fraction(0)) for side in sides]
-    prices = _cheapest_prices(len(every), steps, rooms, deadline)
+    prices, doubled = _cheapest_prices(len(every), steps, rooms, deadline)
+    most = doubled / 2 * sum(one.count for one in shape.classes)
     best: tuple[Fraction, SwitchCertificate] | None = None
     for denominator in denominators(prices):
         certificate = SwitchCertificate(steps, dict(_totals(prices, sides, rooms, denominator)))
         proved = certificate.check(topology, shape.classes)
         if proved > (more_than if best is None else best[0]):
             best = proved, certificate
-        if deadline.passed:
+        if float(proved) >= most * (1 - _NEAR) or deadline.passed:
             break
     return best
 
@@ -85,12 +86,16 @@ def _sides(topology: Topology) -> Iterator[list[int | None]]:
 
 def _cheapest_prices(
     nodes: int, steps: int, rooms: list[Fraction], deadline: Deadline
-) -> FloatArray:
-    """``[2, S]``, of what leaves and what enters a node: those under which a sum costs most."""
+) -> tuple[FloatArray, float]:
+    """``[2, S]``, of what leaves and what enters a node: those under which a sum costs most, and
+    twice what it costs."""
     program = GrowingProgram(np.append(np.zeros(2 * steps), -1.0))
     for t in range(steps):
         program.add({t: float(rooms[0]), steps + t: float(rooms[1])}, -np.inf, 1.0)
-    tried = np.repeat([[0.5 / float(room)] for room in rooms], steps, axis=1)
+    # Where sums are formed by one node and copied in the next step these are the best ones.
+    first = 1 / (nodes * (steps - 1) + 1)
+    entering = first + (1 - first) * np.arange(steps) / max(1, steps - 1)
+    tried = np.stack([1 - entering, entering]) / [[float(room)] for room in rooms]
     best, most = tried, 0.0
     for _ in range(_MOST_TURNS):
         # Prices before how often each is paid: rows of the program.
@@ -109,7 +114,7 @@ def _cheapest_prices(
         if columns[-1] <= most * (1 + _NEAR):
             break
         tried = np.maximum(0.0, columns[:-1]).reshape(2, steps)
-    return best
+    return best, most
 
 
 def _totals(

@@ -27,6 +27,8 @@ from fractions import Fraction
 from math import lcm
 from typing import Any
 
+import numpy as np
+
 from syncoll.certificates.classes import ChunkClass
 from syncoll.certificates.pricing import Parts, link_prices
 from syncoll.errors import VerificationError
@@ -59,13 +61,12 @@ class SwitchCertificate:
         if None in (out := leaving(topology)):
             raise VerificationError(f"copies over all links of node {out.index(None)} count apart")
         link_prices(topology, self.steps, self.totals)
-        sides: list[dict[tuple[int, int], Fraction]] = [{}, {}]
+        scale = lcm(*(price.denominator for price in self.totals.values()))
+        sides = np.zeros((2, self.steps, len(topology.links)), dtype=object)
         for (i, step), price in self.totals.items():
             if (side := _side(topology, i)) is not None:
-                sides[side][i, step] = price
-        least = [[min(row) for row in link_prices(topology, self.steps, own)] for own in sides]
-        scale = lcm(*(price.denominator for row in least for price in row))
-        leave, enter = ([int(price * scale) for price in row] for row in least)
+                sides[side, step, topology.bound_links[i]] += int(price * scale)
+        leave, enter = sides.min(axis=2).tolist()
         cost = Fraction(min(doubled_costs(len(every), leave, enter)), 2 * scale)
         return cost * sum(one.count for one in classes)
 

@@ -149,7 +149,8 @@ def choose_encoding(manager: PluginManager, name: str, *, combining: bool) -> En
         record = manager.encodings[name]
         if record.combining != combining:
             other = "combining" if record.combining else "non-combining"
-            raise UsageError(f"encoding {record.name} takes {other} collectives only")
+            unasked = "" if combining else ", for which it need not be named"
+            raise UsageError(f"encoding {record.name} takes {other} collectives only{unasked}")
         return record
     able = [r for r in manager.encodings.values() if r.combining == combining]
     ranked = sorted((-r.rank, r.name) for r in able if r.rank is not None)
