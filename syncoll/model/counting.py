@@ -136,10 +136,12 @@ class CountedSends:
     def arrivals(self) -> Arrivals:
         """What comes of the sends of a combining algorithm, sums in the place of their parts."""
         assert self._carried is not None
-        firsts, place = np.unique(self.sums, return_inverse=True)
-        carried = np.zeros((len(firsts), self._carried.shape[1]), dtype=bool)
-        np.logical_or.at(carried, place, self._carried)
-        return Arrivals(self.sends[firsts], carried)
+        order = np.argsort(self.sums, kind="stable")
+        starts = np.flatnonzero(np.diff(self.sums[order], prepend=-1))
+        carried = self._carried[:0]
+        if len(order):
+            carried = np.logical_or.reduceat(self._carried[order], starts, axis=0)
+        return Arrivals(self.sends[self.sums[order][starts]], carried)
 
 
 def destination_groups(topology: Topology) -> IntArray:
