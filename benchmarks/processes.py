@@ -67,6 +67,7 @@ def pareto(
     more: Sequence[str] = (),
     *,
     python: str = sys.executable,
+    solver: bool = True,
 ) -> tuple[Process, Frontier | None]:
     """Searches a frontier with no store, and reads what was written; None for no point.
 
@@ -74,12 +75,14 @@ def pareto(
         seconds: the time limit.
         file: where it is written; what was there is lost.
         more: further options.
+        solver: whether one is asked; without, there is no store to leave out.
 
     Raises:
         RuntimeError: when the command fails.
     """
     file.unlink(missing_ok=True)
-    limits = ["--store", "none", "--time-limit", f"{seconds:g}s", "-o", str(file)]
+    limits = ["--time-limit", f"{seconds:g}s", "-o", str(file)]
+    limits += ["--store", "none"] if solver else []
     # 3: stopped by the limit without a point.
     took = process(["pareto", topology, collective, *limits, *more], allowed=(0, 3), python=python)
     return took, read_file(file).claims() if file.exists() else None

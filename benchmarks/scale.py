@@ -26,7 +26,9 @@ from math import exp, log
 from pathlib import Path
 
 from processes import Process, pareto, process
+from tables import least_cost
 
+from syncoll.plugins import PluginManager
 from syncoll.results import Frontier
 
 HERE = Path(__file__).parent
@@ -51,8 +53,6 @@ ROWS: tuple[tuple[str, str, float], ...] = (
 )
 """Topology, collective, and the time limit in seconds."""
 
-SEEDS = ("bfb", "timedtrees", "forestcoll", "multitree", "all_pairs", "ring")
-
 MISSED = Fraction(102, 100)
 """What the default command finds may cost so many times what a single seed finds."""
 
@@ -76,15 +76,16 @@ class Run:
     """MiB of the file."""
 
 
-def measure(topology: str, collective: str, seconds: float, more: Sequence[str] = ()) -> Run:
-    """Runs the command and checks what it wrote.
+def measure(topology: str, collective: str, seconds: float, seed: str = "") -> Run:
+    """Runs the command, or that of a single seed, and checks what it wrote.
 
     Raises:
         RuntimeError: when one of them fails, or there is no point.
     """
+    alone = ["--backend", seed] if seed else []
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "frontier.json"
-        search, frontier = pareto(topology, collective, seconds, file, more)
+        search, frontier = pareto(topology, collective, seconds, file, alone, solver=not seed)
         if frontier is None:
             raise RuntimeError(f"no point in {seconds:g} s")
         # 4: all that can be checked without a solver is right.
@@ -169,24 +170,27 @@ def by_seeds(rows: Iterable[tuple[str, str, float]], seeds: Sequence[str]) -> No
         run = measure(topology, collective, seconds)
         usual = run.frontier
         print(f"| {run.name} | {collective} | default | {points(usual)} | |", flush=True)
+        idle = []
         for seed in seeds:
             try:
-                alone = measure(topology, collective, seconds, ("--backend", seed)).frontier
-            except RuntimeError as error:
-                print(f"| {run.name} | {collective} | {seed} | {error} | |", flush=True)
+                alone = measure(topology, collective, seconds, seed).frontier
+            except RuntimeError:  # it has no idea
+                idle.append(seed)
+                continue
+            if not alone.points:
+                idle.append(seed)
                 continue
             missed = [
                 f"({p.steps}, {p.bandwidth})"
                 for p in alone.points
-                if not any(
-                    q.steps <= p.steps and q.bandwidth <= MISSED * p.bandwidth for q in usual.points
-                )
+                if (known := least_cost(usual, p.steps)) is None or known > MISSED * p.bandwidth
             ]
             found = ", ".join(f"({p.steps}, {p.bandwidth})" for p in alone.points)
             print(
                 f"| {run.name} | {collective} | {seed} | {found} | {', '.join(missed)} |",
                 flush=True,
             )
+        print(f"| {run.name} | {collective} | {', '.join(idle)} | nothing | |", flush=True)
 
 
 def main() -> None:
@@ -210,7 +214,7 @@ def main() -> None:
         for names in GROWTH:
             table((name, "allgather", GROWTH_SECONDS) for name in names)
     elif arguments.seeds:
-        by_seeds(rows, arguments.seed or SEEDS)
+        by_seeds(rows, arguments.seed or tuple(PluginManager.discover().seeds))
     else:
         table(rows)
 
