@@ -126,8 +126,8 @@ class _FlowBounds:
         self._of_parts: list[float] = []
         self._parts = 1
         """What those parts of them need that were solved for one S, and of how many."""
-        self._cuts: tuple[Cut, ...] = ()
-        """What the last bound rests on that was found by cuts."""
+        self._cuts: dict[int, tuple[Cut, ...]] = {}
+        """For each S what its bound rests on, where that was found by cuts."""
         self._given_up: list[tuple[int, float, float]] = []
         """For which S copies had more than so many variables left, or took longer than so many
         seconds."""
@@ -268,12 +268,12 @@ class _FlowBounds:
             and not copied
             and not all(one.fits(few, deadline) for one in relaxations)
         ):
-            cuts = TimedCuts(network, self.demands, destinations, self._cuts)
+            cuts = TimedCuts(network, self.demands, destinations, self._cuts_for_fewer(steps))
             found, value = cuts.solve(deadline, float(best.rounds))
             if steps is not None and value is not None:
                 self._together[steps] = value
             if steps is not None and cuts.tight:
-                self._cuts = cuts.tight
+                self._cuts[steps] = cuts.tight
             if found is not None:
                 yield RoundsBound(found.check(self.topology, self.demands), steps, found)
             return
@@ -282,6 +282,13 @@ class _FlowBounds:
             for bound in self._solved(relaxation, (most, None), best, deadline):
                 best = bound
                 yield bound
+
+    def _cuts_for_fewer(self, steps: int | None) -> tuple[Cut, ...]:
+        """Those of the most steps up to so many."""
+        if steps is None:
+            return ()
+        fewer = [s for s in self._cuts if s <= steps]
+        return self._cuts[max(fewer)] if fewer else ()
 
     def _solved(
         self,
