@@ -34,10 +34,10 @@ CASES = (
     "dgx1 allgather 10",
     "torus(4,4) allgather 10",
     "torus(8,8) allgather 10",
-    "mi250(boxes=1) allgather 12",
+    "mi250(boxes=1) allgather 20",
     "dgx1 allreduce 15",
     "torus(4,4) allreduce 20",
-    "mi250(boxes=1) allreduce 20",
+    "mi250(boxes=1) allreduce 15",
 )
 """Machine, collective, seconds for each failure."""
 
