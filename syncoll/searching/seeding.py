@@ -25,8 +25,9 @@ from syncoll.searching.seed_tidings import ChosenSeed
 __all__ = ["Seeding"]
 
 _TINY, _SMALL, _LARGE = 500, 1_200, 12_000
-"""Links times nodes, up to which a solver is often as fast as a seed that knows something to begin
-with, or as any, and beyond which it seldom finds what seeds do not."""
+"""Links times nodes, up to which a solver is as fast as seeds that know something to begin with, or
+work beside it; up to which it is often as fast as a seed that does not; and beyond which it seldom
+finds what seeds do not."""
 
 _SEED_SECONDS = (1.0, 20.0)
 """The work that the seeds of a search may do for more than one algorithm each before a solver is
@@ -48,7 +49,8 @@ _SHARE_OF_ALL = 0.95
 """And where nothing is to be proved either."""
 
 _LONG_SECONDS = 10.0
-"""With so much time they work beside a search for what combines data on a small machine, too."""
+"""With so much time they work beside a search for what combines data on a small machine, too, and
+beside any that is not of the smallest."""
 
 _KNOWING_SECONDS = 5.0
 """With so much they do where they know something to begin with: then they are soon of use."""
@@ -121,6 +123,11 @@ def is_small(topology: Topology) -> bool:
     return len(topology.links) * topology.num_nodes <= _SMALL
 
 
+def is_tiny(topology: Topology) -> bool:
+    """Whether a solver is as fast as any seed."""
+    return len(topology.links) * topology.num_nodes <= _TINY
+
+
 def is_for_seeds(topology: Topology, know: bool = False) -> bool:
     """Whether a solver seldom finds what seeds do not, or not as soon.
 
@@ -166,12 +173,15 @@ def first_round(
     soon = not alone and is_small(request.topology)
     patience = min(_SEED_SECONDS[0] if soon else _PATIENCE_SECONDS, left * _SHARE_OF_PATIENCE)
     ends, wait = ends or deadline, 0.0
-    hard = request.collective.combining and _LONG_SECONDS <= ends.left() < math.inf
+    combining = request.collective.combining
+    hard = combining or not is_tiny(request.topology)
+    hard = hard and _LONG_SECONDS <= ends.left() < math.inf
     begun = run.begun_with and _KNOWING_SECONDS <= ends.left() < math.inf
     if alone or not proving or (soon and not (hard or begun)):
         return run.points(limits, patience, slowest)
     if not run.is_aside and (hard or not soon):
-        wait = min(_PATIENCE_SECONDS, deadline.left(), ends.left() * _SHARE_OF_WAIT)
+        most = _PATIENCE_SECONDS if combining or not soon else _SEED_SECONDS[0]
+        wait = min(most, deadline.left(), ends.left() * _SHARE_OF_WAIT)
     return run.points(limits, patience, slowest, aside=ends.before(_LATE_SECONDS), wait=wait)
 
 

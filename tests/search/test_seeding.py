@@ -6,6 +6,7 @@ import math
 import re
 import signal
 from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import closing
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -182,6 +183,24 @@ def test_where_nothing_is_to_be_proved_the_time_on_a_large_machine_is_for_seeds(
     assert bool(asked) != large
     if large:
         assert [(p.steps, p.bandwidth, p.backend) for p in found.points] == [(3, 3, "around")]
+
+
+@pytest.mark.parametrize(
+    ("machine", "seconds", "aside"),
+    [("line(21)", 20.0, True), ("line(21)", 9.0, False), ("line(8)", 20.0, False)],
+)
+def test_where_a_solver_is_not_the_fastest_seeds_go_on_beside_it(
+    machine: str, seconds: float, aside: bool
+) -> None:
+    session = Session()
+    request = SearchRequest(session.topology(machine), session.collective("broadcast"))
+    run = Seeding([seeds_aside.of(seeds_aside.begun)]).run(request.topology, request.collective)
+    with closing(run):
+        turn = first_round(run, request, Deadline.after(seconds), alone=False)
+        process: list[bool] = []
+        run.go_aside = lambda *_: process.append(True)  # type: ignore[method-assign]
+        assert not list(turn)
+        assert process == [True] * aside
 
 
 def test_seeds_that_know_something_come_before_a_solver_that_is_slow(
