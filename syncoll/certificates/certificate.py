@@ -33,6 +33,9 @@ ProofObject = (
 _ABOUT_CHUNKS = PartitionCertificate, CompletionCertificate, GossipCertificate, SwitchCertificate
 """Those that speak of what is combined as it is, not of demands."""
 
+_MOST_STEPS = 1 << 16
+"""What a proof about more steps takes to check has no limit that a reader can see in the file."""
+
 
 @dataclass(frozen=True)
 class RoundsBound:
@@ -156,6 +159,8 @@ class Certificate:
             raise VerificationError(
                 f"the proof is about {steps} steps, the claim about {self.steps}"
             )
+        if steps is not None and steps > _MOST_STEPS:
+            raise VerificationError(f"it is about {steps} steps, more than {_MOST_STEPS}")
 
     def _partition(self, topology: Topology, proof: PartitionCertificate) -> Fraction:
         if not self.shape.combining:

@@ -21,9 +21,11 @@ that counts them over all links of each node.  docs/certificates.md tells the re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
+from itertools import accumulate
 from math import lcm
 from typing import Any
 
@@ -58,6 +60,8 @@ class SwitchCertificate:
         every = tuple(range(topology.num_nodes))
         if len(every) < 2 or any((one.pre, one.post) != (every, every) for one in classes):
             raise VerificationError("not every node contributes to every chunk and needs it")
+        if self.steps < 1:
+            raise VerificationError("it is about no step")
         if None in (out := leaving(topology)):
             raise VerificationError(f"copies over all links of node {out.index(None)} count apart")
         link_prices(topology, self.steps, self.totals)
@@ -108,23 +112,24 @@ def doubled_costs(
     steps, values = len(leave), {nodes - 1, nodes - 2, nodes - 3}
     for d in range((nodes - 2).bit_length() + 1):  # those with as many doublings, first and last
         values |= {(1 << d >> 1) + 1, min(1 << d, nodes - 1)}
+    cheapest = partial(min, key=key)
+    out, into = (list(accumulate(side, cheapest)) for side in (leave, enter))
+    known = {2, nodes - 1, nodes}.union(*({v + 1, v + 2} for v in values))
+    left = {nodes - 1, *(nodes - k for k in known)}
+    later = _least_later(left & set(range(1, nodes)), leave, enter, cheapest)
     for t in range(1, steps + 1):
         a, b = 2 * leave[t - 1], 2 * enter[t - 1]
-        late = {0: 0 * a}
-        for left in range(1, nodes if t < steps else 1):
-            each = [2 * (left - 1) * min(enter[j:], key=key) for j in range(t, steps)]
-            some = [2 * (leave[j] + enter[j]) + each[j - t] for j in range(t, steps)]
-            late[left] = min(some, key=key)
+        late = {0: 0 * a} | {left: each[t] for left, each in later.items() if t < steps}
         found = []
         if t < steps:
-            found.append(2 * (nodes - 1) * min(leave[:t], key=key) + b + late[nodes - 1])
-        before = 2 * min(leave[: max(1, t - 1)], key=key)
+            found.append(2 * (nodes - 1) * out[t - 1] + b + late[nodes - 1])
+        before = 2 * out[max(0, t - 2)]
         times = nodes - 1 if t == 1 else 1
         some_k = [k for k in {2, nodes - 1, nodes} if k > 1 and nodes - k in late]
         found += [nodes * before + times * k * b + late[nodes - k] for k in some_k]
         for v in values if t > 1 else ():
             d = (v - 1).bit_length()
-            one = v * a + 2 * d * min(enter[: t - 1], key=key)
+            one = v * a + 2 * d * into[t - 2]
             for k in {v + 1, v + 2, nodes - 1, nodes}:
                 for n in {1, 2, 3, nodes - d}:
                     if 0 < v < k <= nodes and nodes - k in late and 0 < n <= nodes - d:
@@ -132,3 +137,17 @@ def doubled_costs(
                         entered = k * b + copies + late[nodes - k]
                         found.append(n * one + (nodes - n) * before + entered)
         yield min(found, key=key)
+
+
+def _least_later(
+    numbers: Iterable[int], leave: Sequence[Any], enter: Sequence[Any], cheapest: Callable[..., Any]
+) -> dict[int, list[Any]]:
+    """For each of these numbers of nodes twice what entering them costs from a step on."""
+    entering = list(accumulate(reversed(enter), cheapest))[::-1]
+    found = {}
+    for left in numbers:
+        from_here = [
+            2 * (a + b + (left - 1) * c) for a, b, c in zip(leave, enter, entering, strict=True)
+        ]
+        found[left] = list(accumulate(reversed(from_here), cheapest))[::-1]
+    return found

@@ -11,7 +11,7 @@ import pytest
 
 from syncoll.bounding.combining import combining_rounds_bound
 from syncoll.bounding.switches import find_switch_prices
-from syncoll.certificates import Certificate, ChunkClasses, SwitchCertificate
+from syncoll.certificates import Certificate, ChunkClasses, RoundsBound, SwitchCertificate
 from syncoll.certificates.switches import doubled_costs
 from syncoll.errors import VerificationError
 from syncoll.model import BandwidthBound, Counting, Instance, Topology
@@ -105,6 +105,10 @@ def test_what_is_no_such_machine_is_refused() -> None:
     alone = [replace(one, post=(0,)) for one in shape.classes]
     with pytest.raises(VerificationError, match="not every node"):
         proof.check(topology, alone)
+    for steps, why in ((0, "about no step"), (1 << 20, "more than 65536")):
+        claim = RoundsBound(Fraction(0), steps, SwitchCertificate(steps, {}))
+        with pytest.raises(VerificationError, match=why):
+            Certificate(shape, claim).check(topology)
     dear = SwitchCertificate(1, {(1, 0): Fraction(2)})
     with pytest.raises(VerificationError, match="more than 1"):
         dear.check(topology, shape.classes)
