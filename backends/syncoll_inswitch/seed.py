@@ -60,8 +60,8 @@ class InSwitchSeed:
             waves = _Waves(topology, collective, boxes, times, head=options["head"] == "yes")
             for one in waves.proposals(limits, steps):
                 yield one
-                if ramps and limits.max_chunks is None:
-                    break  # no other member is as good as a ramp
+                if ramps and limits.max_chunks is None and one.family is not None:
+                    break  # a ramp is as good as any other member
         if ramps:
             yield from _ramps(topology, boxes, limits, steps)
 

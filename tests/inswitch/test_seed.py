@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 import syncoll
-from syncoll.model import Topology
+from syncoll.model import BandwidthBound, Counting, Topology
 from syncoll.plugins import PluginManager, Proposal, SeedLimits
 from syncoll.plugins.options import resolve_options
 from syncoll.routing import as_topology
@@ -70,6 +70,25 @@ def test_two_boxes_are_near_to_what_is_proved_for_each_number_of_steps() -> None
     assert all(x.chunks <= 500 for x in found)
     for steps, least, near in ((3, "23/86", 1.06), (4, "16/79", 1.02), (6, "193/1201", 1.04)):
         assert Fraction(least) <= best[steps] <= Fraction(least) * Fraction(near)
+
+
+def test_two_boxes_have_families_that_begin_late() -> None:
+    """Where cards are as wide as the cables of a box, waves have no closed form below m = 2."""
+    nodes = range(6)
+    links = tuple((a, b) for a in nodes for b in nodes if a != b and a // 3 == b // 3)
+    rails = tuple((a, (a + 3) % 6) for a in nodes)
+    one = Fraction(1)
+    bounds = [
+        BandwidthBound(tuple(x for x in links if x[end] == n), one, "", counts)
+        for n in nodes
+        for end, counts in enumerate((Counting.SOURCES, Counting.DESTINATIONS))
+    ]
+    bounds += [BandwidthBound((rail,), one) for rail in rails]
+    found = proposed(
+        Topology("two boxes", 6, tuple(sorted(links + rails)), tuple(bounds)), SeedLimits()
+    )
+    families = [x.family for x in found if x.family is not None]
+    assert [(family.first, family.limit) for family in families] == [(2, 1)]
 
 
 def test_limits_are_kept() -> None:
