@@ -35,6 +35,9 @@ cut into fewer chunks than they have if need be, but not into fewer than so many
 _MOST_LISTED = 1 << 23
 """... and what lists more even so is not made: a file of it has tens of megabytes."""
 
+_NEAR = Fraction(1005, 1000)
+"""What costs no more than so many times what it promised keeps others from being made."""
+
 
 class Compositions:
     """Makes each composition once.
@@ -43,6 +46,7 @@ class Compositions:
         collective: the whole.
         is_of_use: whether a composition of so many steps and this R/C would be.
         lost: is told why one that would be of use was not made.
+        admits: whether one that was made keeps the limits of the whole.
     """
 
     def __init__(
@@ -50,16 +54,19 @@ class Compositions:
         collective: Collective,
         is_of_use: Callable[[int, Fraction], bool],
         lost: Callable[[str], None],
+        admits: Callable[[Point], bool] = lambda _: True,
     ) -> None:
         self._collective, self._is_of_use, self._lost = collective, is_of_use, lost
+        self._admits = admits
         self._tried: dict[tuple[int, ...], Choice] = {}
         self._made: list[tuple[int, Fraction]] = []
         self._per_chunk: Fraction | None = None
         self._seconds_per_send = 0.0
 
     def points(self, parts: Sequence[Part], deadline: Deadline) -> Iterator[Point]:
-        """Those of use that were not made before: of those that promise most, by what making them
-        takes, so that few steps come first, and what there is no time for is not begun.
+        """Those of use within the limits that were not made before: of those that promise most, by
+        what making them takes, so that few steps come first, and what there is no time for is not
+        begun.
 
         Raises:
             OutOfTimeError: when the deadline comes before the end.
@@ -76,16 +83,20 @@ class Compositions:
             if solved is None:
                 continue
             self._seconds_per_send = (time.perf_counter() - began) / max(1, _listed(choice))
-            self._made.append((_steps(choice), _share_of_rounds(choice)))
             instance = solved[0]
             if not self._collective.irregular:
                 self._per_chunk = Fraction(instance.num_chunks, instance.chunks)
-            yield Point(
+            point = Point(
                 *solved,
                 "+".join(dict.fromkeys(p.encoding for p in choice)),
                 "+".join(dict.fromkeys(p.backend for p in choice)),
                 sum(p.seconds for p in choice),
             )
+            if not self._admits(point):
+                continue
+            share, promised = Fraction(point.rounds, instance.num_chunks), _share_of_rounds(choice)
+            self._made.append((point.steps, promised if share <= _NEAR * promised else share))
+            yield point
         if late:
             raise OutOfTimeError("there was no time for every composition")
 
