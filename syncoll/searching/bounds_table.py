@@ -216,8 +216,7 @@ class BoundsTable:
         if key not in self._thorough:
             self._thorough.add(key)
             after = self._rounds(shape, steps, seconds=seconds)
-            before = self._bounds.get(key, after)
-            self._bounds[key] = max(after, before, key=lambda bound: bound.rounds)
+            self._keep(key, after)
         return self.bandwidth(chunks, steps)
 
     def _left(self) -> float:
@@ -249,11 +248,16 @@ class BoundsTable:
                     return known
             seconds = self._left()
             found = self._rounds(shape, steps, thorough=False, seconds=seconds)
-            self._bounds[key] = found
-            self._hurried.pop(key, None)
+            self._keep(key, found)
             if steps is not None and found.steps is None and seconds < _HURRY:
                 self._hurried[key] = seconds
         return self._bounds[key]
+
+    def _keep(self, key: tuple[int, int | None], found: RoundsBound) -> None:
+        """Remembers a bound unless a better one is known, and that nothing hurried it."""
+        before = self._bounds.get(key, found)
+        self._bounds[key] = max(found, before, key=lambda bound: bound.rounds)
+        self._hurried.pop(key, None)
 
     def _quick_cut(self, shape: ChunkClasses) -> RoundsBound | None:
         """The cut that is looked for at once, if an algorithm is known that may meet it."""
