@@ -55,6 +55,10 @@ beside any that is not of the smallest."""
 _KNOWING_SECONDS = 5.0
 """With so much they do where they know something to begin with: then they are soon of use."""
 
+_SHORT_SECONDS = 4.0
+"""With less none works beside a search: what a process needs to begin, and to come to its end in
+time, would be most of it."""
+
 _LATE_SECONDS = 1.5
 """Before the end, so that what seeds have in hand beside the search still comes in time."""
 
@@ -177,7 +181,8 @@ def first_round(
     hard = combining or not is_tiny(request.topology)
     hard = hard and _LONG_SECONDS <= ends.left() < math.inf
     begun = run.begun_with and _KNOWING_SECONDS <= ends.left() < math.inf
-    if alone or not proving or (soon and not (hard or begun)):
+    short = not run.is_aside and ends.left() < _SHORT_SECONDS
+    if alone or not proving or short or (soon and not (hard or begun)):
         return run.points(limits, patience, slowest)
     if not run.is_aside and (hard or not soon):
         most = _PATIENCE_SECONDS if combining or not soon else _SEED_SECONDS[0]

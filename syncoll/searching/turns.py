@@ -30,8 +30,8 @@ _ROUND_SECONDS = 10.0
 _BUSY = 3.0
 """So many times its work a round may last."""
 
-_CLAIM_SECONDS = 1.0
-"""What remains in the end to say what is proved."""
+_CLAIM_SECONDS, _SHARE_OF_CLAIMS = 1.0, 0.1
+"""What remains in the end to say what is proved: so long, or so much of a short search."""
 
 _IDLE = 0.1
 """When seeds use only this part of a round, and find nothing, they have no more to give."""
@@ -58,6 +58,8 @@ class SeedTurns:
         ends: Deadline | None = None,
     ) -> None:
         self._ends = ends
+        left = deadline.left() * _SHARE_OF_CLAIMS
+        self._claims = deadline.before(min(_CLAIM_SECONDS, left))
         self._run, self._request, self._deadline, self._take = run, request, deadline, take
         self.asked_seconds = 0.0
 
@@ -131,7 +133,7 @@ class SeedTurns:
         turn = _ROUND_SECONDS
         while self.waiting and is_wanted():
             began = time.perf_counter()
-            until = self._deadline.before(_CLAIM_SECONDS)
+            until = self._claims
             until.check()
             if self._round(turn, until.sooner(_BUSY * turn)):
                 yield
