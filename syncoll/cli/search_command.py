@@ -63,8 +63,8 @@ def add_search(parser: argparse.ArgumentParser) -> None:
     )
     add_time_limit(
         group,
-        "; it is kept to a second or 5%% (default: none, but allreduce and its like look for at "
-        "most 25 s for algorithms that are not composed)",
+        "; it is kept to a second or 5%% (default: none; allreduce and its like are searched for "
+        "a minute, then for twice as long, and so on while that brings more than 1%%)",
     )
     group.add_argument(
         "--point-limit",

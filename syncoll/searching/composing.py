@@ -21,6 +21,7 @@ from syncoll.model import Collective
 from syncoll.model.derived import part_chunks
 from syncoll.results.family import Family
 from syncoll.results.frontier import Frontier, Point
+from syncoll.results.proof import Refuted
 from syncoll.searching.answers import AnswerSource
 from syncoll.searching.bounds_table import BoundsTable, in_turn
 from syncoll.searching.candidates import CandidateSource
@@ -38,9 +39,6 @@ __all__ = ["Composing", "PartSearch", "SearchTask"]
 
 _DIRECT_MULTIPLES = 12
 """The limit on C of the direct search, in multiples of the least C."""
-
-_DIRECT_SECONDS = 25.0
-"""Its default limit of time."""
 
 _SHARE_OF_FIRST_BOUND = 0.15
 """The part of the time in which the whole's bandwidth cost is bounded."""
@@ -68,7 +66,7 @@ the end there is seldom time for that."""
 
 _COMPOSING_SECONDS, _STOPPING_SECONDS = 0.4, 3.0
 """What was found at the last moment gets so long to be composed, and when a person stopped the
-search."""
+search, as what is proved of it does then."""
 
 _SAVE_SECONDS, _TIMES_COMPOSING = 5.0, 10.0
 """While parts are searched what is known of them is composed so often, and the next time so many
@@ -103,23 +101,40 @@ class PartSearch(Protocol):
 
 
 class Composing:
-    """The frontier of one collective that is composed of others."""
+    """The frontier of one collective that is composed of others.
 
-    def __init__(self, frontiers: PartSearch, task: SearchTask) -> None:
+    Args:
+        before: what was found and proved in less time.
+        late: what is said of what there was no time for.
+    """
+
+    def __init__(
+        self,
+        frontiers: PartSearch,
+        task: SearchTask,
+        before: Composing | None = None,
+        late: str = "time limit",
+    ) -> None:
         self.frontiers, self.request = frontiers, task.request
         self.answers, self.observer = frontiers.answers, frontiers.observer
         self.deadline, self.on_points = task.deadline, task.on_points
         self.began = time.perf_counter()
         request = task.request
-        self.bounds = BoundsTable(
-            request.topology, request.collective, self.answers.prove, task.deadline
-        )
+        if before is None:
+            self.bounds = BoundsTable(request.topology, request.collective, self.answers.prove)
+        else:
+            self.bounds = before.bounds
+        self.bounds.until(task.deadline)
         self.source = CandidateSource(request, self.bounds)
-        self.points: list[Point] = []
-        self.compositions = Compositions(request.collective, self._is_of_use, self._lost)
+        self.points: list[Point] = [] if before is None else before.points
+        self._grown: Sequence[Family] = () if before is None else before.families
+        self._refuted: Sequence[Refuted] = () if before is None else before._refuted
+        self.compositions = Compositions(
+            request.collective, self._is_of_use, self._lost, self._admits
+        )
         self.seeds = self.answers.seeding.run(request.topology, request.collective)
         self._again = Deadline.after(_SAVE_SECONDS)
-        self.complete, self.interrupted = True, False
+        self.complete, self.interrupted, self._late = True, False, late
 
     def frontier(self) -> Frontier:
         """That of the compositions, and of what the direct search finds beside them."""
@@ -128,7 +143,7 @@ class Composing:
             # Now, for there may be no time in the end, and it is what most claims rest on.
             bounds.deadline = self.deadline.share(_SHARE_OF_FIRST_BOUND)
             self.observer.bounded(None, source.least_bandwidth)
-            bounds.deadline = self.deadline
+            self._bound_until(self.deadline)
         alone = self.answers.solver is None
         # What seeds construct for the whole need not be composed.
         self._construct(alone=alone)
@@ -138,14 +153,29 @@ class Composing:
             turns = SeedTurns(self.seeds, request, self.deadline, self._take)
             self._turn(lambda: turns.first(alone=alone))
         if alone:
-            bounds.deadline = proofs_until(self.deadline)
+            self._bound_until(proofs_until(self.deadline))
         self._bound_meanwhile()
         frontier = self._so_far(scope)
+        self.points = list(frontier.points)
         self.observer.found(frontier.points)
         if self.on_points is not None:
             self.on_points(frontier)
         more = request.collective.combining and not self.interrupted and frontier.open
         return self._direct(frontier) if more and not alone else frontier
+
+    def close(self) -> None:
+        """Seeds of the whole propose nothing more."""
+        self.seeds.close()
+
+    def _interrupt(self) -> None:
+        """A person does not wait for what takes long to prove."""
+        self.interrupted = True
+        self._bound_until(self.bounds.deadline)
+
+    def _bound_until(self, deadline: Deadline) -> None:
+        """Bounds are begun until then, or for a moment where a person stopped the search."""
+        stopping = _STOPPING_SECONDS if self.interrupted else None
+        self.bounds.deadline = deadline.sooner(stopping)
 
     def _bound_meanwhile(self) -> None:
         """While seeds of the whole work in a process of their own: bounds what is known, S by S,
@@ -179,26 +209,26 @@ class Composing:
         if go_on and not (self.deadline.is_never or self._is_far()):
             turn = next_round(self.seeds, self.request, until.left(), until)
             self._turn(lambda: self._take(turn))
-        if large and not self.deadline.is_never:
+        if large and not (self.deadline.is_never or self.interrupted):
             self.bounds.deadline = self.deadline.share(_SHARE_OF_BOUNDS)
             for point in self.points:
                 if not self.bounds.deadline.passed:
-                    self._bounded(point.steps)
-            self.bounds.deadline = self.deadline
+                    self._turn(partial(self._bounded, point.steps))
+            self._bound_until(self.deadline)
 
     def _is_far(self) -> bool:
         """Whether what is known is far from what is proved."""
-        ends = [p.bandwidth for p in self.points] + [f.limit for f in self._families]
+        ends = [p.bandwidth for p in self.points] + [f.limit for f in self.families]
         best = min(ends, default=None)
         return best is None or best > _FAR * self.source.least_bandwidth
 
     def _so_far(self, scope: str) -> Frontier:
         """What is known, with everything that is proved about it."""
-        request, source, families = self.request, self.source, self._families
+        request, source = self.request, self.source
         found = Frontier(
             request.topology,
             request.collective.name,
-            unbeaten(self.points, families),
+            unbeaten(self.points, self.families),
             (),
             scope,
             self.answers.settings(
@@ -210,14 +240,15 @@ class Composing:
             complete=self.complete and not self.interrupted,
             interrupted=self.interrupted,
             seconds=time.perf_counter() - self.began,
-            families=families,
+            refuted=tuple(self._refuted),
+            families=self.families,
         )
         return self._claimed(found)
 
     @property
-    def _families(self) -> tuple[Family, ...]:
+    def families(self) -> tuple[Family, ...]:
         """Those of seeds of the whole that belong on the frontier."""
-        return belonging(self.seeds.families, self.request, self.points)
+        return belonging((*self._grown, *self.seeds.families), self.request, self.points)
 
     def _turn(self, seeds: Callable[[], object]) -> None:
         """A turn of seeds, unless the search was interrupted."""
@@ -226,7 +257,7 @@ class Composing:
         try:
             seeds()
         except KeyboardInterrupt:
-            self.interrupted = True
+            self._interrupt()
         except OutOfTimeError:
             self.complete = False
 
@@ -292,7 +323,7 @@ class Composing:
             try:
                 self._compose(parts, late.sooner(_STOPPING_SECONDS) if self.interrupted else late)
             except KeyboardInterrupt:
-                self.interrupted = True
+                self._interrupt()
         if not scopes and refusal is not None and not self.request.collective.combining:
             raise refusal
         return _scope(scopes)
@@ -314,9 +345,9 @@ class Composing:
             frontier = self.frontiers.search(SearchTask(asked, until, on_points, proving=False))
             for other in same:
                 other.points = frontier.points
-            self.interrupted |= frontier.interrupted
             self.complete &= frontier.complete
-            if self.interrupted:
+            if frontier.interrupted:
+                self._interrupt()
                 break
         return parts
 
@@ -384,8 +415,7 @@ class Composing:
         """
         try:
             for point in self.compositions.points(parts, deadline):
-                if self._admits(point):
-                    self.points = merged(self.points, point)
+                self.points = merged(self.points, point)
         except OutOfTimeError:
             self.complete = False
         except MemoryError as error:
@@ -421,7 +451,7 @@ class Composing:
         if frontier.interrupted:
             why = "interrupted"
         elif self.bounds.deadline.passed:
-            why = "time limit"
+            why = self._late
         self._bound_in_turn(steps)
         reason = "; ".join([why, *self.answers.losses])
         return with_claims(frontier, self.source, sorted(steps), lambda _: reason)
@@ -435,7 +465,7 @@ class Composing:
 
     def _with(self, frontier: Frontier, points: Sequence[Point]) -> Frontier:
         """The same with other points, and the families that belong beside them."""
-        families = belonging(self.seeds.families, self.request, points)
+        families = belonging((*self._grown, *self.seeds.families), self.request, points)
         return replace(frontier, points=unbeaten(points, families), families=families)
 
     def _direct(self, found: Frontier) -> Frontier:
@@ -446,7 +476,6 @@ class Composing:
         last = max((p.steps for p in found.points), default=source.least_steps + 2)
         if deadline.passed:
             return replace(found, complete=False)
-        ends = deadline.sooner(_DIRECT_SECONDS) if deadline.is_never else deadline
         self.observer.began(f"{request.collective.name}, directly")
         report = self.on_points
 
@@ -462,7 +491,7 @@ class Composing:
                 strategy=Strategy.CERTIFIED,
                 max_steps=last if request.max_steps is None else min(last, request.max_steps),
                 max_chunks=request.max_chunks or _DIRECT_MULTIPLES * source.least_chunks,
-                time_limit=ends.seconds,
+                time_limit=deadline.seconds,
             ),
             self.answers,
             self.observer,
@@ -471,17 +500,16 @@ class Composing:
             refuted=found.refuted,
             seeds=(self.seeds, request),
             bounds=self.bounds,
-            deadline=ends,
+            deadline=deadline,
         )
-        # The direct search's own limit of time, which no user set, does not make it incomplete.
-        excused = deadline.is_never and OUT_OF_MEMORY not in self.answers.losses
+        self.points, self._refuted = list(direct.points), direct.refuted
         frontier = self._claimed(
             replace(
                 self._with(found, direct.points),
                 refuted=direct.refuted,
                 scope=f"{found.scope}, and directly {direct.scope}",
                 interrupted=direct.interrupted,
-                complete=found.complete and not direct.interrupted and (direct.complete or excused),
+                complete=found.complete and direct.complete,
                 seconds=time.perf_counter() - self.began,
             )
         )

@@ -11,9 +11,13 @@ for.
 from __future__ import annotations
 
 import re
+import time
+from contextlib import closing
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
+from itertools import count
+from math import exp, inf, log
 
 from syncoll.deadline import Deadline
 from syncoll.model import Collective
@@ -22,13 +26,17 @@ from syncoll.results.frontier import Frontier, OpenClaim, Point
 from syncoll.searching.answers import AnswerSource
 from syncoll.searching.composing import Composing, SearchTask
 from syncoll.searching.decompose import Decomposition
-from syncoll.searching.driver import OnPoints, search_points
+from syncoll.searching.driver import OUT_OF_MEMORY, OnPoints, search_points
 from syncoll.searching.duals import Dual, DualAnswers, inverted_family, inverted_point
 from syncoll.searching.parts import same_problem, underlying
 from syncoll.searching.request import Observer, SearchRequest
 from syncoll.solving import Solver
 
 __all__ = ["search"]
+
+_PASS_SECONDS, _NEAR = 60.0, 1.01
+"""How long a search without a limit of time of what is composed of parts goes on at first, and how
+many times what is proved is near enough; a pass that comes no nearer than by that is the last."""
 
 
 def search(
@@ -171,11 +179,37 @@ class _Frontiers(Decomposition[SearchTask, Frontier]):
         return turn(self.search(SearchTask(asked.asked, task.deadline, turned)))
 
     def composition(self, question: SearchTask, collective: Collective) -> Frontier:
-        composing = Composing(self, question)
-        try:
+        if question.deadline.is_never and collective.combining and self.answers.solver is not None:
+            return self._in_passes(question)
+        with closing(Composing(self, question)) as composing:
             return composing.frontier()
-        finally:
-            composing.seeds.close()
+
+    def _in_passes(self, task: SearchTask) -> Frontier:
+        """Without a limit of time: passes that have one, each twice that of the one before, until
+        one finds and proves little more.  What has a limit is divided among seeds, parts, bounds
+        and solvers; what has none would wait for the first of them to come to its end.
+        """
+        began = time.perf_counter()
+        before: Composing | None = None
+        gap = inf
+        for seconds in (_PASS_SECONDS * 2**i for i in count()):
+            limited = replace(task, deadline=Deadline.after(seconds))
+            # Parts that had less time are searched anew.
+            parts = _Frontiers(self.answers, self.observer)
+            with closing(Composing(parts, limited, before, f"not within {seconds:g} s")) as one:
+                found = one.frontier()
+            lost = found.interrupted or OUT_OF_MEMORY in self.answers.losses
+            known, gap = gap, _gap(found)
+            if lost or gap <= _NEAR or (before is not None and gap >= known / _NEAR):
+                return replace(found, complete=not lost, seconds=time.perf_counter() - began)
+            before = one
+        raise AssertionError("unreachable")
+
+
+def _gap(frontier: Frontier) -> float:
+    """How many times what is proved what was found costs where it is open, in geometric mean."""
+    found = [log(one.high / one.low) if one.high and one.low else inf for one in frontier.open]
+    return exp(sum(found) / len(found)) if found else 1.0
 
 
 def _scaled(claim: OpenClaim, factor: Fraction) -> OpenClaim:

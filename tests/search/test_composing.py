@@ -81,6 +81,26 @@ def test_only_what_promises_most_is_made() -> None:
     assert lost == []
 
 
+def test_what_is_beyond_the_limits_keeps_nothing_else_from_being_made() -> None:
+    dear, cheap = _on_a_ring(4, (2, 1)), _on_a_ring(4, (3, 4))
+    made = Compositions(
+        ALLREDUCE, lambda *_: True, lambda _: None, lambda point: point.chunks <= 4 * 3
+    )
+    (only,) = made.points(_parts([dear, cheap], [dear, cheap]), NEVER)
+    assert only.bandwidth == 2 * dear.bandwidth / 4
+
+
+def test_what_is_dearer_than_it_promised_keeps_cheaper_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Two parts that were cut anew lose what an exact composition has."""
+    one, two, even = _on_a_ring(4, (1, 2)), _on_a_ring(4, (10, 11)), _on_a_ring(4, (5, 6))
+    monkeypatch.setattr(compositions, "_MOST_REFINED", 960)
+    found, _ = _composed(_parts([one, even], [two, even]))
+    assert found[0].bandwidth > even.bandwidth * 2 / 4
+    assert found[-1].bandwidth == even.bandwidth * 2 / 4
+
+
 def test_what_there_is_no_time_for_is_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
     few = _on_a_ring(4, (1, 0))
     made = Compositions(ALLREDUCE, lambda *_: True, lambda _: None)
@@ -171,11 +191,8 @@ def test_compositions_are_passed_on_while_parts_are_searched(
     assert known[-1][0].points
 
 
-def test_a_way_that_can_gain_nothing_is_not_searched(
-    monkeypatch: pytest.MonkeyPatch, solver: Solver
-) -> None:
+def test_a_way_that_can_gain_nothing_is_not_searched(solver: Solver) -> None:
     """Both ways have four steps at least on ring(4), with which the first meets the bound."""
-    monkeypatch.setattr(composing, "_DIRECT_SECONDS", 0.2)
     reduce = inverse_of(broadcast(), "reduce")
     both = sequence_of([[REDUCESCATTER, ALLGATHER], [reduce, broadcast()]], "allreduce")
     began: list[str] = []
@@ -184,7 +201,8 @@ def test_a_way_that_can_gain_nothing_is_not_searched(
         def began(self, collective: str) -> None:
             began.append(collective)
 
-    frontier = search(SearchRequest(ring(4), both, max_steps=4), solver, Listening())
+    request = SearchRequest(ring(4), both, max_steps=4, time_limit=3.0)
+    frontier = search(request, solver, Listening())
     assert frontier.points[-1].bandwidth == Fraction(3, 4)
     assert began == ["allgather", "allreduce, directly"]
 
