@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from syncoll import documents
-from syncoll.api.base import Shown, What, data_frame, deadline_of, dressed, seconds_of, session_for
+from syncoll.api.base import (
+    Shown,
+    What,
+    Where,
+    data_frame,
+    deadline_of,
+    dressed,
+    seconds_of,
+    session_for,
+)
 from syncoll.deadline import interrupted_at
 from syncoll.designing import Design, Question
 from syncoll.designing.folder import DesignFolder
@@ -16,7 +25,6 @@ from syncoll.designing.picture import draw_design
 from syncoll.designing.table import COLUMNS, rows
 from syncoll.documents.tables import table_content, table_format
 from syncoll.errors import UsageError
-from syncoll.model import Collective
 from syncoll.pages import Page
 from syncoll.pages.design import design_page
 from syncoll.reporting import design_report
@@ -139,7 +147,7 @@ class DesignResult(Shown, Design):
 
 
 def design(
-    topologies: str | Sequence[str],
+    topologies: Where | Sequence[Where],
     collectives: What | Sequence[What],
     *,
     where: str | Sequence[str] = (),
@@ -157,7 +165,7 @@ def design(
 
     Args:
         topologies: families such as ``torus(a, b, c)``, whose parameters are whole numbers from 1
-            on, or single machines.
+            on, single machines, or objects.
         collectives: names or objects.
         where: a condition on the parameters, in the language; also on ``P``, the number of nodes,
             ``ports`` and ``links``.  Several must all hold.
@@ -189,20 +197,23 @@ def design(
     most = _MOST if most is None else most
     require_whole("most", most, 1)
     require_whole("steps", steps)
-    listed = [topologies] if isinstance(topologies, str) else list(topologies)
-    asked = [collectives] if isinstance(collectives, str | Collective) else list(collectives)
+    listed, asked, texts = _listed(topologies), _listed(collectives), _listed(where)
     for name, given in (("topologies", listed), ("collectives", asked)):
         if not given:
             raise UsageError(f"no {name}; a design needs at least one")
+    for text in texts:
+        if not isinstance(text, str):
+            expected = "expected a condition such as 'a * b == 16', or several"
+            raise UsageError(f"{argument('where')}: {text!r} is no condition; {expected}")
     with interrupted_at(until):
-        families = [session.specs.family(one) for one in listed]
+        families = [session.family(one) for one in listed]
         meant = tuple(session.collective(one) for one in asked)
-    texts = (where,) if isinstance(where, str) else tuple(where)
     seconds = seconds_of(search_limit)
     if seconds is not None and not synthesise:
         raise UsageError(f"{argument('search_limit')} without {argument('synthesise')}")
     searching = (_SEARCH_SECONDS if seconds is None else seconds) if synthesise else None
-    question = Question(meant, tuple(listed), texts, most, one_more_link, steps, searching)
+    named = tuple(one.reference for one in families)
+    question = Question(meant, named, tuple(texts), most, one_more_link, steps, searching)
     folder = None if output is None else DesignFolder(Path(output), session.tell)
     if folder is not None:
         folder.require_part_of(question)
@@ -212,3 +223,9 @@ def design(
     if folder is not None:
         folder.finish(result.document())
     return result
+
+
+def _listed(given: Any) -> list[Any]:
+    """One thing, or several; what is neither is refused where it is used, as is a graph."""
+    alone = isinstance(given, str) or not isinstance(given, Iterable) or hasattr(given, "edges")
+    return [given] if alone else list(given)

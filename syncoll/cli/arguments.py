@@ -24,6 +24,7 @@ __all__ = [
     "add_in_place",
     "add_instance",
     "add_meant",
+    "add_memory_limit",
     "add_problem",
     "add_progress",
     "add_solver",
@@ -151,6 +152,18 @@ def add_time_limit(parser: argparse._ActionsContainer, more: str) -> None:
     )
 
 
+def add_memory_limit(parser: argparse._ActionsContainer) -> None:
+    """--memory-limit of the whole command."""
+    parser.add_argument(
+        "--memory-limit",
+        type=memory,
+        metavar="SIZE",
+        help="of the whole command, its process and its solvers' together, such as 4GiB; what "
+        "would not fit is left out; on a cluster, of each process there (default: half of what is "
+        "free)",
+    )
+
+
 def add_progress(parser: argparse._ActionsContainer) -> None:
     """--progress."""
     parser.add_argument(
@@ -214,14 +227,7 @@ def add_solver(parser: argparse.ArgumentParser, *, pool: bool = False) -> None:
     group.add_argument(
         "--seed", type=amount, default=0, metavar="N", help="of the solver's choices (default: 0)"
     )
-    group.add_argument(
-        "--memory-limit",
-        type=memory,
-        metavar="SIZE",
-        help="of the whole command, its process and its solvers' together, such as 4GiB; what "
-        "would not fit is left out; on a cluster, of each process there (default: half of what is "
-        "free)",
-    )
+    add_memory_limit(group)
     if not pool:
         return
     group = parser.add_argument_group("answers")

@@ -88,13 +88,16 @@ def run(arguments: argparse.Namespace) -> int:
         time_limit=arguments.time_limit,
     )
     code = Exit.INTERRUPTED if bounds.interrupted else Exit.OK
+    tabulated = arguments.format != "json" and arguments.output != STANDARD_OUTPUT
+    if bounds.more and not tabulated:  # the table says so itself
+        note(f"syncoll: {bounds.more}")
     if arguments.output == STANDARD_OUTPUT:
         print_json(bounds.document())
         return code
     if arguments.output is not None:
         bounds.save(arguments.output)
         note(f"saved in {arguments.output}")
-    if arguments.format != "json":
+    if tabulated:
         print_page(bounds.page(prices=arguments.prices))
         return code
 

@@ -26,6 +26,7 @@ import syncoll
 from syncoll.cli.arguments import (
     STANDARD_OUTPUT,
     add_format,
+    add_memory_limit,
     add_progress,
     add_time_limit,
     count,
@@ -92,6 +93,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="for the search of each collective on each of them (default: 10 s)",
     )
     add_time_limit(parser, "; what is proved by then is given, as after Ctrl-C (default: none)")
+    add_memory_limit(parser)
+    parser.set_defaults(smaller="a smaller --most, or a --where that leaves fewer machines")
     parser.add_argument(
         "--jobs", type=count, metavar="N", help="so many processes at once (default: 1)"
     )
@@ -165,7 +168,7 @@ def run(arguments: argparse.Namespace) -> int:
         progress=arguments.progress,
         **{
             name: value
-            for name, value in picked(arguments, "jobs store executor").items()
+            for name, value in picked(arguments, "jobs store executor memory_limit").items()
             if value is not None
         },
     )

@@ -112,9 +112,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a command line; returns its exit code."""
     began = time.perf_counter()
     words = list(sys.argv[1:] if arguments is None else arguments)
+    smaller = "fewer steps, chunks or nodes"
     try:
         with arguments_as_options():
             parsed = build_parser(words).parse(words)
+            smaller = getattr(parsed, "smaller", smaller)  # what helps with this command
             parsed.session = session = Session(
                 settings_of(parsed), tell=_tell, plugins=getattr(parsed, "plugins", None)
             )
@@ -135,7 +137,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return Exit.INTERRUPTED
     except MemoryError as error:
         why = f": {error}" if str(error) else ""
-        note(f"syncoll: out of memory{why}; try fewer steps, chunks or nodes")
+        note(f"syncoll: out of memory{why}; try {smaller}")
         return Exit.UNDECIDED
     except Exception:
         note(f"{traceback.format_exc()}syncoll: this is a bug of syncoll's own; please report it")

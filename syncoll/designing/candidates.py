@@ -12,7 +12,7 @@ from syncoll.errors import LocatedError
 from syncoll.model import Collective, Topology
 from syncoll.planning.plan import unit_bandwidth
 from syncoll.routing import as_topology
-from syncoll.spec import Condition, Family, applying, members
+from syncoll.spec import Condition, Family, Machine, applying, members
 
 __all__ = ["Candidate", "Candidates", "Costs", "find_candidates", "ports_of"]
 
@@ -111,11 +111,12 @@ class Candidates:
 
 
 def find_candidates(
-    families: Sequence[Family],
+    families: Sequence[Family | Machine],
     conditions: Iterable[Condition],
     collectives: Sequence[Collective],
     most: int,
     until: Deadline,
+    enough: int | None = None,
 ) -> Candidates:
     """The members of families for which the conditions hold, each machine once.
 
@@ -125,6 +126,7 @@ def find_candidates(
         collectives: what is asked of the machines: those that only number their nodes otherwise are
             the same if that changes nothing for these.
         most: the largest value of a parameter; the least is 1.
+        enough: to stop at so many machines; None to find all.
 
     Raises:
         SpecError: when a condition or a family makes no sense.
@@ -155,6 +157,8 @@ def find_candidates(
             known = {**values, "P": costs.nodes, "ports": costs.ports, "links": costs.links}
             if all(one.holds(known) for one in late):
                 _add(result, forms, Candidate(topology, costs), collectives)
+                if len(result.found) == enough:
+                    return result
     return result
 
 

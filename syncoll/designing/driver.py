@@ -17,7 +17,8 @@ from syncoll.designing.synthesis import Search, synthesise
 from syncoll.errors import SpecError, UsageError
 from syncoll.searching.lower_bounds import lower_bounds
 from syncoll.solving.executor_name import ExecutorName
-from syncoll.spec import Family, conditions_of
+from syncoll.spec import Family, Machine, conditions_of
+from syncoll.wording import argument
 
 __all__ = ["Work", "design"]
 
@@ -78,7 +79,7 @@ class Work:
         return done
 
 
-def design(families: Sequence[Family], question: Question, work: Work) -> Design:
+def design(families: Sequence[Family | Machine], question: Question, work: Work) -> Design:
     """Proves the bounds of all members of families.
 
     Raises:
@@ -94,8 +95,9 @@ def design(families: Sequence[Family], question: Question, work: Work) -> Design
             )
     conditions = [part for text in question.conditions for part in conditions_of(text)]
     with interrupted_at(work.until):
+        enough = 2 if question.one_more_link else None  # a second one is refused
         made = find_candidates(
-            families, conditions, question.collectives, question.most, work.until
+            families, conditions, question.collectives, question.most, work.until, enough
         )
     if not made.found:
         for error, _ in made.left_out.values():
@@ -125,8 +127,11 @@ def _one_more_link(
 ) -> Design:
     """The machine as it is, and with each of the links that may gain most."""
     if len(found) > 1:
-        names = ", ".join(one.name for one in found[:4])
-        raise UsageError(f"one more link is for one machine, not {len(found)}: {names}")
+        names = " and ".join(one.name for one in found)
+        raise UsageError(
+            f"one more link is for one machine, and here are several, such as {names}; name one, "
+            f"or say {argument('where')}"
+        )
     (base,) = found
     asked, rest = [], list[Extension]()
     candidates, until, shared = [base], work.until, 0

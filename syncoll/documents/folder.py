@@ -45,6 +45,10 @@ class FrontierFolder:
         self.path, self._tell = path, tell
         try:
             path.mkdir(exist_ok=True)
+        except FileExistsError:
+            raise UsageError(
+                f"cannot write into {path}: it is a file, and a folder is wanted; name a new one"
+            ) from None
         except OSError as error:
             raise UsageError(f"cannot write {path}: {error.strerror or error}") from None
         require_writable(path / INDEX)

@@ -26,9 +26,8 @@ def bounds_page(bounds: LowerBounds, *, with_prices: bool = False) -> Page:
         page.table((">steps S", ">R/C at least", ">R at least"), rows)
     else:
         page.text(f"with S up to {bounds.max_steps} there is no algorithm at all")
-    if bounds.late:
-        why = "it was interrupted" if bounds.interrupted else "the time was over"
-        page.text(f"more may be provable, but {why}: {', '.join(bounds.late)}")
+    if bounds.more:
+        page.text(bounds.more)
     if with_prices:
         for s, bound in (*bounds.by_steps, (None, bounds.any_steps)):
             steps = "any number of steps" if s is None else counted(s, "step")

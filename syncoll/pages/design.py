@@ -124,7 +124,7 @@ def _cells(one: Assessed, name: str, by_steps: bool, searched: bool) -> list[obj
     """The bounds on S and R/C, by S too, and the points found; dashes where nobody looked."""
     proved = one.bounds.get(name)
     if proved is None:
-        first = ["impossible", ""] if name in one.refused else ["-", "-"]
+        first = ["see below", ""] if name in one.refused else ["-", "-"]
         return [*first, *[""] * (by_steps + searched)]
     points = () if proved.frontier is None else proved.frontier.points
     found = _listed([(point.steps, point.bandwidth) for point in points])

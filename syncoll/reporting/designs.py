@@ -120,7 +120,7 @@ def _machines(design: Design, shown: _Shown) -> Markup:
 def _bounds(one: Assessed, name: str) -> tuple[object, object]:
     proved = one.bounds.get(name)
     if proved is None:
-        return ("impossible", "") if name in one.refused else ("", "")
+        return ("see the notes", "") if name in one.refused else ("", "")
     return proved.steps, proved.bandwidth
 
 

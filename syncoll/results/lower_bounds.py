@@ -35,6 +35,7 @@ class LowerBounds:
             collective, of which bounds for one C say nothing about others.
         late: of which numbers of steps, in words, more might have been proved with more time.
         interrupted: whether a person stopped it.
+        had: how much time each bound had, in words.
     """
 
     topology: Topology
@@ -47,6 +48,15 @@ class LowerBounds:
     evidence: Evidence | None = None
     late: tuple[str, ...] = ()
     interrupted: bool = False
+    had: str = "the time was over"
+
+    @property
+    def more(self) -> str:
+        """Of which numbers of steps more may be provable, and why; empty where of none."""
+        if not self.late:
+            return ""
+        why = "it was interrupted" if self.interrupted else self.had
+        return f"more may be provable, but {why}: {', '.join(self.late)}"
 
     @property
     def bandwidth(self) -> Fraction:

@@ -13,7 +13,7 @@ from syncoll.session.settings import require_whole
 if TYPE_CHECKING:
     from syncoll.model import Collective, Fabric, Instance, Topology
     from syncoll.plugins import PluginManager
-    from syncoll.spec import Reader, SpecLibrary
+    from syncoll.spec import Family, Machine, Reader, SpecLibrary
 
 __all__ = ["Names", "Tell"]
 
@@ -94,6 +94,19 @@ class Names:
         if isinstance(what, Topology | Fabric):
             return what
         return self.specs.topology(_name(what, "topology"))
+
+    def family(self, what: str | Topology | Fabric) -> Family | Machine:
+        """The topologies of a name some of whose arguments have no value yet; an object alone.
+
+        Raises:
+            SpecError: when there is no such.
+        """
+        from syncoll.model import Fabric, Topology
+        from syncoll.spec import Machine
+
+        if isinstance(what, Topology | Fabric):
+            return Machine(what)
+        return self.specs.family(_name(what, "topology"))
 
     def collective(self, what: str | Collective, *values: object, **named: object) -> Collective:
         """A collective by its name, ``allgather`` or ``broadcast(root=3)``, or itself.

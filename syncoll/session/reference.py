@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from syncoll.errors import SpecError, UsageError
 from syncoll.spec import SpecLibrary
+from syncoll.spec.keywords import list_words
+from syncoll.spec.module import close_names
 
 if TYPE_CHECKING:  # a mistyped name is found before anything heavy is loaded
     from syncoll.searching import SearchRequest, Strategy
@@ -55,8 +56,8 @@ def kind_of(specs: SpecLibrary, reference: str) -> str:
     if ".syncoll" in reference:
         raise failures["topology"]
     known = [n for kind in ("topology", "collective") for n in sorted(specs.known_names(kind))]
-    close = difflib.get_close_matches(reference.partition("(")[0].strip(), known, n=1)
-    hint = f"; did you mean {close[0]}?" if close else ""
+    close = list_words(close_names(reference.partition("(")[0].strip(), known))
+    hint = f"; did you mean {close}?" if close else ""
     raise UsageError(
         f"there is no machine, collective or file {reference!r}{hint}\n"
         f"expected a file, or one of {', '.join(known)}"

@@ -18,6 +18,7 @@ from syncoll.deadline import NEVER, Deadline
 from syncoll.errors import SyncollError
 from syncoll.session.names import Names, Tell
 from syncoll.session.settings import Settings
+from syncoll.wording import argument
 
 if TYPE_CHECKING:
     from syncoll.designing import Design, Question
@@ -32,13 +33,16 @@ if TYPE_CHECKING:
     from syncoll.results.solution import Explanation
     from syncoll.searching import AnswerSource, ChosenSeed, Observer, SearchRequest
     from syncoll.solving import Solver, SolverSettings
-    from syncoll.spec import Family
+    from syncoll.spec import Family, Machine
     from syncoll.store import Store
 
 __all__ = ["Session", "Tell"]
 
 _PROOF_SECONDS = 120.0
 """For each proof file, solving and checking, unless a limit for each point says otherwise."""
+
+_SECONDS_EACH, _MOST_NODES_AT_LENGTH, _SECONDS_EACH_BEYOND = 20, 128, 5
+"""What `lower_bounds` gives each bound, and on more nodes each of a collective that combines."""
 
 
 def _log(text: str) -> None:
@@ -353,18 +357,17 @@ class Session(Names):
         from syncoll.searching.lower_bounds import lower_bounds
 
         with self.limited():
-            return lower_bounds(
-                topology,
-                collective,
-                chunks=chunks,
-                max_steps=max_steps,
-                until=until,
-                on_message=self.tell,
+            found = lower_bounds(
+                topology, collective, chunks=chunks, max_steps=max_steps, until=until
             )
+        long = topology.num_nodes > _MOST_NODES_AT_LENGTH and collective.combining
+        seconds = _SECONDS_EACH_BEYOND if long else _SECONDS_EACH
+        share = "" if until.is_never else f"a share of {argument('time_limit')}, and "
+        return replace(found, had=f"each bound had {share}at most {seconds} s")
 
     def design(
         self,
-        families: Sequence[Family],
+        families: Sequence[Family | Machine],
         question: Question,
         *,
         until: Deadline = NEVER,

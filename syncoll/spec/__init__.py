@@ -9,7 +9,7 @@ from syncoll.lazy import lazily
 
 if TYPE_CHECKING:
     from syncoll.spec.check import CheckReport, check_file
-    from syncoll.spec.families import Condition, Family, applying, conditions_of, members
+    from syncoll.spec.families import Condition, Family, Machine, applying, conditions_of, members
     from syncoll.spec.library import DefinitionSummary, Kind, Reader, SpecLibrary
     from syncoll.spec.searching import SearchSpec
     from syncoll.spec.writer import topology_to_spec
@@ -18,7 +18,7 @@ else:
         __name__,
         {
             "check": "CheckReport check_file",
-            "families": "Condition Family applying conditions_of members",
+            "families": "Condition Family Machine applying conditions_of members",
             "library": "DefinitionSummary Kind Reader SpecLibrary",
             "searching": "SearchSpec",
             "writer": "topology_to_spec",
@@ -31,6 +31,7 @@ __all__ = [
     "DefinitionSummary",
     "Family",
     "Kind",
+    "Machine",
     "Reader",
     "SearchSpec",
     "SpecLibrary",

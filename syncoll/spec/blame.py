@@ -22,7 +22,7 @@ from syncoll.spec.module import Found, Module
 from syncoll.spec.source import Span
 from syncoll.spec.syntax import Argument, Definition
 
-__all__ = ["BlamedCall", "DataError", "RequirementError", "at_call", "at_use", "blaming"]
+__all__ = ["BlamedCall", "DataError", "RequirementError", "at_call", "at_use", "blaming", "guilty"]
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -94,7 +94,7 @@ def at_call(error: LocatedError, call: BlamedCall, *, late: bool = False) -> Loc
         return error
     if not found.module.shipped or origin is None or origin.file == span.source.label:
         return error
-    place = _argument(_guilty(origin), found.definition, call.arguments, span)
+    place = _argument(guilty(origin), found.definition, call.arguments, span)
     return _moved(error, origin, found.definition.name, place)
 
 
@@ -108,7 +108,8 @@ def at_use(error: LocatedError, module: Module, span: Span) -> LocatedError:
     return _moved(error, origin, f"`{' '.join(span.text.split())}`", span)
 
 
-def _guilty(origin: Origin) -> str:
+def guilty(origin: Origin) -> str:
+    """The text of an expression that an error is about."""
     return origin.text[origin.column - 1 :][: origin.width]
 
 
@@ -117,7 +118,7 @@ def _moved(error: LocatedError, origin: Origin, owner: str, place: Span) -> Loca
         return RequirementError(error.brief, place.origin, error.expected)
     message = error.message
     if message.startswith("this is "):
-        message = f"`{_guilty(origin)}` of {owner} is {message.removeprefix('this is ')}"
+        message = f"`{guilty(origin)}` of {owner} is {message.removeprefix('this is ')}"
     return type(error)(message, place.origin, error.expected)
 
 

@@ -22,7 +22,7 @@ from syncoll.errors import LocatedError, ModelError, SpecError
 from syncoll.model import Collective, Fabric, Topology
 from syncoll.spec import limits, syntax
 from syncoll.spec.blame import BlamedCall, RequirementError
-from syncoll.spec.collective import mentions, table_of
+from syncoll.spec.collective import EmptyError, mentions, table_of
 from syncoll.spec.environment import Ambient
 from syncoll.spec.evaluator import Evaluator
 from syncoll.spec.instantiate import make_collective, make_search, make_topology
@@ -277,7 +277,8 @@ class Trials:
         else:
             assert isinstance(definition, syntax.CombinedDefinition)
             span = definition.combination.span
-        tried, failure, hopeless = False, None, set[int]()
+        tried, hopeless = False, set[int]()
+        failure: LocatedError | None = None
         for nodes, chunks in _SIZES:
             if nodes in hopeless:
                 continue
@@ -290,7 +291,7 @@ class Trials:
             except RequirementError:
                 hopeless.add(nodes)  # not defined on so few nodes
                 continue
-            except ModelError as error:
+            except (ModelError, EmptyError) as error:
                 failure = error
                 hopeless.add(nodes)
                 continue

@@ -27,12 +27,16 @@ from syncoll.spec.syntax import Node
 from syncoll.spec.values import NameScope, NotVectorisable, Relation
 from syncoll.wording import counted
 
-__all__ = ["build_collective", "mentions", "table_of"]
+__all__ = ["EmptyError", "build_collective", "mentions", "table_of"]
 
 IntArray = npt.NDArray[np.int64]
 
 _BLOCK = 1 << 18
 """Cells that are evaluated at once: few enough for the processor's caches."""
+
+
+class EmptyError(SpecError):
+    """All sizes are 0 on so many nodes, which need not be so on others."""
 
 
 def build_collective(calls: Sequence[BlamedCall], scope: NameScope, name: str) -> Collective:
@@ -178,7 +182,8 @@ class _CollectiveSpec:
                     f"at most {limits.MAX_CHUNKS}, which larger units would make",
                 )
             if not sizes.any():
-                raise expr.span.error("all sizes are 0", "at least one chunk that is there")
+                expected = "at least one chunk that is there"
+                raise EmptyError("all sizes are 0", expr.span.origin, expected)
         return table, sizes.astype(np.int64)
 
     def refusal(self, guilty: str, message: str, expected: str) -> SpecError:

@@ -37,7 +37,7 @@ from syncoll.spec.arithmetic import (
     is_fractional,
     is_number,
 )
-from syncoll.spec.blame import BlamedCall, RequirementError, at_call
+from syncoll.spec.blame import BlamedCall, RequirementError, at_call, guilty
 from syncoll.spec.builtin import BUILTINS
 from syncoll.spec.environment import Ambient, bind_arguments, no_such_value
 from syncoll.spec.errors import describe_cell, fault_error
@@ -363,12 +363,19 @@ class Evaluator:
         Raises:
             RequirementError: when it does not hold.
         """
-        if not self.truth(statement.condition, scope):
+        unasked = False
+        try:
+            holds = self.truth(statement.condition, scope)
+        except SpecError as error:
+            if not _is_no_matrix(error, statement.condition):
+                raise
+            holds, unasked = False, True
+        if not holds:
             nodes = self.ambient.nodes
             brief = f"{name} has no meaning" + (f" on {counted(nodes, 'node')}" if nodes else "")
             span = statement.condition.span
             text = " ".join(span.text.split())
-            brief += _shapes(scope.names, text)
+            brief += _shapes(scope.names, text, lists=unasked)
             message = f"{brief}: `{text}` does not hold"
             raise RequirementError(message, span.origin, statement.message, brief)
 
@@ -425,8 +432,18 @@ _DISPATCH: Mapping[type[Expr], _Method] = {
 }
 
 
-def _shapes(names: Mapping[str, Any], text: str) -> str:
-    """How many rows and columns the matrices have that a text names."""
+def _is_no_matrix(error: SpecError, condition: Expr) -> bool:
+    """Whether an item of a list should be a list itself: those who gave the list do not know what
+    the condition calls its items.
+    """
+    if error.origin is None or not error.expected.startswith("a list"):
+        return False
+    bound = {node.name for node in condition.walk() if isinstance(node, syntax.Binder)}
+    return guilty(error.origin) in bound
+
+
+def _shapes(names: Mapping[str, Any], text: str, *, lists: bool) -> str:
+    """How many rows and columns the matrices have that a text names; with `lists` also lists."""
     found = ""
     for name in sorted(set(re.findall(r"\w+", text)) & set(names)):
         rows = names[name]
@@ -434,4 +451,6 @@ def _shapes(names: Mapping[str, Any], text: str) -> str:
             widths = sorted({len(row) for row in rows})
             wide = " to ".join(str(x) for x in dict.fromkeys((widths[0], widths[-1])))
             found += f"; {name} has {counted(len(rows), 'row')} of {wide} numbers"
+        elif lists and isinstance(rows, tuple) and all(is_number(item) for item in rows):
+            found += f"; {name} is a list of {counted(len(rows), 'number')}"
     return found

@@ -33,7 +33,7 @@ from syncoll.spec.values import NameScope, NotVectorisable
 if TYPE_CHECKING:
     from syncoll.model import Fabric, Topology
 
-__all__ = ["Condition", "Family", "Values", "applying", "conditions_of", "members"]
+__all__ = ["Condition", "Family", "Machine", "Values", "applying", "conditions_of", "members"]
 
 _MOST_VALUES = 1 << 22
 """Combinations of values that are looked at, before any condition."""
@@ -97,6 +97,31 @@ class Family:
 
 
 @dataclass(frozen=True, eq=False)
+class Machine:
+    """A machine that was given as an object: a family of one, without parameters."""
+
+    network: Topology | Fabric
+
+    @property
+    def reference(self) -> str:
+        """Its name."""
+        return self.network.name
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """None."""
+        return ()
+
+    def nodes(self, _values: Values) -> int:
+        """P."""
+        return self.network.num_nodes
+
+    def topology(self, _values: Values) -> Topology | Fabric:
+        """The object."""
+        return self.network
+
+
+@dataclass(frozen=True, eq=False)
 class Condition:
     """A part of a condition that counts by itself.
 
@@ -139,7 +164,7 @@ def conditions_of(text: str) -> list[Condition]:
 
 
 def applying(
-    conditions: Iterable[Condition], families: Sequence[Family], further: Iterable[str]
+    conditions: Iterable[Condition], families: Sequence[Family | Machine], further: Iterable[str]
 ) -> list[list[Condition]]:
     """For each family the conditions that speak of it.
 
@@ -178,7 +203,9 @@ def applying(
     return found
 
 
-def members(family: Family, conditions: Sequence[Condition], most: int) -> Iterator[Values]:
+def members(
+    family: Family | Machine, conditions: Sequence[Condition], most: int
+) -> Iterator[Values]:
     """The values from 1 to `most` for which those conditions hold that name parameters alone.
 
     Those that name P as well are asked where that can be said of all values at once, and count for
@@ -187,6 +214,9 @@ def members(family: Family, conditions: Sequence[Condition], most: int) -> Itera
     Raises:
         SpecError: when a condition makes no sense, or leaves too many values.
     """
+    if isinstance(family, Machine):
+        yield from [{}] if all(one.holds({}) for one in conditions if not one.names) else []
+        return
     names = family.parameters
     if most ** len(names) > _MOST_VALUES:
         raise family.call.span.error(

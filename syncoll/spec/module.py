@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Protocol
 
 from syncoll.errors import SpecError
+from syncoll.spec.keywords import list_words
 from syncoll.spec.limits import MAX_FILE_BYTES, MAX_IMPORTS
 from syncoll.spec.parser import parse_file
 from syncoll.spec.source import Source, Span, read_source
@@ -21,6 +22,7 @@ __all__ = [
     "Found",
     "Library",
     "Module",
+    "close_names",
     "defined_twice",
     "load_module",
     "make_module",
@@ -29,6 +31,8 @@ __all__ = [
     "unknown_name",
 ]
 
+_LEAST_PART, _MOST_SUGGESTED = 3, 3
+"""Letters of a word that other names may contain, and how many of these are suggested."""
 
 _NAMESPACES = {
     "topology": "a topology",
@@ -131,12 +135,19 @@ def unknown_name(namespace: str, name: str, span: Span, module: Module) -> SpecE
 
 def suggest(name: str, known: Iterable[str]) -> str:
     """``; did you mean …?`` when a known name is close."""
-    known = list(known)
+    close = list_words(f"`{other}`" for other in close_names(name, known))
+    return f"; did you mean {close}?" if close else ""
+
+
+def close_names(name: str, known: Iterable[str]) -> list[str]:
+    """The known name that is closest; where none is close, a few that contain it as a part."""
+    known, word = list(known), name.lower()
+    by_lower = {other.lower(): other for other in known}
     close = difflib.get_close_matches(name, known, 1, 0.6)
-    if not close:
-        by_lower = {other.lower(): other for other in known}
-        close = [by_lower[n] for n in difflib.get_close_matches(name.lower(), by_lower, 1, 0.6)]
-    return f"; did you mean `{close[0]}`?" if close else ""
+    close = close or [by_lower[n] for n in difflib.get_close_matches(word, by_lower, 1, 0.6)]
+    if close or len(word) < _LEAST_PART:
+        return close
+    return [other for other in known if word in other.lower()][:_MOST_SUGGESTED]
 
 
 def make_module(

@@ -371,6 +371,12 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
     (lambda: syncoll.solve(*RING, chunks=1, steps=2.5, rounds=3), "steps is 2.5"),  # type: ignore[arg-type]
     (lambda: syncoll.solve(*RING, chunks=1, steps=1, rounds=1, jobs=4), "jobs means nothing"),
     (lambda: syncoll.bounds(*RING, max_steps=-1), "max_steps is -1"),
+    (lambda: syncoll.design(8, "allgather"), "8 is not a topology"),  # type: ignore[arg-type]
+    (lambda: syncoll.design([None], "allgather"), "None is not a topology"),  # type: ignore[list-item]
+    (lambda: syncoll.design(nx.path_graph(3), "allgather"), "by Topology.from_networkx"),
+    (lambda: syncoll.design("ring(4)", None), "None is not a collective"),  # type: ignore[arg-type]
+    (lambda: syncoll.design(*RING, where=5), "where: 5 is no condition"),  # type: ignore[arg-type]
+    (lambda: syncoll.design(*RING, where=[5]), "no condition; expected a condition such as"),  # type: ignore[list-item]
     (lambda: syncoll.forest("dgx1", "alltoall"), "is not one of allgather"),
     (lambda: syncoll.forest("dgx1", "allgather", root=1), "every node is a root"),
     (lambda: syncoll.forest("dgx1", "reduce", root="1"), "root is '1'"),  # type: ignore[arg-type]

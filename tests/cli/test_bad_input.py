@@ -31,6 +31,9 @@ def refused(result: Any, *words: str) -> None:
     [
         # Names.
         (["pareto", "dgx", "allgather"], ["`dgx`", "did you mean `dgx2`?", "^^^"]),
+        (["pareto", "kautz(2,3)", "allgather"], ["`kautz`; did you mean `generalised_kautz`?"]),
+        (["show", "kautz(2,3)"], ["did you mean generalised_kautz?"]),
+        (["pareto", "dgx1", "multi"], ["`multi_broadcast`, `multi_gather` or `multi_scatter`?"]),
         (["pareto", "dgx1", "allgathr"], ["did you mean `allgather`?"]),
         (["pareto", "ring", "allgather"], ["needs a value for `n`", "ring(n, bandwidth = 1)"]),
         (["pareto", "ring(8", "allgather"], ["never closed", "^"]),

@@ -54,13 +54,32 @@ def test_bounds_that_did_not_come_are_named(run: Any, monkeypatch: pytest.Monkey
     monkeypatch.setattr(clock, lambda: before)
     result = run("bounds", "dgx1", "allgather", "--max-steps", "2")
     assert "2  7/6" in " ".join(result.out.split()).replace(" ", "  ")
-    assert "more may be provable, but the time was over: 2 steps" in result.err
+    told = "more may be provable, but each bound had at most 20 s: 2 steps"
+    assert told in result.out
+    assert told not in result.err  # once is enough
+
+
+def test_the_limit_that_was_in_force_is_named(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from syncoll.searching import lower_bounds
+    from syncoll.session import session
+
+    known = (session._SECONDS_EACH, session._MOST_NODES_AT_LENGTH, session._SECONDS_EACH_BEYOND)
+    assert known == (
+        lower_bounds._SECONDS,
+        lower_bounds._MOST_NODES_AT_LENGTH,
+        lower_bounds._SECONDS_BEYOND,
+    )
+    question = ("bounds", "ring(5)", "allgather", "--time-limit", "0", "--format", "json")
+    found = run(*question)
+    assert "but each bound had a share of --time-limit, and at most 20 s: " in found.err
+    monkeypatch.setattr(session, "_MOST_NODES_AT_LENGTH", 4)
+    assert "--time-limit, and at most 5 s: " in run(*question[:2], "allreduce", *question[3:]).err
 
 
 @pytest.mark.parametrize(
     ("stopped_by", "code", "why"),
     [
-        (OutOfTimeError, 0, "the time was over"),
+        (OutOfTimeError, 0, "each bound had at most 20 s"),
         (KeyboardInterrupt, 130, "it was interrupted"),
     ],
 )
@@ -87,7 +106,7 @@ def test_what_was_proved_until_then_is_given(
     assert [steps for steps, _ in rows] == ["3", "4", "5", "6"]
     told = f"more may be provable, but {why}: 3 steps, 4 steps, 5 steps, 6 steps"
     assert told in result.out
-    assert told in result.err
+    assert told not in result.err
     assert run("check", saved, "--collective", "allgather").code == 0
     shown = run("show", saved).out
     assert "verified point" not in shown

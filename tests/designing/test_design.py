@@ -213,6 +213,43 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert "torus(8,1)" in capsys.readouterr().out
 
 
+def test_machines_may_be_objects() -> None:
+    ring, switched = syncoll.topology("ring(4)"), syncoll.fabric("star(4)")
+    alone = syncoll.design(ring, syncoll.collective("allgather"))
+    assert alone.question.families == ("ring(4)",)
+    assert bounds_of(alone, "allgather") == {"ring(4)": (2, Fraction(3, 2))}
+    found = syncoll.design([ring, switched, "ring(n)"], "allgather", where="P == 4 and n > 3")
+    assert sorted(one.candidate.name for one in found.assessed) == sorted(
+        ["ring(4)", syncoll.topology(switched).name]
+    )
+    with pytest.raises(SpecError, match=r"no member of ring\(4\)"):
+        syncoll.design(ring, "allgather", where="P > 4")
+    with pytest.raises(SpecError, match=r"no member of ring\(4\)"):
+        syncoll.design(ring, "allgather", where="1 == 2")
+
+
+def test_where_a_collective_has_no_meaning_it_is_not_called_impossible() -> None:
+    sizes = syncoll.collective("alltoallv", [[1] * 4] * 4)
+    found = syncoll.design("ring(n)", sizes, where="3 <= n <= 4")
+    page, report = " ".join(str(found.page()).split()), found.report()
+    assert "sizes has 4 rows of 4 numbers" in page
+    assert "see below" in page
+    assert "see the notes" in report
+    assert "impossible" not in page
+
+
+def test_out_of_memory_the_hint_can_be_followed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def too_much(*_: object) -> None:
+        raise MemoryError("this command has 9 GiB")
+
+    monkeypatch.setattr("syncoll.designing.driver.find_candidates", too_much)
+    assert main(["design", "ring(n)", "allgather", "--memory-limit", "8GiB"]) == 3
+    told = capsys.readouterr().err
+    assert "this command has 9 GiB; try a smaller --most, or a --where" in told
+
+
 def test_words_of_one_kind_are_not_enough(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["design", "dgx1"]) == 2
     assert "no collective among dgx1" in capsys.readouterr().err

@@ -10,6 +10,7 @@ import pytest
 import syncoll
 from syncoll.cli.main import main
 from syncoll.designing import assessing
+from syncoll.errors import UsageError
 
 COMMAND = ["design", "torus(a,b)", "--where", "P == 8", "allgather", "alltoall", "allreduce"]
 
@@ -69,6 +70,14 @@ def test_what_is_there_is_checked_and_not_proved_anew(
     assert asked == ["torus(2,4)"]
     assert "alltoall-torus_2_4.json is of no use" in told.err
     assert main(["check", str(folder)]) == 0
+
+
+def test_a_file_is_no_folder(tmp_path: Path) -> None:
+    file = tmp_path / "t.json"
+    file.write_text("{}")
+    with pytest.raises(UsageError, match=r"t\.json: it is a file, and a folder is wanted"):
+        syncoll.design("ring(4)", "allgather", output=file)
+    assert file.read_text() == "{}"
 
 
 def test_one_more_link_is_kept_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,10 +11,11 @@ import pytest
 
 import syncoll
 from syncoll.cli.main import main
+from syncoll.designing import candidates
 from syncoll.designing.candidates import Candidate, Costs
 from syncoll.designing.one_more_link import extensions, usual_bandwidth, with_link
 from syncoll.errors import UsageError
-from syncoll.model import Topology
+from syncoll.model import Fabric, Topology
 from syncoll.searching.lower_bounds import lower_bounds
 
 
@@ -123,8 +124,22 @@ def test_a_second_cable_adds_up() -> None:
 
 
 def test_it_is_for_one_machine() -> None:
-    with pytest.raises(UsageError, match="for one machine, not 2: ring"):
+    with pytest.raises(UsageError, match=r"several, such as ring\(4\) and ring\(5\); name one"):
         syncoll.design(["ring(4)", "ring(5)"], "allgather", one_more_link=True)
+
+
+def test_no_more_than_two_machines_are_made_to_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+    usual = candidates.as_topology
+
+    def counted(network: Topology | Fabric) -> Topology:
+        made.append(network.name)
+        return usual(network)
+
+    monkeypatch.setattr(candidates, "as_topology", counted)
+    with pytest.raises(UsageError, match="one more link is for one machine"):
+        syncoll.design("torus(a,b)", "alltoall", one_more_link=True)
+    assert len(made) == 2
 
 
 def test_pairs_whose_links_share_bandwidth_are_told(capsys: pytest.CaptureFixture[str]) -> None:

@@ -314,3 +314,29 @@ def test_what_is_rounded_up_is_no_less(library: SpecLibrary) -> None:
 def test_what_is_not_square_is_refused_with_its_shape(library: SpecLibrary) -> None:
     with pytest.raises(LocatedError, match="sizes has 2 rows of 3 numbers"):
         library.collective("alltoallv([[0,1,2],[3,4,5]])").tabulate(3, 1)
+    with pytest.raises(LocatedError, match=r"on 3 nodes; sizes is a list of 3 numbers\n") as caught:
+        library.collective("alltoallv([0,1,2])").tabulate(3, 1)
+    assert caught.value.expected == "a row and a column of sizes for each node"
+
+
+def test_a_condition_that_is_wrong_itself_is_shown_where_it_is(
+    library: SpecLibrary, spec_file: SpecFile
+) -> None:
+    spec_file("collective x { chunks P require sum(nodes) == nodes pre Scattered post All }")
+    with pytest.raises(LocatedError) as caught:
+        library.collective("my.syncoll:x").tabulate(3, 1)
+    assert "has no meaning" not in caught.value.message
+
+
+def test_sizes_of_0_on_one_node_may_be_others_on_more(
+    library: SpecLibrary, spec_file: SpecFile
+) -> None:
+    body = "pre Scattered post All"
+    path = spec_file(f"collective x {{ chunks P size c {body} }}")
+    assert check_file(path, library).errors == ()
+    for size, message in (
+        ("c / 2", "the size of chunk 1 of x is 1/2 units"),
+        ("0 * c", "all sizes are 0"),
+    ):
+        path = spec_file(f"collective x {{ chunks P size {size} {body} }}")
+        assert [error.message for error in check_file(path, library).errors] == [message]
