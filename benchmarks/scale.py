@@ -32,7 +32,7 @@ from syncoll.plugins import PluginManager
 from syncoll.results import Frontier
 
 HERE = Path(__file__).parent
-RANDOM = str(HERE / "topologies" / "random_regular_64_1.syncoll")
+RANDOM = [str(HERE / "topologies" / f"random_regular_64_{i}.syncoll") for i in (1, 2, 3)]
 LEAF_SPINE = "leaf_spine([[8 for b in range(4)] for l in range(4)])"
 
 ROWS: tuple[tuple[str, str, float], ...] = (
@@ -46,8 +46,11 @@ ROWS: tuple[tuple[str, str, float], ...] = (
     ("mesh(8,8)", "allgather", 60.0),
     *((name, "allgather", 60.0) for name in ("a100(boxes=2)", "a100(boxes=4)")),
     ("dgx_h100(boxes=4)", "allgather", 60.0),
+    *((name, "alltoall", 60.0) for name in ("a100(boxes=2)", "a100(boxes=4)")),
+    ("dgx_h100(boxes=4)", "alltoall", 60.0),
     *(("mi250(boxes=2)", name, 60.0) for name in ("allgather", "alltoall", "allreduce")),
-    *((name, "allgather", 60.0) for name in ("dragonfly(4,2,9)", "slim_fly(5)", RANDOM)),
+    *((name, "allreduce", 60.0) for name in ("a100(boxes=4)", "dgx_h100(boxes=4)", "fat_tree(8)")),
+    *((name, "allgather", 60.0) for name in ("dragonfly(4,2,9)", "slim_fly(5)", *RANDOM)),
     ("a100(boxes=16)", "allgather", 60.0),
     (LEAF_SPINE, "allgather", 60.0),
 )
