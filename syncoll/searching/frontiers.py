@@ -19,7 +19,7 @@ from functools import cache
 from itertools import count
 from math import exp, inf, log
 
-from syncoll.deadline import Deadline
+from syncoll.deadline import Deadline, OutOfTimeError
 from syncoll.model import Collective
 from syncoll.results.family import Family
 from syncoll.results.frontier import Frontier, OpenClaim, Point
@@ -197,7 +197,10 @@ class _Frontiers(Decomposition[SearchTask, Frontier]):
             # Parts that had less time are searched anew.
             parts = _Frontiers(self.answers, self.observer)
             with closing(Composing(parts, limited, before, f"not within {seconds:g} s")) as one:
-                found = one.frontier()
+                try:
+                    found = one.frontier()
+                except OutOfTimeError:  # before anything was known
+                    continue
             lost = found.interrupted or OUT_OF_MEMORY in self.answers.losses
             known, gap = gap, _gap(found)
             if lost or gap <= _NEAR or (before is not None and gap >= known / _NEAR):

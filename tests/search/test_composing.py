@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,15 @@ import pytest
 from syncoll.deadline import NEVER, OutOfTimeError
 from syncoll.model import Algorithm, Instance, Topology, inverse_of, sequence_of
 from syncoll.results import Frontier, Point, Solution
-from syncoll.searching import Observer, SearchRequest, composing, compositions, search
+from syncoll.searching import (
+    Observer,
+    SearchRequest,
+    composing,
+    compositions,
+    frontiers,
+    search,
+)
+from syncoll.searching.candidates import CandidateSource
 from syncoll.searching.compositions import Compositions
 from syncoll.searching.parts import Part
 from syncoll.solving import Solver
@@ -165,6 +174,47 @@ def test_what_is_known_of_parts_is_composed_when_a_person_stops_the_search(
     assert frontier.points
     for point in frontier.points:
         require_valid(point.instance, point.algorithm)
+
+
+def test_a_person_who_stops_the_search_does_not_wait_for_bounds(
+    monkeypatch: pytest.MonkeyPatch, solver: Solver
+) -> None:
+    left: list[float] = []
+    claimed = composing.with_claims
+
+    def with_claims(found: Frontier, source: CandidateSource, *rest: Any) -> Frontier:
+        left.append(source.bounds.deadline.left())
+        return claimed(found, source, *rest)
+
+    monkeypatch.setattr(composing, "with_claims", with_claims)
+    with monkeypatch.context() as patch:
+        _stopped_at(solver, patch, 3)
+        frontier = search(SearchRequest(ring(4), ALLREDUCE), solver)
+    assert frontier.interrupted
+    assert left[-1] <= composing._STOPPING_SECONDS
+
+
+def test_without_a_limit_of_time_there_are_passes_until_one_comes_no_nearer(
+    monkeypatch: pytest.MonkeyPatch, solver: Solver
+) -> None:
+    known: list[tuple[int, Fraction]] = []
+    frontier, seconds = composing.Composing.frontier, list[float]()
+
+    def limited(self: composing.Composing) -> Frontier:
+        seconds.append(self.deadline.left())
+        assert {(p.steps, p.bandwidth) for p in self.points} == set(known)
+        found = frontier(self)
+        known[:] = [(p.steps, p.bandwidth) for p in found.points]
+        return found
+
+    monkeypatch.setattr(composing.Composing, "frontier", limited)
+    monkeypatch.setattr(frontiers, "_PASS_SECONDS", 0.2)
+    found = search(SearchRequest(ring(8), ALLREDUCE), solver)
+    assert found.complete
+    assert not found.interrupted
+    assert len(seconds) >= 2
+    assert all(left <= 0.2 * 2**i for i, left in enumerate(seconds))
+    assert known == [(p.steps, p.bandwidth) for p in found.points]
 
 
 def test_compositions_are_passed_on_while_parts_are_searched(
