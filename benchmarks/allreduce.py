@@ -8,6 +8,7 @@ found over what is proved, less one; the mean of several is geometric.
 ::
 
     python benchmarks/allreduce.py                    # all tables, into results: about 12 minutes
+    python benchmarks/allreduce.py --other ../before/.venv/bin/python   # beside another version
     python benchmarks/allreduce.py --save now.json --before then.json   # with an earlier run's
     python benchmarks/allreduce.py --topology "ring(8)" --time-limit 20 -o ring.md
     python benchmarks/allreduce.py --seeds 'torus(8,8)' --time-limit 30 -o torus.md
@@ -17,10 +18,11 @@ from __future__ import annotations
 
 import argparse
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 
 from frontiers import Run, measure
-from tables import Costs, Page, add_options, earlier, least_cost, least_proved
+from tables import Costs, Page, add_options, add_other, earlier, least_cost, least_proved
 
 from syncoll.results import Frontier
 
@@ -125,6 +127,7 @@ def main() -> None:
     parser.add_argument("--seeds", action="append", metavar="TOPOLOGY", default=[])
     parser.add_argument("--time-limit", type=float, help="seconds for each search")
     add_options(parser, "allreduce")
+    add_other(parser)
     arguments = parser.parse_args()
     before, page, seconds = earlier(arguments), Page(arguments.output), arguments.time_limit
     page.say("# Allreduce at every number of steps", "")
@@ -132,23 +135,35 @@ def main() -> None:
     page.say("one. For each S counts what has at most so many steps.", "")
     page.conditions(seconds or 60.0)
     if arguments.topology or not arguments.seeds:
-        machines(page, arguments.topology or TOPOLOGIES, seconds or 60.0, before)
+        names = arguments.topology or TOPOLOGIES
+        machines(page, names, seconds or 60.0, before, arguments.other)
     for topology in arguments.seeds or ([] if arguments.topology else ["torus(8,8)"]):
         seeds(page, topology, seconds or SEED_SECONDS)
     page.write(arguments.save)
 
 
-def machines(page: Page, names: list[str], seconds: float, before: dict[str, Costs]) -> None:
+def machines(
+    page: Page,
+    names: Sequence[str],
+    seconds: float,
+    before: dict[str, Costs],
+    other: str | None,
+) -> None:
     """The table of machines, and that of their first S."""
     page.say("| machine | points (S, R/C) | S | settled | within 5 % | widest gap "
              "| mean gap before | mean gap | pipelines | end | search s |")  # fmt: skip
     page.say("|---|---|---|--:|--:|---|--:|--:|---|--:|--:|")
     for name in names:
+        if other is not None:
+            before[name] = costs(measure(name, "allreduce", seconds, [], python=other).frontier)
         run = measure(name, "allreduce", seconds, [])
         page.found[name] = every = costs(run.frontier)
         page.say(told(run, every, before.get(name)))
     gaps = [1 + mean_gap(every) for every in page.found.values()]
     page.say("", f"Mean of the machines' mean gaps: {mean(gaps):.1%}", "")
+    if other is not None:
+        was = [1 + mean_gap(before[name]) for name in page.found]
+        page.say(f"Before, for the S that had a point: {mean(was):.1%}", "")
     page.say("| machine | S | before | found | proved |", "|---|--:|---|---|--:|")
     for name, every in page.found.items():
         for steps, one in list(every.items())[:SHOWN]:

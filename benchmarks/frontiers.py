@@ -74,12 +74,19 @@ class Run:
 
 
 def measure(
-    topology: str, collective: str, seconds: float, more: Sequence[str], *, solver: bool = True
+    topology: str,
+    collective: str,
+    seconds: float,
+    more: Sequence[str],
+    *,
+    solver: bool = True,
+    python: str = sys.executable,
 ) -> Run:
     """Runs the command and checks what it wrote.
 
     Args:
         solver: whether one is asked, whose answers are not to be kept.
+        python: the interpreter; another one may have another version of syncoll.
 
     Raises:
         RuntimeError: when the command fails.
@@ -87,7 +94,7 @@ def measure(
     """
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "frontier.json"
-        command = [sys.executable, "-m", "syncoll", "pareto", topology, collective]
+        command = [python, "-m", "syncoll", "pareto", topology, collective]
         command += ["--store", "none"] if solver else []
         command += ["--time-limit", f"{seconds:g}s", "-o", str(file), *more]
         began = time.perf_counter()

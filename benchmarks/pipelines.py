@@ -9,6 +9,7 @@ bound for S.
 
     python benchmarks/pipelines.py                 # into results, 60 s a row: about 8 minutes
     python benchmarks/pipelines.py --large         # larger machines too: 5 minutes more
+    python benchmarks/pipelines.py --other ../before/.venv/bin/python   # beside another version
     python benchmarks/pipelines.py --save now.json --before then.json   # with an earlier run's
     python benchmarks/pipelines.py --row torus --steps 12 -o torus.md
 """
@@ -21,7 +22,9 @@ from fractions import Fraction
 from pathlib import Path
 
 from processes import pareto, process
-from tables import Costs, Page, add_options, earlier, least_cost, least_proved
+from tables import Costs, Page, add_options, add_other, earlier, least_cost, least_proved
+
+from syncoll.results import Frontier
 
 SMALL: tuple[tuple[str, str], ...] = tuple(
     (machine, collective)
@@ -62,10 +65,8 @@ def row(
         process(["check", str(file)], allowed=(0, 4))
     cells, worst = [], Fraction(0)
     last: Fraction | None = None
-    every: Costs = {}
-    for steps in range(frontier.least_steps, most + 1):
-        cost, low = least_cost(frontier, steps), least_proved(frontier, steps)
-        every[steps] = cost, low
+    every = costs(frontier, most)
+    for steps, (cost, low) in every.items():
         if cost is None or cost == last == low:
             continue  # settled with fewer steps
         gap = cost / low - 1
@@ -80,6 +81,24 @@ def row(
         f"| {topology} | {collective} | {', '.join(cells)} | {was} | {float(worst):.1%} "
         f"| {families} | {end:.1%} | {took.seconds:.1f} | {took.work:.1f} |"
     )
+
+
+def costs(frontier: Frontier, most: int) -> Costs:
+    """For each S up to the most."""
+    return {
+        steps: (least_cost(frontier, steps), least_proved(frontier, steps))
+        for steps in range(frontier.least_steps, most + 1)
+    }
+
+
+def earlier_costs(
+    topology: str, collective: str, most: int, seconds: float, python: str
+) -> Costs | None:
+    """Those of another version; None where it has no point."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "frontier.json"
+        frontier = pareto(topology, collective, seconds, file, python=python)[1]
+        return None if frontier is None else costs(frontier, most)
 
 
 def worst_gap(every: Costs) -> float:
@@ -97,6 +116,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60.0, help="for each row")
     parser.add_argument("--large", action="store_true", help="larger machines, too")
     add_options(parser, "pipelines")
+    add_other(parser)
     arguments = parser.parse_args()
     before, page = earlier(arguments), Page(arguments.output)
     page.say("# Collectives with one root", "")
@@ -122,7 +142,10 @@ def main() -> None:
         page.say("|---|---|---|--:|--:|---|--:|--:|--:|")
         for machine, collective in chosen:
             was = before.get(f"{collective} on {machine}")
-            row(page, machine, collective, arguments.steps, arguments.seconds, was)
+            steps, seconds = arguments.steps, arguments.seconds
+            if arguments.other is not None:
+                was = earlier_costs(machine, collective, steps, seconds, arguments.other)
+            row(page, machine, collective, steps, seconds, was)
         page.say("")
     page.write(arguments.save)
 

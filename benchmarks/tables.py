@@ -14,7 +14,16 @@ from pathlib import Path
 from syncoll.documents.atomic import write_atomically
 from syncoll.results import Frontier
 
-__all__ = ["RESULTS", "Costs", "Page", "add_options", "earlier", "least_cost", "least_proved"]
+__all__ = [
+    "RESULTS",
+    "Costs",
+    "Page",
+    "add_options",
+    "add_other",
+    "earlier",
+    "least_cost",
+    "least_proved",
+]
 
 Costs = dict[int, tuple[Fraction | None, Fraction]]
 """For each S what was found with at most so many steps, and what is proved."""
@@ -77,6 +86,11 @@ def add_options(parser: ArgumentParser, name: str) -> None:
     )
     parser.add_argument("--save", type=Path, metavar="FILE", help="what was found, as JSON")
     parser.add_argument("--before", type=Path, metavar="FILE", help="what an earlier run saved")
+
+
+def add_other(parser: ArgumentParser) -> None:
+    """Another version, with which each row is run as well, just before."""
+    parser.add_argument("--other", metavar="PYTHON", help="the interpreter of another version")
 
 
 def earlier(arguments: Namespace) -> dict[str, Costs]:
