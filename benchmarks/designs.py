@@ -2,7 +2,7 @@
 
 ::
 
-    python benchmarks/designs.py                      # results/designs.md
+    python benchmarks/designs.py                      # results/designs.md, figures/designs.svg
     python benchmarks/designs.py --steps 2 -o none    # R/C for two numbers of steps, too
 
 All connected circulants of 64 nodes have an odd offset, which multiplication makes 1; and a ring of
@@ -105,6 +105,11 @@ def main() -> None:
             cells += ["-" if proved is None else str(proved.steps), low]
         head = f"| {one.candidate.name} | {alike} | {costs.ports} | {costs.links} | "
         page.say(f"{head}{' | '.join(cells)} |")
+    if str(arguments.output) != "none":
+        picture = arguments.output.parent / "figures" / f"{arguments.output.stem}.svg"
+        picture.parent.mkdir(exist_ok=True)
+        found.plot().save(picture)
+        page.say("", f"![R/C over links](figures/{picture.name})")
     page.write(None)
 
 
