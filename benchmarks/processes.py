@@ -47,7 +47,11 @@ def process(
     began = time.perf_counter()
     with tempfile.TemporaryFile() as said:
         one = subprocess.Popen(
-            [python, "-m", "syncoll", *command], stdout=subprocess.DEVNULL, stderr=said
+            [python, "-m", "syncoll", *command],
+            stdout=subprocess.DEVNULL,
+            stderr=said,
+            # Where Python keeps no compiled modules, each process would compile them anew.
+            env={**os.environ, "PYTHONDONTWRITEBYTECODE": ""},
         )
         _, status, usage = os.wait4(one.pid, 0)
         one.returncode = os.waitstatus_to_exitcode(status)

@@ -15,14 +15,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
-import networkx as nx
 import numpy as np
 import numpy.typing as npt
 
 from syncoll.model import Topology
 from syncoll_classics.combining import Carrying, joined
 from syncoll_classics.dissemination import Dissemination
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 __all__ = ["Grid", "grid_allreduce", "grid_disseminations", "recognise_grid"]
 
@@ -72,11 +75,14 @@ def recognise_grid(topology: Topology) -> Grid | None:
     for grid, theirs in candidates:
         if theirs == links:
             return grid
-    if nodes > _MOST_MATCHED:
+    alike = [(grid, theirs) for grid, theirs in candidates if len(theirs) == len(links)]
+    if not alike or nodes > _MOST_MATCHED:
         return None
+    import networkx as nx  # which takes a tenth of a second to load, and is seldom needed
+
     ours = nx.Graph(list(links))
     profile = None
-    for grid, theirs in candidates:
+    for grid, theirs in alike:
         graph = nx.Graph(list(theirs))
         if sorted(d for _, d in graph.degree) != sorted(d for _, d in ours.degree):
             continue
@@ -103,6 +109,8 @@ def _grid_links(rows: int, columns: int, *, closed: bool) -> set[tuple[int, int]
 
 def _profile(graph: nx.Graph[int]) -> list[tuple[int, ...]]:
     """How many nodes are how far from each node: equal for graphs of equal shape."""
+    import networkx as nx
+
     return sorted(
         tuple(np.bincount(list(nx.single_source_shortest_path_length(graph, node).values())))
         for node in graph

@@ -12,7 +12,6 @@ import time
 from functools import lru_cache
 from math import gcd
 
-import networkx as nx
 import numpy as np
 import numpy.typing as npt
 
@@ -141,6 +140,8 @@ def _odd_torus(nodes: IntArray) -> list[int]:
 
 def _obstacle(topology: Topology) -> str:
     """A reason in words why there can be no cycle through all nodes; empty if none is seen."""
+    import networkx as nx  # only for machines without an evident cycle
+
     graph = nx.Graph(list(topology.links))
     graph.add_nodes_from(range(topology.num_nodes))
     for node in graph:
