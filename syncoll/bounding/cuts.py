@@ -93,9 +93,10 @@ def around_nodes(topology: Topology, demands: Sequence[Demand]) -> CutCertificat
     if nodes < 2 or not demands:
         return None
     amounts = _around(DemandList.of(demands), nodes)
-    ends = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
     best: tuple[Fraction, CutCertificate] | None = None
-    known: set[tuple[float, tuple[tuple[Fraction, int], ...]]] = set()
+    known: set[tuple[float, tuple[tuple[int, int], ...]]] = set()
+    widths: dict[Fraction, int] = {}  # numbered, since fractions are slow to compare
+    kind = [widths.setdefault(b.chunks_per_round, len(widths)) for b in topology.bounds]
     own: dict[int, int] = {}  # for a link that shares nothing its narrowest bound
     shared: set[int] = set()
     for j, members in enumerate(topology.bound_links):
@@ -107,15 +108,15 @@ def around_nodes(topology: Topology, demands: Sequence[Demand]) -> CutCertificat
         if link not in own or width < topology.bounds[own[link]].chunks_per_round:
             own[link] = j
     for i in np.flatnonzero(amounts > 0).tolist():
-        side, end = ends[:, i // nodes], i % nodes
-        crossing = np.flatnonzero(side == end).tolist()
+        end = i % nodes
+        crossing = list((topology.out_links if i < nodes else topology.in_links)[end])
         if not crossing:
             continue
         # Around nodes that look alike there is as much room.
         held = Counter(j for link in crossing for j in topology.link_bounds[link])
         key = (
             float(amounts[i]),
-            tuple(sorted((topology.bounds[j].chunks_per_round, n) for j, n in held.items())),
+            tuple(sorted((kind[j], n) for j, n in held.items())),
         )
         if key in known:
             continue

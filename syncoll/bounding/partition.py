@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from math import lcm
 
 import numpy as np
 import numpy.typing as npt
@@ -129,21 +130,18 @@ def _price(
     topology: Topology, parts: Sequence[int], seconds: float | None = None
 ) -> PartitionCertificate | None:
     """The prices for these parts that leave the least room."""
-    between = np.array([parts[a] != parts[b] for a, b in topology.links])
+    part = np.array(parts)[np.array(topology.links, dtype=np.int64).reshape(-1, 2)]
+    between = part[:, 0] != part[:, 1]
     row = np.cumsum(between) - 1
-    pairs = [
-        (row[i], j)
-        for j, members in enumerate(topology.bound_links)
-        for i in members.tolist()
-        if between[i]
-    ]
-    if not pairs:
+    within = [row[members[between[members]]] for members in topology.bound_links]
+    sizes = [len(rows) for rows in within]
+    if not any(sizes):
         return None
     optimum = LinearProgram(
         np.array([float(bound.chunks_per_round) for bound in topology.bounds]),
-        np.array([i for i, _ in pairs], dtype=np.int64),
-        np.array([j for _, j in pairs], dtype=np.int64),
-        np.ones(len(pairs)),
+        np.concatenate(within),
+        np.repeat(np.arange(len(sizes)), sizes),
+        np.ones(sum(sizes)),
         np.ones(int(between.sum())),
         np.full(int(between.sum()), np.inf),
     ).minimise(seconds)
@@ -152,10 +150,11 @@ def _price(
     best: tuple[Fraction, dict[int, Fraction]] | None = None
     for denominator in _DENOMINATORS:
         prices = [Fraction(float(x)).limit_denominator(denominator) for x in optimum.columns]
-        price = [Fraction(0)] * int(between.sum())
-        for i, j in pairs:
-            price[i] += prices[j]
-        least = min(price)
+        one = lcm(*(price.denominator for price in prices))  # in whole numbers
+        price = np.zeros(int(between.sum()), dtype=object)
+        for rows, value in zip(within, prices, strict=True):
+            price[rows] += int(value * one)
+        least = Fraction(price.min(), one)
         if least <= 0:
             continue
         scaled = {j: value / least for j, value in enumerate(prices) if value}

@@ -19,6 +19,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import lcm
+
+import numpy as np
 
 from syncoll.certificates.classes import ChunkClass, ClassList
 from syncoll.certificates.every_send import require_every_send
@@ -52,7 +55,8 @@ class PartitionCertificate:
             raise VerificationError(
                 f"parts of {len(self.parts)} nodes, but the topology has {topology.num_nodes}"
             )
-        price = [Fraction(0)] * len(topology.links)
+        one = lcm(*(value.denominator for value in self.prices.values()))  # prices in whole numbers
+        price = np.zeros(len(topology.links), dtype=object)
         room = Fraction(0)
         for i, value in self.prices.items():
             if not 0 <= i < len(topology.bounds):
@@ -60,13 +64,13 @@ class PartitionCertificate:
             if value < 0:
                 raise VerificationError(f"bound {i} has the negative price {value}")
             room += topology.bounds[i].chunks_per_round * value
-            for link in topology.bound_links[i].tolist():
-                price[link] += value
-        for (source, destination), value in zip(topology.links, price, strict=True):
-            if self.parts[source] != self.parts[destination] and value < 1:
-                raise VerificationError(
-                    f"a send over link {(source, destination)} costs {value}, less than 1"
-                )
+            price[topology.bound_links[i]] += int(value * one)
+        part = np.array(self.parts)[np.array(topology.links).reshape(-1, 2)]
+        for link in np.flatnonzero((part[:, 0] != part[:, 1]) & (price < one))[:1].tolist():
+            raise VerificationError(
+                f"a send over link {topology.links[link]} costs {Fraction(price[link], one)}, "
+                "less than 1"
+            )
         sends = sends_between(self.parts, classes)
         if sends == 0:
             return Fraction(0)

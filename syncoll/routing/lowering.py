@@ -23,7 +23,7 @@ out.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -367,18 +367,33 @@ def _needed(
     for ends in [*sorted(inner, reverse=True), *sorted(outer, reverse=True)]:
         mine, capacity = users[ends], capacities[ends]
         kept.discard(ends)
-        able = {other for other in kept if counts[other] in (Counting.SENDS, counts[ends])}
+        counted = Counting.SENDS, counts[ends]
         path = paths[min(mine)]
         wider = any(
-            other in able and capacities[other] <= capacity and users[other] >= mine
+            other in kept
+            and counts[other] in counted
+            and capacities[other] <= capacity
+            and users[other] >= mine
             for other in pairwise(path)
         )
         first = {(paths[link][0], paths[link][1]) for link in mine}
         last = {(paths[link][-2], paths[link][-1]) for link in mine}
         covered = any(
-            cover <= able and sum(capacities[x] for x in cover) <= capacity
+            cover <= kept
+            and all(counts[other] in counted for other in cover)
+            and _is_within((capacities[other] for other in cover), capacity)
             for cover in (first, last)
         )
         if not wider and not covered:
             kept.add(ends)
     return sorted(kept)
+
+
+def _is_within(parts: Iterable[Fraction], most: Fraction) -> bool:
+    """Whether these, none of them below 0, add up to no more; most are soon above it."""
+    total = Fraction(0)
+    for part in parts:
+        total += part
+        if total > most:
+            return False
+    return True
