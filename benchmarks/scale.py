@@ -202,12 +202,13 @@ def main() -> None:
     )
     parser.add_argument("--row", action="append", help="only rows whose machine contains this")
     parser.add_argument("--collective", action="append")
+    parser.add_argument("--time-limit", type=float, help="seconds for each search")
     parser.add_argument("--seeds", action="store_true", help="every seed alone")
     parser.add_argument("--seed", action="append", help="only this one, several times for several")
     parser.add_argument("--growth", action="store_true", help="how time and memory grow")
     arguments = parser.parse_args()
     rows = [
-        one
+        (one[0], one[1], arguments.time_limit or one[2])
         for one in ROWS
         if (not arguments.row or any(part in one[0] for part in arguments.row))
         and (not arguments.collective or one[1] in arguments.collective)
@@ -215,7 +216,8 @@ def main() -> None:
     print(f"{os.cpu_count()} cores; {_load()}\n")
     if arguments.growth:
         for names in GROWTH:
-            table((name, "allgather", GROWTH_SECONDS) for name in names)
+            seconds = arguments.time_limit or GROWTH_SECONDS
+            table((name, "allgather", seconds) for name in names)
     elif arguments.seeds:
         by_seeds(rows, arguments.seed or tuple(PluginManager.discover().seeds))
     else:
