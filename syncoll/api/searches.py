@@ -98,7 +98,8 @@ def pareto(
         max_rounds: R at most; None for no limit.
         max_chunks: C at most; None for 24 times the least possible, up to 96 times where the
             bound's denominator asks for it, and what seeds construct.
-        time_limit: seconds for all of it, or a text such as ``2min``.
+        time_limit: seconds for all of it, or a text such as ``2min``; None to go on while that
+            brings something, which takes minutes where gaps stay open.
         point_limit: seconds for each (S, R, C).
         symmetric: whether symmetric algorithms are looked for first where that is quicker; found
             or not, they refute nothing.

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from math import lcm
 
 import numpy as np
 import numpy.typing as npt
 
 from syncoll.certificates.classes import ChunkClass
-from syncoll.certificates.partition import PartitionCertificate, sends_between
+from syncoll.certificates.partition import PartitionCertificate, in_units, sends_between
 from syncoll.deadline import NEVER, Deadline
 from syncoll.linear import LinearProgram
 from syncoll.model import Topology
@@ -150,10 +149,10 @@ def _price(
     best: tuple[Fraction, dict[int, Fraction]] | None = None
     for denominator in _DENOMINATORS:
         prices = [Fraction(float(x)).limit_denominator(denominator) for x in optimum.columns]
-        one = lcm(*(price.denominator for price in prices))  # in whole numbers
+        one, amounts = in_units(prices)
         price = np.zeros(int(between.sum()), dtype=object)
-        for rows, value in zip(within, prices, strict=True):
-            price[rows] += int(value * one)
+        for rows, amount in zip(within, amounts, strict=True):
+            price[rows] += amount
         least = Fraction(price.min(), one)
         if least <= 0:
             continue

@@ -16,7 +16,7 @@ has room: the sum of all prices times their capacities.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
@@ -28,7 +28,9 @@ from syncoll.certificates.every_send import require_every_send
 from syncoll.errors import VerificationError
 from syncoll.model import Topology
 
-__all__ = ["PartitionCertificate", "sends_between"]
+__all__ = ["PartitionCertificate", "in_units", "sends_between"]
+
+_MOST_BITS = 256
 
 
 @dataclass(frozen=True)
@@ -55,18 +57,20 @@ class PartitionCertificate:
             raise VerificationError(
                 f"parts of {len(self.parts)} nodes, but the topology has {topology.num_nodes}"
             )
-        one = lcm(*(value.denominator for value in self.prices.values()))  # prices in whole numbers
+        one, amounts = in_units(self.prices.values())
         price = np.zeros(len(topology.links), dtype=object)
         room = Fraction(0)
-        for i, value in self.prices.items():
+        for (i, value), amount in zip(self.prices.items(), amounts, strict=True):
             if not 0 <= i < len(topology.bounds):
                 raise VerificationError(f"a price for bound {i}: there is none")
             if value < 0:
                 raise VerificationError(f"bound {i} has the negative price {value}")
             room += topology.bounds[i].chunks_per_round * value
-            price[topology.bound_links[i]] += int(value * one)
-        part = np.array(self.parts)[np.array(topology.links).reshape(-1, 2)]
-        for link in np.flatnonzero((part[:, 0] != part[:, 1]) & (price < one))[:1].tolist():
+            price[topology.bound_links[i]] += amount
+        number = {part: k for k, part in enumerate(dict.fromkeys(self.parts))}
+        part = np.array([number[own] for own in self.parts], dtype=np.int64)
+        ends = part[np.array(topology.links, dtype=np.int64).reshape(-1, 2)]
+        for link in np.flatnonzero((ends[:, 0] != ends[:, 1]) & (price < one))[:1].tolist():
             raise VerificationError(
                 f"a send over link {topology.links[link]} costs {Fraction(price[link], one)}, "
                 "less than 1"
@@ -77,6 +81,17 @@ class PartitionCertificate:
         if room == 0:
             raise VerificationError(f"{sends} sends between parts that no link joins")
         return sends / room
+
+
+def in_units(values: Iterable[Fraction]) -> tuple[int, list[Fraction | int]]:
+    """How many units make 1, and values in units: whole numbers, which are soon added up, unless
+    these had more than so many bits.
+    """
+    listed = list(values)
+    one = lcm(*(value.denominator for value in listed))
+    if one.bit_length() > _MOST_BITS:
+        return 1, list(listed)
+    return one, [int(value * one) for value in listed]
 
 
 def sends_between(parts: Sequence[int], classes: Sequence[ChunkClass]) -> int:

@@ -7,6 +7,7 @@ collective says that it is irregular, what it asks for is compared for each C in
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -31,6 +32,9 @@ _SHARE_OF_REST = 0.4
 _HURRY, _MORE = 0.5, 4
 """A bound that had fewer seconds, and proves nothing of its S, is looked for again where there are
 so many times as many."""
+
+_LATE = 0.8
+"""One that took this part of its seconds may prove more in a search that begins again."""
 
 _CUT_SECONDS = 0.3
 _CUT_SECONDS_PER_PAIR = 4e-7
@@ -77,6 +81,8 @@ class BoundsTable:
         self._bounds: dict[tuple[int, int | None], RoundsBound] = {}
         self._hurried: dict[tuple[int, int | None], float] = {}
         """For which of them there were only so many seconds, in which nothing was proved of S."""
+        self._late: dict[tuple[int, int | None], float] = {}
+        """Which of them took all of so many seconds."""
         self._thorough: set[tuple[int, int | None]] = set()
         self._cuts: dict[int, RoundsBound] = {}
         self._found: list[tuple[int, Fraction]] = []
@@ -138,6 +144,12 @@ class BoundsTable:
     def until(self, deadline: Deadline) -> None:
         """From now on bounds are begun until then."""
         self.deadline = self._ends = deadline
+
+    def again(self, deadline: Deadline) -> None:
+        """The same for a search that begins again, with more time: what was late may prove more."""
+        self.until(deadline)
+        self._hurried |= self._late
+        self._late.clear()
 
     @contextmanager
     def at_once(self) -> Iterator[None]:
@@ -246,11 +258,13 @@ class BoundsTable:
                 if known is not None and self._met(known, shape.chunks, steps):
                     self._bounds[key] = known
                     return known
-            seconds = self._left()
+            seconds, began = self._left(), time.perf_counter()
             found = self._rounds(shape, steps, thorough=False, seconds=seconds)
             self._keep(key, found)
             if steps is not None and found.steps is None and seconds < _HURRY:
                 self._hurried[key] = seconds
+            elif time.perf_counter() - began > _LATE * seconds:
+                self._late[key] = seconds
         return self._bounds[key]
 
     def _keep(self, key: tuple[int, int | None], found: RoundsBound) -> None:
@@ -258,6 +272,7 @@ class BoundsTable:
         before = self._bounds.get(key, found)
         self._bounds[key] = max(found, before, key=lambda bound: bound.rounds)
         self._hurried.pop(key, None)
+        self.skipped.discard(key[1])
 
     def _quick_cut(self, shape: ChunkClasses) -> RoundsBound | None:
         """The cut that is looked for at once, if an algorithm is known that may meet it."""

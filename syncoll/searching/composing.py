@@ -35,7 +35,7 @@ from syncoll.searching.seed_run import within
 from syncoll.searching.seeding import arrived, is_small, next_round
 from syncoll.searching.turns import SeedTurns
 
-__all__ = ["Composing", "PartSearch", "SearchTask"]
+__all__ = ["Composing", "Known", "PartSearch", "SearchTask"]
 
 _DIRECT_MULTIPLES = 12
 """The limit on C of the direct search, in multiples of the least C."""
@@ -87,6 +87,20 @@ class SearchTask:
     proving: bool = True
 
 
+@dataclass(frozen=True)
+class Known:
+    """What a search found and proved, for one that begins again with more time.
+
+    Args:
+        refuted: what a solver ruled out.
+    """
+
+    bounds: BoundsTable
+    points: list[Point]
+    families: tuple[Family, ...]
+    refuted: Sequence[Refuted]
+
+
 class PartSearch(Protocol):
     """Searches the frontiers of parts, each once."""
 
@@ -104,7 +118,7 @@ class Composing:
     """The frontier of one collective that is composed of others.
 
     Args:
-        before: what was found and proved in less time.
+        known: what was found and proved in less time.
         late: what is said of what there was no time for.
     """
 
@@ -112,7 +126,7 @@ class Composing:
         self,
         frontiers: PartSearch,
         task: SearchTask,
-        before: Composing | None = None,
+        known: Known | None = None,
         late: str = "time limit",
     ) -> None:
         self.frontiers, self.request = frontiers, task.request
@@ -120,24 +134,38 @@ class Composing:
         self.deadline, self.on_points = task.deadline, task.on_points
         self.began = time.perf_counter()
         request = task.request
-        if before is None:
-            self.bounds = BoundsTable(request.topology, request.collective, self.answers.prove)
-        else:
-            self.bounds = before.bounds
-        self.bounds.until(task.deadline)
+        if known is None:
+            bounds = BoundsTable(request.topology, request.collective, self.answers.prove)
+            known = Known(bounds, [], (), ())
+        self.bounds, self.points = known.bounds, known.points
+        self._grown, self._refuted = known.families, known.refuted
+        self.bounds.again(task.deadline)
         self.source = CandidateSource(request, self.bounds)
-        self.points: list[Point] = [] if before is None else before.points
-        self._grown: Sequence[Family] = () if before is None else before.families
-        self._refuted: Sequence[Refuted] = () if before is None else before._refuted
         self.compositions = Compositions(
             request.collective, self._is_of_use, self._lost, self._admits
         )
         self.seeds = self.answers.seeding.run(request.topology, request.collective)
         self._again = Deadline.after(_SAVE_SECONDS)
         self.complete, self.interrupted, self._late = True, False, late
+        self._scopes: list[str] = []
+
+    @property
+    def known(self) -> Known:
+        """What was found and proved so far."""
+        return Known(self.bounds, self.points, self.families, self._refuted)
 
     def frontier(self) -> Frontier:
-        """That of the compositions, and of what the direct search finds beside them."""
+        """That of the compositions, and of what the direct search finds beside them.
+
+        Ctrl-C ends it with what is known, as in parts; a second one does not wait for that.
+        """
+        try:
+            return self._frontier()
+        except KeyboardInterrupt:
+            self._interrupt()
+            return self._so_far(_scope(self._scopes))
+
+    def _frontier(self) -> Frontier:
         request, source, bounds = self.request, self.source, self.bounds
         if not self.deadline.is_never:
             # Now, for there may be no time in the end, and it is what most claims rest on.
@@ -147,7 +175,7 @@ class Composing:
         alone = self.answers.solver is None
         # What seeds construct for the whole need not be composed.
         self._construct(alone=alone)
-        scope = self._compose_all()
+        self._compose_all()
         self._look_aside()
         if alone or not request.collective.combining:
             turns = SeedTurns(self.seeds, request, self.deadline, self._take)
@@ -155,7 +183,7 @@ class Composing:
         if alone:
             self._bound_until(proofs_until(self.deadline))
         self._bound_meanwhile()
-        frontier = self._so_far(scope)
+        frontier = self._so_far(_scope(self._scopes))
         self.points = list(frontier.points)
         self.observer.found(frontier.points)
         if self.on_points is not None:
@@ -298,14 +326,14 @@ class Composing:
                 self.points = merged(self.points, point)
         return self.points is not before
 
-    def _compose_all(self) -> str:
-        """Composes what is found of the parts, in all ways; among what, in words.
+    def _compose_all(self) -> None:
+        """Composes what is found of the parts, in all ways.
 
         Raises:
             UsageError: when there is no room for any way, and nothing else to search.
             LocatedError: when no way makes sense.
         """
-        scopes: list[str] = []
+        scopes = self._scopes
         refusal: SyncollError | None = None
         for way in self.request.collective.ways:
             if self.interrupted or (scopes and self.deadline.passed):
@@ -326,7 +354,6 @@ class Composing:
                 self._interrupt()
         if not scopes and refusal is not None and not self.request.collective.combining:
             raise refusal
-        return _scope(scopes)
 
     def _searched(self, way: Sequence[Collective], deadline: Deadline) -> list[Part]:
         """A way's parts with what is found of them, as far as a person does not stop the search."""
@@ -340,6 +367,8 @@ class Composing:
                 for other in same:
                     other.points = found.points
                 self._compose_meanwhile(way, parts)
+                if self.interrupted:  # meanwhile; it is the search of the part that ends
+                    raise KeyboardInterrupt
 
             asked = replace(part.asked, time_limit=until.seconds)
             frontier = self.frontiers.search(SearchTask(asked, until, on_points, proving=False))
@@ -348,6 +377,7 @@ class Composing:
             self.complete &= frontier.complete
             if frontier.interrupted:
                 self._interrupt()
+            if self.interrupted:
                 break
         return parts
 

@@ -12,22 +12,24 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from itertools import count
-from math import exp, inf, log
+from math import exp, log
 
 from syncoll.deadline import Deadline, OutOfTimeError
 from syncoll.model import Collective
 from syncoll.results.family import Family
 from syncoll.results.frontier import Frontier, OpenClaim, Point
 from syncoll.searching.answers import AnswerSource
-from syncoll.searching.composing import Composing, SearchTask
+from syncoll.searching.composing import Composing, Known, SearchTask
 from syncoll.searching.decompose import Decomposition
 from syncoll.searching.driver import OUT_OF_MEMORY, OnPoints, search_points
 from syncoll.searching.duals import Dual, DualAnswers, inverted_family, inverted_point
+from syncoll.searching.families import known_cost
 from syncoll.searching.parts import same_problem, underlying
 from syncoll.searching.request import Observer, SearchRequest
 from syncoll.solving import Solver
@@ -36,7 +38,7 @@ __all__ = ["search"]
 
 _PASS_SECONDS, _NEAR = 60.0, 1.01
 """How long a search without a limit of time of what is composed of parts goes on at first, and how
-many times what is proved is near enough; a pass that comes no nearer than by that is the last."""
+many times what is proved is near enough; a pass that comes nearer by no more is the last."""
 
 
 def search(
@@ -190,29 +192,68 @@ class _Frontiers(Decomposition[SearchTask, Frontier]):
         and solvers; what has none would wait for the first of them to come to its end.
         """
         began = time.perf_counter()
-        before: Composing | None = None
-        gap = inf
+        known: Known | None = None
+        found: Frontier | None = None
         for seconds in (_PASS_SECONDS * 2**i for i in count()):
-            limited = replace(task, deadline=Deadline.after(seconds))
-            # Parts that had less time are searched anew.
-            parts = _Frontiers(self.answers, self.observer)
-            with closing(Composing(parts, limited, before, f"not within {seconds:g} s")) as one:
-                try:
-                    found = one.frontier()
-                except OutOfTimeError:  # before anything was known
-                    continue
+            before = found
+            try:
+                limited = replace(task, deadline=Deadline.after(seconds))
+                found, known = self._pass(limited, known, f"not within a pass of {seconds:g} s")
+                if task.on_points is not None:
+                    task.on_points(found)
+            except OutOfTimeError:  # before anything was known
+                continue
+            except KeyboardInterrupt:
+                if found is None:
+                    raise
+                found = replace(found, interrupted=True)
             lost = found.interrupted or OUT_OF_MEMORY in self.answers.losses
-            known, gap = gap, _gap(found)
-            if lost or gap <= _NEAR or (before is not None and gap >= known / _NEAR):
-                return replace(found, complete=not lost, seconds=time.perf_counter() - began)
-            before = one
-        raise AssertionError("unreachable")
+            if lost or _is_near(found) or (before is not None and not _is_nearer(found, before)):
+                break
+        assert found is not None
+        complete = not (found.interrupted or self.answers.losses)
+        return replace(found, complete=complete, seconds=time.perf_counter() - began)
+
+    def _pass(self, task: SearchTask, known: Known | None, late: str) -> tuple[Frontier, Known]:
+        """One of them; parts that had less time are searched anew."""
+        parts = _Frontiers(self.answers, self.observer)
+        with closing(Composing(parts, task, known, late)) as composing:
+            return composing.frontier(), composing.known
 
 
-def _gap(frontier: Frontier) -> float:
-    """How many times what is proved what was found costs where it is open, in geometric mean."""
-    found = [log(one.high / one.low) if one.high and one.low else inf for one in frontier.open]
-    return exp(sum(found) / len(found)) if found else 1.0
+def _excess(frontier: Frontier, steps: Iterable[int]) -> tuple[int, float]:
+    """For how many of these S there is nothing, and how many times what is proved the others cost,
+    in geometric mean.
+    """
+    proofs = () if frontier.evidence is None else frontier.evidence.proofs
+    missing, found = 0, list[float]()
+    for s in steps:
+        cost = known_cost(s, frontier.points, frontier.families)
+        proved = [one.bound for one in proofs if one.steps >= s]
+        bound = max([*proved, frontier.least_bandwidth])
+        if cost is None or not bound:
+            missing += 1
+        else:
+            found.append(log(cost / bound))
+    return missing, exp(sum(found) / len(found)) if found else 1.0
+
+
+def _steps_of(frontier: Frontier) -> list[int]:
+    """From the fewest possible to those of the last point."""
+    last = max((point.steps for point in frontier.points), default=frontier.least_steps)
+    return list(range(frontier.least_steps, last + 1))
+
+
+def _is_near(frontier: Frontier) -> bool:
+    """Whether little is open."""
+    return not frontier.open or _excess(frontier, _steps_of(frontier)) <= (0, _NEAR)
+
+
+def _is_nearer(frontier: Frontier, before: Frontier) -> bool:
+    """Whether more was found or proved, by more than a little."""
+    steps = _steps_of(frontier)
+    (missing, gap), (missed, was) = _excess(frontier, steps), _excess(before, steps)
+    return missing < missed or gap * _NEAR < was
 
 
 def _scaled(claim: OpenClaim, factor: Fraction) -> OpenClaim:

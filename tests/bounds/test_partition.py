@@ -204,3 +204,22 @@ class TestMutated:
         apart = Topology.from_links("apart", 3, {(0, 1): 1, (1, 0): 1})
         with pytest.raises(VerificationError, match="no link joins"):
             PartitionCertificate((0, 0, 1), {}).check(apart, everybody(3))
+        alone = Topology("alone", 2, (), ())
+        with pytest.raises(VerificationError, match="no link joins"):
+            PartitionCertificate((0, 1), {}).check(alone, everybody(2))
+
+    def test_numbers_of_parts_may_be_large(self) -> None:
+        line = Topology.from_links("line", 3, {(0, 1): 1, (1, 0): 1, (1, 2): 1, (2, 1): 1})
+        prices = {2: F(1), 3: F(1)}
+        with pytest.raises(VerificationError, match="less than 1"):
+            PartitionCertificate((2**63, 2**63 + 1, -1), prices).check(line, everybody(3))
+
+    def test_prices_of_many_denominators(self) -> None:
+        """Their least common multiple has hundreds of bits."""
+        found = self.certificate()
+        primes = [p for p in range(2, 400) if all(p % q for q in range(2, p))]
+        prices = {
+            i: price * (1 + F(1, primes[n])) for n, (i, price) in enumerate(found.prices.items())
+        }
+        dearer = replace(found, prices=prices).check(self.topology, self.chunks)
+        assert 0 < dearer < found.check(self.topology, self.chunks)

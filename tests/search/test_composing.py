@@ -194,6 +194,29 @@ def test_a_person_who_stops_the_search_does_not_wait_for_bounds(
     assert left[-1] <= composing._STOPPING_SECONDS
 
 
+def test_ctrl_c_in_a_pass_keeps_what_those_before_it_found(
+    monkeypatch: pytest.MonkeyPatch, solver: Solver
+) -> None:
+    """Wherever it comes: in a bound, and while a pass is put together."""
+    passes: list[Frontier] = []
+    frontier = composing.Composing._frontier
+
+    def limited(self: composing.Composing) -> Frontier:
+        if passes:
+            raise KeyboardInterrupt
+        passes.append(frontier(self))
+        return passes[0]
+
+    monkeypatch.setattr(composing.Composing, "_frontier", limited)
+    monkeypatch.setattr(frontiers, "_PASS_SECONDS", 0.2)
+    monkeypatch.setattr(frontiers, "_is_near", lambda _: False)
+    found = search(SearchRequest(ring(8), ALLREDUCE), solver)
+    assert found.interrupted
+    assert not found.complete
+    costs = [(p.steps, p.bandwidth) for p in found.points]
+    assert costs == [(p.steps, p.bandwidth) for p in passes[0].points] != []
+
+
 def test_without_a_limit_of_time_there_are_passes_until_one_comes_no_nearer(
     monkeypatch: pytest.MonkeyPatch, solver: Solver
 ) -> None:
@@ -223,13 +246,12 @@ def test_compositions_are_passed_on_while_parts_are_searched(
     monkeypatch.setattr(composing, "_SAVE_SECONDS", 0.0)
     monkeypatch.setattr(composing, "_TIMES_COMPOSING", 0.0)
     known: list[tuple[Frontier, bool]] = []
-    done: list[str] = []
+    done: list[bool] = []
     compose = composing.Composing._compose_all
 
-    def all_composed(self: composing.Composing) -> str:
-        scope = compose(self)
-        done.append(scope)
-        return scope
+    def all_composed(self: composing.Composing) -> None:
+        compose(self)
+        done.append(True)
 
     monkeypatch.setattr(composing.Composing, "_compose_all", all_composed)
     request = SearchRequest(ring(4), ALLREDUCE, max_steps=5)
