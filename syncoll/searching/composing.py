@@ -148,6 +148,7 @@ class Composing:
         self._again = Deadline.after(_SAVE_SECONDS)
         self.complete, self.interrupted, self._late = True, False, late
         self._scopes: list[str] = []
+        self._in_parts = False  # then what is observed is about these
 
     @property
     def known(self) -> Known:
@@ -167,6 +168,7 @@ class Composing:
 
     def _frontier(self) -> Frontier:
         request, source, bounds = self.request, self.source, self.bounds
+        self.observer.began(request.collective.name)
         if not self.deadline.is_never:
             # Now, for there may be no time in the end, and it is what most claims rest on.
             bounds.deadline = self.deadline.share(_SHARE_OF_FIRST_BOUND)
@@ -175,7 +177,10 @@ class Composing:
         alone = self.answers.solver is None
         # What seeds construct for the whole need not be composed.
         self._construct(alone=alone)
+        self._in_parts = True
         self._compose_all()
+        self._in_parts = False
+        self.observer.began(request.collective.name)
         self._look_aside()
         if alone or not request.collective.combining:
             turns = SeedTurns(self.seeds, request, self.deadline, self._take)
@@ -324,6 +329,8 @@ class Composing:
         for point in points:
             if self._admits(point):
                 self.points = merged(self.points, point)
+        if self.points is not before and not self._in_parts:
+            self.observer.found(tuple(self.points))
         return self.points is not before
 
     def _compose_all(self) -> None:

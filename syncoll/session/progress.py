@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = ["counting", "progress"]
 
+_MOST_ROWS, _OTHER_LINES = 16, 8
+"""S that the live display shows at most, and the lines of the terminal that it leaves to others."""
+
 
 def progress(style: str) -> _Silent:
     """The observer of a style: ``auto``, ``live``, ``plain`` or ``none``."""
@@ -55,23 +58,61 @@ def counting(style: str) -> Iterator[Callable[[int, int, str], None]]:
     yield line if style == "plain" else lambda *_: None
 
 
-class _Gaps:
-    """How far what was found for each S is from what is proved for it."""
+class _Standing:
+    """What is known of one collective: how far what was found for each S is from what is proved."""
 
     def __init__(self) -> None:
+        self.points: tuple[Point, ...] = ()
         self._bounds: dict[int | None, Fraction] = {}
 
     def bounded(self, steps: int | None, bandwidth: Fraction) -> None:
         """Takes note of a bound."""
-        self._bounds[steps] = bandwidth
+        self._bounds[steps] = max(bandwidth, self._bounds.get(steps, bandwidth))
 
     def of(self, point: Point) -> str:
         """A point with its gap, in a few characters: ``(3, 7/6, within 1.3 %)``."""
-        known = [self._bounds[s] for s in (None, point.steps) if s in self._bounds]
         text = f"{point.steps}, {point.bandwidth}"
-        if not known:
-            return f"({text})"
-        return f"({text}, {nearness(point.bandwidth, max(known))})"
+        bound = self._proved(point.steps)
+        return f"({text})" if bound is None else f"({text}, {nearness(point.bandwidth, bound)})"
+
+    def rows(self, most: int) -> list[tuple[str, str, str, str]]:
+        """For each S of which something is known S, the least R/C found with at most so many steps,
+        what is proved, and how near they are; of more than there is room for those in the middle
+        are left out.
+        """
+        every = sorted({p.steps for p in self.points} | {s for s in self._bounds if s is not None})
+        if len(every) > most:
+            every = every[: most - most // 2] + every[len(every) - most // 2 :]
+        return [self._row(s) for s in every]
+
+    def _row(self, steps: int) -> tuple[str, str, str, str]:
+        found = min((p.bandwidth for p in self.points if p.steps <= steps), default=None)
+        proved = self._proved(steps)
+        gap = "" if found is None or proved is None else nearness(found, proved)
+        cost, bound = ("-" if one is None else str(one) for one in (found, proved))
+        return str(steps), cost, bound, gap
+
+    def _proved(self, steps: int) -> Fraction | None:
+        """The best bound for at most so many steps: one for more steps holds, too."""
+        known = (b for s, b in self._bounds.items() if s is None or s >= steps)
+        return max(known, default=None)
+
+
+class _Standings:
+    """That of the collective that is being searched, and of those before: parts and the whole."""
+
+    def __init__(self) -> None:
+        self._all: dict[str, _Standing] = {}
+        self.name = ""
+
+    def began(self, collective: str) -> None:
+        """The search turns to this one, perhaps again."""
+        self.name = collective.removesuffix(", directly")
+
+    @property
+    def now(self) -> _Standing:
+        """That of the one that is being searched."""
+        return self._all.setdefault(self.name, _Standing())
 
 
 class _Silent(Observer):
@@ -100,7 +141,7 @@ class _Plain(_Silent):
 
     def __init__(self) -> None:
         self._began = time.perf_counter()
-        self._among, self._gaps = "", _Gaps()
+        self._among, self._known = "", _Standings()
 
     def _line(self, text: str) -> None:
         elapsed = time.perf_counter() - self._began
@@ -108,7 +149,8 @@ class _Plain(_Silent):
         sys.stderr.flush()
 
     def began(self, collective: str) -> None:
-        self._among, self._gaps = "", _Gaps()
+        self._among = ""
+        self._known.began(collective)
         self._line(f"searching {collective}")
 
     def seeding(self, seeds: tuple[str, ...]) -> None:
@@ -118,12 +160,14 @@ class _Plain(_Silent):
         self._among = f" and C <= {max_chunks}"
 
     def bounded(self, steps: int | None, bandwidth: Fraction) -> None:
-        self._gaps.bounded(steps, bandwidth)
+        self._known.now.bounded(steps, bandwidth)
         where = "with any number of steps" if steps is None else f"with {counted(steps, 'step')}"
         self._line(f"no algorithm {where}{self._among} has a bandwidth cost below {bandwidth}")
 
     def found(self, points: tuple[Point, ...]) -> None:
-        self._line(f"frontier of (S, R/C): {', '.join(map(self._gaps.of, points))}")
+        self._known.now.points = points
+        told = ", ".join(map(self._known.now.of, points))
+        self._line(f"{self._known.name}: frontier of (S, R/C): {told}")
 
     def settled(self, candidate: Candidate, verdict: Verdict, seconds: float) -> None:
         self._line(
@@ -148,7 +192,9 @@ def _fitted(*pairs: tuple[str, str], columns: int, indent: str) -> list[str]:
 
 
 class _Live(_Silent):
-    """A few lines that change in place: the point being tried, what was found and refuted."""
+    """Lines that change in place: the point being tried, how many were found and refuted, and for
+    each S what was found and proved.
+    """
 
     def __init__(self) -> None:
         from rich.console import Console
@@ -159,9 +205,8 @@ class _Live(_Silent):
         self._began = time.perf_counter()
         self._current = "computing bounds"
         self._bound = ""
-        self._among, self._gaps = "", _Gaps()
+        self._among, self._known = "", _Standings()
         self._counts = dict.fromkeys(Verdict, 0)
-        self._points: tuple[Point, ...] = ()
         self._console = Console(stderr=True, highlight=False, markup=False)
         self._live = Live(  # which may render at once
             get_renderable=self._render,
@@ -187,19 +232,36 @@ class _Live(_Silent):
             f"found {self._counts[Verdict.SAT]}, refuted {self._counts[Verdict.UNSAT]}, "
             f"undecided {self._counts[Verdict.UNKNOWN]}"
         )
-        points = "  ".join(map(self._gaps.of, self._points))
+        name = self._known.name
         first, *rest = _fitted(
             (f"{elapsed}{self._current}", self._bound),
-            (counts, f"frontier: {points or 'empty so far'}"),
+            (counts, f"frontier of {name}:" if name else ""),
             columns=columns - 2,  # before it turns the spinner
             indent=" " * len(elapsed),
         )
         self._spinner.update(text=Text(first))
-        return Group(self._spinner, *(Text(f"  {line}", no_wrap=True) for line in rest))
+        lines = [Text(f"  {line}", no_wrap=True) for line in rest]
+        return Group(self._spinner, *lines, self._table(" " * len(elapsed)))
+
+    def _table(self, indent: str) -> RenderableType:
+        """For each S what is known, as far as there is room."""
+        from rich.padding import Padding
+        from rich.table import Table
+        from rich.text import Text
+
+        rows = self._known.now.rows(max(2, min(_MOST_ROWS, self._console.height - _OTHER_LINES)))
+        if not rows:
+            return Padding(Text("nothing so far"), (0, 0, 0, len(indent) + 2))
+        table = Table(box=None, pad_edge=False, show_edge=False, padding=(0, 3, 0, 0))
+        for head in ("steps S", "found R/C", "proved >=", ""):
+            table.add_column(head, justify="left" if not head else "right", no_wrap=True)
+        for row in rows:
+            table.add_row(*map(Text, row))
+        return Padding(table, (0, 0, 0, len(indent) + 2))
 
     def began(self, collective: str) -> None:
         self._current, self._bound, self._among = f"searching {collective}", "", ""
-        self._gaps = _Gaps()
+        self._known.began(collective)
 
     def seeding(self, seeds: tuple[str, ...]) -> None:
         self._current = f"seeds: {', '.join(seeds)}"
@@ -208,7 +270,7 @@ class _Live(_Silent):
         self._among = f" with C <= {max_chunks}"
 
     def bounded(self, steps: int | None, bandwidth: Fraction) -> None:
-        self._gaps.bounded(steps, bandwidth)
+        self._known.now.bounded(steps, bandwidth)
         self._bound = f"(bandwidth cost{self._among} at least {bandwidth})"
 
     def trying(self, candidate: Candidate) -> None:
@@ -218,4 +280,4 @@ class _Live(_Silent):
         self._counts[verdict] += 1
 
     def found(self, points: tuple[Point, ...]) -> None:
-        self._points = points
+        self._known.now.points = points
