@@ -7,7 +7,7 @@ are lower and need a smaller C, come first (ForestColl paper, section 4.5).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from math import gcd
@@ -79,8 +79,8 @@ class ForestSeed:
         collective: Collective,
         limits: SeedLimits,
         options: Mapping[str, OptionValue],
-    ) -> Iterator[Proposal]:
-        """See `syncoll.plugins.Seed`.
+    ) -> Generator[Proposal | None, SeedLimits | None]:
+        """See `syncoll.plugins.Seed`; it goes on where it was when it is asked again.
 
         Raises:
             ModelError: when a node cannot be reached, or a switch is unbalanced.
@@ -107,23 +107,34 @@ class ForestSeed:
             )
         found: list[tuple[int, Fraction]] = []
         fruitless: set[int] = set()
-        for k, segments in shapes:
-            if len(fruitless) > _MOST_FRUITLESS or (found and clock.is_late()):
-                return
-            if found and not forests.in_time(k):
-                continue
-            trees = forests.of(k)
-            if k * segments > max(ks):
-                fruitless.add(k * segments)
-            within = replace(
-                limits, seconds=None, until=clock.slice() if found else clock.all_of_it
-            )
-            for one in schedule_trees(topology, collective, trees, within, (segments,), found):
-                found.append((one.algorithm.steps, Fraction(one.algorithm.rounds, one.chunks)))
-                fruitless.clear()
-                yield Proposal(one.chunks, one.algorithm, f"k = {k}, {one.note}")
-                if clock.is_late():
+        while shapes:
+            later: list[tuple[int, int]] = []
+            for k, segments in shapes:
+                if len(fruitless) > _MOST_FRUITLESS:
                     return
+                if found and not forests.in_time(k):
+                    later.append((k, segments))
+                    continue
+                trees = forests.of(k)
+                if k * segments > max(ks):
+                    fruitless.add(k * segments)
+                until = clock.slice() if found else clock.all_of_it
+                within = replace(limits, seconds=None, until=until)
+                for one in schedule_trees(topology, collective, trees, within, (segments,), found):
+                    found.append((one.algorithm.steps, Fraction(one.algorithm.rounds, one.chunks)))
+                    fruitless.clear()
+                    more = yield Proposal(one.chunks, one.algorithm, f"k = {k}, {one.note}")
+                    if more is not None:
+                        clock.go_on(more.deadline())
+                if until.passed or forests.is_unfinished(k):
+                    later.append((k, segments))
+            shapes = later
+            if shapes:
+                more = yield None
+                if more is None:
+                    return
+                clock.go_on(more.deadline())
+                forests.go_on()
 
 
 class _Clock:
@@ -137,7 +148,12 @@ class _Clock:
     def __init__(self, deadline: Deadline) -> None:
         self.all_of_it = deadline
         """What the first schedule may take."""
-        self._until = NEVER.sooner(_REASONABLE_SECONDS) if deadline.is_never else deadline
+        self._until = self._reasonable = NEVER.sooner(_REASONABLE_SECONDS)
+        self.go_on(deadline)
+
+    def go_on(self, deadline: Deadline) -> None:
+        """There is more time."""
+        self._until = self._reasonable if deadline.is_never else deadline
 
     def left(self) -> float:
         """Seconds, below 0 when it is late."""
@@ -181,6 +197,17 @@ class _Forests:
         self._clock = clock
         self._trees: dict[int, list[StepTree]] = {}
         self._longest = 0.0
+        self._unfinished: set[int] = set()
+
+    def go_on(self) -> None:
+        """There is more time: what it was too short for is made anew when it is asked for."""
+        for k in self._unfinished:
+            del self._trees[k]
+        self._unfinished.clear()
+
+    def is_unfinished(self, k: int) -> bool:
+        """Whether the trees of one k could have been shorter, had there been time."""
+        return k in self._unfinished
 
     def ks(self) -> list[int]:
         """Numbers of trees that are worth a try, up to the optimal one."""
@@ -188,15 +215,19 @@ class _Forests:
         return [*(k for k in _FEW_TREES if k < best), best]
 
     def in_time(self, k: int) -> bool:
-        """Whether the trees of one k are there, or as much time is left as others have taken."""
-        return k in self._trees or self._clock.left() > self._longest
+        """Whether there is time, and where the trees of one k are not there, as much as those of
+        others have taken."""
+        return self._clock.left() > (0.0 if k in self._trees else self._longest)
 
     def of(self, k: int) -> list[StepTree]:
         """The trees of one k."""
         if k not in self._trees:
             before = self._clock.left()
             forest = weighted_broadcast(self._fabric, self._shares, fixed_k=k).forest
-            forest = shortened(forest, self._clock.slice().working(_MOST_SECONDS))
+            until = self._clock.slice()
+            forest = shortened(forest, until.working(_MOST_SECONDS))
+            if until.passed:
+                self._unfinished.add(k)
             verify_forest(forest)
             self._trees[k] = _trees(forest, self._topology)
             self._longest = max(self._longest, before - self._clock.left())

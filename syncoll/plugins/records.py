@@ -375,7 +375,8 @@ class SeedRecord:
         resumes: whether it yields None when its turn is over, and goes on when it is asked again.
             It looks at the clock itself, and is cut short only when the time of all seeds is over.
             Where there is a core for it, and `load` can be imported elsewhere, it may work in a
-            process of its own, with one turn from beginning to end.
+            process of its own, with one turn from beginning to end.  Others may yield None and go
+            on as well, but are stopped for good where their turn is over before they do.
         classic: whether it is an algorithm that everybody knows, and simulations compare with.
         counts_copies: whether it knows of bounds that count other than every send
             (`syncoll.model.Counting`); others are given the topology with every send counted.

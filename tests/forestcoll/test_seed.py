@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 
@@ -64,6 +65,8 @@ def proposed(
     assert fits(topology, collective).ok
     found = []
     for one in ForestSeed().propose(topology, collective, limits, options or {"k": 0}):
+        if one is None:  # its time is over, and there is no more
+            continue
         algorithm = one.algorithm
         instance = collective.instantiate(
             topology, chunks=one.chunks, steps=algorithm.steps, rounds=algorithm.rounds
@@ -73,9 +76,9 @@ def proposed(
     return found
 
 
-def proposed_anyway(topology: Topology, options: Mapping[str, OptionValue]) -> list[Proposal]:
-    """What the seed proposes although it might not fit."""
-    return list(ForestSeed().propose(topology, ALLGATHER, NO_LIMITS, options))
+def proposed_anyway(topology: Topology, options: Mapping[str, OptionValue]) -> None:
+    """Asks the seed although it might not fit."""
+    list(ForestSeed().propose(topology, ALLGATHER, NO_LIMITS, options))
 
 
 def costs(found: list[Proposal]) -> list[tuple[int, Fraction]]:
@@ -153,6 +156,23 @@ def test_unused_time_is_not_needed() -> None:
     dgx = direct(dgx1(), 25)
     alone = costs(proposed(dgx, ALLGATHER, SeedLimits(max_chunks=4)))
     assert alone == costs(proposed(dgx, ALLGATHER, SeedLimits(max_chunks=4, seconds=600)))
+
+
+def test_with_more_time_it_goes_on() -> None:
+    """What its first turns were too short for is made in later ones, each a little longer."""
+    grid = direct(torus(3, 4))
+    alone = costs(proposed(grid, ALLGATHER, SeedLimits(max_chunks=8)))
+    turns = ForestSeed().propose(grid, ALLGATHER, SeedLimits(max_chunks=8, seconds=0.02), {"k": 0})
+    made, seconds, pauses = [next(turns)], 0.02, 0
+    with suppress(StopIteration):
+        while True:
+            pauses += made[-1] is None
+            seconds *= 1.5 if made[-1] is None else 1
+            made.append(turns.send(SeedLimits(max_chunks=8, seconds=seconds)))
+    found = costs([one for one in made if one is not None])
+    assert pauses
+    for steps, cost in alone:
+        assert any(s <= steps and c <= cost for s, c in found)
 
 
 def test_large_networks_stay_within_their_time() -> None:
