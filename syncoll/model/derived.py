@@ -17,13 +17,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import lru_cache
 from itertools import pairwise
 from math import lcm
 
 import numpy as np
 
-from syncoll.errors import LocatedError, ModelError, Origin
+from syncoll.errors import ModelError, Origin
+from syncoll.model.chunk_lookup import ChunkLookup, kept_lookup, largest_post, num_chunks
 from syncoll.model.collective import Collective
 from syncoll.model.instance import Instance
 from syncoll.model.node_sets import paired
@@ -36,22 +36,9 @@ __all__ = [
     "dual_of",
     "inverse_chunks",
     "inverse_of",
-    "part_chunks",
     "require_sense",
     "sequence_of",
 ]
-
-_LAST_TRIED = 10_000
-"""Up to where C is looked for one by one: beyond the least that any number of nodes asks for."""
-
-_MOST_MEASURED = 1_000
-"""How many C a collective of irregular size is measured for."""
-
-_MOST_REFUSALS = 100
-"""A collective that makes no sense for so many C most likely makes none for any."""
-
-_MOST_CELLS = 1 << 20
-"""Cells of tables that are made, for one P, where only trying can tell."""
 
 
 def inverse_of(dual: Collective, name: str, origin: Origin | None = None) -> Collective:
@@ -174,7 +161,7 @@ class _Sequence:
     name: str
     origin: Origin | None
     origins: tuple[tuple[Origin, ...], ...] | None
-    lookups: tuple[tuple[_Lookup, ...], ...] = field(init=False)
+    lookups: tuple[tuple[ChunkLookup, ...], ...] = field(init=False)
     admitted: dict[tuple[int, int], bool] = field(init=False, default_factory=dict)
     compared: set[int] = field(init=False, default_factory=set)
 
@@ -198,7 +185,7 @@ class _Sequence:
                     self.place(way),
                     "ways to the same result",
                 )
-        lookups = tuple(tuple(_kept_lookup(part, _global_chunks) for part in p) for p in self.ways)
+        lookups = tuple(tuple(kept_lookup(part, num_chunks) for part in p) for p in self.ways)
         object.__setattr__(self, "lookups", lookups)
 
     @property
@@ -318,150 +305,12 @@ class _Sequence:
         return whole
 
 
-def part_chunks(part: Collective, nodes: int, global_chunks: int) -> int | None:
-    """The C for which a collective has so many chunks in all; None if there is none."""
-    return _kept_lookup(part, _global_chunks)(nodes, global_chunks)
-
-
-def _global_chunks(table: RelationTable) -> int:
-    """G."""
-    return len(table)
-
-
-def _largest_post(table: RelationTable) -> int:
-    return max(1, int(table.ends.per_node.max(initial=0)))
-
-
-class _Lookup:
-    """Finds the C for which a collective's table measures a given number.
-
-    For a regular collective the least C says all.  For an irregular one a guess in proportion is
-    tried first, and then everything from below, once for each P, as far as the limits at the head
-    of this file.
-    """
-
-    def __init__(self, collective: Collective, measure: Callable[[RelationTable], int]) -> None:
-        self.collective, self._measure = collective, measure
-        self._known: dict[tuple[int, int], _Measured] = {}
-        self._least: dict[int, tuple[int, RelationTable] | None] = {}
-
-    def least(self, nodes: int) -> tuple[int, RelationTable] | None:
-        """The least C and its table; None where none is admitted."""
-        if nodes not in self._least:
-            found = self.collective.least_chunks(nodes, _LAST_TRIED)
-            table = None if found is None else (found, self.collective.tabulate(nodes, found))
-            self._least[nodes] = table
-        return self._least[nodes]
-
-    def admits(self, nodes: int, chunks: int) -> bool:
-        """Whether there is a table for a C.
-
-        One way to a regular collective may admit a C that is no multiple of the least one of
-        another way.  The table of such a C does not come of cutting, so nothing follows it.
-        """
-        if self.collective.irregular:
-            return self.collective.admits(nodes, chunks)
-        least = self.least(nodes)
-        if least is None or chunks % least[0]:
-            return False
-        return self.collective.admits(nodes, chunks)
-
-    def table(self, nodes: int, chunks: int) -> RelationTable:
-        """The table for a C that is admitted; of a regular collective numbered as by cutting."""
-        least = None if self.collective.irregular else self.least(nodes)
-        if least is None:
-            return self.collective.tabulate(nodes, chunks)
-        return least[1].cut(chunks // least[0])
-
-    def __call__(self, nodes: int, wanted: int) -> int | None:
-        """See the class; raises what kept a table from being made where no C was found."""
-        if not self.collective.irregular:
-            return self._proportional(nodes, wanted)
-        return self._searched(nodes, wanted)
-
-    def _proportional(self, nodes: int, wanted: int) -> int | None:
-        least = self.least(nodes)
-        if least is None:
-            return None
-        known = nodes, least[0]
-        if known not in self._known:
-            self._known[known] = _Measured(self._measure(least[1]))
-        measured = self._known[known].value
-        if not measured or wanted % measured:
-            return None
-        times = wanted // measured
-        if not self.collective.admits(nodes, times * least[0]):
-            return None
-        return times * least[0]
-
-    def _measured(self, nodes: int, chunks: int) -> _Measured:
-        if (nodes, chunks) not in self._known:
-            found = _Measured(None)
-            try:
-                if self.collective.admits(nodes, chunks):
-                    table = self.collective.tabulate(nodes, chunks)
-                    found = _Measured(self._measure(table), table.cells)
-            except LocatedError as error:  # no C that could be the one
-                found = _Measured(None, refusal=error)
-            self._known[nodes, chunks] = found
-        return self._known[nodes, chunks]
-
-    def _searched(self, nodes: int, wanted: int) -> int | None:
-        # All nodes together have at least C chunks in a sensible collective, so that a node has at
-        # least C / P of them (as after a scatter), and larger C need not be tried.  Measures may
-        # go up and down, but once one was too large only so much is spent on that.  What earlier
-        # questions measured counts here too, so that no answer depends on them.
-        left, exceeded, cells = _MOST_MEASURED, False, 0
-        refusals: list[LocatedError] = []
-        for chunks in range(1, min(wanted * nodes, _LAST_TRIED) + 1):
-            measured = self._measured(nodes, chunks)
-            if measured.refusal is not None:
-                refusals.append(measured.refusal)
-            if measured.value == wanted:
-                return chunks
-            if len(refusals) >= _MOST_REFUSALS:
-                break
-            if not measured.value:
-                continue
-            guess = wanted * chunks // measured.value
-            if not exceeded and guess > chunks and self._measured(nodes, guess).value == wanted:
-                return guess
-            left, cells = left - 1, cells + measured.cells
-            exceeded = exceeded or measured.value > wanted
-            if not left or (exceeded and cells > _MOST_CELLS):
-                break
-        if refusals:
-            raise refusals[0]
-        return None
-
-
-@dataclass(frozen=True)
-class _Measured:
-    """What a table measures.
-
-    Args:
-        value: None where there is none.
-        cells: of the table.
-        refusal: what kept it from being made.
-    """
-
-    value: int | None
-    cells: int = 0
-    refusal: LocatedError | None = None
-
-
-@lru_cache(maxsize=64)  # a chain of inverses may have 32
-def _kept_lookup(collective: Collective, measure: Callable[[RelationTable], int]) -> _Lookup:
-    """One for all questions about a collective: to measure it takes most of a small search."""
-    return _Lookup(collective, measure)
-
-
 def _chunks_of_dual(
     dual: Collective, per_dual: Callable[[int], Fraction] | None, nodes: int, chunks: int
 ) -> int | None:
     """The C of the dual for one of its inverse; None if there is none."""
     if per_dual is None:
-        return _kept_lookup(dual, _largest_post)(nodes, chunks)
+        return kept_lookup(dual, largest_post)(nodes, chunks)
     found = chunks / per_dual(nodes)
     if found.denominator > 1 or found < 1 or not dual.admits(nodes, int(found)):
         return None

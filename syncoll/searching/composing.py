@@ -9,7 +9,7 @@ a root.  They are searched directly, with what the compositions cost as the mark
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -18,7 +18,6 @@ from typing import Protocol
 from syncoll.deadline import Deadline, OutOfTimeError
 from syncoll.errors import LocatedError, SyncollError, UsageError
 from syncoll.model import Collective
-from syncoll.model.derived import part_chunks
 from syncoll.results.family import Family
 from syncoll.results.frontier import Frontier, Point
 from syncoll.results.proof import Refuted
@@ -29,7 +28,7 @@ from syncoll.searching.claims import gaps_are_open, with_claims
 from syncoll.searching.compositions import Compositions
 from syncoll.searching.driver import OUT_OF_MEMORY, OnPoints, proofs_until, search_points
 from syncoll.searching.families import belonging, merged, unbeaten
-from syncoll.searching.parts import Part, same_problem, underlying
+from syncoll.searching.parts import Part, PartRequests, same_problem
 from syncoll.searching.request import Observer, SearchRequest, Strategy
 from syncoll.searching.seed_run import within
 from syncoll.searching.seeding import arrived, is_small, next_round
@@ -141,6 +140,7 @@ class Composing:
         self._grown, self._refuted = known.families, known.refuted
         self.bounds.again(task.deadline)
         self.source = CandidateSource(request, self.bounds)
+        self.parts = PartRequests(request, self.bounds)
         self.compositions = Compositions(
             request.collective, self._is_of_use, self._lost, self._admits
         )
@@ -312,16 +312,11 @@ class Composing:
 
     def _may_gain(self, way: Sequence[Collective]) -> bool:
         """Whether another way may find something better: it has the steps of its parts at least."""
-        least = sum(map(self._least_steps, way))
+        least = sum(map(self.parts.least_steps, way))
         bound = self.source.least_bandwidth
         if any(p.steps <= least and p.bandwidth <= bound for p in self.points):
             return False
         return gaps_are_open(self.points, self.source)
-
-    def _least_steps(self, part: Collective) -> int:
-        """The fewest steps that a part can have."""
-        asked = replace(self.request, collective=part, max_chunks=None)
-        return CandidateSource(asked, BoundsTable(asked.topology, part)).least_steps
 
     def _take(self, points: Iterable[Point]) -> bool:
         """Puts points of seeds on the frontier; whether one is new."""
@@ -364,10 +359,11 @@ class Composing:
 
     def _searched(self, way: Sequence[Collective], deadline: Deadline) -> list[Part]:
         """A way's parts with what is found of them, as far as a person does not stop the search."""
-        parts = [Part(self._part_request(way, collective)) for collective in way]
+        parts = [Part(self.parts.request(way, collective)) for collective in way]
         for i, part in enumerate(parts):
             # Each leaves as much time to those after it that are not the same over again.
-            until = deadline.share(1 / max(1, self._questions(way[i:])))
+            questions = self.parts.questions(way[i:], self.frontiers.knows)
+            until = deadline.share(1 / max(1, questions))
             same = [other for other in parts[i:] if same_problem(other.asked, part.asked)]
 
             def on_points(found: Frontier, same: Sequence[Part] = same) -> None:
@@ -403,46 +399,6 @@ class Composing:
         self.complete = complete
         spent = time.perf_counter() - began
         self._again = Deadline.after(max(_SAVE_SECONDS, _TIMES_COMPOSING * spent))
-
-    def _questions(self, parts: Sequence[Collective]) -> int:
-        """How many searches these parts need."""
-        asked: list[SearchRequest] = []
-        for part in parts:
-            request = underlying(replace(self.request, collective=part, aim=None))
-            if not self.frontiers.knows(request) and not any(
-                same_problem(request, other) for other in asked
-            ):
-                asked.append(request)
-        return len(asked)
-
-    def _part_request(self, way: Sequence[Collective], part: Collective) -> SearchRequest:
-        """The request for one part, within what the whole leaves it."""
-        request = self.request
-        max_steps, max_chunks = request.max_steps, request.max_chunks
-        if max_steps is not None:
-            others = sum(self._least_steps(other) for other in way if other is not part)
-            max_steps = max(0, max_steps - others)
-        if max_chunks is not None and part is not way[0]:
-            max_chunks = max(self._sizes(part, max_chunks), default=max_chunks)
-        # How fast the whole is, each part does not tell by itself.
-        return replace(
-            request,
-            collective=part,
-            max_steps=max_steps,
-            max_chunks=max_chunks,
-            aim=None,
-            is_part=True,
-        )
-
-    def _sizes(self, part: Collective, most: int) -> Iterator[int]:
-        """The C of a part that go with each C of the whole, up to a limit."""
-        nodes, whole = self.request.topology.num_nodes, self.request.collective
-        for chunks in (c for c in range(most, 0, -1) if self.bounds.admits(c)):
-            found = part_chunks(part, nodes, len(whole.tabulate(nodes, chunks).pre))
-            if found is not None:
-                yield found
-                if not self.bounds.irregular:
-                    return  # it is the largest
 
     def _compose(self, parts: Sequence[Part], deadline: Deadline) -> None:
         """Adds the points that can be composed of what is known of the parts.

@@ -1,4 +1,4 @@
-"""Part: a part of a composition, and how the points found of it become algorithms of it.
+"""Part: a part of a composition, what is asked for it, and how its points become algorithms of it.
 
 Points of an inverse are those of its dual.  Few of them are ever composed, so that each is turned
 round when it is, and not before.
@@ -6,17 +6,20 @@ round when it is, and not before.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
 from syncoll.model import Algorithm, Collective, Instance, recut
+from syncoll.model.chunk_lookup import part_chunks
 from syncoll.results.frontier import Point
+from syncoll.searching.bounds_table import BoundsTable
+from syncoll.searching.candidates import CandidateSource
 from syncoll.searching.decompose import inverted
 from syncoll.searching.duals import Dual
 from syncoll.searching.request import SearchRequest
 
-__all__ = ["Part", "same_problem", "underlying"]
+__all__ = ["Part", "PartRequests", "same_problem", "underlying"]
 
 Solved = tuple[Instance, Algorithm]
 
@@ -71,6 +74,65 @@ class Part:
                 found = inverted(found, self.request.collective, self.request.topology)
             self._solved[key] = found
         return self._solved[key]
+
+
+class PartRequests:
+    """The requests for the parts of a composition.
+
+    Args:
+        whole: the request for the composition.
+        bounds: of the composition.
+    """
+
+    def __init__(self, whole: SearchRequest, bounds: BoundsTable) -> None:
+        self._whole, self._bounds = whole, bounds
+
+    def request(self, way: Sequence[Collective], part: Collective) -> SearchRequest:
+        """The request for one part, within what the whole leaves it."""
+        request = self._whole
+        max_steps, max_chunks = request.max_steps, request.max_chunks
+        if max_steps is not None:
+            others = sum(self.least_steps(other) for other in way if other is not part)
+            max_steps = max(0, max_steps - others)
+        if max_chunks is not None and part is not way[0]:
+            max_chunks = max(self._sizes(part, max_chunks), default=max_chunks)
+        # How fast the whole is, each part does not tell by itself.
+        return replace(
+            request,
+            collective=part,
+            max_steps=max_steps,
+            max_chunks=max_chunks,
+            aim=None,
+            is_part=True,
+        )
+
+    def least_steps(self, part: Collective) -> int:
+        """The fewest steps that a part can have."""
+        asked = replace(self._whole, collective=part, max_chunks=None)
+        return CandidateSource(asked, BoundsTable(asked.topology, part)).least_steps
+
+    def questions(self, parts: Sequence[Collective], knows: Callable[[SearchRequest], bool]) -> int:
+        """How many searches these parts need.
+
+        Args:
+            knows: whether one was made before.
+        """
+        asked: list[SearchRequest] = []
+        for part in parts:
+            request = underlying(replace(self._whole, collective=part, aim=None))
+            if not knows(request) and not any(same_problem(request, other) for other in asked):
+                asked.append(request)
+        return len(asked)
+
+    def _sizes(self, part: Collective, most: int) -> Iterator[int]:
+        """The C of a part that go with each C of the whole, up to a limit."""
+        nodes, whole = self._whole.topology.num_nodes, self._whole.collective
+        for chunks in (c for c in range(most, 0, -1) if self._bounds.admits(c)):
+            found = part_chunks(part, nodes, len(whole.tabulate(nodes, chunks).pre))
+            if found is not None:
+                yield found
+                if not self._bounds.irregular:
+                    return  # it is the largest
 
 
 def _cut(point: Point, chunks: int) -> Solved | None:

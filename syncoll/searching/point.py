@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 from syncoll.deadline import NEVER, Deadline
 from syncoll.formula import StopReason, Verdict
 from syncoll.model import Algorithm, Collective, Instance, Topology
-from syncoll.model.derived import dual_instance, part_chunks
+from syncoll.model.chunk_lookup import part_chunks
+from syncoll.model.derived import dual_instance
 from syncoll.results import Solution
 from syncoll.searching.decompose import Decomposition, composed, inverted_solution
 from syncoll.solving import Solver

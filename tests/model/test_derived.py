@@ -11,7 +11,7 @@ import pytest
 
 from syncoll.errors import ModelError, Origin
 from syncoll.model import Collective, RelationTable, inverse_of, sequence_of
-from syncoll.model.derived import part_chunks
+from syncoll.model.chunk_lookup import part_chunks
 from tests.oracles.classics import allgather, alltoall, broadcast, gather, line, ring, scatter
 
 HERE = Origin("x.syncoll", 3, 5, "a line of text", 4)

@@ -1,0 +1,164 @@
+"""ChunkLookup: for which C a collective's table measures a given number, as parts and duals ask."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+
+from syncoll.errors import LocatedError
+from syncoll.model.collective import Collective
+from syncoll.model.rows import RelationTable
+
+__all__ = ["ChunkLookup", "kept_lookup", "largest_post", "num_chunks", "part_chunks"]
+
+_LAST_TRIED = 10_000
+"""Up to where C is looked for one by one: beyond the least that any number of nodes asks for."""
+
+_MOST_MEASURED = 1_000
+"""How many C a collective of irregular size is measured for."""
+
+_MOST_REFUSALS = 100
+"""A collective that makes no sense for so many C most likely makes none for any."""
+
+_MOST_CELLS = 1 << 20
+"""Cells of tables that are made, for one P, where only trying can tell."""
+
+
+def part_chunks(part: Collective, nodes: int, global_chunks: int) -> int | None:
+    """The C for which a collective has so many chunks in all; None if there is none."""
+    return kept_lookup(part, num_chunks)(nodes, global_chunks)
+
+
+def num_chunks(table: RelationTable) -> int:
+    """G, the chunks of all nodes together."""
+    return len(table)
+
+
+def largest_post(table: RelationTable) -> int:
+    """The most chunks with which a node ends, at least 1."""
+    return max(1, int(table.ends.per_node.max(initial=0)))
+
+
+class ChunkLookup:
+    """Finds the C for which a collective's table measures a given number.
+
+    For a regular collective the least C says all.  For an irregular one a guess in proportion is
+    tried first, and then everything from below, once for each P, as far as the limits at the head
+    of this file.
+    """
+
+    def __init__(self, collective: Collective, measure: Callable[[RelationTable], int]) -> None:
+        self.collective, self._measure = collective, measure
+        self._known: dict[tuple[int, int], _Measured] = {}
+        self._least: dict[int, tuple[int, RelationTable] | None] = {}
+
+    def least(self, nodes: int) -> tuple[int, RelationTable] | None:
+        """The least C and its table; None where none is admitted."""
+        if nodes not in self._least:
+            found = self.collective.least_chunks(nodes, _LAST_TRIED)
+            table = None if found is None else (found, self.collective.tabulate(nodes, found))
+            self._least[nodes] = table
+        return self._least[nodes]
+
+    def admits(self, nodes: int, chunks: int) -> bool:
+        """Whether there is a table for a C.
+
+        One way to a regular collective may admit a C that is no multiple of the least one of
+        another way.  The table of such a C does not come of cutting, so nothing follows it.
+        """
+        if self.collective.irregular:
+            return self.collective.admits(nodes, chunks)
+        least = self.least(nodes)
+        if least is None or chunks % least[0]:
+            return False
+        return self.collective.admits(nodes, chunks)
+
+    def table(self, nodes: int, chunks: int) -> RelationTable:
+        """The table for a C that is admitted; of a regular collective numbered as by cutting."""
+        least = None if self.collective.irregular else self.least(nodes)
+        if least is None:
+            return self.collective.tabulate(nodes, chunks)
+        return least[1].cut(chunks // least[0])
+
+    def __call__(self, nodes: int, wanted: int) -> int | None:
+        """See the class; raises what kept a table from being made where no C was found."""
+        if not self.collective.irregular:
+            return self._proportional(nodes, wanted)
+        return self._searched(nodes, wanted)
+
+    def _proportional(self, nodes: int, wanted: int) -> int | None:
+        least = self.least(nodes)
+        if least is None:
+            return None
+        known = nodes, least[0]
+        if known not in self._known:
+            self._known[known] = _Measured(self._measure(least[1]))
+        measured = self._known[known].value
+        if not measured or wanted % measured:
+            return None
+        times = wanted // measured
+        if not self.collective.admits(nodes, times * least[0]):
+            return None
+        return times * least[0]
+
+    def _measured(self, nodes: int, chunks: int) -> _Measured:
+        if (nodes, chunks) not in self._known:
+            found = _Measured(None)
+            try:
+                if self.collective.admits(nodes, chunks):
+                    table = self.collective.tabulate(nodes, chunks)
+                    found = _Measured(self._measure(table), table.cells)
+            except LocatedError as error:  # no C that could be the one
+                found = _Measured(None, refusal=error)
+            self._known[nodes, chunks] = found
+        return self._known[nodes, chunks]
+
+    def _searched(self, nodes: int, wanted: int) -> int | None:
+        # All nodes together have at least C chunks in a sensible collective, so that a node has at
+        # least C / P of them (as after a scatter), and larger C need not be tried.  Measures may
+        # go up and down, but once one was too large only so much is spent on that.  What earlier
+        # questions measured counts here too, so that no answer depends on them.
+        left, exceeded, cells = _MOST_MEASURED, False, 0
+        refusals: list[LocatedError] = []
+        for chunks in range(1, min(wanted * nodes, _LAST_TRIED) + 1):
+            measured = self._measured(nodes, chunks)
+            if measured.refusal is not None:
+                refusals.append(measured.refusal)
+            if measured.value == wanted:
+                return chunks
+            if len(refusals) >= _MOST_REFUSALS:
+                break
+            if not measured.value:
+                continue
+            guess = wanted * chunks // measured.value
+            if not exceeded and guess > chunks and self._measured(nodes, guess).value == wanted:
+                return guess
+            left, cells = left - 1, cells + measured.cells
+            exceeded = exceeded or measured.value > wanted
+            if not left or (exceeded and cells > _MOST_CELLS):
+                break
+        if refusals:
+            raise refusals[0]
+        return None
+
+
+@dataclass(frozen=True)
+class _Measured:
+    """What a table measures.
+
+    Args:
+        value: None where there is none.
+        cells: of the table.
+        refusal: what kept it from being made.
+    """
+
+    value: int | None
+    cells: int = 0
+    refusal: LocatedError | None = None
+
+
+@lru_cache(maxsize=64)  # a chain of inverses may have 32
+def kept_lookup(collective: Collective, measure: Callable[[RelationTable], int]) -> ChunkLookup:
+    """One for all questions about a collective: to measure it takes most of a small search."""
+    return ChunkLookup(collective, measure)
