@@ -164,6 +164,8 @@ class _Sequence:
     lookups: tuple[tuple[ChunkLookup, ...], ...] = field(init=False)
     admitted: dict[tuple[int, int], bool] = field(init=False, default_factory=dict)
     compared: set[int] = field(init=False, default_factory=set)
+    joined: set[tuple[int, int]] = field(init=False, default_factory=set)
+    """Ways, and numbers of nodes, whose parts were seen to fit together."""
 
     def __post_init__(self) -> None:
         if not self.ways or not all(self.ways):
@@ -201,9 +203,27 @@ class _Sequence:
         """Whether the parts of one of the ways fit together."""
         if (nodes, chunks) not in self.admitted:
             self.admitted[nodes, chunks] = any(
-                self._follow(way, nodes, chunks) is not None for way in range(len(self.ways))
+                self._fits(way, nodes, chunks) for way in range(len(self.ways))
             )
         return self.admitted[nodes, chunks]
+
+    def _fits(self, way: int, nodes: int, chunks: int) -> bool:
+        """Whether one way admits that C.
+
+        Regular parts that fit together for one C do so for every C that each of them admits, for
+        their tables are cut: these need not be made.
+        """
+        if self.irregular or (way, nodes) not in self.joined:
+            if self._follow(way, nodes, chunks) is None:
+                return False
+            self.joined.add((way, nodes))
+            return True
+        first, *later = self.lookups[way]
+        least = first.least(nodes)
+        if least is None or not first.admits(nodes, chunks):
+            return False
+        total = len(least[1]) * (chunks // least[0])
+        return all(lookup(nodes, total) is not None for lookup in later)
 
     def tabulate(self, nodes: int, chunks: int) -> RelationTable:
         """Where the first part starts and the last one ends, in the first way that admits C."""

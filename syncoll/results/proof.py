@@ -21,7 +21,7 @@ from syncoll.certificates import (
 )
 from syncoll.wording import counted
 
-__all__ = ["Method", "Proof", "Refuted", "Scope", "covers"]
+__all__ = ["Method", "Proof", "Refuted", "Scope", "covers", "most_covered"]
 
 
 class Scope(StrEnum):
@@ -80,13 +80,16 @@ def covers(refuted: Refuted, steps: int, rounds: int, chunks: int, *, scaling: b
     Fewer steps or rounds are harder.  Where chunks scale, m copies of an algorithm side by side
     have m times its R and C, so what is ruled out for these is ruled out for it.
     """
+    return rounds <= most_covered(refuted, steps, chunks, scaling=scaling)
+
+
+def most_covered(refuted: Refuted, steps: int, chunks: int, *, scaling: bool) -> int:
+    """The largest R that a refutation rules out for S = `steps` and C = `chunks`, see `covers`; -1
+    for none."""
     copies, odd = divmod(refuted.chunks, chunks)
-    return (
-        odd == 0
-        and (copies == 1 or scaling)
-        and refuted.steps >= steps
-        and refuted.rounds >= rounds * copies
-    )
+    if odd or refuted.steps < steps or not (copies == 1 or scaling):
+        return -1
+    return refuted.rounds // copies
 
 
 @dataclass(frozen=True)

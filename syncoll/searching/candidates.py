@@ -11,7 +11,7 @@ Both leave out what would cost no less than a point with fewer steps.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from math import ceil, lcm
 
@@ -50,8 +50,7 @@ class CandidateSource:
         self.request, self.bounds = request, bounds
         self.least_chunks = self._least_chunks()
         self.max_chunks = request.max_chunks or self.least_chunks * _DEFAULT_MULTIPLES
-        sizes = self.admitted() if bounds.irregular else [self.least_chunks]
-        self.least_steps = min(bounds.least_steps(c) for c in sizes)
+        self.least_steps = min(bounds.least_steps(c) for c in self.measured())
         if self.least_steps == 0 and request.max_chunks is None:
             # For some C everything is in place: nothing can cost less, whatever the others ask for.
             self.max_chunks = next(c for c in self.admitted() if bounds.least_steps(c) == 0)
@@ -99,7 +98,7 @@ class CandidateSource:
         """
         return min(
             self.bounds.bandwidth(chunks, steps)
-            for chunks in self.admitted()
+            for chunks in self.measured()
             if steps is None or self.bounds.least_steps(chunks) <= steps
         )
 
@@ -118,6 +117,11 @@ class CandidateSource:
         """Every C up to the limit with which there are algorithms to look for."""
         most = self.max_chunks
         return (c for c in range(self.least_chunks, most + 1) if self.bounds.admits(c))
+
+    def measured(self) -> Iterable[int]:
+        """Those of `admitted` that must be looked at one by one: the least, where it stands for all
+        that are cut from it."""
+        return self.admitted() if self.bounds.irregular else (self.least_chunks,)
 
     def most_rounds(self, steps: int) -> int | None:
         """The limit on R for S = `steps`; None for none."""
@@ -140,10 +144,12 @@ class CandidateSource:
         if multiples is not None:
             last = min(last, self.least_chunks * multiples)
         bounded = None if self.request.strategy is Strategy.PAPER else steps
+        bound = None if self.bounds.irregular else self.bounds.bandwidth(self.least_chunks, bounded)
         for chunks in range(self.least_chunks, last + 1):
             if self.bounds.admits(chunks) and self.bounds.least_steps(chunks) <= steps:
+                least = self.bounds.bandwidth(chunks, bounded) if bound is None else bound
                 # With fewer rounds than steps some step would be idle: a matter of fewer steps.
-                rounds = max(steps, ceil(self.bounds.bandwidth(chunks, bounded) * chunks))
+                rounds = max(steps, ceil(least * chunks))
                 queue.append((Fraction(rounds, chunks), chunks, rounds))
         beyond = self._meeting(steps) if multiples is None else None
         if beyond is not None and beyond.chunks > last:

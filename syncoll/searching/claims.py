@@ -12,7 +12,7 @@ from math import ceil
 from syncoll.results.evidence import BY_CUTTING, Distance, Evidence, ScaledShape, undefined_chunks
 from syncoll.results.family import Family
 from syncoll.results.frontier import Frontier, OpenClaim, Point
-from syncoll.results.proof import Proof, Refuted, Scope, covers
+from syncoll.results.proof import Proof, Refuted, Scope, covers, most_covered
 from syncoll.searching.candidates import CandidateSource
 from syncoll.searching.families import known_cost
 from syncoll.searching.request import Strategy
@@ -107,7 +107,7 @@ def evidence_of(
         source.max_chunks,
         undefined_chunks(shapes, source.max_chunks, bounds.admits),
         Distance.of(bounds.reach(nearest)),
-        bounds.certificates(admitted, None),
+        bounds.certificates(source.measured(), None),
         tuple(proofs),
     )
 
@@ -128,10 +128,13 @@ def gaps_are_open(
         ends_open = all(family.limit > source.least_bandwidth for family in families)
         if ends_open and points[-1].bandwidth > source.least_bandwidth:
             return True
-    return any(
-        (known_cost(steps, points, families) or 0) > source.least_bandwidth_of(steps)
-        for steps in range(source.least_steps, last + 1)
-    )
+    for steps in range(source.least_steps, last + 1):
+        best = known_cost(steps, points, families) or Fraction(0)
+        if best > source.least_bandwidth_of(steps):
+            return True
+        if best <= source.least_bandwidth:
+            break  # nor has any S after it
+    return False
 
 
 class _Proving:
@@ -142,7 +145,7 @@ class _Proving:
         # The paper's strategy has one bound for every S.
         self.any_steps = source.request.strategy is Strategy.PAPER
         asked = None if self.any_steps else steps
-        self.needed = list(self.bounds.certificates(source.admitted(), asked))
+        self.needed = list(self.bounds.certificates(source.measured(), asked))
         self.used: dict[Refuted, None] = {}
 
     def proof(self, best: Fraction | None) -> Proof:
@@ -172,6 +175,8 @@ class _Proving:
                 is_closed = False
             elif is_closed:
                 closed = chunks
+            if regular and not is_closed and low == bound:
+                break  # nothing that is said depends on a larger C
         proof = replace(
             proof,
             certificates=tuple(self.needed),
@@ -196,11 +201,13 @@ class _Proving:
         if limit < 0 or self.bounds.least_steps(chunks) > self.steps:
             return None  # nothing is cheaper than nothing, or comes sooner than it can
         asked = None if self.any_steps else self.steps
-        bandwidth = self.bounds.bandwidth(chunks, asked)
-        # Nothing rules out more rounds than these, and there may be thousands above them.
-        refuted = (one.rounds for one in self.refuted)
-        most = max(self.steps, ceil(bandwidth * chunks), *refuted)
-        for rounds in range(min(limit, most), -1, -1):
+        # From S rounds on one bound and the same answers hold, and there may be thousands of R.
+        most = ceil(self.bounds.bandwidth(chunks, asked) * chunks) - 1
+        scaling = not self.bounds.irregular
+        answers = (most_covered(one, self.steps, chunks, scaling=scaling) for one in self.refuted)
+        most = min(limit, max(most, *answers, -1))
+        fewer = range(min(limit, self.steps - 1), -1, -1)
+        for rounds in [most, *fewer] if most >= self.steps else fewer:
             if self._ruled_out(chunks, rounds):
                 return None if rounds == limit else rounds + 1
         return 0

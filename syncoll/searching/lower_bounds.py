@@ -14,7 +14,7 @@ from syncoll.bounding import (
     rounds_bound,
     with_cut,
 )
-from syncoll.certificates import Certificate, ChunkClasses, DemandView, RoundsBound
+from syncoll.certificates import Certificate, ChunkClasses, Demand, DemandView, RoundsBound
 from syncoll.deadline import NEVER, Deadline, OutOfTimeError, interrupted_at
 from syncoll.model import Collective, Topology
 from syncoll.model.reach import Reach
@@ -37,6 +37,9 @@ __all__ = ["lower_bounds"]
 
 _SECONDS = 20.0
 """What one bound may take."""
+
+_MORE = 2
+"""A bound that was late has another try where it may take so many times as long."""
 
 _MOST_NODES_AT_LENGTH = 128
 _SECONDS_BEYOND = 5.0
@@ -85,41 +88,8 @@ def lower_bounds(
     last = least + 3 if max_steps is None else max_steps
     if num_steps is not None:
         last = least + num_steps - 1
-    late: list[str] = []
-    interrupted = False
-
-    def prove(steps: int | None, others: int, known: RoundsBound | None) -> RoundsBound:
-        """The bound, or what is known of it when the time is over."""
-        nonlocal interrupted
-        try:
-            if not interrupted:
-                until.check()
-                return proved(steps, others, known)
-        except OutOfTimeError:
-            pass
-        except KeyboardInterrupt:
-            interrupted = True
-        late.append("any number of steps" if steps is None else counted(steps, "step"))
-        return known or RoundsBound(Fraction(0), None, None)
-
-    def proved(steps: int | None, others: int, known: RoundsBound | None) -> RoundsBound:
-        began, seconds = time.perf_counter(), _SECONDS
-        if combining and topology.num_nodes > _MOST_NODES_AT_LENGTH:
-            seconds = _SECONDS_BEYOND
-        if not until.is_never:
-            seconds = min(seconds, until.left() / (others + 1))
-        if combining:
-            bound = combining_rounds_bound(topology, shape, steps, seconds=seconds, known=known)
-        else:
-            bound = rounds_bound(topology, needs, steps, seconds=seconds)
-        if time.perf_counter() - began >= seconds:
-            late.append("any number of steps" if steps is None else counted(steps, "step"))
-        # Where a bound for so many steps did not come in time, that for any number holds too.
-        if known is not None and bound.rounds <= known.rounds:
-            return known
-        return with_cut(topology, needs, bound, until.seconds)
-
-    any_steps = prove(None, max(0, last - least + 1), None)
+    proving = _Proving(topology, shape, needs, until)
+    any_steps = proving.bound(None, max(0, last - least + 1), None)
     if not any_steps.rounds:
         in_time = NEVER if until.is_never else Deadline.after(max(_GRACE_SECONDS, until.left()))
         with suppress(OutOfTimeError), interrupted_at(in_time):
@@ -127,14 +97,8 @@ def lower_bounds(
                 any_steps = least_combining_cut(topology, shape)
             else:
                 any_steps = least_cut(topology, needs)
-    by_steps: list[tuple[int, RoundsBound]] = []
-    for s in range(least, last + 1):
-        # Where S steps need no more rounds than any number of steps, more steps do not either.
-        settled = bool(by_steps) and by_steps[-1][1] is any_steps
-        if settled and counted(s - 1, "step") in late:  # for all that is known
-            late.append(counted(s, "step"))
-        by_steps.append((s, any_steps if settled else prove(s, last - s, any_steps)))
-    late = list(dict.fromkeys(late))
+    by_steps = list(proving.by_steps(range(least, last + 1), any_steps).items())
+    late, interrupted = proving.late_in_words(), proving.interrupted
     if late:
         why = "it was interrupted" if interrupted else "the time was over"
         on_message(f"more may be provable, but {why}: {', '.join(late)}")
@@ -150,9 +114,111 @@ def lower_bounds(
         tuple(by_steps),
         last,
         evidence,
-        tuple(late),
+        late,
         interrupted,
     )
+
+
+class _Proving:
+    """Bounds of one shape, as far as there is time.
+
+    Attributes:
+        late: numbers of steps (None: any) of which more might be proved in more time.
+        interrupted: whether a person stopped it.
+    """
+
+    def __init__(
+        self, topology: Topology, shape: ChunkClasses, needs: Sequence[Demand], until: Deadline
+    ) -> None:
+        self._topology, self._shape, self._needs, self._until = topology, shape, needs, until
+        self._had: dict[int | None, float] = {}
+        self.late: set[int | None] = set()
+        self.interrupted = False
+
+    def by_steps(self, steps: Sequence[int], any_steps: RoundsBound) -> dict[int, RoundsBound]:
+        """The bounds for so many steps, in ascending order; those that were late have another try
+        with what is left.
+
+        Args:
+            any_steps: the bound for any number of steps, which stands in.
+        """
+        found: dict[int, RoundsBound] = {}
+        settled = False
+        for i, s in enumerate(steps):
+            # Where S steps need no more rounds than any number of steps, more steps do not either.
+            found[s] = any_steps if settled else self.bound(s, len(steps) - 1 - i, any_steps)
+            settled |= found[s] is any_steps and s not in self.late
+        again = [s for s in steps if s in self.late]
+        while again and not (self.interrupted or self._until.is_never or self._until.passed):
+            again = [s for s in again if self._seconds(len(again) - 1) >= _MORE * self._had[s]]
+            for i, s in enumerate(again):
+                self.late.discard(s)
+                bound = self.bound(s, len(again) - 1 - i, any_steps)
+                found[s] = max(found[s], bound, key=lambda one: one.rounds)
+            again = [s for s in again if s in self.late]
+        return found
+
+    def bound(self, steps: int | None, others: int, known: RoundsBound | None) -> RoundsBound:
+        """One bound, or what is known of it when the time is over.
+
+        Args:
+            others: how many are still to come.
+            known: that for any number of steps.
+        """
+        self._had[steps] = self._seconds(others)
+        try:
+            if not self.interrupted:
+                self._until.check()
+                return self._proved(steps, known)
+        except OutOfTimeError:
+            pass
+        except KeyboardInterrupt:
+            self.interrupted = True
+        self.late.add(steps)
+        return known or RoundsBound(Fraction(0), None, None)
+
+    def _seconds(self, others: int) -> float:
+        """What one bound may take."""
+        beyond = self._shape.combining and self._topology.num_nodes > _MOST_NODES_AT_LENGTH
+        most = _SECONDS_BEYOND if beyond else _SECONDS
+        if self._until.is_never:
+            return most
+        return min(most, max(0.0, self._until.left()) / (others + 1))
+
+    def _proved(self, steps: int | None, known: RoundsBound | None) -> RoundsBound:
+        began, seconds = time.perf_counter(), self._had[steps]
+        if self._shape.combining:
+            bound = combining_rounds_bound(
+                self._topology, self._shape, steps, seconds=seconds, known=known
+            )
+        else:
+            bound = rounds_bound(self._topology, self._needs, steps, seconds=seconds)
+        if time.perf_counter() - began >= seconds:
+            self.late.add(steps)
+        # Where a bound for so many steps did not come in time, that for any number holds too.
+        if known is not None and bound.rounds <= known.rounds:
+            return known
+        return with_cut(self._topology, self._needs, bound, self._until.seconds)
+
+    def late_in_words(self) -> tuple[str, ...]:
+        """Which numbers of steps were late, runs of them as one."""
+        words = ["any number of steps"] if None in self.late else []
+        run: list[int] = []
+        for s in sorted(s for s in self.late if s is not None):
+            if run and s == run[-1] + 1:
+                run[-1] = s
+                continue
+            words += _in_words(run)
+            run = [s, s]
+        return (*words, *_in_words(run))
+
+
+def _in_words(run: Sequence[int]) -> list[str]:
+    """A run of numbers of steps, by its ends; of none, nothing."""
+    if not run:
+        return []
+    first, last = run
+    return [counted(first, "step") if first == last else f"{first} to {last} steps"]
 
 
 def _evidence(
