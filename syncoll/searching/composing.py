@@ -27,7 +27,7 @@ from syncoll.searching.candidates import CandidateSource
 from syncoll.searching.claims import gaps_are_open, with_claims
 from syncoll.searching.compositions import Compositions
 from syncoll.searching.driver import OUT_OF_MEMORY, OnPoints, proofs_until, search_points
-from syncoll.searching.families import belonging, merged, unbeaten
+from syncoll.searching.families import FEW_STEPS, belonging, merged, unbeaten
 from syncoll.searching.parts import Part, PartRequests, same_problem
 from syncoll.searching.request import Observer, SearchRequest, Strategy
 from syncoll.searching.seed_run import within
@@ -467,6 +467,9 @@ class Composing:
         """
         request, source, deadline = self.request, self.source, self.deadline
         last = max((p.steps for p in found.points), default=source.least_steps + 2)
+        if found.families:  # with more steps than those there is a member of each
+            first = min(family.steps.at(family.first) for family in found.families)
+            last = max(last, min(first, FEW_STEPS))
         if deadline.passed:
             return replace(found, complete=False)
         self.observer.began(f"{request.collective.name}, directly")

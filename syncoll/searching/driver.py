@@ -170,6 +170,7 @@ class _Search:
         self.windows = WindowSearch(
             answers, observer, self.bounds.known, self._best, self._admits_cut
         )
+        self.have_begun = seeds is not None
         if seeds is None:
             seeds = answers.seeding.run(request.topology, request.collective), request
         self.seeds = SeedTurns(*seeds, deadline, self._take)
@@ -186,7 +187,10 @@ class _Search:
     def seed(self) -> None:
         """Starts from what the seeds construct."""
         alone = self.answers.solver is None
-        self.seeds.first(alone=alone, proving=self.proving)
+        if self.have_begun and not alone and is_small(self.request.topology):
+            self.seeds.look()  # they have had their time, and a solver may be as fast
+        else:
+            self.seeds.first(alone=alone, proving=self.proving)
         if alone:
             self.bounds.deadline = proofs_until(self.deadline)
         if self.points:
