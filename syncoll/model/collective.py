@@ -42,6 +42,8 @@ class Collective:
             and post where the reduction of all contributions must be.
         dual: the collective of which this one is the inverse; None if of none.
         ways: for a composed collective the sequences of collectives that each amount to it.
+        terms: for a sum that is neither an inverse nor composed the terms that it adds up, each on
+            all P nodes; its chunks are theirs for the same C, one term after the other.
         irregular: whether a larger C may do something else than cut every chunk of the least C that
             is admitted.  If not, a bound on R/C for one C holds for every C, see
             `syncoll.model.cutting`.
@@ -60,6 +62,7 @@ class Collective:
     combining: bool = False
     dual: Collective | None = None
     ways: tuple[tuple[Collective, ...], ...] = ()
+    terms: tuple[Collective, ...] = ()
     irregular: bool = True
     in_units: bool = False
     per_dual: Callable[[int], Fraction] | None = None

@@ -20,7 +20,7 @@ one that is moved.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import groupby
 from math import gcd, lcm
@@ -220,6 +220,12 @@ def _made(
         per_dual = turned.per_dual
     elif all(part.ways and part.combining == combining for part in parts):
         ways = _ways(parts, shares, origin)
+    terms: tuple[Collective, ...] = ()
+    if len(parts) > 1 and dual is None and not ways:
+        alone = [_OneTerm(shares, number) for number in range(len(parts))]
+        terms = tuple(
+            _made([part], one, part.name, origin) for part, one in zip(parts, alone, strict=True)
+        )
     return Collective(
         name,
         whole.tabulate,
@@ -229,6 +235,7 @@ def _made(
         combining=combining,
         dual=dual,
         ways=ways,
+        terms=terms,
         irregular=any(part.irregular for part in parts),
         in_units=True,
         per_dual=per_dual,
@@ -357,6 +364,18 @@ class _TermShares:
                 groups = checked_groups(term.groups(nodes), nodes, term.origin or self.origin)
             found += [_Share(number, tuple(group), Fraction(term.weight)) for group in groups]
         return found
+
+
+@dataclass(frozen=True)
+class _OneTerm:
+    """The shares of one term of a sum."""
+
+    shares: _Shares
+    term: int
+
+    def __call__(self, nodes: int) -> Sequence[_Share] | None:
+        found = [share for share in self.shares(nodes) or () if share.term == self.term]
+        return [replace(share, term=0) for share in found] or None
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -38,6 +38,8 @@ class Decomposition(ABC, Generic[Question, Answer]):
             return self.inverse(question, collective, collective.dual)
         if collective.ways:
             return self.composition(question, collective)
+        if collective.terms and collective.combining:
+            return self.together(question, collective)
         return self.direct(question, collective)
 
     @abstractmethod
@@ -47,6 +49,10 @@ class Decomposition(ABC, Generic[Question, Answer]):
     @abstractmethod
     def composition(self, question: Question, collective: Collective) -> Answer:
         """Of a collective with `ways` to compose it."""
+
+    def together(self, question: Question, collective: Collective) -> Answer:
+        """Of a sum that combines, and has `terms` with nothing in common."""
+        return self.direct(question, collective)
 
     @abstractmethod
     def direct(self, question: Question, collective: Collective) -> Answer:

@@ -3,6 +3,7 @@
 * An inverse is searched as its dual on the topology with every link reversed (SCCL paper, section
   3.5), and every point found is inverted; bounds and open claims carry over.
 * A composed collective's frontier comes from the frontiers of its parts (`composing`).
+* A sum of what is added up and what is moved begins with the frontiers of its terms (`overlaying`).
 
 Every algorithm that comes out is verified again as an algorithm of the collective that was asked
 for.
@@ -12,7 +13,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import replace
 from fractions import Fraction
@@ -20,7 +21,7 @@ from functools import cache
 from itertools import count
 from math import exp, log
 
-from syncoll.deadline import Deadline, OutOfTimeError
+from syncoll.deadline import NEVER, Deadline, OutOfTimeError
 from syncoll.model import Collective
 from syncoll.results.family import Family
 from syncoll.results.frontier import Frontier, OpenClaim, Point
@@ -29,9 +30,11 @@ from syncoll.searching.composing import Composing, Known, SearchTask
 from syncoll.searching.decompose import Decomposition
 from syncoll.searching.driver import OUT_OF_MEMORY, OnPoints, search_points
 from syncoll.searching.duals import Dual, DualAnswers, inverted_family, inverted_point
-from syncoll.searching.families import known_cost
+from syncoll.searching.families import known_cost, merged
+from syncoll.searching.overlaying import Overlays
 from syncoll.searching.parts import same_problem, underlying
 from syncoll.searching.request import Observer, SearchRequest
+from syncoll.searching.seed_run import within
 from syncoll.solving import Solver
 
 __all__ = ["search"]
@@ -110,13 +113,34 @@ class _Frontiers(Decomposition[SearchTask, Frontier]):
         asked = underlying(request)
         return any(same_problem(known, asked) for known, _ in self._known)
 
-    def _points(self, task: SearchTask, answers: AnswerSource) -> Frontier:
+    def together(self, question: SearchTask, collective: Collective) -> Frontier:
+        """That of a sum: what its terms have, laid over each other, and what is better."""
+        began = time.perf_counter()
+        overlays = Overlays(self, question)
+        points: list[Point] = []
+        for point in overlays.points():
+            if within(point, question.request):
+                points = merged(points, point)
+        if overlays.interrupted:  # what was found is said, and nothing more is asked
+            question = replace(question, deadline=NEVER.sooner(0.0))
+        frontier = self._points(question, self.answers, points)
+        return replace(
+            frontier,
+            seconds=time.perf_counter() - began,
+            complete=frontier.complete and not overlays.interrupted,
+            interrupted=frontier.interrupted or overlays.interrupted,
+        )
+
+    def _points(
+        self, task: SearchTask, answers: AnswerSource, incumbents: Sequence[Point] = ()
+    ) -> Frontier:
         self.observer.began(task.request.collective.name)
         return search_points(
             task.request,
             answers,
             self.observer,
             on_points=task.on_points,
+            incumbents=incumbents,
             proving=task.proving,
             deadline=task.deadline,
         )

@@ -282,7 +282,7 @@ class SeedRun:
                     doing.clear()
                     yield point
             if doing and seat.ended and first.passed:  # it looked at the clock itself
-                self._report(f"seed {seat.seed.record.name} {doing[0]}")
+                self._was_late(seat, doing[0])
 
     @contextmanager
     def _guarded(self, seat: Seat) -> Iterator[list[str]]:
@@ -298,7 +298,7 @@ class SeedRun:
         except OutOfTimeError:
             seat.stop(self._seconds)
             if doing and seat.ended:
-                self._report(f"seed {name} {doing[0]}")
+                self._was_late(seat, doing[0])
         except VerificationError as error:
             seat.ended = True
             self._report(f"seed {name} proposed what is not an algorithm: {error}")
@@ -310,6 +310,11 @@ class SeedRun:
         except SyncollError as error:
             seat.ended = True
             self._report(f"seed {name}: {error}")
+
+    def _was_late(self, seat: Seat, what: str) -> None:
+        """Of those that were not asked for by name it matters to nobody."""
+        if seat.seed.named:
+            self._report(f"seed {seat.seed.record.name} {what}")
 
     def _fits(self, seat: Seat, until: Deadline) -> bool:
         """Whether a seed has an idea; a named one that has none says why."""
