@@ -164,7 +164,7 @@ class Composing:
             return self._frontier()
         except KeyboardInterrupt:
             self._interrupt()
-            return self._so_far(_scope(self._scopes))
+            return self._so_far(self._scope(self._scopes))
 
     def _frontier(self) -> Frontier:
         request, source, bounds = self.request, self.source, self.bounds
@@ -188,7 +188,7 @@ class Composing:
         if alone:
             self._bound_until(proofs_until(self.deadline))
         self._bound_meanwhile()
-        frontier = self._so_far(_scope(self._scopes))
+        frontier = self._so_far(self._scope(self._scopes))
         self.points = list(frontier.points)
         self.observer.found(frontier.points)
         if self.on_points is not None:
@@ -318,6 +318,17 @@ class Composing:
             return False
         return gaps_are_open(self.points, self.source)
 
+    def _scope(self, ways: Sequence[str]) -> str:
+        """Among what was searched, in words."""
+        listed = "; ".join(ways) or "none within the limits"
+        if self.answers.solver is None:
+            return (
+                f"nothing, only what {self.answers.backend_name} constructs of the whole and of "
+                f"the parts of compositions ({listed})"
+            )
+        seeds = " and what seeds construct" if self.answers.seeding.seeds else ""
+        return f"compositions ({listed}){seeds}"
+
     def _take(self, points: Iterable[Point]) -> bool:
         """Puts points of seeds on the frontier; whether one is new."""
         before = self.points
@@ -395,7 +406,9 @@ class Composing:
         self.complete = False
         if self.points is not before:
             with self.bounds.at_once():
-                self.on_points(self._so_far(_scope([" then ".join(part.name for part in way)])))
+                self.on_points(
+                    self._so_far(self._scope([" then ".join(part.name for part in way)]))
+                )
         self.complete = complete
         spent = time.perf_counter() - began
         self._again = Deadline.after(max(_SAVE_SECONDS, _TIMES_COMPOSING * spent))
@@ -510,8 +523,3 @@ class Composing:
             )
         )
         return replace(frontier, complete=frontier.complete or not frontier.open)
-
-
-def _scope(ways: Sequence[str]) -> str:
-    """Among what was searched, in words."""
-    return f"compositions ({'; '.join(ways) or 'none within the limits'})"

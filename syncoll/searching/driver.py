@@ -28,7 +28,14 @@ from syncoll.searching.answers import AnswerSource
 from syncoll.searching.bounds_table import BoundsTable, in_turn
 from syncoll.searching.candidates import CandidateSource
 from syncoll.searching.claims import gaps_are_open, with_claims
-from syncoll.searching.families import FEW_STEPS, belonging, few_steps, merged, unbeaten
+from syncoll.searching.families import (
+    FEW_STEPS,
+    MOST_LISTED,
+    belonging,
+    few_steps,
+    merged,
+    unbeaten,
+)
 from syncoll.searching.passes import LOOKS, Passes, StepState
 from syncoll.searching.request import Candidate, Observer, SearchRequest, Strategy
 from syncoll.searching.seed_run import SeedRun
@@ -538,6 +545,9 @@ class _Search:
                 return stopped
             if self.answers.solver is None:
                 return "no solver was asked"
+            most = self.request.max_steps or 0
+            if limited and self.grown and most > MOST_LISTED:
+                return f"members of pipelines are listed up to {MOST_LISTED} steps"
             if limited:
                 return f"the search goes to {counted(self.source.max_steps, 'step')} (--max-steps)"
             return "solvers were asked about fewer steps; --max-steps has them asked about more"

@@ -10,7 +10,7 @@ from syncoll.results.family import Family
 from syncoll.results.frontier import Point
 from syncoll.searching.request import SearchRequest, Strategy
 
-__all__ = ["FEW_STEPS", "belonging", "few_steps", "known_cost", "merged", "unbeaten"]
+__all__ = ["FEW_STEPS", "MOST_LISTED", "belonging", "few_steps", "known_cost", "merged", "unbeaten"]
 
 _LOOKED_AT = 64
 """Up to so many steps members are compared one by one; beyond it what R/C comes near to counts."""

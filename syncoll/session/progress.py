@@ -65,9 +65,11 @@ class _Standing:
         self.points: tuple[Point, ...] = ()
         self._bounds: dict[int | None, Fraction] = {}
 
-    def bounded(self, steps: int | None, bandwidth: Fraction) -> None:
-        """Takes note of a bound."""
-        self._bounds[steps] = max(bandwidth, self._bounds.get(steps, bandwidth))
+    def bounded(self, steps: int | None, bandwidth: Fraction) -> bool:
+        """Takes note of a bound; whether it is new."""
+        before = self._bounds.get(steps, Fraction(-1))
+        self._bounds[steps] = max(bandwidth, before)
+        return bandwidth > before
 
     def of(self, point: Point) -> str:
         """A point with its gap, in a few characters: ``(3, 7/6, within 1.3 %)``."""
@@ -160,9 +162,11 @@ class _Plain(_Silent):
         self._among = f" and C <= {max_chunks}"
 
     def bounded(self, steps: int | None, bandwidth: Fraction) -> None:
-        self._known.now.bounded(steps, bandwidth)
+        if not self._known.now.bounded(steps, bandwidth):
+            return
         where = "with any number of steps" if steps is None else f"with {counted(steps, 'step')}"
-        self._line(f"no algorithm {where}{self._among} has a bandwidth cost below {bandwidth}")
+        below = f"has a bandwidth cost below {bandwidth}"
+        self._line(f"{self._known.name}: no algorithm {where}{self._among} {below}")
 
     def found(self, points: tuple[Point, ...]) -> None:
         self._known.now.points = points
