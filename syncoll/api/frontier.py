@@ -32,7 +32,7 @@ from syncoll.pages.frontier import check_page, frontier_page
 from syncoll.results import Frontier, LowerBounds, Point
 from syncoll.trust import require_valid
 from syncoll.trust.claims import Checked, check_claims
-from syncoll.wording import counted
+from syncoll.wording import argument, counted
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -363,7 +363,8 @@ def check(
 
     Raises:
         VerificationError: naming the first thing that does not hold.
-        UsageError: when it makes no claims, or is of an irregular collective's bounds.
+        UsageError: when it makes no claims, or is of an irregular collective's bounds, or where
+            there is no folder of proofs.
     """
     if isinstance(source, LowerBounds):
         source = source.frontier()
@@ -395,6 +396,8 @@ def _checked(
         from syncoll.proofs.refutation import FileWitness
 
         folder = path_of("proofs", proofs)
+        if not folder.is_dir():  # of a frontier that names no proof nobody would notice
+            raise UsageError(f"{argument('proofs')}: there is no folder {folder}")
         witness = FileWitness(folder, session.plugins)
     checked = check_claims(frontier, witness, topology=where, collective=meant)
     return dressed(CheckedResult, checked, known=meant is not None)

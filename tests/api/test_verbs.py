@@ -274,7 +274,7 @@ def test_bounds_are_checked_as_their_file_is(tmp_path: Path) -> None:
         bounds.check(topology="ring(5)")
 
 
-def test_what_makes_no_claim_is_not_checked() -> None:
+def test_what_makes_no_claim_is_not_checked(tmp_path: Path) -> None:
     bounds = syncoll.bounds("ring(4)", "allgather", max_steps=2)
     for wrong in (None, 5, syncoll.forest("ring(4)")):
         with pytest.raises(UsageError, match=r"source is of type \w+; expected a frontier, bounds"):
@@ -283,6 +283,8 @@ def test_what_makes_no_claim_is_not_checked() -> None:
         syncoll.load(5)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="proofs is of type int"):
         syncoll.check(bounds, "allgather", 5)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match=r"proofs: there is no folder .*none"):
+        syncoll.check(bounds, "allgather", tmp_path / "none")
 
 
 def test_forests_are_saved(tmp_path: Path) -> None:
