@@ -9,6 +9,8 @@ from contextvars import ContextVar
 from dataclasses import fields
 from fractions import Fraction
 from functools import cache
+from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from syncoll import units
@@ -34,6 +36,7 @@ __all__ = [
     "data_frame",
     "deadline_of",
     "dressed",
+    "path_of",
     "seconds_of",
     "session_for",
     "session_of",
@@ -201,6 +204,18 @@ def size_range(name: str, text: str | None) -> tuple[int, int] | None:
             "1KiB..1GiB"
         )
     return found
+
+
+def path_of(name: str, value: object, expected: str = "a path") -> Path:
+    """A path, or a text that is one.
+
+    Raises:
+        UsageError: on anything else.
+    """
+    if not isinstance(value, str | PathLike):
+        kind = type(value).__name__
+        raise UsageError(f"{argument(name)} is of type {kind}; expected {expected}")
+    return Path(value)
 
 
 # Values that show themselves ----------------------------------------------------------------------

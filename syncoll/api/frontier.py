@@ -13,17 +13,26 @@ import numpy.typing as npt
 
 import syncoll
 from syncoll import documents
-from syncoll.api.base import Shown, What, Where, data_frame, deadline_of, dressed, session_of
+from syncoll.api.base import (
+    Shown,
+    What,
+    Where,
+    data_frame,
+    deadline_of,
+    dressed,
+    path_of,
+    session_of,
+)
 from syncoll.documents import StoredAlgorithm, StoredFile
 from syncoll.errors import UsageError, VerificationError
 from syncoll.model import Algorithm, Collective, Instance
 from syncoll.pages import Page
 from syncoll.pages.algorithm import algorithm_page
 from syncoll.pages.frontier import check_page, frontier_page
-from syncoll.results import Frontier, Point
+from syncoll.results import Frontier, LowerBounds, Point
 from syncoll.trust import require_valid
 from syncoll.trust.claims import Checked, check_claims
-from syncoll.wording import counted
+from syncoll.wording import argument, counted
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -289,9 +298,9 @@ def load(path: str | Path) -> FrontierResult | StoredResult:
     Raises:
         FileFormatError: when it is not such a file, with the place and the reason.
         VerificationError: when an algorithm or a claim in it does not hold.
-        UsageError: when there is no algorithm in it.
+        UsageError: when there is no algorithm in it, or it is no path.
     """
-    stored = documents.read_file(Path(path))
+    stored = documents.read_file(path_of("path", path))
     if stored.frontier is not None:
         return dressed(FrontierResult, stored.claims(), session=session_of(None))
     if not stored.algorithms:
@@ -338,7 +347,7 @@ def algorithms_of(source: Source) -> Sequence[StoredAlgorithm]:
 
 
 def check(
-    source: str | Path | FrontierResult,
+    source: str | Path | StoredFile | Frontier | LowerBounds,
     collective: What | None = None,
     proofs: str | Path | None = None,
     topology: Where | None = None,
@@ -346,7 +355,7 @@ def check(
     """Replays every algorithm and checks every claim of a frontier, without any solver.
 
     Args:
-        source: a frontier, or its file.
+        source: a frontier, bounds, or a file of either.
         collective: that it must be about.  Without it some claims stay unchecked, which the answer
             names.
         proofs: the folder of the proof files that refutations name.
@@ -354,10 +363,18 @@ def check(
 
     Raises:
         VerificationError: naming the first thing that does not hold.
+        UsageError: when it makes no claims, or is of an irregular collective's bounds, or where
+            there is no folder of proofs.
     """
-    if isinstance(source, FrontierResult):
-        return source.check(collective, proofs, topology)
-    stored = documents.read_file(Path(source))  # which replays
+    if isinstance(source, LowerBounds):
+        source = source.frontier()
+    if isinstance(source, Frontier):
+        found = source if isinstance(source, FrontierResult) else dressed(FrontierResult, source)
+        return found.check(collective, proofs, topology)
+    if isinstance(source, StoredFile):
+        return _checked(source.claims(), collective, proofs, topology)
+    path = path_of("source", source, "a frontier, bounds, or a path of their file")
+    stored = documents.read_file(path)  # which replays
     try:
         return _checked(stored.claims(), collective, proofs, topology)
     except VerificationError as error:
@@ -378,6 +395,9 @@ def _checked(
     if proofs is not None:  # which needs encodings and lowerings too
         from syncoll.proofs.refutation import FileWitness
 
-        witness = FileWitness(Path(proofs), session.plugins)
+        folder = path_of("proofs", proofs)
+        if not folder.is_dir():  # of a frontier that names no proof nobody would notice
+            raise UsageError(f"{argument('proofs')}: there is no folder {folder}")
+        witness = FileWitness(folder, session.plugins)
     checked = check_claims(frontier, witness, topology=where, collective=meant)
     return dressed(CheckedResult, checked, known=meant is not None)

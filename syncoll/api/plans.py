@@ -14,6 +14,7 @@ from syncoll.errors import UsageError
 from syncoll.pages import Page
 from syncoll.pages.plan import plan_page, plan_title
 from syncoll.planning import (
+    PLANNED_SIZES,
     CostModel,
     Picture,
     Plan,
@@ -114,8 +115,8 @@ def plan(
             topology says bandwidths.
         overhead: of each call.
         size: of one node's data, or several, such as ``64MiB``, for which the fastest is asked:
-            of each pipeline the member that is the fastest there is planned with.  Without any,
-            those for sizes from 1 KiB to 1 GiB.
+            of each pipeline the member that is the fastest there is planned with, beside those
+            for sizes from 1 KiB to 1 GiB.
         exports: a new folder for an index and an export of each algorithm that is the best for
             some message.
         to: the format of the exports.
@@ -142,7 +143,7 @@ def plan(
     model, made = CostModel(network.greatest_latency, network.unit, call), None
     asked = [size] if isinstance(size, int | str) else list(size)
     wanted = tuple(map(bytes_of, asked))
-    algorithms = [*algorithms, *members_for(frontier, model, wanted)]
+    algorithms = [*algorithms, *members_for(frontier, model, [*PLANNED_SIZES, *wanted])]
     if to is not None:
         made = export_plan(
             algorithms,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 import numpy.typing as npt
 
+import syncoll
 from syncoll import documents
 from syncoll.api.base import Shown, What, Where, deadline_of, dressed, session_for, session_of
 from syncoll.deadline import interrupted_at
@@ -26,7 +27,7 @@ from syncoll.session import Session
 from syncoll.session.settings import SettingsOptions, require_whole
 
 if TYPE_CHECKING:
-    from syncoll.api.frontier import StoredResult
+    from syncoll.api.frontier import CheckedResult, StoredResult
     from syncoll.proofs.refute import Refuting
 
 __all__ = [
@@ -143,6 +144,15 @@ class BoundsResult(Shown, LowerBounds):
             UsageError: for an irregular collective, or when the file cannot be written.
         """
         documents.write_document(Path(path), self.document())
+
+    def check(self, collective: What | None = None, topology: Where | None = None) -> CheckedResult:
+        """Checks every certificate, without any solver; see `syncoll.check`.
+
+        Args:
+            collective: that they must be about; without it some claims stay unchecked.
+            topology: that they must be about; None for any.
+        """
+        return syncoll.check(self, collective, topology=topology)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -80,8 +80,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         help="L, such as 64MiB, for which to name the fastest; also several. "
-        "Of a pipeline the member that is the fastest there takes part (default: those for 1 KiB "
-        "to 1 GiB)",
+        "Of a pipeline the member that is the fastest there takes part, beside those for 1 KiB "
+        "to 1 GiB",
     )
     parser.add_argument(
         "--sizes",

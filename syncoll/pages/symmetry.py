@@ -42,9 +42,13 @@ def symmetry_page(found: Symmetry) -> Page:
     where = "the network with its switches" if switched else "the topology"
     page.text(
         f"all automorphisms of {where}: {found.automorphisms:,}; "
-        + counted(len(found.generators), "generator")
-        + (f", of which {found.collective} keeps {found.kept}" if found.collective else "")
+        f"{counted(len(found.generators), 'generator')}"
     )
+    if found.collective:
+        number = "not counted, the graph of both is too large"
+        if found.keeping is not None:
+            number = f"{found.keeping:,}"
+        page.text(f"  that keep {found.collective}: {number}")
     return page
 
 
@@ -64,6 +68,7 @@ def symmetry_record(found: Symmetry) -> dict[str, Any]:
         "bound_orbits": found.bound_orbits,
         "generators": group.generators.tolist(),
         "automorphisms": found.automorphisms,
+        "automorphisms_kept": found.keeping,
         "automorphism_generators": None if found.generators is None else len(found.generators),
         "automorphism_generators_kept": None if found.generators is None else found.kept,
     }

@@ -1,8 +1,8 @@
 """Members of families for sizes: which m is the fastest, as an algorithm to plan with.
 
 A family has a member for every m, and with a larger size a larger m is the fastest, without end.  A
-plan knows those that are the fastest at some sizes: at those that were asked for, or from 1 KiB to
-1 GiB in steps of a factor of 4.
+plan knows those that are the fastest at some sizes: from 1 KiB to 1 GiB in steps of a factor of 4,
+and those that were asked for.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from syncoll.documents import StoredAlgorithm
 from syncoll.planning.plan import CostModel
 from syncoll.results import Family, Frontier
 
-__all__ = ["MOST_MEMBER_SENDS", "fastest_member", "members_for", "stored_member"]
+__all__ = ["MOST_MEMBER_SENDS", "PLANNED_SIZES", "fastest_member", "members_for", "stored_member"]
 
-_SIZES = tuple(1 << bits for bits in range(10, 31, 2))
-"""Sizes of one node's data, unless others are asked for."""
+PLANNED_SIZES = tuple(1 << bits for bits in range(10, 31, 2))
+"""Sizes of one node's data that every plan has the fastest members for."""
 
 MOST_MEMBER_SENDS = 1 << 16
 """Members of more sends are not planned with: runtimes take none so long."""
@@ -61,19 +61,18 @@ def fastest_member(family: Family, step: Fraction, size: Fraction) -> int:
 
 
 def members_for(
-    frontier: Frontier, model: CostModel, sizes: Sequence[int] = ()
+    frontier: Frontier, model: CostModel, sizes: Sequence[int]
 ) -> list[StoredAlgorithm]:
     """The members of each family that are the family's fastest at sizes of one node's data.
 
-    Args:
-        sizes: None at all for those from 1 KiB to 1 GiB.
+    The same costs are given once, and not where a point has them.
     """
     found = []
     for number, family in enumerate(frontier.families):
         sends = family.wave.algorithm.num_sends
         most = max(family.first, MOST_MEMBER_SENDS // max(1, sends))
         chosen = set()
-        for size in sizes or _SIZES:
+        for size in sizes:
             m = most
             if model.alpha:
                 m = min(m, fastest_member(family, model.alpha, Fraction(size) / model.bandwidth))

@@ -66,10 +66,17 @@ class LowerBounds:
     def bandwidth_in(self, steps: int) -> Fraction:
         """The lower bound on R/C with at most so many steps.
 
+        Beyond those that were looked at it is that of any number of steps.
+
         Raises:
-            KeyError: on a number of steps that was not looked at.
+            UsageError: when no algorithm has so few steps.
         """
-        return dict(self.by_steps)[steps].rounds / self.chunks
+        if isinstance(steps, bool) or not isinstance(steps, int) or steps < self.steps:
+            raise UsageError(
+                f"steps is {steps!r}; expected a whole number of at least {self.steps}: "
+                f"{self.collective} on {self.topology.name} takes so many"
+            )
+        return dict(self.by_steps).get(steps, self.any_steps).rounds / self.chunks
 
     def frontier(self) -> Frontier:
         """The same as a frontier without points: what is proved, and that all above it is open.

@@ -10,7 +10,8 @@ from syncoll.lazy import lazily
 if TYPE_CHECKING:
     from syncoll.spec.check import CheckReport, check_file
     from syncoll.spec.families import Condition, Family, Machine, applying, conditions_of, members
-    from syncoll.spec.library import DefinitionSummary, Kind, Reader, SpecLibrary
+    from syncoll.spec.foreign import Reader
+    from syncoll.spec.library import DefinitionSummary, Kind, SpecLibrary
     from syncoll.spec.searching import SearchSpec
     from syncoll.spec.writer import topology_to_spec
 else:
@@ -19,7 +20,8 @@ else:
         {
             "check": "CheckReport check_file",
             "families": "Condition Family Machine applying conditions_of members",
-            "library": "DefinitionSummary Kind Reader SpecLibrary",
+            "foreign": "Reader",
+            "library": "DefinitionSummary Kind SpecLibrary",
             "searching": "SearchSpec",
             "writer": "topology_to_spec",
         },

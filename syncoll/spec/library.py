@@ -15,22 +15,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 from typing import Literal as OneOf
 
 from syncoll.errors import SpecError
 from syncoll.spec.arguments import as_arguments
+from syncoll.spec.foreign import ForeignFiles, Reader
 from syncoll.spec.limits import MAX_FILE_BYTES
-from syncoll.spec.module import (
-    Found,
-    Module,
-    defined_twice,
-    load_module,
-    make_module,
-    suggest,
-    unknown_name,
-)
-from syncoll.spec.parser import parse_combination, parse_file, parse_reference
+from syncoll.spec.module import Found, Module, defined_twice, load_module, unknown_name
+from syncoll.spec.parser import parse_combination, parse_reference
 from syncoll.spec.source import COMMAND_LINE, Source, Span, decode
 from syncoll.spec.syntax import Combination, Definition, Reference
 
@@ -41,7 +34,7 @@ if TYPE_CHECKING:  # finding a name must not pay for numpy
     from syncoll.spec.searching import SearchSpec
     from syncoll.spec.values import NameScope
 
-__all__ = ["DefinitionSummary", "Kind", "Reader", "SpecLibrary", "summarise"]
+__all__ = ["DefinitionSummary", "Kind", "SpecLibrary", "summarise"]
 
 Kind = OneOf["topology", "collective", "relation", "search"]
 
@@ -60,24 +53,6 @@ _INNER_FILE = re.compile(r"(?<![^\s+*(])(?P<file>[^\s+*(),:]+\.syncoll)\s*:")
 _UNQUOTED = re.compile(r"(?<=[(,\s=])[\w./-]+\.(?:csv|txt|tsv)(?=\s*[,)])", re.IGNORECASE)
 """A file of numbers among arguments, without its quotation marks."""
 _ROUTED = re.compile(r"\s*routed\s+(?P<topology>[^\s(].*)", re.DOTALL)
-_READ_REFERENCE = re.compile(
-    r"\s*(?P<reader>[A-Za-z][A-Za-z0-9_-]*)\s*(?:\((?P<settings>[^()]*)\)\s*)?:(?P<file>.*)",
-    re.DOTALL,
-)
-
-
-class Reader(Protocol):
-    """Makes a spec of a file in another format, for references such as ``nvidia-smi:topo.txt``."""
-
-    def __call__(self, file: str, settings: Sequence[str], /) -> str:
-        """The text of a spec that defines one topology.
-
-        Args:
-            settings: ``NAME=VALUE`` texts, from ``nvidia-smi(link=20):topo.txt``.
-
-        Raises:
-            SyncollError: when the file, or a setting, is not what it should be.
-        """
 
 
 @dataclass(frozen=True)
@@ -131,11 +106,10 @@ class SpecLibrary:
         told: Callable[[str], None] | None = None,
     ) -> None:
         self.folders = tuple(folders)
-        self.readers = dict(readers or {})
+        self._foreign = ForeignFiles(readers or {})
         self._told = told
         self._said: set[str] = set()
         self._modules: dict[Path, Module | SpecError] = {}
-        self._read: dict[str, Module] = {}
 
     @classmethod
     def load(
@@ -262,7 +236,7 @@ class SpecLibrary:
 
     def is_read(self, reference: str) -> bool:
         """Whether a reference is to a file in another format, for one of the readers."""
-        return self._reader_of(_unrouted(reference)) is not None
+        return self._foreign.names(_unrouted(reference))
 
     @staticmethod
     def is_routed(reference: str) -> bool:
@@ -340,7 +314,7 @@ class SpecLibrary:
 
     def __getstate__(self) -> dict[str, object]:
         """What goes to another process, where nobody is told, and nothing more is read."""
-        return {**self.__dict__, "_told": None, "readers": {}}
+        return {**self.__dict__, "_told": None}
 
     def known_names(self, namespace: str) -> Iterable[str]:
         """All shipped names of a namespace, for suggestions."""
@@ -450,20 +424,16 @@ class SpecLibrary:
             raise everything.error(
                 f"this is not a reference to a {kind}", f"`name`, `name(…)` or `file{_SUFFIX}:name`"
             )
-        foreign = self._reader_of(reference)
-        if foreign is not None:
-            module = self._read_foreign(*foreign, reference)
+        if self._foreign.names(reference):
+            module = self._foreign.module(reference, self)
             only = _only_definition(module, kind, everything)
             call = Reference(only.name, everything, (), span=everything)
             return Found(only, module), call, module
-        if kind == "topology" and reference.strip() in self.readers:
-            raise everything.error(
-                f"`{reference.strip()}` reads files of another tool, and no file is named",
-                f"`{reference.strip()}:FILE`",
-            )
+        if kind == "topology":
+            self._foreign.refuse_unnamed(source)
         in_file = _FILE_REFERENCE.fullmatch(reference)
         if in_file is None:
-            self._refuse_unknown_reader(source, reference, kind)
+            self._foreign.refuse_unknown(source, topology=kind == "topology")
             shipped = Module(source, None, self)
             self._refuse_unknown_name(namespace, source, shipped)
             call = parse_reference(source)
@@ -482,27 +452,6 @@ class SpecLibrary:
         home = module if looked_up.module is own else looked_up.module
         return Found(looked_up.definition, home), call, module
 
-    def _reader_of(self, reference: str) -> tuple[Reader, re.Match[str]] | None:
-        match = _READ_REFERENCE.fullmatch(reference)
-        if match is None or match["reader"] not in self.readers:
-            return None
-        return self.readers[match["reader"]], match
-
-    def _read_foreign(self, reader: Reader, match: re.Match[str], reference: str) -> Module:
-        if reference not in self._read:
-            file = match["file"].strip()
-            if not file:
-                source = Source(COMMAND_LINE, reference)
-                end = len(reference)
-                raise source.span(end, end).error(
-                    f"`{match['reader']}:` without a file", "the path of a file"
-                )
-            settings = [part.strip() for part in (match["settings"] or "").split(",")]
-            text = reader(file, [setting for setting in settings if setting])
-            spec = Source(f"{reference} (as a spec)", text)
-            self._read[reference] = make_module(spec, None, self, parse_file(spec))
-        return self._read[reference]
-
     def _refuse_unknown_name(self, namespace: str, source: Source, home: Module) -> None:
         """Says at once that nothing shipped has a name (``rnig``), before anything is parsed."""
         match = _CALL.fullmatch(source.text)
@@ -510,16 +459,6 @@ class SpecLibrary:
             name, known = match[1], self.known_names(namespace)
             if name.lower() not in (other.lower() for other in known):
                 raise unknown_name(namespace, name, source.span(*match.span(1)), home)
-
-    def _refuse_unknown_reader(self, source: Source, reference: str, kind: Kind) -> None:
-        """Says that nothing has the name before a colon, as in ``nvidea-smi:topo.txt``."""
-        match = _READ_REFERENCE.fullmatch(reference)
-        if match is not None and match["file"].strip():
-            name, known = match["reader"], sorted(self.readers) if kind == "topology" else []
-            raise source.span(*match.span("reader")).error(
-                f"nothing reads files as `{name}`{suggest(name, known)}",
-                f"`file{_SUFFIX}:name`" + (f", or one of {', '.join(known)}" if known else ""),
-            )
 
 
 def _masked(text: str) -> str:

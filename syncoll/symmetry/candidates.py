@@ -1,7 +1,8 @@
 """Automorphisms that may generate a large free group.
 
 The quickest first: cyclic shifts of a digit of the nodes' numbers (grids, tori, boxes and
-circulants are numbered so), then products of the generators that igraph (BLISS) finds.
+circulants are numbered so), then products of the generators that igraph (BLISS) finds.  A
+collective may keep products of these but none of them: then igraph is asked about both.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from syncoll.deadline import Deadline
-from syncoll.model import Fabric
+from syncoll.model import Fabric, RelationTable
 from syncoll.symmetry.structure import Structure
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ __all__ = [
     "ColouredGraph",
     "automorphism_generators",
     "automorphism_graph",
+    "collective_generators",
+    "collective_graph",
     "digit_shifts",
     "free_power",
     "products",
@@ -112,8 +115,46 @@ def automorphism_graph(structure: Structure) -> ColouredGraph | None:
 
 def automorphism_generators(structure: Structure) -> list[IntArray]:
     """Generators of the graph's automorphisms; none where it is too large."""
-    graph = automorphism_graph(structure)
-    nodes = structure.num_nodes
+    return _moving(automorphism_graph(structure), structure.num_nodes)
+
+
+def collective_graph(structure: Structure) -> ColouredGraph | None:
+    """The same graph, but its automorphisms keep what the collective asks for, too.
+
+    Each set of nodes where chunks start is a vertex beside these nodes, and so is each where they
+    end.  Chunks that start and end alike are a vertex beside both, of a colour for their number.
+
+    Returns:
+        None where it is too large, or there is no collective.
+    """
+    graph, table = automorphism_graph(structure), structure.table
+    if graph is None or table is None:
+        return None
+    edges, colours = _graph_of_kinds(table, len(graph.colours), int(graph.colours.max(initial=0)))
+    if len(graph.edges) + len(edges) > _MOST_EDGES:
+        return None
+    return ColouredGraph(
+        np.concatenate([graph.edges, edges]), np.concatenate([graph.colours, colours])
+    )
+
+
+def collective_generators(structure: Structure) -> list[IntArray]:
+    """Automorphisms of a topology and a collective, which generate all of them if that can be done.
+
+    Where the topology's own generators all keep the collective, igraph is not asked anew; where the
+    graph of both is too large, those that do are what there is.
+    """
+    found = automorphism_generators(structure)
+    allowed = [one for one in found if structure.keeps_chunks(one)]
+    if len(allowed) < len(found):
+        graph = collective_graph(structure)
+        if graph is not None:
+            allowed = _moving(graph, structure.num_nodes)
+    return [one for one in allowed if structure.keeps_links(one)]
+
+
+def _moving(graph: ColouredGraph | None, nodes: int) -> list[IntArray]:
+    """What a graph's generators do with the nodes, without those that move none."""
     found = [] if graph is None else graph.generators()
     images = (np.array(one[:nodes], dtype=np.int64) for one in found)
     return [one for one in images if (one != np.arange(nodes)).any()]
@@ -161,6 +202,28 @@ def _graph_of_bounds(structure: Structure) -> tuple[IntArray, IntArray]:
         np.concatenate([edges, hung]),
         np.concatenate([colours, colours.max() + 1 + rate[shared]]),
     )
+
+
+def _graph_of_kinds(table: RelationTable, vertices: int, colour: int) -> tuple[IntArray, IntArray]:
+    """The edges and the colours of more vertices for kinds of chunks, see `collective_graph`.
+
+    Args:
+        vertices: how many there are already; nodes come first.
+        colour: the last one of theirs.
+    """
+    edges, colours, sides = [], [], []
+    start, end, counts = table.kinds
+    for sets, numbers in ((table.starts.sets, start), (table.ends.sets, end)):
+        used, of_kind = np.unique(numbers, return_inverse=True)
+        which, node = np.nonzero(sets[used])
+        edges.append(np.stack([node, vertices + which], axis=1))
+        sides.append(vertices + of_kind)
+        vertices, colour = vertices + len(used), colour + 1
+        colours.append(np.full(len(used), colour))
+    kinds = vertices + np.arange(len(counts))
+    edges += [np.stack([side, kinds], axis=1) for side in sides]
+    colours.append(colour + 1 + np.unique(counts, return_inverse=True)[1])
+    return np.concatenate(edges), np.concatenate(colours)
 
 
 def _directed(ends: IntArray, kinds: IntArray, colours: IntArray) -> tuple[IntArray, IntArray]:

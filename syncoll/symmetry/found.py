@@ -9,7 +9,11 @@ import numpy.typing as npt
 
 from syncoll.deadline import NEVER, Deadline
 from syncoll.model import RelationTable, Topology
-from syncoll.symmetry.candidates import automorphism_generators, automorphism_graph
+from syncoll.symmetry.candidates import (
+    automorphism_generators,
+    automorphism_graph,
+    collective_graph,
+)
 from syncoll.symmetry.free_group import FreeGroup
 from syncoll.symmetry.orbits import bound_labels, link_labels
 from syncoll.symmetry.search import free_symmetry
@@ -34,6 +38,8 @@ class Symmetry:
             switches; None where the graph is too large for igraph.
         kept: how many of these generators the collective allows too.
         automorphisms: how many there are, with those that exchange switches; None as above.
+        keeping: how many of these the collective allows too; None where there is none, or the graph
+            of both is too large.
     """
 
     topology: Topology
@@ -44,6 +50,7 @@ class Symmetry:
     generators: IntArray | None
     kept: int
     automorphisms: int | None
+    keeping: int | None
 
     @property
     def link_orbits(self) -> int:
@@ -73,11 +80,16 @@ def find_symmetry(
     structure = Structure(topology, table)
     group = free_symmetry(topology, table, until, thorough=True)
     graph = automorphism_graph(structure)
-    generators = automorphisms = None
+    generators = automorphisms = keeping = None
+    kept = 0
     if graph is not None:
         found = automorphism_generators(structure)
         generators = np.array(found, dtype=np.int64).reshape(-1, topology.num_nodes)
         automorphisms = graph.order
+        kept = sum(map(structure.keeps, found))
+        if table is not None:
+            own = graph if kept == len(found) else collective_graph(structure)
+            keeping = None if own is None else own.order
     return Symmetry(
         topology,
         collective,
@@ -85,6 +97,7 @@ def find_symmetry(
         link_labels(structure, group),
         bound_labels(structure, group),
         generators,
-        sum(structure.keeps(one) for one in generators) if generators is not None else 0,
+        kept,
         automorphisms,
+        keeping,
     )

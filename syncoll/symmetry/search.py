@@ -8,7 +8,7 @@ import numpy.typing as npt
 from syncoll.deadline import NEVER, Deadline
 from syncoll.model import RelationTable, Topology
 from syncoll.symmetry.candidates import (
-    automorphism_generators,
+    collective_generators,
     digit_shifts,
     free_power,
     products,
@@ -80,8 +80,7 @@ def _search(structure: Structure, until: Deadline, *, thorough: bool) -> FreeGro
     if not thorough and len(topology.links) * topology.num_nodes <= _SMALL:
         return best
     random = np.random.default_rng(0)
-    generators = [one for one in automorphism_generators(structure) if structure.keeps(one)]
-    found = _free(generators, random, until.share(0.5))
+    found = _free(collective_generators(structure), random, until.share(0.5))
     for _ in range(_TRIES):
         if best.order == topology.num_nodes or until.passed or not found:
             break

@@ -30,7 +30,7 @@ class Structure:
     def __init__(self, topology: Topology, table: RelationTable | None = None) -> None:
         random = np.random.default_rng(20220103)
         nodes = topology.num_nodes
-        self.topology, self.num_nodes = topology, nodes
+        self.topology, self.table, self.num_nodes = topology, table, nodes
         self.links = np.array(topology.links, dtype=np.int64).reshape(-1, 2)
         self.codes = self.links[:, 0] * nodes + self.links[:, 1]
         sizes = [len(members) for members in topology.bound_links]
@@ -69,11 +69,17 @@ class Structure:
 
     def keeps(self, images: IntArray) -> bool:
         """Whether a permutation of the nodes is an automorphism."""
+        return self.keeps_links(images) and self.keeps_chunks(images)
+
+    def keeps_links(self, images: IntArray) -> bool:
+        """Whether a permutation of the nodes keeps the links and the bounds on them."""
         links = self.link_map(images)
-        if links is None:
-            return False
-        if not np.array_equal(np.sort(self._bound_keys(links)), self._sorted_bounds):
-            return False
+        return links is not None and np.array_equal(
+            np.sort(self._bound_keys(links)), self._sorted_bounds
+        )
+
+    def keeps_chunks(self, images: IntArray) -> bool:
+        """Whether it keeps what the collective asks for."""
         return self._relations is None or np.array_equal(
             np.sort(self._classes(images)), self._chunk_keys
         )

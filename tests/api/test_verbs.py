@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import syncoll
+from syncoll.documents import read_file
 from syncoll.errors import ModelError, SyncollError, UsageError, VerificationError
 
 F = Fraction
@@ -243,7 +244,10 @@ def test_bandwidths_are_as_written() -> None:
 
 def test_bounds_and_forests() -> None:
     bounds = syncoll.bounds("torus(3,3)", "alltoall", max_steps=3)
-    assert bounds.bandwidth == bounds.bandwidth_in(2) == F(1, 3)
+    assert bounds.bandwidth == bounds.bandwidth_in(2) == bounds.bandwidth_in(99) == F(1, 3)
+    for few in (1, 2.5, True):
+        with pytest.raises(UsageError, match="expected a whole number of at least 2: alltoall on"):
+            bounds.bandwidth_in(few)  # type: ignore[arg-type]
     assert "at least 1/3" in repr(bounds)
     assert syncoll.forest("a100(boxes=2)").algbw == F(1040, 3)
     assert "1040/3 GB/s" in repr(syncoll.forest("a100(boxes=2)"))
@@ -255,6 +259,32 @@ def test_bounds_name_the_prices_that_prove_them() -> None:
     assert "R >= " in str(bounds.page(prices=True))
     with pytest.raises(UsageError, match="expected one of"):
         bounds.prices(99)
+
+
+def test_bounds_are_checked_as_their_file_is(tmp_path: Path) -> None:
+    bounds, file = syncoll.bounds("ring(4)", "allreduce", max_steps=3), tmp_path / "bounds.json"
+    bounds.save(file)
+    for collective in ("allreduce", None):
+        expected = str(syncoll.check(file, collective))
+        assert "0 algorithms replayed" in expected
+        for source in (bounds, bounds.frontier(), syncoll.load(file), read_file(file)):
+            assert str(syncoll.check(source, collective)) == expected
+        assert str(bounds.check(collective, "ring(4)")) == expected
+    with pytest.raises(VerificationError, match=r"is not ring\(5\)"):
+        bounds.check(topology="ring(5)")
+
+
+def test_what_makes_no_claim_is_not_checked(tmp_path: Path) -> None:
+    bounds = syncoll.bounds("ring(4)", "allgather", max_steps=2)
+    for wrong in (None, 5, syncoll.forest("ring(4)")):
+        with pytest.raises(UsageError, match=r"source is of type \w+; expected a frontier, bounds"):
+            syncoll.check(wrong)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="path is of type int"):
+        syncoll.load(5)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="proofs is of type int"):
+        syncoll.check(bounds, "allgather", 5)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match=r"proofs: there is no folder .*none"):
+        syncoll.check(bounds, "allgather", tmp_path / "none")
 
 
 def test_forests_are_saved(tmp_path: Path) -> None:

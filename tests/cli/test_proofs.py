@@ -148,7 +148,7 @@ def test_what_is_missing_is_named(case: Path, run: Run) -> None:
     document.unlink()
     refused(check(run, case), document.name)
     shutil.rmtree(case / "proofs")
-    refused(check(run, case), "proofs")
+    refused(check(run, case), "--proofs: there is no folder ", "proofs")
 
 
 def test_a_name_that_leads_elsewhere_is_refused(case: Path, run: Run) -> None:

@@ -420,6 +420,10 @@ def test_plans_runs_and_exports_members(
     assert "L = 1 KiB: points[0], S = 3, R/C = 1" in told
     plan = syncoll.plan(saved, alpha="0.7us", beta="25GB/s", size=["64MiB"])
     family = plan.frontier.families[0]
+    # Sizes that were asked for add to the usual ones: the table holds for all the others too.
+    usual = syncoll.plan(saved, alpha="0.7us", beta="25GB/s")
+    small = syncoll.plan(saved, alpha="0.7us", beta="25GB/s", size="1KiB")
+    assert small.document()["ranges"] == usual.document()["ranges"]
     best = plan.best(64 << 20)
     others = [
         plan.model.seconds(family.steps.at(m), family.bandwidth(m), 64 << 20) for m in range(99)

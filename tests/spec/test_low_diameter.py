@@ -381,6 +381,7 @@ WRONG = {
     "dragonfly(4,2,10)": "as many links from each group as to share out evenly",
     "dragonfly(4,2,2)": "no two links from one router to the same group",
     "slim_fly(2)": "an odd prime below 64",
+    "slim_fly(4)": "an odd prime below 64: graphs of other prime powers exist, but",
     "slim_fly(9)": "an odd prime below 64",
     "slim_fly(49)": "an odd prime below 64",
     "slim_fly(67)": "an odd prime below 64",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from fractions import Fraction
 
 import networkx as nx
@@ -12,7 +13,9 @@ from syncoll.model import BandwidthBound, Collective, RelationTable, Topology
 from syncoll.plugins import PluginManager
 from syncoll.routing import as_topology
 from syncoll.spec import SpecLibrary
-from syncoll.symmetry import FreeGroup, LinkOrbits, free_symmetry
+from syncoll.symmetry import FreeGroup, LinkOrbits, find_symmetry, free_symmetry
+from syncoll.symmetry.candidates import collective_generators, collective_graph
+from syncoll.symmetry.structure import Structure
 
 _LIBRARIES = PluginManager.discover().spec_libraries.values()
 SPECS = SpecLibrary.load([record.folder for record in _LIBRARIES])
@@ -113,6 +116,73 @@ def test_a_collective_is_kept_as_well() -> None:
     assert free_symmetry(ring, table("broadcast", 6)).order == 1
     opposite = free_symmetry(ring, table("multi_broadcast(0, 3)", 6))
     assert opposite.elements.tolist() in ([[0, 1, 2, 3, 4, 5], [3, 4, 5, 0, 1, 2]],)
+
+
+@pytest.mark.parametrize(
+    ("name", "groups", "order", "keeping"),
+    [
+        ("torus(4,4)", 4, 16, 64),  # its rows
+        ("ring(8)", 2, 4, 4),  # two arcs
+        ("a100(boxes=2)", 2, 16, 1_327_104),  # its boxes, which every automorphism keeps
+    ],
+)
+def test_what_no_generator_of_the_machine_keeps(
+    name: str, groups: int, order: int, keeping: int
+) -> None:
+    """Numbered at random, the machine's generators keep nothing that products of them keep."""
+    network = topology(name)
+    nodes = network.num_nodes
+    images = np.random.default_rng(7).permutation(nodes)
+    network = relabelled(network, images.tolist())
+    within = np.zeros((nodes, nodes), dtype=bool)
+    for group in images.reshape(groups, -1).tolist():
+        within[np.ix_(group, group)] = True
+    found = find_symmetry(network, "within", RelationTable(np.eye(nodes, dtype=bool), within))
+    assert found.group.order == order
+    require_automorphisms(found.group, network)
+    assert found.keeping == keeping
+
+
+def test_collectives_are_kept_as_brute_force_says() -> None:
+    random = np.random.default_rng(5)
+    larger = 0
+    for _ in range(40):
+        nodes = int(random.integers(3, 6))
+        images = random.permutation(nodes).tolist()
+        network = relabelled(
+            topology(f"{random.choice(['ring', 'fully_connected'])}({nodes})"), images
+        )
+        # Few kinds of sets, and some chunks twice, so that there is something to keep.
+        sets = np.concatenate([np.eye(nodes, dtype=bool), random.random((2, nodes)) < 0.5])
+        chunks = random.integers(len(sets), size=(2, int(random.integers(1, 7))))
+        if random.random() < 0.5:  # every way round
+            chunks = (chunks[:, :1] + np.arange(nodes)) % nodes
+        demand = RelationTable(sets[chunks[0]], sets[chunks[1]])
+        alone, structure = Structure(network), Structure(network, demand)
+        expected = {
+            one
+            for one in itertools.permutations(range(nodes))
+            if alone.keeps(np.array(one)) and _keeps(one, demand)
+        }
+        graph = collective_graph(structure)
+        assert graph is not None
+        assert graph.order == len(expected)
+        group = {tuple(range(nodes))}
+        generators = collective_generators(structure)
+        while more := {tuple(g[list(one)].tolist()) for g in generators for one in group} - group:
+            group |= more
+        assert group == expected
+        larger += len(expected) > 1
+    assert larger > 10
+
+
+def _keeps(images: tuple[int, ...], demand: RelationTable) -> bool:
+    """Whether chunks go to chunks, each kind as often as there was of the other."""
+    pairs = list(zip(demand.pre.tolist(), demand.post.tolist(), strict=True))
+    moved = [
+        tuple([one[images.index(n)] for n in range(len(images))] for one in pair) for pair in pairs
+    ]
+    return sorted(moved) == sorted(map(tuple, pairs))
 
 
 def test_random_networks_and_bounds() -> None:
