@@ -10,7 +10,15 @@ from fractions import Fraction
 from itertools import groupby
 from typing import SupportsInt
 
-__all__ = ["argument", "arguments_as_options", "counted", "in_short", "joined", "nearness"]
+__all__ = [
+    "argument",
+    "arguments_as_options",
+    "counted",
+    "in_short",
+    "joined",
+    "nearness",
+    "where_typed",
+]
 
 _MANY, _LEAST_RUN, _AT_ENDS = 12, 3, 5
 """So many numbers are shown as they are; equal ones from so many on as a run; of more, the ends."""
@@ -107,6 +115,15 @@ def arguments_as_options() -> Iterator[None]:
         yield
     finally:
         _AS_OPTIONS.reset(token)
+
+
+def where_typed() -> str:
+    """In place of a file's name, where those who see the message wrote a text that is in none.
+
+    >>> where_typed()
+    '<argument>'
+    """
+    return "<command line>" if _AS_OPTIONS.get() else "<argument>"
 
 
 def argument(name: str, value: object = None) -> str:
