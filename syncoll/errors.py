@@ -63,7 +63,7 @@ class Origin:
     """A place in a spec file: where something was written.
 
     Args:
-        file: the file as the user named it, or a label such as ``<command line>``.
+        file: the file as the user named it, or a label such as ``<argument>``.
         line: counted from 1.
         column: counted from 1.
         text: the whole line, without its line break.

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from fractions import Fraction
 from itertools import groupby
 from typing import SupportsInt
 
-__all__ = ["argument", "arguments_as_options", "counted", "in_short", "nearness"]
+__all__ = [
+    "argument",
+    "arguments_as_options",
+    "counted",
+    "in_short",
+    "joined",
+    "nearness",
+    "where_typed",
+]
 
 _MANY, _LEAST_RUN, _AT_ENDS = 12, 3, 5
 """So many numbers are shown as they are; equal ones from so many on as a run; of more, the ends."""
+
+_NUMBER = re.compile(r"\b[0-9]+\b")
 
 _AS_OPTIONS: ContextVar[bool] = ContextVar("arguments as options", default=False)
 
@@ -70,6 +81,24 @@ def in_short(numbers: Sequence[int]) -> str:
     return " ".join(parts)
 
 
+def joined(texts: Iterable[str]) -> list[str]:
+    """Texts in order, each once; of those that differ in numbers alone the first, with how many
+    there are.
+
+    >>> joined(["time limit of z3", "C = 10 is too much", "C = 9 is too much", "C = 9 is too much"])
+    ['C = 9 is too much (and 1 more with other numbers)', 'time limit of z3']
+    """
+    alike: dict[str, set[str]] = {}
+    for text in texts:
+        alike.setdefault(_NUMBER.sub("0", text), set()).add(text)
+    found = []
+    for _, some in sorted(alike.items()):
+        first = min(some, key=lambda text: [int(number) for number in _NUMBER.findall(text)])
+        others = f" (and {len(some) - 1} more with other numbers)" if len(some) > 1 else ""
+        found.append(f"{first}{others}")
+    return found
+
+
 def _plural(noun: str) -> str:
     if noun.endswith(("ch", "sh", "ss", "x")):
         return f"{noun}es"
@@ -86,6 +115,15 @@ def arguments_as_options() -> Iterator[None]:
         yield
     finally:
         _AS_OPTIONS.reset(token)
+
+
+def where_typed() -> str:
+    """In place of a file's name, where those who see the message wrote a text that is in none.
+
+    >>> where_typed()
+    '<argument>'
+    """
+    return "<command line>" if _AS_OPTIONS.get() else "<argument>"
 
 
 def argument(name: str, value: object = None) -> str:

@@ -15,9 +15,10 @@ from math import gcd
 import numpy as np
 
 from syncoll.deadline import NEVER, Deadline
-from syncoll.errors import ModelError
+from syncoll.errors import ModelError, UsageError
 from syncoll.model import Collective, Fabric, RelationTable, Topology
 from syncoll.plugins import Answer, OptionValue, Proposal, SeedLimits
+from syncoll.routing.optimality import imbalance
 from syncoll.scheduling import StepTree, schedule_trees
 from syncoll_forestcoll import Forest, bottleneck, verify_forest, weighted_broadcast
 from syncoll_forestcoll.shortening import shortened
@@ -51,9 +52,15 @@ def fits(topology: Topology, collective: Collective) -> Answer:
         return Answer(False, "it combines; trees move data, and the search turns them round")
     if topology.num_nodes < 2:
         return Answer(False, "a single node has nobody to send to")
-    if _fabric(topology) is None:
+    fabric = _fabric(topology)
+    if fabric is None:
         return Answer(
             False, "links share bandwidths; describe the network with its switches instead"
+        )
+    uneven = imbalance(fabric)
+    if uneven is not None:
+        return Answer(
+            False, f"{uneven}; its trees need as much bandwidth into each switch as out of it"
         )
     shares = _shares(topology, collective)
     if shares is None:
@@ -83,7 +90,7 @@ class ForestSeed:
         """See `syncoll.plugins.Seed`; it goes on where it was when it is asked again.
 
         Raises:
-            ModelError: when a node cannot be reached, or a switch is unbalanced.
+            ModelError: when a node cannot be reached.
             UsageError: when bandwidths need integers beyond 64 bits.
         """
         answer = fits(topology, collective)
@@ -116,6 +123,8 @@ class ForestSeed:
                     later.append((k, segments))
                     continue
                 trees = forests.of(k)
+                if not trees:
+                    continue
                 if k * segments > max(ks):
                     fruitless.add(k * segments)
                 until = clock.slice() if found else clock.all_of_it
@@ -196,6 +205,7 @@ class _Forests:
         self._topology, self._fabric, self._shares = topology, fabric, shares
         self._clock = clock
         self._trees: dict[int, list[StepTree]] = {}
+        self._below_best: set[int] = set()
         self._longest = 0.0
         self._unfinished: set[int] = set()
 
@@ -212,7 +222,8 @@ class _Forests:
     def ks(self) -> list[int]:
         """Numbers of trees that are worth a try, up to the optimal one."""
         best = bottleneck(self._fabric, self._shares).k
-        return [*(k for k in _FEW_TREES if k < best), best]
+        self._below_best = {k for k in _FEW_TREES if k < best}
+        return [*sorted(self._below_best), best]
 
     def in_time(self, k: int) -> bool:
         """Whether there is time, and where the trees of one k are not there, as much as those of
@@ -220,10 +231,17 @@ class _Forests:
         return self._clock.left() > (0.0 if k in self._trees else self._longest)
 
     def of(self, k: int) -> list[StepTree]:
-        """The trees of one k."""
+        """The trees of one k; none where k is below the optimal one and in whole trees a switch has
+        not as many in as out."""
         if k not in self._trees:
             before = self._clock.left()
-            forest = weighted_broadcast(self._fabric, self._shares, fixed_k=k).forest
+            try:
+                forest = weighted_broadcast(self._fabric, self._shares, fixed_k=k).forest
+            except UsageError:
+                if k not in self._below_best:
+                    raise
+                self._trees[k] = []
+                return []
             until = self._clock.slice()
             forest = shortened(forest, until.working(_MOST_SECONDS))
             if until.passed:

@@ -55,7 +55,7 @@ class Dealt:
     """Chunks dealt to pairs of trees.
 
     Args:
-        chunks: C.
+        chunks: how many, of the whole collective.
         rounds: R.
         pairs: each with a number of chunks above 0.
     """
@@ -66,15 +66,16 @@ class Dealt:
 
     @property
     def bandwidth(self) -> Fraction:
-        """R/C."""
+        """R for each chunk."""
         return Fraction(self.rounds, self.chunks)
 
 
 def deal(
     packing: Fractional, most_chunks: int, below: Fraction | None, until: Deadline
 ) -> Dealt | None:
-    """The best way that is found to deal chunks, for a few C; None where none is below a cost."""
+    """The best way found to deal chunks, for a few numbers of them; None if none costs less."""
     machine, order = packing.machine, packing.machine.order
+    stride = machine.times
     kinds = packing.shared()
     used = {i for i, _ in kinds}
     others = [i for i in range(len(packing.pairs) - 1, -1, -1) if i not in used]
@@ -82,15 +83,15 @@ def deal(
     loads = np.stack([packing.loads[i] for i, _ in kinds])
     shares = np.array([share for _, share in kinds])
     shares = shares / shares.sum()
-    most = max(1, min(most_chunks // order, _TRIED))
+    most = max(stride, min(most_chunks // order, _TRIED))
     promised: list[tuple[Fraction, int]] = []
     rounded: dict[int, tuple[int, IntArray]] = {}
-    for times in range(1, most + 1):
+    for times in range(stride, most + 1, stride):
         least = max(1, ceil(packing.value * order * times - _WHOLE))
         promise = Fraction(least, order * times)
         if below is None or promise < below:
             promised.append((promise, times))
-            if times <= 64 or times % 16 == 0:
+            if times <= 64 * stride or times % (16 * stride) == 0:
                 numbers = _rounded(shares, times)
                 rounded[times] = _rounds(machine, numbers, loads), numbers
     if not promised:
@@ -108,7 +109,7 @@ def deal(
             part = until.share(1 / (len(candidates) - i))
             numbers = _solved(machine, numbers, loads, rounds, part)
             rounds = _rounds(machine, numbers, loads)
-        factor = gcd(*numbers.tolist())
+        factor = gcd(*numbers.tolist(), times // stride)
         fewer = _rounds(machine, numbers // factor, loads)
         if fewer * factor <= rounds:
             numbers, rounds, times = numbers // factor, fewer, times // factor
@@ -126,16 +127,17 @@ def deal(
 
 
 def rounded_off(packing: Fractional, most_chunks: int) -> Dealt | None:
-    """The shares of a packing as whole numbers, for the C that loses least by that.
+    """The shares of a packing as whole numbers, of that many chunks that least is lost.  None where
+    fewer are allowed than there have to be.
 
     No solver is asked, so that it is soon done; with some hundred chunks little is lost.
     """
-    machine = packing.machine
+    machine, stride = packing.machine, packing.machine.times
     kinds = packing.shared()
     loads = np.stack([packing.loads[i] for i, _ in kinds])
     shares = np.array([share for _, share in kinds])
     best: tuple[Fraction, int] | None = None
-    for times in range(1, min(most_chunks // machine.order, _TRIED) + 1):
+    for times in range(stride, min(most_chunks // machine.order, _TRIED) + 1, stride):
         cost = Fraction(_rounds(machine, _rounded(shares / shares.sum(), times), loads), times)
         if best is None or cost < best[0]:
             best = cost, times

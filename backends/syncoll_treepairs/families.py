@@ -6,6 +6,8 @@ algorithm of some waves could have: a family is one wave, whatever m is.
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import numpy.typing as npt
 
@@ -26,11 +28,14 @@ _MOST_CHUNKS = 1024
 """Of a wave: with more there is next to nothing that whole numbers cost."""
 
 
-def family_of(packing: WavePacking, collective: Collective) -> Family | None:
+def family_of(
+    packing: WavePacking, collective: Collective, per: Fraction = Fraction(1)
+) -> Family | None:
     """Waves of a packing, one begun in every step; None where they would be too large.
 
     Args:
-        collective: an allreduce.
+        collective: an allreduce, or some of them.
+        per: its chunks for each that C counts.
     """
     machine = packing.machine
     nodes = machine.num_nodes
@@ -42,10 +47,10 @@ def family_of(packing: WavePacking, collective: Collective) -> Family | None:
     wave, depth = from_its_first_step(wave)
     made = in_waves(machine, wave, own_sends(machine, wave), 1)
     instance = collective.instantiate(
-        machine.topology, chunks=wave.chunks, steps=depth, rounds=made.rounds
+        machine.topology, chunks=int(wave.chunks / per), steps=depth, rounds=made.rounds
     )
-    if made.steps != depth or instance.num_chunks != wave.chunks:
-        return None  # the collective counts C in another way
+    if made.steps != depth:
+        return None  # a step of it is empty
     load = np.zeros((len(machine.rates), depth), dtype=np.int64)
     for pair, number in wave.pairs:
         load += number * machine.load(pair.links, pair.steps, depth)

@@ -1,13 +1,14 @@
 """A topology up to a group of its automorphisms.
 
-What is done with one chunk is done with its image under every element too: C is a multiple of the
-order of the group, and one bound of each orbit has to be looked at.
+What is done with one chunk is done with its image under every element too: the number of chunks is
+a multiple of the order of the group, and one bound of each orbit has to be looked at.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from math import gcd
 
 import numpy as np
 import numpy.typing as npt
@@ -53,6 +54,7 @@ class Machine:
     Args:
         topology: every node of which reaches every other.
         until: when to be content with the symmetry found.
+        multiple: how many chunks the collective has for its least C: they come in multiples.
 
     Attributes:
         group: the group.
@@ -65,8 +67,9 @@ class Machine:
         least: R/C that no allreduce goes below, if each link had its part of each bound alone.
     """
 
-    def __init__(self, topology: Topology, until: Deadline) -> None:
+    def __init__(self, topology: Topology, until: Deadline, multiple: int = 1) -> None:
         self.topology = topology
+        self._multiple = multiple
         self._cores: dict[int, list[Core]] = {}
         self.group = symmetry(topology, until)
         generators = list(self.group.generators)
@@ -114,6 +117,16 @@ class Machine:
     def order(self) -> int:
         """How many elements the group has."""
         return self.group.order
+
+    @property
+    def times(self) -> int:
+        """Of what is done with all images of a chunk there is a multiple of so many."""
+        return self._multiple // gcd(self._multiple, self.order)
+
+    @property
+    def least_chunks(self) -> int:
+        """What all numbers of chunks are multiples of."""
+        return self.order * self.times
 
     def load(self, links: IntArray, steps: IntArray, count: int) -> IntArray:
         """``[B, count]``: what sends, with their images, load one bound of each orbit with.

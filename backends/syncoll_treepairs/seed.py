@@ -72,6 +72,8 @@ def fits(topology: Topology, collective: Collective) -> Answer:
     chunks = collective.least_chunks(topology.num_nodes)
     if chunks is None:
         return Answer(False, "no C is admitted that is tried")
+    if collective.irregular:
+        return Answer(False, "a larger C may do something else than cut the chunks of the least C")
     table = collective.tabulate(topology.num_nodes, chunks)
     if not (table.pre.all() and table.post.all()):
         return Answer(False, "not every node contributes to every chunk and needs it")
@@ -95,22 +97,26 @@ class TreePairSeed:
         until = limits.deadline()
         if until.is_never:
             until = NEVER.sooner(float(options["seconds"]))
-        machine = Machine(topology, NEVER.working(_SYMMETRY_SECONDS))
-        nodes = topology.num_nodes
+        nodes, least = topology.num_nodes, collective.least_chunks(topology.num_nodes)
+        assert least is not None
+        multiple = len(collective.tabulate(nodes, least))
+        per = Fraction(multiple, least)
+        machine = Machine(topology, NEVER.working(_SYMMETRY_SECONDS), multiple)
         most = min(
-            limits.max_chunks or int(options["chunks"]),
+            int((limits.max_chunks or int(options["chunks"])) * per),
             machine.order * max(1, _MOST_CONTRIBUTIONS // (2 * nodes * nodes)),
         )
-        if most >= machine.order:
+        if most >= machine.least_chunks:
             in_waves = int(options["chunks"])
-            yield from _Run(machine, collective, limits, until, most, in_waves).proposals()
+            yield from _Run(machine, collective, per, limits, until, most, in_waves).proposals()
 
 
 class _Run:
     """One run of the seed.
 
     Args:
-        most: C at most.
+        per: chunks of the collective for each that C counts: 3 for an allreduce and twice another.
+        most: chunks of the collective at most.
         in_waves: C of waves at most, where there is no limit to C.
     """
 
@@ -118,13 +124,14 @@ class _Run:
         self,
         machine: Machine,
         collective: Collective,
+        per: Fraction,
         limits: SeedLimits,
         until: Deadline,
         most: int,
         in_waves: int,
     ) -> None:
         self.machine, self.limits, self.until, self.most_chunks = machine, limits, until, most
-        self.collective, self.in_waves = collective, in_waves
+        self.collective, self.per, self.in_waves = collective, per, in_waves
         self.families: list[Family] = []
         self.any_tree: WavePacking | None = None
         far = machine.topology.distances
@@ -132,7 +139,7 @@ class _Run:
         radius = int(np.minimum(far.max(axis=0), far.max(axis=1)).min())
         self.most_steps = limits.max_steps or _LONG * 2 * radius
         self.packings: dict[int, Packing] = {}
-        self.best: dict[int, Fraction] = {}
+        self.best: dict[int, Fraction] = {}  # R for each chunk of the collective
         self._dealt: dict[int, int] = {}
         self.grid = WavePacking(machine, None)
         self.grid.pack_combs(until)
@@ -211,7 +218,7 @@ class _Run:
         if not packing.shared() or (known is not None and packing.value >= known):
             return
         rounds = _ROUNDS + _ROUNDS_OF_STEP * steps
-        most = min(self.most_chunks, max(self.machine.order, int(rounds / packing.value)))
+        most = min(self.most_chunks, max(self.machine.least_chunks, int(rounds / packing.value)))
         self._dealt[steps] = self._dealt.get(steps, 0) + 1
         dealt = deal(packing, most, known, self.until.sooner(_DEAL_SECONDS))
         if dealt is None:
@@ -220,7 +227,8 @@ class _Run:
         yield self._proposal(dealt, f"{len(dealt.pairs)} pairs of trees")
 
     def _proposal(self, dealt: Dealt, note: str) -> Proposal:
-        return Proposal(dealt.chunks, algorithm_of(self.machine, dealt), note + self._carried)
+        chunks = int(dealt.chunks / self.per)
+        return Proposal(chunks, algorithm_of(self.machine, dealt), note + self._carried)
 
     @property
     def _carried(self) -> str:
@@ -266,25 +274,28 @@ class _Run:
         if not packing.shared():
             return
         part = self.until.sooner(_DEAL_SECONDS / 2)
-        chunks = self.limits.max_chunks or self.in_waves
+        chunks = int((self.limits.max_chunks or self.in_waves) * self.per)
         for found in waves(packing, chunks, self.limits.max_steps, part):
             algorithm = found.algorithm
             cost = Fraction(algorithm.rounds, found.chunks)
             steps = algorithm.steps
             costs = [b for s, b in self.best.items() if s <= steps]
-            costs += [b for one in self.families if (b := one.cost_within(steps)) is not None]
+            members = [one.cost_within(steps) for one in self.families]
+            costs += [b / self.per for b in members if b is not None]
             known = min(costs, default=None)
             if known is None or cost < known * Fraction(_GAIN):
                 self.best[steps] = cost
                 note = f"{found.count} waves of pairs of {trees}"
-                yield Proposal(found.chunks, algorithm, note + self._carried)
+                yield Proposal(int(found.chunks / self.per), algorithm, note + self._carried)
 
     def _of_family(self, packing: WavePacking, trees: str) -> Turns:
         """Waves of a packing for every number of them, if that comes to less than what is known."""
         known = min((b for b in self.best.values()), default=None)
-        least = min((one.limit for one in self.families), default=known)
-        family = family_of(packing, self.collective) if packing.shared() else None
-        if family is None or (least is not None and family.limit >= least * Fraction(_GAIN)):
+        least = min((one.limit / self.per for one in self.families), default=known)
+        family = family_of(packing, self.collective, self.per) if packing.shared() else None
+        if family is None:
+            return
+        if least is not None and family.limit / self.per >= least * Fraction(_GAIN):
             return
         m, limits = family.first, self.limits
         for value, most in (

@@ -228,7 +228,7 @@ class Waves:
     """Some waves, as an algorithm.
 
     Args:
-        chunks: C.
+        chunks: how many, of the whole collective.
         count: how many waves.
         algorithm: of all of them.
     """
@@ -244,7 +244,9 @@ def waves(
     """So many waves as there is room for, then one, two, three and so on."""
     machine = packing.machine
     room = max(1, _MOST_CONTRIBUTIONS // (2 * machine.num_nodes**2)) * machine.order
-    wave = deal(packing, max(machine.order, min(room, most_chunks // _LEAST_WAVES)), None, until)
+    wave = deal(
+        packing, max(machine.least_chunks, min(room, most_chunks // _LEAST_WAVES)), None, until
+    )
     if wave is None:
         return
     wave, depth = from_its_first_step(wave)
@@ -296,4 +298,4 @@ def _counts(most: int) -> Iterator[int]:
 
 
 _LEAST_WAVES = 256
-"""C of a wave is at most that part of what C may be."""
+"""A wave has at most that part of the chunks that there may be."""

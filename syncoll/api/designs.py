@@ -139,6 +139,7 @@ class DesignResult(Shown, Design):
                 "at_least": {k: str(v) for k, v in self.others.at_least.items()},
             },
             "shared_pairs": self.shared_pairs,
+            "unseen": dict(self.unseen),
             "left_out": {
                 family: {"members": count, "why": error.message}
                 for family, (error, count) in self.left_out.items()

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from syncoll.deadline import Deadline
+from syncoll.deadline import Deadline, OutOfTimeError
 from syncoll.designing.isomorphism import CanonicalForm
 from syncoll.errors import LocatedError
 from syncoll.model import Collective, Topology
 from syncoll.planning.plan import unit_bandwidth
 from syncoll.routing import as_topology
 from syncoll.spec import Condition, Family, Machine, applying, members
+from syncoll.wording import counted
 
 __all__ = ["Candidate", "Candidates", "Costs", "find_candidates", "ports_of"]
 
 _OF_COSTS = ("P", "ports", "links")
 """What conditions may name beside parameters."""
+
+_TOLD_SECONDS = 0.5
+"""Between two lines about how far it is."""
 
 
 @dataclass(frozen=True)
@@ -102,12 +107,14 @@ class Candidates:
 
     Args:
         left_out: why members of a family make no machine, with how many of them, by the family.
-        looked_at: how many members were made.
+        unseen: of families whose members were not all looked at, how many were, in words.
+        interrupted: whether a person ended it.
     """
 
     found: list[Candidate] = field(default_factory=list)
     left_out: dict[str, tuple[LocatedError, int]] = field(default_factory=dict)
-    looked_at: int = 0
+    unseen: dict[str, str] = field(default_factory=dict)
+    interrupted: bool = False
 
 
 def find_candidates(
@@ -117,8 +124,11 @@ def find_candidates(
     most: int,
     until: Deadline,
     enough: int | None = None,
+    told: Callable[[int, int, str], None] = lambda *_: None,
 ) -> Candidates:
     """The members of families for which the conditions hold, each machine once.
+
+    Ctrl-C and the deadline end it with those that were found.
 
     Args:
         conditions: may name the parameters of a family, `P` for the number of nodes, and `ports`
@@ -127,19 +137,60 @@ def find_candidates(
             the same if that changes nothing for these.
         most: the largest value of a parameter; the least is 1.
         enough: to stop at so many machines; None to find all.
+        told: is told now and then how many members of a family, of how many, were looked at.
 
     Raises:
         SpecError: when a condition or a family makes no sense.
-        OutOfTimeError: when the time was over.
+        OutOfTimeError: when the time was over before there was one, or enough.
     """
-    every, result = applying(conditions, families, _OF_COSTS), Candidates()
-    forms: dict[bytes, list[tuple[int, CanonicalForm]]] = {}
-    for family, own in zip(families, every, strict=True):
-        early = [one for one in own if set(one.names) <= {*family.parameters, "P"}]
-        late = [one for one in own if one not in early]
+    every = applying(conditions, families, _OF_COSTS)
+    looking = _Looking(collectives, until, enough, told)
+    result = looking.result
+    result.unseen = {family.reference: "no member looked at" for family in families}
+    try:
+        for family, own in zip(families, every, strict=True):
+            looking.at(family, own, most)
+            result.unseen.pop(family.reference, None)  # it may be named twice
+            if len(result.found) == enough:
+                break
+    except (KeyboardInterrupt, OutOfTimeError) as error:
+        if enough is not None or not result.found:
+            raise
+        result.interrupted = isinstance(error, KeyboardInterrupt)
+    return result
+
+
+class _Looking:
+    """Looks at members of families, one after the other.
+
+    Args:
+        collectives, until, enough, told: see `find_candidates`.
+    """
+
+    def __init__(
+        self,
+        collectives: Sequence[Collective],
+        until: Deadline,
+        enough: int | None,
+        told: Callable[[int, int, str], None],
+    ) -> None:
+        self.result = Candidates()
+        self._collectives, self._until = collectives, until
+        self._enough, self._told = enough, told
+        self._forms: dict[bytes, list[tuple[int, CanonicalForm]]] = {}
+        self._next = time.perf_counter() + _TOLD_SECONDS
+
+    def at(self, family: Family | Machine, conditions: Sequence[Condition], most: int) -> None:
+        """Adds the members of a family for which conditions hold that name what it has."""
+        result, name = self.result, family.reference
+        early = [one for one in conditions if set(one.names) <= {*family.parameters, "P"}]
+        late = [one for one in conditions if one not in early]
         early = [one for one in early if "P" in one.names]
-        for values in members(family, own, most):
-            until.check()
+        every = list(members(family, conditions, most))
+        for done, values in enumerate(every):
+            result.unseen[name] = f"{done} of {counted(len(every), 'member')} looked at"
+            self._tell(done, len(every), name)
+            self._until.check()
             try:
                 if early:
                     known = {**values, "P": family.nodes(values)}
@@ -149,17 +200,22 @@ def find_candidates(
             except LocatedError as error:
                 if not family.parameters:
                     raise
-                first, count = result.left_out.get(family.reference, (error, 0))
-                result.left_out[family.reference] = first, count + 1
+                first, count = result.left_out.get(name, (error, 0))
+                result.left_out[name] = first, count + 1
                 continue
-            result.looked_at += 1
             costs = Costs.of(topology)
             known = {**values, "P": costs.nodes, "ports": costs.ports, "links": costs.links}
             if all(one.holds(known) for one in late):
-                _add(result, forms, Candidate(topology, costs), collectives)
-                if len(result.found) == enough:
-                    return result
-    return result
+                _add(result, self._forms, Candidate(topology, costs), self._collectives)
+                if len(result.found) == self._enough:
+                    return
+
+    def _tell(self, done: int, total: int, name: str) -> None:
+        """Says how far it is, unless it just did."""
+        if time.perf_counter() >= self._next:
+            found = counted(len(self.result.found), "machine")
+            self._told(done, total, f"members of {name} looked at, {found} found")
+            self._next = time.perf_counter() + _TOLD_SECONDS
 
 
 def _add(

@@ -212,6 +212,7 @@ class Design:
         others: where one more link was asked for, those that were not looked at.
         shared_pairs: then, how many pairs of nodes are left out since their links share bandwidth
             with others, so that nothing says what a second cable would add.
+        unseen: of families whose members were not all looked at, how many were, in words.
     """
 
     question: Question
@@ -222,6 +223,7 @@ class Design:
     seconds: float = 0.0
     others: Others | None = None
     shared_pairs: int = 0
+    unseen: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def collectives(self) -> tuple[str, ...]:

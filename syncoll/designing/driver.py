@@ -18,12 +18,15 @@ from syncoll.errors import SpecError, UsageError
 from syncoll.searching.lower_bounds import lower_bounds
 from syncoll.solving.executor_name import ExecutorName
 from syncoll.spec import Family, Machine, conditions_of
-from syncoll.wording import argument
+from syncoll.wording import argument, counted
 
 __all__ = ["Work", "design"]
 
 _MOST_LINKS = 12
 """New links, one of each orbit, whose bounds are proved anew."""
+
+_PART_FOR_MEMBERS = 0.5
+"""Of the time, for finding out which machines there are; the rest is for their bounds."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,7 @@ class Work:
         search: finds a frontier.
         told: is told how many of how many things are done, and which was the last.
         folder: where all is kept as it comes, and read from.
+        tell: is told, in words, what a person should know at once.
     """
 
     where: ExecutorName
@@ -43,6 +47,7 @@ class Work:
     search: Search
     told: Callable[[int, int, str], None]
     folder: DesignFolder | None
+    tell: Callable[[str], None]
 
     def assess(self, candidates: Sequence[Candidate], question: Question) -> Assessing:
         """Bounds, and frontiers where they are asked for.
@@ -84,7 +89,7 @@ def design(families: Sequence[Family | Machine], question: Question, work: Work)
 
     Raises:
         SpecError: when a family or a condition makes no sense, or no member is left.
-        OutOfTimeError: when the time was over before it was known what the members are.
+        OutOfTimeError: when the time was over before there was a member.
     """
     began = time.perf_counter()
     for one in question.collectives:
@@ -94,11 +99,16 @@ def design(families: Sequence[Family | Machine], question: Question, work: Work)
                 "that machines cannot be compared by it; use `syncoll bounds` for each"
             )
     conditions = [part for text in question.conditions for part in conditions_of(text)]
-    with interrupted_at(work.until):
-        enough = 2 if question.one_more_link else None  # a second one is refused
+    enough = 2 if question.one_more_link else None  # a second one is refused
+    until = work.until if question.one_more_link else work.until.share(_PART_FOR_MEMBERS)
+    with interrupted_at(until):
         made = find_candidates(
-            families, conditions, question.collectives, question.most, work.until, enough
+            families, conditions, question.collectives, question.most, until, enough, work.told
         )
+    if made.unseen:
+        why = "interrupted" if made.interrupted else "the time to look for machines is over"
+        found_so_far = counted(len(made.found), "machine that was", "machines that were")
+        work.tell(f"{why}: going on with the {found_so_far} found so far; Ctrl-C ends that, too")
     if not made.found:
         for error, _ in made.left_out.values():
             raise error
@@ -116,9 +126,10 @@ def design(families: Sequence[Family | Machine], question: Question, work: Work)
         question,
         tuple(found.assessed),
         made.left_out,
-        found.complete,
-        found.interrupted,
+        found.complete and not made.unseen,
+        found.interrupted or made.interrupted,
         time.perf_counter() - began,
+        unseen=made.unseen,
     )
 
 

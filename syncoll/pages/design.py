@@ -111,6 +111,8 @@ def design_page(design: Design) -> Page:
     if not design.complete:
         why = "it was interrupted" if design.interrupted else "the time was over"
         page.text(f"not everything was looked at to the end: {why}")
+        for family, seen in design.unseen.items():
+            page.text(f"  of {family} {seen}")
     return page
 
 

@@ -22,7 +22,7 @@ __all__ = ["Damage", "Struck", "parse_damage", "struck"]
 _VERTEX = r"(?:(node|gpu|rank|switch)\s*)?([0-9]{1,9})"
 _LINK = re.compile(rf"(?:(?:link|cable)\s+)?{_VERTEX}\s*(<->|->)\s*{_VERTEX}", re.IGNORECASE)
 _ONE = re.compile(r"(node|gpu|rank|switch)\s*([0-9]{1,9})", re.IGNORECASE)
-_SLOW = re.compile(r"(.+?)\s+by\s+([0-9]{1,9}(?:\.[0-9]{1,9}|/[0-9]{1,9})?)")
+_SLOW = re.compile(r"(.+?)\s+by\s+([0-9]{1,9}(?:\.[0-9]{1,9}|/(?!0+$)[0-9]{1,9})?)")
 
 _MOST_LISTED = 12
 
@@ -73,10 +73,10 @@ def parse_damage(text: str, *, slow: bool = False) -> Damage:
     text = " ".join(text.split())
     if slow:
         match = _SLOW.fullmatch(text)
-        if match is None or match[2].endswith("/0") or Fraction(match[2]) <= 1:
+        if match is None or Fraction(match[2]) <= 1:
             raise UsageError(
-                f"{name}: {given!r} is not WHAT by N, with N above 1, such as 'link 3->6 by 2': a "
-                "half of its bandwidth"
+                f"{name}: {given!r} is not WHAT by N, with N above 1, of at most 9 digits (9 more "
+                "after a point), such as 'link 3->6 by 2': a half of its bandwidth"
             )
         text, factor = match[1], Fraction(match[2])
     if link := _LINK.fullmatch(text):

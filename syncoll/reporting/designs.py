@@ -210,7 +210,8 @@ def _notes(design: Design, left_out: int) -> Iterator[object]:
             yield f"{name} on {one.candidate.name}: {why}."
     if not design.complete:
         why = "it was interrupted" if design.interrupted else "the time was over"
-        yield f"Not everything was looked at to the end: {why}."
+        seen = "".join(f"; of {family} {words}" for family, words in design.unseen.items())
+        yield f"Not everything was looked at to the end: {why}{seen}."
     yield f"syncoll {syncoll.__version__}; {design.seconds:.1f} s."
 
 

@@ -21,7 +21,14 @@ from syncoll.routing.flow import require_small
 from syncoll.routing.network import Network
 from syncoll.routing.reduction import bypass_two_port_switches, find_groups, wide_parts
 
-__all__ = ["Bottleneck", "bottleneck", "check_collective", "network_of", "require_balanced"]
+__all__ = [
+    "Bottleneck",
+    "bottleneck",
+    "check_collective",
+    "imbalance",
+    "network_of",
+    "require_balanced",
+]
 
 
 @dataclass(frozen=True)
@@ -86,16 +93,23 @@ def require_balanced(fabric: Fabric) -> None:
     Raises:
         ModelError: naming such a switch.
     """
+    uneven = imbalance(fabric)
+    if uneven is not None:
+        raise ModelError(
+            f"fabric {fabric.name}: {uneven}",
+            fabric.origin,
+            "as much bandwidth into each switch as out of it (a switch copies nothing, so the "
+            "rest could not be used)",
+        )
+
+
+def imbalance(fabric: Fabric) -> str | None:
+    """Which switch receives more than it sends, or less, in words; None where none does."""
     ingress, egress = fabric.ingress(), fabric.egress()
     for w in range(fabric.num_nodes, fabric.num_vertices):
         if ingress[w] != egress[w]:
-            raise ModelError(
-                f"fabric {fabric.name}: {fabric.vertex_name(w)} receives {ingress[w]} and sends "
-                f"{egress[w]}",
-                fabric.origin,
-                "as much bandwidth into each switch as out of it (a switch copies nothing, so the "
-                "rest could not be used)",
-            )
+            return f"{fabric.vertex_name(w)} receives {ingress[w]} and sends {egress[w]}"
+    return None
 
 
 def network_of(

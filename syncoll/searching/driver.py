@@ -46,7 +46,7 @@ from syncoll.searching.turns import SeedTurns
 from syncoll.searching.windows import WindowSearch
 from syncoll.trust import require_valid
 from syncoll.trust.counted import as_counted
-from syncoll.wording import counted
+from syncoll.wording import counted, joined
 
 __all__ = ["OUT_OF_MEMORY", "OnPoints", "proofs_until", "search_points"]
 
@@ -551,7 +551,7 @@ class _Search:
             if limited:
                 return f"the search goes to {counted(self.source.max_steps, 'step')} (--max-steps)"
             return "solvers were asked about fewer steps; --max-steps has them asked about more"
-        whys = sorted({part for why in step.undecided.values() for part in why.split("; ")})
+        whys = joined(part for why in step.undecided.values() for part in why.split("; "))
         if step is self.current:
             return "; ".join([stopped, *(w for w in whys if not w.startswith("time limit"))])
         if not whys and not self._may_serve(step.steps):

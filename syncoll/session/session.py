@@ -383,7 +383,7 @@ class Session(Names):
         Raises:
             UsageError: when a file cannot be written.
             SpecError: when a family or a condition makes no sense, or no member is left.
-            OutOfTimeError: when the time was over before it was known what the members are.
+            OutOfTimeError: when the time was over before there was a member.
         """
         from syncoll.designing.driver import Work, design
         from syncoll.searching import SearchRequest
@@ -395,7 +395,7 @@ class Session(Names):
         with self.limited():
             settings = self.settings
             where = ExecutorName.of(settings.executor or "local", settings.num_jobs)
-            work = Work(where, until, search, told, folder)
+            work = Work(where, until, search, told, folder, self.tell)
             return design(families, question, work)
 
     def survey(

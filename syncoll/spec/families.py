@@ -26,7 +26,7 @@ from syncoll.spec.instantiate import make_topology, nodes_in_columns, nodes_of_t
 from syncoll.spec.keywords import AMBIENT, BUILTIN_NAMES, list_words
 from syncoll.spec.module import Module, suggest
 from syncoll.spec.parser import parse_expression
-from syncoll.spec.source import COMMAND_LINE, Source
+from syncoll.spec.source import Source
 from syncoll.spec.syntax import Expr
 from syncoll.spec.values import NameScope, NotVectorisable
 
@@ -149,7 +149,7 @@ def conditions_of(text: str) -> list[Condition]:
     Raises:
         SpecError: where it breaks the grammar.
     """
-    source = Source(COMMAND_LINE, text)
+    source = Source.typed(text)
     if not text.strip():
         raise source.span(0, len(text)).error("an empty condition", "such as `a * b == 64`")
     waiting, found = [parse_expression(source)], []
@@ -282,4 +282,4 @@ class _NoLibrary:
 
 
 def _nowhere() -> Module:
-    return Module(Source(COMMAND_LINE, ""), None, _NoLibrary())
+    return Module(Source.typed(""), None, _NoLibrary())

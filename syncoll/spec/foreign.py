@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from syncoll.spec.module import Module, make_module, suggest
 from syncoll.spec.parser import parse_file
-from syncoll.spec.source import COMMAND_LINE, Source
+from syncoll.spec.source import Source
 
 if TYPE_CHECKING:
     from syncoll.spec.library import SpecLibrary
@@ -69,7 +69,7 @@ class ForeignFiles:
             assert match is not None
             file = match["file"].strip()
             if not file:
-                source = Source(COMMAND_LINE, reference)
+                source = Source.typed(reference)
                 end = len(reference)
                 raise source.span(end, end).error(
                     f"`{match['reader']}:` without a file", "the path of a file"

@@ -24,8 +24,9 @@ from syncoll.spec.foreign import ForeignFiles, Reader
 from syncoll.spec.limits import MAX_FILE_BYTES
 from syncoll.spec.module import Found, Module, defined_twice, load_module, unknown_name
 from syncoll.spec.parser import parse_combination, parse_reference
-from syncoll.spec.source import COMMAND_LINE, Source, Span, decode
+from syncoll.spec.source import Source, Span, decode
 from syncoll.spec.syntax import Combination, Definition, Reference
+from syncoll.wording import where_typed
 
 if TYPE_CHECKING:  # finding a name must not pay for numpy
     from syncoll.model import Collective, Fabric, Topology
@@ -203,7 +204,7 @@ class SpecLibrary:
         plain = _unrouted(reference) if kind == "topology" else reference
         if kind == "collective" and self._combined(plain) is not None:
             text = " ".join(plain.split())
-            return DefinitionSummary(kind, text, text, "", COMMAND_LINE, 1)
+            return DefinitionSummary(kind, text, text, "", where_typed(), 1)
         return summarise(self._resolve(kind, plain)[0].definition)
 
     def expect(self, kind: Kind, reference: str) -> None:
@@ -228,7 +229,7 @@ class SpecLibrary:
                         home.look_up(kind, one.id, one.name_span)
                 return
         if _CALL.fullmatch(reference) and _FILE_REFERENCE.fullmatch(reference) is None:
-            source = Source(COMMAND_LINE, reference)
+            source = Source.typed(reference)
             namespace = "value" if kind == "relation" else kind
             self._refuse_unknown_name(namespace, source, Module(source, None, self))
         else:
@@ -373,7 +374,7 @@ class SpecLibrary:
         """Several collectives combined, and what their names see; None for a plain reference."""
         if _COMBINES.search(_QUOTED.sub("", reference)) is None or "\0" in reference:
             return None
-        source = Source(COMMAND_LINE, reference)
+        source = Source.typed(reference)
         _refuse_unquoted(source)
         in_file = _FILE_REFERENCE.fullmatch(reference)
         start, home = 0, Module(source, None, self)
@@ -415,7 +416,7 @@ class SpecLibrary:
 
     def _resolve(self, kind: Kind, reference: str) -> tuple[Found, Reference, Module]:
         """The definition, the call of it, and the file whose names its arguments see."""
-        source = Source(COMMAND_LINE, reference)
+        source = Source.typed(reference)
         if kind == "collective":
             _refuse_unquoted(source)
         everything = source.span(0, len(reference))

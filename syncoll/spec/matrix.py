@@ -14,7 +14,7 @@ from pathlib import Path
 from syncoll.errors import Origin
 from syncoll.spec.blame import DataError
 from syncoll.spec.limits import MAX_DATA_BYTES, MAX_NODES, MAX_NUMBER
-from syncoll.spec.source import COMMAND_LINE, Source, Span, decode
+from syncoll.spec.source import Source, Span, decode
 from syncoll.spec.values import Matrix
 from syncoll.wording import counted
 
@@ -28,7 +28,7 @@ def read_matrix(path: str, span: Span) -> Matrix:
     """The rows of a file.
 
     Args:
-        path: as it is written: relative to the spec file, or on the command line to the working
+        path: as it is written: relative to the spec file, or where it is typed to the working
             directory.
         span: where it is written.
 
@@ -36,10 +36,10 @@ def read_matrix(path: str, span: Span) -> Matrix:
         DataError: when the file cannot be read, or is not rows of equally many whole numbers; at
             its place in the file.
     """
-    label = span.source.label
+    source = span.source
     if not path or "\0" in path:
         raise span.error("a matrix without a file", "the path of a CSV file")
-    place = Path(path) if label == COMMAND_LINE else Path(label).parent / path
+    place = Path(path) if source.is_typed else Path(source.label).parent / path
     try:
         found = place.stat()
     except FileNotFoundError:

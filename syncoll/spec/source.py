@@ -12,11 +12,9 @@ from typing import NoReturn
 
 from syncoll.errors import Origin, SpecError
 from syncoll.spec.limits import MAX_FILE_BYTES
+from syncoll.wording import where_typed
 
-__all__ = ["COMMAND_LINE", "Source", "Span", "decode", "read_source"]
-
-COMMAND_LINE = "<command line>"
-"""The file name of references that were typed, in errors."""
+__all__ = ["Source", "Span", "decode", "read_source"]
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -36,12 +34,19 @@ class Source:
     """A text with the name under which its user knows it.
 
     Args:
-        label: the file as the user named it, or ``<command line>``.
+        label: the file as the user named it; in its place what `where_typed` says.
         text: the whole text; lines end with ``\\n`` alone.
+        is_typed: whether it is in no file, but on the command line or an argument.
     """
 
     label: str
     text: str = field(repr=False)
+    is_typed: bool = False
+
+    @classmethod
+    def typed(cls, text: str) -> Source:
+        """A text that is in no file."""
+        return cls(where_typed(), text, is_typed=True)
 
     @cached_property
     def line_starts(self) -> list[int]:

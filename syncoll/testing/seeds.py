@@ -39,8 +39,11 @@ _UNEVEN = (
     "allgatherv([1, 2, 0, 1])",
     "allgather within [[0, 1], [2, 3]]",
     "allreduce within [[0, 2], [1, 3]] + 2 * allreduce",
+    "allgather + allgather",
+    "2 * allreduce",
 )
-"""Of four nodes: some have more data than others, and some ask for nothing from one another."""
+"""Of four nodes: some have more data than others, some ask for nothing from one another, and there
+are more chunks than C says."""
 
 _MOST = 5
 """So many proposals for each question are looked at."""

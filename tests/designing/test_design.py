@@ -15,7 +15,7 @@ import pytest
 import syncoll
 from syncoll.cli.main import main
 from syncoll.deadline import Deadline
-from syncoll.designing import Candidate, Costs, assessing
+from syncoll.designing import Candidate, Costs, assessing, candidates
 from syncoll.designing.isomorphism import CanonicalForm
 from syncoll.errors import OutOfTimeError, SpecError, UsageError
 from syncoll.model import BandwidthBound, Topology
@@ -288,6 +288,40 @@ def test_what_was_found_before_the_end_is_shown(
     calls.clear()
     assert main(command[:-2]) == code
     assert f"not everything was looked at to the end: {why}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("ending", "code", "why"),
+    [(KeyboardInterrupt, 130, "interrupted"), (OutOfTimeError, 0, "the time to look")],
+)
+def test_machines_found_before_the_end_are_bounded(
+    ending: type[BaseException],
+    code: int,
+    why: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    made: list[object] = []
+
+    def until_the_end(network: Topology) -> Topology:
+        made.append(network)
+        if len(made) == 4:
+            raise ending
+        return as_topology(network)
+
+    monkeypatch.setattr(candidates, "as_topology", until_the_end)
+    monkeypatch.setattr(candidates, "_TOLD_SECONDS", 0.0)
+    command = ["design", "ring(n)", "line(n)", "allgather", "--most", "5", "--progress", "plain"]
+    assert main([*command, "--where", "links >= 2"]) == code
+    told = capsys.readouterr()
+    assert "3/5 members of ring(n) looked at, 2 machines found" in told.err
+    assert f"syncoll: {why}" in told.err
+    assert "going on with the 2 machines" in told.err
+    assert "bounds of allgather on 2 machines" in told.out
+    assert "of ring(n) 3 of 5 members looked at" in told.out
+    assert "of line(n) no member looked at" in told.out
+    made.clear()
+    assert main([*command, "--where", "links > 40"]) == (code or 3)
 
 
 def test_machines_with_units_are_compared_in_seconds(capsys: pytest.CaptureFixture[str]) -> None:

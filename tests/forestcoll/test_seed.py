@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import syncoll_forestcoll
-from syncoll.errors import ModelError
+from syncoll.errors import ModelError, UsageError
 from syncoll.model import Collective, Fabric, Topology, inverse_of
 from syncoll.plugins import OptionValue, PluginManager, Proposal, SeedLimits
 from syncoll.trust import require_valid
@@ -46,13 +46,23 @@ def direct(fabric: Fabric, unit: int = 1) -> Topology:
 
 def star(nodes: int) -> Topology:
     """Nodes under one switch: each pair is a link, what leaves or enters a node is shared."""
+    return one_way_star([1] * nodes, [1] * nodes)
+
+
+def one_way_star(out: Sequence[int], into: Sequence[int]) -> Topology:
+    """Nodes under one switch, with the bandwidths out of them and into them."""
+    nodes = len(out)
     pairs = [(u, v) for u in range(nodes) for v in range(nodes) if u != v]
-    shared = [([x for x in pairs if x[end] == v], 1) for v in range(nodes) for end in (0, 1)]
+    shared = [
+        ([x for x in pairs if x[end] == v], (out, into)[end][v])
+        for v in range(nodes)
+        for end in (0, 1)
+    ]
     topology = Topology.from_links("star", nodes, {}, shared, unbounded=pairs)
-    fabric = Fabric.from_links(
-        "star", nodes, 1, [(v, nodes, 1) for v in range(nodes)], both_ways=True
-    )
-    return replace(topology, fabric=fabric)
+    cables = [(v, nodes, out[v]) for v in range(nodes)] + [
+        (nodes, v, into[v]) for v in range(nodes)
+    ]
+    return replace(topology, fabric=Fabric.from_links("star", nodes, 1, cables))
 
 
 def proposed(
@@ -127,6 +137,13 @@ def test_shares_of_different_sizes() -> None:
 def test_a_network_with_a_switch() -> None:
     found = costs(proposed(star(4), ALLGATHER))
     assert min(cost for _, cost in found) == 3  # three shares enter each node
+
+
+def test_numbers_of_trees_that_do_not_fit_one_way_bandwidths_are_left_out() -> None:
+    topology = one_way_star((3, 4, 5), (4, 4, 4))
+    with pytest.raises(UsageError, match="with k = 1, rounding"):
+        proposed(topology, ALLGATHER, options={"k": 1})
+    assert proposed(topology, ALLGATHER)
 
 
 def test_a_tree_without_a_link_is_told() -> None:
@@ -220,8 +237,9 @@ def test_the_option_k() -> None:
             Collective.from_arrays("two", [[1, 1, 0]], [[1, 1, 1]]),
             "one node only",
         ),
+        (one_way_star((1, 1, 2), (1, 1, 1)), ALLGATHER, "receives 4 and sends 3"),
     ],
-    ids=["combining", "one node", "shared", "not everybody", "two sources"],
+    ids=["combining", "one node", "shared", "not everybody", "two sources", "uneven switch"],
 )
 def test_what_it_has_no_idea_about(topology, collective, words) -> None:
     answer = fits(topology, collective)

@@ -162,7 +162,11 @@ class TestUnknown:
         """The search ends, and every number of steps is open from its bound upwards."""
         request = SearchRequest(dgx1(), allgather(), strategy, max_steps=4, max_chunks=6)
         diary = Diary()
-        frontier, _ = run(solver, lambda _: unknown(reason, "too bad"), request, diary)
+
+        def rule(asked: Instance) -> Outcome:
+            return unknown(reason, f"C = {asked.chunks}, R = {asked.rounds} is too bad")
+
+        frontier, _ = run(solver, rule, request, diary)
         assert frontier.points == ()
         assert frontier.complete
         lows = {
@@ -176,7 +180,8 @@ class TestUnknown:
         assert frontier.open[-1].most_steps is None
         assert all(str(reason) in claim.reason for claim in frontier.open[:-1])
         if reason is not StopReason.TIME_LIMIT:
-            assert all("too bad" in claim.reason for claim in frontier.open[:-1])
+            assert all(claim.reason.count("too bad") == 1 for claim in frontier.open[:-1])
+            assert any("more with other numbers)" in claim.reason for claim in frontier.open)
         assert {v for verdicts in diary.verdicts.values() for v in verdicts} <= {
             Verdict.UNKNOWN,
             Verdict.UNSAT,  # by the larger relaxation, not by the solver

@@ -68,7 +68,7 @@ def test_the_argument_is_pointed_at(
         else:
             library.collective("my.syncoll:own").tabulate(4, 3)
 
-    for ask, file in ((typed, "<command line>"), (in_a_file, "my.syncoll")):
+    for ask, file in ((typed, "<argument>"), (in_a_file, "my.syncoll")):
         if reference == "scatter" and ask is in_a_file:
             continue  # then it is the composition that has no such C
         with pytest.raises(LocatedError) as caught:

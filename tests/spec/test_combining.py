@@ -149,8 +149,8 @@ def test_they_can_go_to_a_worker_process(name: str, library: SpecLibrary) -> Non
 def test_origins_are_what_the_user_wrote(library: SpecLibrary, spec_file: SpecFile) -> None:
     spec_file("collective own(n) = inverse broadcast(n)")
     for name, file, mark in (
-        ("reduce(2)", "<command line>", "reduce(2)"),
-        ("allreduce", "<command line>", "allreduce"),
+        ("reduce(2)", "<argument>", "reduce(2)"),
+        ("allreduce", "<argument>", "allreduce"),
         ("my.syncoll:own(1)", "my.syncoll", "inverse broadcast(n)"),
     ):
         origin = library.collective(name).origin

@@ -11,6 +11,7 @@ from syncoll.errors import LocatedError, ModelError, SpecError
 from syncoll.routing import as_topology
 from syncoll.spec import SpecLibrary, check_file
 from syncoll.spec.limits import MAX_FILE_BYTES
+from syncoll.wording import arguments_as_options
 
 SpecFile = Callable[..., Path]
 
@@ -329,7 +330,11 @@ def test_bad_references_point_into_what_was_typed(
     column, message, expected = REFERENCES[reference]
     error = ask(library, reference)
     assert error.origin is not None
-    assert error.origin.file == "<command line>"
+    assert error.origin.file == "<argument>"
+    with arguments_as_options():
+        typed = ask(library, reference).origin
+    assert typed is not None
+    assert typed.file == "<command line>"
     assert error.origin.column == column
     assert message in error.message
     assert expected in error.expected

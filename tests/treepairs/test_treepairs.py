@@ -40,9 +40,11 @@ def on(network: str) -> Topology:
     return as_topology(SPECS.topology(network))
 
 
-def propose(topology: Topology, limits: SeedLimits) -> list[Proposal]:
+def propose(
+    topology: Topology, limits: SeedLimits, collective: str = "allreduce"
+) -> list[Proposal]:
     """What the seed proposes, verified."""
-    asked = SPECS.collective("allreduce")
+    asked = SPECS.collective(collective)
     options = resolve_options(RECORD.options, {}, "seed treepairs")
     found = []
     for one in RECORD.load().propose(topology, asked, limits, options):
@@ -300,6 +302,25 @@ def test_what_it_is_not_for() -> None:
         assert not answer.ok
         assert why in answer.reason
     assert "fewer than three" in RECORD.fits(on("ring(2)"), SPECS.collective("allreduce")).reason
+
+
+@pytest.mark.parametrize(
+    ("collective", "units"), [("2 * allreduce", 2), ("2 * allreduce + allreduce", 3)]
+)
+def test_sums_of_allreduces_have_several_chunks_for_each_of_c(collective: str, units: int) -> None:
+    limits = SeedLimits(seconds=0.5, max_steps=6, max_chunks=24)
+    one, several = (propose(on("line(3)"), limits, asked) for asked in ("allreduce", collective))
+
+    def costs(found: list[Proposal], times: int) -> dict[int, Fraction]:
+        return {a.algorithm.steps: F(a.algorithm.rounds, a.chunks * times) for a in found}
+
+    assert costs(several, units) == costs(one, 1) != {}
+    for proposal in several:
+        assert proposal.chunks <= 24
+        if proposal.family is not None:
+            require_family(proposal.family)
+            assert proposal.family.limit == units
+    assert any(proposal.family is not None for proposal in several)
 
 
 def test_waves_for_every_number_of_them() -> None:
