@@ -10,20 +10,23 @@ and each frontier that is found may spare others the search.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from syncoll.deadline import Deadline
 from syncoll.designing.assessing import Assessing
 from syncoll.designing.design import Assessed, ahead_of
 from syncoll.designing.folder import DesignFolder
+from syncoll.designing.inherited import inherited
 from syncoll.model import Collective, Topology
 from syncoll.results import Frontier
+from syncoll.searching import ChosenSeed
 
 __all__ = ["Search", "is_no_better", "synthesise"]
 
-Search = Callable[[Topology, Collective, Deadline], Frontier]
-"""A frontier of a collective on a topology, until then; one that was interrupted says so."""
+Search = Callable[[Topology, Collective, Deadline, Sequence[ChosenSeed]], Frontier]
+"""A frontier of a collective on a topology, until then, with these seeds, too; one that was
+interrupted says so."""
 
 
 def synthesise(
@@ -59,13 +62,23 @@ def synthesise(
                 return
             what = f"{collective.name} on {one.candidate.name}"
             told(number, len(order), f"searching {what}")
-            found = search(one.candidate.topology, collective, until.sooner(seconds))
+            topology = one.candidate.topology
+            seeds = inherited(topology, collective, _frontiers(done.assessed, collective.name))
+            found = search(topology, collective, until.sooner(seconds), seeds)
             done.interrupted |= found.interrupted
             proved = known.with_points(found)
             done.take(i, collective.name, proved)
             if folder is not None and found.points:
                 folder.keep(one.candidate, proved)
     told(len(order), len(order), "done")
+
+
+def _frontiers(assessed: Iterable[Assessed], collective: str) -> Iterator[Frontier]:
+    """Those that were searched."""
+    for one in assessed:
+        known = one.bounds.get(collective)
+        if known is not None and known.frontier is not None:
+            yield known.frontier
 
 
 def is_no_better(one: Assessed, rival: Assessed, collectives: Sequence[str]) -> bool:

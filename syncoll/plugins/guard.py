@@ -16,6 +16,7 @@ import threading
 import traceback
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from types import GeneratorType
 from typing import Any, TextIO, cast
 
 from syncoll.errors import OutOfTimeError, PluginError, SyncollError
@@ -212,11 +213,21 @@ class _Guarded:
         while True:
             with calling(self._who, name):
                 try:
-                    result = rest.send(given) if isinstance(rest, Generator) else next(rest)
+                    if isinstance(rest, Generator) and _hears(rest):
+                        result = rest.send(given)
+                    else:
+                        result = next(rest)
                 except StopIteration:
                     return
                 returns.check(result)
             given = yield result
+
+
+def _hears(rest: Iterator[object]) -> bool:
+    """Whether something can be sent: not where a generator stands at ``yield from`` of a list."""
+    while isinstance(rest, GeneratorType) and rest.gi_yieldfrom is not None:
+        rest = rest.gi_yieldfrom
+    return isinstance(rest, Generator)
 
 
 # Standard output -------------------------------------------------------------------------------

@@ -10,10 +10,16 @@ import math
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from fractions import Fraction
 
-from syncoll.bounding import combining_rounds_bound, least_cut, rounds_bound, with_cut, with_trees
+from syncoll.bounding import (
+    combining_rounds_bound,
+    least_combining_cut,
+    least_cut,
+    rounds_bound,
+    with_cut,
+    with_trees,
+)
 from syncoll.certificates import Certificate, ChunkClasses, DemandView, RoundsBound
 from syncoll.deadline import NEVER, Deadline, OutOfTimeError, interrupted_at
 from syncoll.errors import LocatedError
@@ -293,12 +299,9 @@ class BoundsTable:
         return self._cuts[shape.chunks]
 
     def _least_cut(self, shape: ChunkClasses) -> RoundsBound:
-        if not shape.combining:
-            return least_cut(self.topology, shape.demands(DemandView.MOVING))
-        if not shape.ends_alone:
-            return RoundsBound(Fraction(0), None, None)
-        bound = least_cut(self.topology.reversed(), shape.demands(DemandView.INVERSE))
-        return replace(bound, reading=DemandView.INVERSE)
+        if shape.combining:
+            return least_combining_cut(self.topology, shape)
+        return least_cut(self.topology, shape.demands(DemandView.MOVING))
 
     def _rounds(
         self,

@@ -389,8 +389,10 @@ class Session(Names):
         from syncoll.searching import SearchRequest
         from syncoll.solving.executor_name import ExecutorName
 
-        def search(topology: Topology, collective: Collective, ends: Deadline) -> Frontier:
-            return self.pareto(SearchRequest(topology, collective), until=ends)
+        def search(
+            topology: Topology, asked: Collective, ends: Deadline, seeds: Sequence[ChosenSeed]
+        ) -> Frontier:
+            return self.pareto(SearchRequest(topology, asked), until=ends, also=seeds)
 
         with self.limited():
             settings = self.settings

@@ -13,8 +13,10 @@ import syncoll
 from syncoll.cli.main import main
 from syncoll.designing import Assessed, Candidate, Costs, Proved
 from syncoll.designing.folder import DesignFolder
+from syncoll.designing.inherited import inherited
 from syncoll.designing.synthesis import is_no_better
 from syncoll.errors import UsageError
+from syncoll.plugins import SeedLimits
 from syncoll.searching.lower_bounds import lower_bounds
 
 FAMILIES = ["torus(a,b)", "hypercube(d)", "circulant(n,1,i)", "fully_connected(n)"]
@@ -74,6 +76,44 @@ def test_a_rival_must_be_cheap_and_reach_the_bounds() -> None:
     assert not beaten(Proved(2, Fraction(2), None), larger)
     assert not is_no_better(rival, rival, ["allgather"])
     assert not is_no_better(Assessed(other), rival, ["allgather"])
+
+
+def test_a_machine_has_the_algorithms_of_one_whose_links_are_all_there() -> None:
+    found = syncoll.pareto("ring(5)", "allreduce", backend="all_pairs")
+    asked = syncoll.collective("allreduce")
+    more, fewer, other = map(syncoll.topology, ("fully_connected(5)", "line(5)", "ring(6)"))
+    (seed,) = inherited(more, asked, [found])
+    made = list(seed.record.load().propose(more, asked, SeedLimits(), {}))
+    assert [one.algorithm.steps for one in made] == [point.steps for point in found]
+    for one, point in zip(made, found, strict=True):
+        assert one.algorithm.rounds <= point.rounds
+        assert one.chunks == point.chunks
+    assert not seed.record.fits(more, syncoll.collective("allgather")).ok
+    assert inherited(fewer, asked, [found]) == ()
+    assert inherited(other, asked, [found]) == ()
+
+
+def test_one_more_link_is_no_worse() -> None:
+    """However short the searches are."""
+    found = syncoll.design(
+        "ring(6)",
+        ["allreduce"],
+        one_more_link=True,
+        synthesise=True,
+        search_limit=0.5,
+        store="none",
+    )
+    base, *others = (one for one in found.assessed if one.no_better_than is None)
+    frontiers = [one.bounds["allreduce"].frontier for one in (base, *others)]
+    assert all(frontier is not None for frontier in frontiers)
+    mine, *theirs = [frontier for frontier in frontiers if frontier is not None]
+    assert mine.points
+    assert theirs
+    for frontier in theirs:
+        for point in mine.points:
+            assert any(
+                p.steps <= point.steps and p.bandwidth <= point.bandwidth for p in frontier.points
+            )
 
 
 def test_frontiers_are_kept_and_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

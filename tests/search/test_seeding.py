@@ -248,6 +248,14 @@ class TestSeveralTurns:
             assert (found, run.waiting) == (names, waiting)
         assert given == [2.0, 6.0, 1.0]
 
+    def test_one_may_pass_on_a_list(self) -> None:
+        """Nothing can be sent into a list, where a generator stands at ``yield from``."""
+
+        def passing_on(*_: object) -> Iterator[Proposal]:
+            yield from [Proposal(1, Algorithm((r, 1, 1), np.array(AROUND))) for r in (1, 2)]
+
+        assert points(chosen("passing on", passing_on)) == (["passing on"] * 2, [])
+
     def test_what_failed_is_not_asked_again(self) -> None:
         def wrong(*_: object) -> Iterator[Proposal]:
             yield Proposal(1, Algorithm((1, 1, 1), np.array(AROUND[1:])))
