@@ -14,6 +14,9 @@ from syncoll.trust import require_valid
 
 __all__ = ["HandedOut", "SavedExport", "export_verified", "label", "save"]
 
+_SWITCH = "switch"
+"""The value of an option of exporters whose runtime can tell switches to copy and add up."""
+
 
 @dataclass(frozen=True)
 class HandedOut:
@@ -60,10 +63,16 @@ def export_verified(
     if not exported.in_switches and _counts_fewer(request):
         text = (
             "every send is by itself here, also where switches would copy or add up, so that it "
-            "takes longer than R says"
+            f"takes longer than R says{_in_switches(record)}"
         )
         exported = replace(exported, notes=(*exported.notes, text))
     return HandedOut(exported, checked)
+
+
+def _in_switches(record: ExporterRecord) -> str:
+    """With which option an exporter has them do that, in words; empty where with none."""
+    known = (one.name for one in record.options if _SWITCH in one.choices)
+    return "".join(f"; --option {name}={_SWITCH} has them do it where it can" for name in known)
 
 
 def _counts_fewer(request: ExportRequest) -> bool:

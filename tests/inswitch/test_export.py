@@ -107,4 +107,4 @@ def test_other_plans_say_that_they_take_longer() -> None:
     case = waves(3, [0])
     for options, said in (({"channel": "switch"}, False), ({}, True)):
         handed = export_verified(RECORD, ExportRequest("a", "x", *case), options)
-        assert any("every send is by itself" in note for note in handed.exported.notes) is said
+        assert any("channel=switch" in note for note in handed.exported.notes) is said
