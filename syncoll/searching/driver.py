@@ -48,9 +48,9 @@ from syncoll.trust import require_valid
 from syncoll.trust.counted import as_counted
 from syncoll.wording import counted, joined
 
-__all__ = ["OUT_OF_MEMORY", "OnPoints", "proofs_until", "search_points"]
+__all__ = ["INTERRUPTED", "OUT_OF_MEMORY", "OnPoints", "proofs_until", "search_points"]
 
-OUT_OF_MEMORY = "out of memory"
+OUT_OF_MEMORY, INTERRUPTED = "out of memory", "interrupted"
 """Why a search ended before its time, in an open claim."""
 
 _SAVE_SECONDS = 5.0
@@ -94,6 +94,7 @@ def search_points(
     seeds: tuple[SeedRun, SearchRequest] | None = None,
     bounds: BoundsTable | None = None,
     proving: bool = True,
+    stopped: str = "",
     deadline: Deadline,
 ) -> Frontier:
     """Searches a frontier by deciding one candidate after the other.
@@ -106,6 +107,7 @@ def search_points(
         seeds: those that are at work on the collective, and the limits of what they construct,
             where these are wider than the solver's; None for seeds and limits of this search.
         bounds: of the collective, where some may be known.
+        stopped: why nothing more is to be looked for, so that what is known is claimed at once.
         proving: whether it matters what is proved for each S.  Where it does not, and the machine
             is so large that a solver is seldom as fast as seeds, all the time is theirs.
 
@@ -122,12 +124,15 @@ def search_points(
     run.proving = proving or is_small(request.topology)
     with closing(run.seeds):
         try:
-            run.seed()
-            run.run()
+            if stopped:
+                run.stop_soon(stopped)
+            else:
+                run.seed()
+                run.run()
         except OutOfTimeError:
             run.stopped = "time limit"
         except KeyboardInterrupt:
-            run.stop_soon("interrupted")
+            run.stop_soon(INTERRUPTED)
         except MemoryError as error:
             answers.lost(f"{OUT_OF_MEMORY}: {error}")
             run.stop_soon(OUT_OF_MEMORY)
@@ -135,7 +140,7 @@ def search_points(
             run.seeds.look()
             return run.frontier()
         except KeyboardInterrupt:  # again, while the bounds that were begun come to an end
-            run.stop_soon("interrupted")
+            run.stop_soon(INTERRUPTED)
             return run.frontier()
 
 
@@ -527,7 +532,7 @@ class _Search:
                 source.max_chunks if source.limits_chunks else None,
             ),
             complete=not self.stopped,
-            interrupted=self.stopped == "interrupted",
+            interrupted=self.stopped == INTERRUPTED,
             seconds=time.perf_counter() - self.began,
             refuted=tuple(self.trials.refuted),
             families=families,

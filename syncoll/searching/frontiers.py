@@ -21,17 +21,17 @@ from functools import cache
 from itertools import count
 from math import exp, log
 
-from syncoll.deadline import NEVER, Deadline, OutOfTimeError
+from syncoll.deadline import Deadline, OutOfTimeError
 from syncoll.model import Collective
 from syncoll.results.family import Family
 from syncoll.results.frontier import Frontier, OpenClaim, Point
 from syncoll.searching.answers import AnswerSource
 from syncoll.searching.composing import Composing, Known, SearchTask
 from syncoll.searching.decompose import Decomposition
-from syncoll.searching.driver import OUT_OF_MEMORY, OnPoints, search_points
+from syncoll.searching.driver import INTERRUPTED, OUT_OF_MEMORY, OnPoints, search_points
 from syncoll.searching.duals import Dual, DualAnswers, inverted_family, inverted_point
 from syncoll.searching.families import known_cost, merged
-from syncoll.searching.overlaying import Overlays
+from syncoll.searching.overlaying import SHARES_OF_TERMS, Overlays
 from syncoll.searching.parts import same_problem, underlying
 from syncoll.searching.request import Observer, SearchRequest
 from syncoll.searching.seed_run import within
@@ -116,23 +116,30 @@ class _Frontiers(Decomposition[SearchTask, Frontier]):
     def together(self, question: SearchTask, collective: Collective) -> Frontier:
         """That of a sum: what its terms have, laid over each other, and what is better."""
         began = time.perf_counter()
-        overlays = Overlays(self, question)
         points: list[Point] = []
-        for point in overlays.points():
-            if within(point, question.request):
-                points = merged(points, point)
-        if overlays.interrupted:  # what was found is said, and nothing more is asked
-            question = replace(question, deadline=NEVER.sooner(0.0))
-        frontier = self._points(question, self.answers, points)
-        return replace(
-            frontier,
-            seconds=time.perf_counter() - began,
-            complete=frontier.complete and not overlays.interrupted,
-            interrupted=frontier.interrupted or overlays.interrupted,
-        )
+        stopped = ""
+        for share in SHARES_OF_TERMS:
+            # What had less time is searched anew.
+            overlays = Overlays(_Frontiers(self.answers, self.observer), question, share)
+            for point in overlays.points():
+                if within(point, question.request):
+                    points = merged(points, point)
+            self.observer.began(collective.name)
+            self.observer.found(tuple(points))
+            if overlays.interrupted:
+                stopped = INTERRUPTED
+                break
+        frontier = self._points(question, self.answers, points, stopped)
+        terms = " and ".join(term.name for term in collective.terms)
+        scope = f"frontiers of {terms} laid over each other, and {frontier.scope}"
+        return replace(frontier, scope=scope, seconds=time.perf_counter() - began)
 
     def _points(
-        self, task: SearchTask, answers: AnswerSource, incumbents: Sequence[Point] = ()
+        self,
+        task: SearchTask,
+        answers: AnswerSource,
+        incumbents: Sequence[Point] = (),
+        stopped: str = "",
     ) -> Frontier:
         self.observer.began(task.request.collective.name)
         return search_points(
@@ -141,6 +148,7 @@ class _Frontiers(Decomposition[SearchTask, Frontier]):
             self.observer,
             on_points=task.on_points,
             incumbents=incumbents,
+            stopped=stopped,
             proving=task.proving,
             deadline=task.deadline,
         )

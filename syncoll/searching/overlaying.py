@@ -23,13 +23,14 @@ from syncoll.searching.decompose import same_chunks
 from syncoll.searching.request import SearchRequest
 from syncoll.trust import require_valid
 
-__all__ = ["Overlays"]
+__all__ = ["SHARES_OF_TERMS", "Overlays"]
 
-_SHARE_OF_TERMS = 0.5
-"""The part of the time in which the terms are searched."""
+SHARES_OF_TERMS = (0.15, 0.5)
+"""The part of the time that is left in which the terms are searched: soon, so that there is
+something, and then as long as it is worth."""
 
 _TERM_SECONDS = 20.0
-"""What each of them has without a limit of time."""
+"""What each of them has in all of it without a limit of time."""
 
 _MOST_SENDS = 1 << 20
 """Terms whose C have no small multiple in common are cut alike where more sends would be listed."""
@@ -43,23 +44,27 @@ class Overlays:
     Args:
         frontiers: searches the terms.
         task: of the whole.
+        share: the part of its time for the terms.
 
     Attributes:
         interrupted: whether a person stopped the search of a term.
     """
 
-    def __init__(self, frontiers: PartSearch, task: SearchTask) -> None:
-        self._frontiers, self._task, self.interrupted = frontiers, task, False
+    def __init__(self, frontiers: PartSearch, task: SearchTask, share: float) -> None:
+        self._frontiers, self._task, self._share = frontiers, task, share
+        self.interrupted = False
 
     def points(self) -> list[Point]:
         """Verified points of the whole within its limits; none where a term has none."""
         request, deadline = self._task.request, self._task.deadline
         terms = request.collective.terms
-        until = deadline.share(_SHARE_OF_TERMS)
+        never = deadline.is_never
+        until = deadline.share(self._share)
         found: list[Sequence[Point]] = []
         for i, term in enumerate(terms):
             own = until.share(1 / (len(terms) - i))
-            frontier = self._searched(term, own.sooner(_TERM_SECONDS) if own.is_never else own)
+            own = own.sooner(_TERM_SECONDS * self._share) if never else own
+            frontier = self._searched(term, own)
             if frontier is not None:
                 found.append(frontier.points)
             if self.interrupted:
