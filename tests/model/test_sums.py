@@ -22,6 +22,7 @@ from syncoll.model import Collective, Instance, RelationTable, Term, Topology, s
 from syncoll.model.derived import dual_of
 from syncoll.model.topology import UNREACHABLE
 from syncoll.plugins import PluginManager
+from syncoll.searching.bounds_table import BoundsTable
 from syncoll.searching.decompose import composed
 from syncoll.searching.point import solve_one
 from syncoll.solving import Solver
@@ -124,6 +125,8 @@ def check_against_brute_force(solver: Solver, seed: int, cases: int) -> dict[str
         )
         if truth:
             assert not violations(found.instance, found.algorithm)
+            low = BoundsTable(topology, collective).bandwidth(meant.chunks, meant.steps)
+            assert low * meant.chunks <= meant.rounds, (text, meant.steps)
             assert counted(found.instance.table) == counted(meant.table)
         seen[str(found.verdict)] += 1
     return dict(seen)
