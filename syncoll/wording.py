@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from fractions import Fraction
@@ -15,15 +14,12 @@ __all__ = [
     "arguments_as_options",
     "counted",
     "in_short",
-    "joined",
     "nearness",
     "where_typed",
 ]
 
 _MANY, _LEAST_RUN, _AT_ENDS = 12, 3, 5
 """So many numbers are shown as they are; equal ones from so many on as a run; of more, the ends."""
-
-_NUMBER = re.compile(r"\b[0-9]+\b")
 
 _AS_OPTIONS: ContextVar[bool] = ContextVar("arguments as options", default=False)
 
@@ -79,24 +75,6 @@ def in_short(numbers: Sequence[int]) -> str:
     if len(parts) > _MANY:
         parts = [*parts[:_AT_ENDS], "…", *parts[-_AT_ENDS:]]
     return " ".join(parts)
-
-
-def joined(texts: Iterable[str]) -> list[str]:
-    """Texts in order, each once; of those that differ in numbers alone the first, with how many
-    there are.
-
-    >>> joined(["time limit of z3", "C = 10 is too much", "C = 9 is too much", "C = 9 is too much"])
-    ['C = 9 is too much (and 1 more with other numbers)', 'time limit of z3']
-    """
-    alike: dict[str, set[str]] = {}
-    for text in texts:
-        alike.setdefault(_NUMBER.sub("0", text), set()).add(text)
-    found = []
-    for _, some in sorted(alike.items()):
-        first = min(some, key=lambda text: [int(number) for number in _NUMBER.findall(text)])
-        others = f" (and {len(some) - 1} more with other numbers)" if len(some) > 1 else ""
-        found.append(f"{first}{others}")
-    return found
 
 
 def _plural(noun: str) -> str:

@@ -41,12 +41,12 @@ from syncoll.searching.request import Candidate, Observer, SearchRequest, Strate
 from syncoll.searching.seed_run import SeedRun
 from syncoll.searching.seeding import is_for_seeds, is_small
 from syncoll.searching.symmetric import SymmetricSearch
-from syncoll.searching.trials import Trials, why_undecided
+from syncoll.searching.trials import Trials, joined, why_undecided
 from syncoll.searching.turns import SeedTurns
 from syncoll.searching.windows import WindowSearch
 from syncoll.trust import require_valid
 from syncoll.trust.counted import as_counted
-from syncoll.wording import counted, joined
+from syncoll.wording import counted
 
 __all__ = ["INTERRUPTED", "OUT_OF_MEMORY", "OnPoints", "proofs_until", "search_points"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections import deque
 from collections.abc import Generator, Iterable, Sequence
@@ -18,13 +19,15 @@ from syncoll.searching.hints import KnownAlgorithms
 from syncoll.searching.passes import StepState
 from syncoll.searching.request import Candidate, Observer, Strategy
 
-__all__ = ["Trials", "why_undecided"]
+__all__ = ["Trials", "joined", "why_undecided"]
 
 _MOST_BOUND_SECONDS = 20.0
 
 _BUILDING = 3.0
 """So many times a solver's limit an answer may take: of some instances the formula takes longer to
 build than another one to be solved."""
+
+_NUMBER = re.compile(r"\b[0-9]+\b")
 
 
 class _Trial(NamedTuple):
@@ -134,3 +137,21 @@ def why_undecided(solution: Solution) -> str:
         return "; ".join(dict.fromkeys([*lost, text] if timed_out else lost))
     first = outcome.message.splitlines()[0] if outcome.message else ""
     return f"{text}: {first}" if first and not timed_out else text
+
+
+def joined(texts: Iterable[str]) -> list[str]:
+    """Texts in order, each once; of those that differ in numbers alone the first, with how many
+    there are.
+
+    >>> joined(["time limit of z3", "C = 10 is too much", "C = 9 is too much", "C = 9 is too much"])
+    ['C = 9 is too much (and 1 more with other numbers)', 'time limit of z3']
+    """
+    alike: dict[str, set[str]] = {}
+    for text in texts:
+        alike.setdefault(_NUMBER.sub("0", text), set()).add(text)
+    found = []
+    for _, some in sorted(alike.items()):
+        first = min(some, key=lambda text: [int(number) for number in _NUMBER.findall(text)])
+        others = f" (and {len(some) - 1} more with other numbers)" if len(some) > 1 else ""
+        found.append(f"{first}{others}")
+    return found

@@ -190,10 +190,12 @@ class Shape:
                 require(len(post) <= 1, "a post of several nodes")
                 ends = (post, pre) if post else ((), ())
             elif reading == "spread":
-                ends = ((node,), post) if node in pre else ((), ())  # type: ignore[assignment]
+                moved = len(pre) == 1 and node not in pre
+                ends = ((node,), post) if node in pre else (pre, post) if moved else ((), ())  # type: ignore[assignment]
             else:
                 require(reading == "collect", reading)
-                ends = ((node,), pre) if node in post else ((), ())  # type: ignore[assignment]
+                moved = len(pre) == len(post) == 1 and node not in post
+                ends = ((node,), pre) if node in post else (post, pre) if moved else ((), ())  # type: ignore[assignment]
             sources, destinations = ends
             if missing := tuple(d for d in destinations if d not in sources):
                 found[sources, missing] += n

@@ -70,6 +70,7 @@ BOUNDS = {
     "ring(5) allreduce": "--max-steps 3",
     "hypercube(3) allreduce": "--max-steps 4",
     "nvl72(3,true) allreduce": "--max-steps 2",
+    "line(3) allreduce+alltoall": "",
 }
 """Files of bounds alone."""
 

@@ -13,6 +13,7 @@ CORE = Path(__file__).parents[2] / "syncoll"
 OTHER_MEANINGS = {
     "step": {"api", "pages", "simulating", "trust"},  # of an algorithm
     "csv": {"documents"},  # a format of tables
+    "path": {"api"},  # of a file
     "ring": {"symmetry"},  # a factor of a product
     "pipelines": {"reporting"},  # how many a frontier has
     "highs": {"lowerings"},  # the high bounds of rows
