@@ -4,7 +4,7 @@ A single node needs no exchange.  Two cores of equal size whose nodes are joined
 directions, make one of twice the size, in one step more (recursive doubling).  Nodes all of which
 are joined to each other exchange in a single step.  And where links of some kinds join the nodes of
 each box to each other, all nodes exchange in two steps: within the boxes, and with one node of
-every other box, in any order.
+every other box, in any order; or the nodes of one box do, or one node of every box, in one.
 """
 
 from __future__ import annotations
@@ -88,12 +88,13 @@ def cores(
     if most_steps >= 1:
         result += [one for one in _cliques(both, number) if set(one.nodes) & set(roots)]
     if kinds is not None:
-        result += _by_kinds(topology, kinds, most_steps)
+        every = _by_kinds(topology, kinds, most_steps)
+        result += [one for one in every if set(one.nodes) & set(roots)]
     return result
 
 
 def _by_kinds(topology: Topology, kinds: IntArray, most_steps: int) -> Iterator[Core]:
-    """Cores of all nodes: within boxes that links of some kinds join, and across them."""
+    """Cores of boxes that links of some kinds join, of a node of each box, and of all nodes."""
     nodes, ends = topology.num_nodes, np.array(topology.links, dtype=np.int64).reshape(-1, 2)
     every = np.unique(kinds).tolist()
     if len(every) > _MOST_KINDS or most_steps < 1:
@@ -109,11 +110,29 @@ def _by_kinds(topology: Topology, kinds: IntArray, most_steps: int) -> Iterator[
             if across is not None:
                 stages.setdefault(across.tobytes(), across)
     chosen = list(stages.values())[:_MOST_KINDS]
+    for links in chosen:
+        yield from _each_alone(nodes, links, ends[links])
     for steps in range(1, min(most_steps, 2) + 1):
         for order in permutations(chosen, steps):
             if _sums_once(nodes, [ends[links] for links in order]):
                 sends = [(t, link) for t, links in enumerate(order) for link in links.tolist()]
                 yield Core(tuple(range(nodes)), tuple(sorted(sends)), steps)
+
+
+def _each_alone(nodes: int, links: IntArray, ends: IntArray) -> Iterator[Core]:
+    """The parts that links join, where they are more than two nodes, and are not all.
+
+    Args:
+        ends: ``[K, 2]``, of the links.
+    """
+    near = np.eye(nodes, dtype=bool)
+    near[ends[:, 0], ends[:, 1]] = True
+    for row in np.unique(near, axis=0)[::-1]:
+        size = int(row.sum())
+        if 2 < size <= min(_LARGEST, nodes - 1):
+            own = links[row[ends[:, 0]]]
+            members = tuple(np.flatnonzero(row).tolist())
+            yield Core(members, tuple((0, link) for link in own.tolist()), 1)
 
 
 def _across(topology: Topology, within: IntArray) -> IntArray | None:

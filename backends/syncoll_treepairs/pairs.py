@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -95,14 +96,36 @@ class PairFinder:
             out = int(far[list(core.nodes)].min(axis=0).max())
             for begin in range(into, steps - core.steps - out + 1):
                 self._choices.append((core, begin))
-        nodes = topology.num_nodes
-        sends = [2 * (nodes - len(core.nodes)) + len(core.sends) for core, _ in self._choices]
-        self._costs = np.array(sends, dtype=np.float64) / min(sends, default=1)
-        """What each cost when it was looked at last, relative to the best then; before, its sends.
-        """
+        known = {id(core): core for core, _ in self._choices}
+        guessed = dict(zip(known, self._guesses(list(known.values())), strict=True))
+        costs = np.array([guessed[id(core)] for core, _ in self._choices]).reshape(-1, 2)
+        self._costs = (costs / np.maximum(costs.min(axis=0, initial=np.inf), 1e-12)).min(axis=1)
+        """What each cost when it was looked at last, relative to the best then; before, how
+        many sends it has, or what these cost about where links are priced by what they carry."""
         self._into: dict[int, IntArray] = {}
         self._out: dict[int, IntArray] = {}
         self._turn = 0
+
+    def _guesses(self, cores: Sequence[Core]) -> list[tuple[int, float]]:
+        """How many sends there are with each core, and about what they cost: its own, and the
+        cheapest between it and each other node, or of that node where none joins them."""
+        machine, nodes = self.machine, self.machine.num_nodes
+        prices = 1 / np.array(machine.rates, dtype=np.float64)
+        on_links = machine.on_links(prices[:, None])[0]
+        between = np.full((nodes, nodes), np.inf)
+        between[machine.ends[:, 0], machine.ends[:, 1]] = on_links
+        guesses = []
+        for core in cores:
+            inside = list(core.nodes)
+            own = sum(float(on_links[link]) for _, link in core.sends)
+            for there in (between, between.T):
+                nearest = there[:, inside].min(axis=1)
+                nearest = np.where(np.isinf(nearest), there.min(axis=1), nearest)
+                nearest[inside] = 0.0
+                own += float(nearest.sum())
+            sends = 2 * (nodes - len(inside)) + len(core.sends)
+            guesses.append((sends, own))
+        return guesses
 
     @property
     def feasible(self) -> bool:
