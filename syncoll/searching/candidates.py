@@ -16,6 +16,7 @@ from fractions import Fraction
 from math import ceil, lcm
 
 from syncoll.errors import UsageError
+from syncoll.results.frontier import Costs
 from syncoll.searching.bounds_table import BoundsTable
 from syncoll.searching.request import Candidate, SearchRequest, Strategy
 from syncoll.wording import counted
@@ -105,6 +106,11 @@ class CandidateSource:
     def covers(self, chunks: int) -> bool:
         """Whether what is proved for C up to the limit holds for C = `chunks`, too."""
         return self.bounds.covers(chunks, self.admitted())
+
+    def keeps(self, point: Costs) -> bool:
+        """Whether what was found elsewhere keeps the limit on R, and is among what is proved."""
+        most = self.most_rounds(point.steps)
+        return (most is None or point.rounds <= most) and self.covers(point.chunks)
 
     @property
     def left_out(self) -> tuple[tuple[int, str], ...]:

@@ -239,7 +239,7 @@ class _Search:
         saved, new = time.perf_counter(), False
         for point in points:
             self.trials.known.add(point)
-            if self._admits(point):
+            if self.source.keeps(point):
                 merged_it = self._merge(point)
                 new |= merged_it
                 least = self.source.least_chunks  # whose shape stands for every C, also in files
@@ -261,13 +261,8 @@ class _Search:
         grown = [family for family in self.seeds.families if family not in self.grown]
         self.grown += grown
         members = few_steps(grown, self.request)
-        new = [self._merge(point) for point in members if self._admits(point)]
+        new = [self._merge(point) for point in members if self.source.keeps(point)]
         return any(new)
-
-    def _admits(self, point: Point) -> bool:
-        """Whether a point keeps the limits, and is among what is proved."""
-        most, source = self.source.most_rounds(point.steps), self.source
-        return (most is None or point.rounds <= most) and source.covers(point.chunks)
 
     def _gaps_are_open(self) -> bool:
         """Whether a point of any S may be better than what is known."""
@@ -383,7 +378,7 @@ class _Search:
 
     def _shorten(self) -> None:
         """Looks for shorter ones near known algorithms, in windows of a few steps."""
-        points = [point for point in self.trials.known.points if self._admits(point)]
+        points = [point for point in self.trials.known.points if self.source.keeps(point)]
         until = self.deadline.share(_SHARE_OF_WINDOWS).sooner(_SYMMETRY_SECONDS)
         with closing(self.windows.solutions(points, until)) as solutions:
             for solution in solutions:

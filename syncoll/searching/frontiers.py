@@ -26,6 +26,8 @@ from syncoll.model import Collective
 from syncoll.results.family import Family
 from syncoll.results.frontier import Frontier, OpenClaim, Point
 from syncoll.searching.answers import AnswerSource
+from syncoll.searching.bounds_table import BoundsTable
+from syncoll.searching.candidates import CandidateSource
 from syncoll.searching.composing import Composing, Known, SearchTask
 from syncoll.searching.decompose import Decomposition
 from syncoll.searching.driver import INTERRUPTED, OUT_OF_MEMORY, OnPoints, search_points
@@ -116,20 +118,23 @@ class _Frontiers(Decomposition[SearchTask, Frontier]):
     def together(self, question: SearchTask, collective: Collective) -> Frontier:
         """That of a sum: what its terms have, laid over each other, and what is better."""
         began = time.perf_counter()
+        request = question.request
+        bounds = BoundsTable(request.topology, request.collective, self.answers.prove)
+        source = CandidateSource(request, bounds)  # what cannot be is said at once
         points: list[Point] = []
         stopped = ""
         for share in SHARES_OF_TERMS:
             # What had less time is searched anew.
             overlays = Overlays(_Frontiers(self.answers, self.observer), question, share)
             for point in overlays.points():
-                if within(point, question.request):
+                if within(point, request) and source.keeps(point):
                     points = merged(points, point)
             self.observer.began(collective.name)
             self.observer.found(tuple(points))
             if overlays.interrupted:
                 stopped = INTERRUPTED
                 break
-        frontier = self._points(question, self.answers, points, stopped)
+        frontier = self._points(question, self.answers, points, stopped, bounds)
         terms = " and ".join(term.name for term in collective.terms)
         scope = f"frontiers of {terms} laid over each other, and {frontier.scope}"
         return replace(frontier, scope=scope, seconds=time.perf_counter() - began)
@@ -140,6 +145,7 @@ class _Frontiers(Decomposition[SearchTask, Frontier]):
         answers: AnswerSource,
         incumbents: Sequence[Point] = (),
         stopped: str = "",
+        bounds: BoundsTable | None = None,
     ) -> Frontier:
         self.observer.began(task.request.collective.name)
         return search_points(
@@ -149,6 +155,7 @@ class _Frontiers(Decomposition[SearchTask, Frontier]):
             on_points=task.on_points,
             incumbents=incumbents,
             stopped=stopped,
+            bounds=bounds,
             proving=task.proving,
             deadline=task.deadline,
         )

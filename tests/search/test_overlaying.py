@@ -60,6 +60,17 @@ def test_a_sum_costs_no_more_than_its_terms_together(topology: str, terms: tuple
     assert least.bandwidth <= sum(best(topology, term, least.steps) for term in terms)
 
 
+def test_no_overlay_is_beyond_the_limits() -> None:
+    """Terms that keep a limit on R may exceed it together."""
+    question = "ring(5)", "allreduce + allgather"
+    found = syncoll.pareto(*question, backend="all_pairs").points
+    assert any(point.rounds > point.steps for point in found)
+    for point in syncoll.pareto(*question, k=0, time_limit=3.0, store="none").points:
+        assert point.rounds <= point.steps
+    most = min(point.rounds for point in found) - 1
+    assert not syncoll.pareto(*question, backend="all_pairs", max_rounds=most).points
+
+
 def test_parts_of_unequal_length_are_laid_over_each_other() -> None:
     allreduce, allgather = (
         syncoll.pareto("ring(4)", name, backend="all_pairs").points[-1]
