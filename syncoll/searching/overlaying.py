@@ -55,15 +55,15 @@ class Overlays:
         self.interrupted = False
 
     def points(self) -> list[Point]:
-        """Verified points of the whole within its limits; none where a term has none."""
+        """Verified points of the whole, within its limits or not; none where a term has none."""
         request, deadline = self._task.request, self._task.deadline
         terms = request.collective.terms
-        never = deadline.is_never
         until = deadline.share(self._share)
         found: list[Sequence[Point]] = []
         for i, term in enumerate(terms):
             own = until.share(1 / (len(terms) - i))
-            own = own.sooner(_TERM_SECONDS * self._share) if never else own
+            if deadline.is_never:
+                own = own.sooner(_TERM_SECONDS * self._share)
             frontier = self._searched(term, own)
             if frontier is not None:
                 found.append(frontier.points)
@@ -115,8 +115,7 @@ def _choices(found: Sequence[Sequence[Point]]) -> Iterator[tuple[Point, ...]]:
 
 
 def _laid(choice: Sequence[Point], request: SearchRequest) -> Point | None:
-    """One point of each term as one of the whole; None where they cannot be cut alike, or the whole
-    would be beyond the limits."""
+    """One point of each term as one of the whole; None where they cannot be cut alike."""
     whole, topology = request.collective, request.topology
     try:
         parts = _cut_alike(choice, whole, topology.num_nodes)

@@ -140,8 +140,8 @@ def why_undecided(solution: Solution) -> str:
 
 
 def joined(texts: Iterable[str]) -> list[str]:
-    """Texts in order, each once; of those that differ in numbers alone the first, with how many
-    there are.
+    """Texts in alphabetical order, each once; of those that differ in numbers alone the first, with
+    how many there are.
 
     >>> joined(["time limit of z3", "C = 10 is too much", "C = 9 is too much", "C = 9 is too much"])
     ['C = 9 is too much (and 1 more with other numbers)', 'time limit of z3']
